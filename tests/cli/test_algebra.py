@@ -303,7 +303,7 @@ def test_a_search_that_ends_is_not_decided(tilewise, monkeypatch):
     def endless(ask, a):
         raise NotDecided("the search ended")
 
-    monkeypatch.setitem(OPERATIONS, "coalesce", replace(OPERATIONS["coalesce"], run=endless))
+    monkeypatch.setitem(OPERATIONS, "coalesce", replace(OPERATIONS["coalesce"], adapted=endless))
     run = tilewise("algebra", "coalesce", "S[4 : 1]", "--json")
     assert (run.code, run.json) == (3, {"op": "coalesce", "result": None, "reason": "the search ended"})
 

@@ -195,24 +195,13 @@ def injective(layout: Layout) -> Verdict:
     >>> injective(S[(4, 4) : (4, 2)]).witness
     (2, 4, 4@m)
     """
-    shard, replica = _moving(layout.shard), _moving(layout.replica)
     still = [i for i, it in enumerate(layout.shard) if it.extent > 1 and not it.stride]
     if still:
         return _shared(layout, {still[-1]: 1}, {})
-    open_question = False
-    for axes in groups((*layout.shard, *layout.replica), layout.axes):
-        d = [(i, it) for i, it in shard if any(it.stride[a] for a in axes)]
-        r = [(i, it) for i, it in replica if any(it.stride[a] for a in axes)]
-        try:
-            clash = _clash(axes, d, r)
-        except BudgetSpent:
-            open_question = True
-            continue
-        if clash:
-            digits = {i: x for (i, _), x in zip(d, clash, strict=False)}
-            copies = {i: x for (i, _), x in zip(r, clash[len(d) :], strict=True)}
-            return _shared(layout, digits, copies)
-    return undecided("whether two elements share a place") if open_question else YES
+    clash = _first_clash(layout.shard, layout.replica, layout.axes)
+    if clash is None:
+        return undecided("whether two elements share a place")
+    return _shared(layout, *clash) if clash[0] else YES
 
 
 def disjoint_copies(layout: Layout) -> Verdict:
@@ -230,17 +219,34 @@ def disjoint_steps(iters: Sequence[Iter], axes: Iterable[Axis] = ()) -> Verdict:
     for i, it in enumerate(iters):
         if it.extent > 1 and not it.stride:
             return _coinciding(iters, {i: 1})
+    clash = _first_clash(iters, (), axes)
+    if clash is None:
+        return undecided("whether two copies coincide")
+    return _coinciding(iters, clash[0]) if clash[0] else YES
+
+
+def _first_clash(
+    first: Sequence[Iter], rest: Sequence[Iter], axes: Iterable[Axis]
+) -> tuple[dict[int, int], dict[int, int]] | None:
+    """{position: digit difference} of first iters and of the rest whose steps add up to nothing.
+
+    Both are empty where there are none; None where that is not decided.
+    """
     open_question = False
-    for group in groups(iters, axes):
-        r = [(i, it) for i, it in _moving(iters) if any(it.stride[a] for a in group)]
+    for group in groups((*first, *rest), axes):
+        ours, others = (
+            [(i, it) for i, it in enumerate(iters) if it.extent > 1 and any(it.stride[a] for a in group)]
+            for iters in (first, rest)
+        )
         try:
-            clash = _clash(group, r, [])
+            clash = _clash(group, ours, others)
         except BudgetSpent:
             open_question = True
             continue
         if clash:
-            return _coinciding(iters, {i: x for (i, _), x in zip(r, clash, strict=True)})
-    return undecided("whether two copies coincide") if open_question else YES
+            digits = {i: x for (i, _), x in zip(ours, clash, strict=False)}
+            return digits, {i: x for (i, _), x in zip(others, clash[len(ours) :], strict=True)}
+    return None if open_question else ({}, {})
 
 
 def _coinciding(iters: Sequence[Iter], digits: dict[int, int]) -> Verdict:
@@ -248,10 +254,6 @@ def _coinciding(iters: Sequence[Iter], digits: dict[int, int]) -> Verdict:
     one = tuple(max(0, digits.get(i, 0)) for i in count)
     other = tuple(max(0, -digits.get(i, 0)) for i in count)
     return Verdict(False, "two replicas coincide", tuple(sorted((one, other))))
-
-
-def _moving(iters: Iterable[Iter]) -> list[tuple[int, Iter]]:
-    return [(i, it) for i, it in enumerate(iters) if it.extent > 1 and it.stride]
 
 
 def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:

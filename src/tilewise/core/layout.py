@@ -20,7 +20,7 @@ from itertools import product
 from math import prod
 from numbers import Number
 
-from tilewise.core.algebra.methods import Algebra
+from tilewise.core.algebra.methods import Algebra, LaterModule
 from tilewise.core.axes import CALLED, KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.shapes import (
@@ -43,10 +43,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
+    from tilewise.core import facts
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
-    from tilewise.core.facts import Holes
     from tilewise.core.verdict import Verdict
+
+if not TYPE_CHECKING:
+    facts = LaterModule("facts")
 
 UNITS = ("element", "byte", "bit")
 MAX_SWIZZLES = 64
@@ -539,45 +542,16 @@ class Layout(Algebra):
             self.axis(axis)
         return extremes(self, str(axis))
 
-    @cached_property
-    def copies(self) -> int:
-        """How many distinct places each element has."""
-        from tilewise.core.facts import count_copies
-
-        return count_copies(self)
-
-    @cached_property
-    def injective(self) -> Verdict:
-        """Whether no place is held by two elements; the witness is two indices that share one."""
-        from tilewise.core.facts import injective
-
-        return injective(self)
-
-    @cached_property
-    def disjoint_copies(self) -> Verdict:
-        """Whether the replicas of an element never coincide."""
-        from tilewise.core.facts import disjoint_copies
-
-        return disjoint_copies(self)
-
-    @cached_property
-    def holes(self) -> Holes:
-        """The places between min and max of every axis that hold nothing: how many, and one."""
-        from tilewise.core.facts import holes
-
-        return holes(self)
+    copies = cached_property(facts.count_copies)
+    injective = cached_property(facts.injective)
+    disjoint_copies = cached_property(facts.disjoint_copies)
+    holes = cached_property(facts.holes)
+    contiguous = cached_property(facts.contiguous)
 
     @property
     def onto(self) -> Verdict:
         """Whether every place between min and max of every axis is taken."""
         return self.holes.none
-
-    @cached_property
-    def contiguous(self) -> Verdict:
-        """Whether element x lives at base + x on one storage axis, in one copy."""
-        from tilewise.core.facts import contiguous
-
-        return contiguous(self)
 
     @property
     def period(self) -> int:

@@ -154,20 +154,17 @@ def _in_row_order(
 ) -> Callable[P, T]:
     @wraps(operation)
     def asked(*given: P.args, **named: P.kwargs) -> T:
-        for part in given:
-            if getattr(part, "order", "row") != "row" or (part.__class__ in _GROUPS and in_cute(part)):
+        parts: Any = given
+        for part in parts:
+            if getattr(part, "order", "row") != "row" or (isinstance(part, tuple | list) and in_cute(part)):
                 break
         else:
             return operation(*given, **named)
-        parts: Any = given
         order = next(part.order for part in parts if _is_layout(part))
         result = operation(*each(given, to_row), **named)
         return result if order == "row" else each(result, back)
 
     return asked
-
-
-_GROUPS = frozenset([tuple, list])
 
 
 def in_cute(value: Any) -> bool:

@@ -16,8 +16,8 @@ from tilewise.core import orders
 from tilewise.core.algebra.after import MAX_LISTED, after, domain_of, is_basis
 from tilewise.core.algebra.modes import as_tilers, mode_layouts, reshape
 from tilewise.core.axes import m
-from tilewise.core.bits import affine_map
-from tilewise.core.canonical import canonical, merged_replica, merged_shard
+from tilewise.core.bits import Bits, affine_map
+from tilewise.core.canonical import canonical, merged_digits, merged_replica
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Layout
@@ -211,21 +211,22 @@ def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
     >>> carried_by(S[(4, 8) : (1@laneid, 1)], Swizzle(2, 0, 3)) is None
     True
     """
-    columns = _columns(outer)
-    if columns is None:
+    found = _columns(outer)
+    if found is None:
         return None
+    columns = found.columns
     low = swizzle.base + max(swizzle.shift, 0)
     bits = min(swizzle.bits, len(columns) - low)  # an index of `outer` has no higher bits
     if bits <= 0:
         return Swizzle(0, 0, 0, swizzle.axis)
     if low - swizzle.shift + bits > len(columns):
         return None
-    read = [_one_bit(outer, columns[low + bit]) for bit in range(bits)]
-    flipped = [_one_bit(outer, columns[low + bit - swizzle.shift]) for bit in range(bits)]
-    axes = {found and found[0] for found in (*read, *flipped)}
+    read = [_one_bit(found.axes, columns[low + bit]) for bit in range(bits)]
+    flipped = [_one_bit(found.axes, columns[low + bit - swizzle.shift]) for bit in range(bits)]
+    axes = {bit and bit[0] for bit in (*read, *flipped)}
     if None in axes or len(axes) > 1:
         return None
-    (axis,), sources = axes, [found[1] for found in read if found]
+    (axis,), sources = axes, [bit[1] for bit in read if bit]
     distances = {r[1] - f[1] for r, f in zip(read, flipped, strict=True) if r and f}
     first, distance = sources[0], next(iter(distances))
     if len(distances) > 1 or sources != [*range(first, first + bits)] or abs(distance) < bits:
@@ -234,26 +235,18 @@ def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
     return placed if _passes_copies(outer, placed) else None
 
 
-def _columns(outer: Layout) -> tuple[Point, ...] | None:
+def _columns(outer: Layout) -> Bits | None:
     """What every bit of the index moves, the slowest digit taken to the next power of two."""
-    digits = merged_shard(outer.shard)
-    if digits:
-        extent = digits[0].extent
-        digits[0] = replace(digits[0], extent=1 << (extent - 1).bit_length())
-    shape = tuple(it.extent for it in digits)
-    strides = tuple(it.stride for it in digits)
-    alone = outer.with_parts(shape, strides, (), ZERO)
-    found = affine_map(replace(alone, swizzles=(), outer=ZERO))
-    if found is None:
-        return None
-    names = [axis.name for axis in replace(alone, swizzles=(), outer=ZERO).axes]
-    places = [dict(zip(names, column, strict=True)) for column in found.columns]
-    return tuple(tuple(place.get(axis.name, 0) for axis in outer.axes) for place in places)
+    digits = merged_digits(outer.digits)
+    shape, strides = tuple(extent for extent, _ in digits), tuple(stride for _, stride in digits)
+    if shape:
+        shape = (1 << (shape[0] - 1).bit_length(), *shape[1:])
+    return affine_map(replace(outer.with_parts(shape, strides, (), ZERO), swizzles=(), outer=ZERO))
 
 
-def _one_bit(outer: Layout, column: Point) -> tuple[Axis, int] | None:
+def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
     """(axis, bit) of a column that is one bit of one storage axis."""
-    moved = [(axis, steps) for axis, steps in zip(outer.axes, column, strict=True) if steps]
+    moved = [(axis, steps) for axis, steps in zip(axes, column, strict=True) if steps]
     if len(moved) != 1 or moved[0][0].kind != "storage" or moved[0][1].bit_count() != 1:
         return None
     return moved[0][0], moved[0][1].bit_length() - 1

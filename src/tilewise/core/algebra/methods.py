@@ -46,6 +46,9 @@ class Later:
         setattr(self.owner, self.name, function)
         return function if layout is None else MethodType(function, layout)
 
+    def __call__(self, layout: Any) -> Any:
+        return getattr(import_module(self.module), self.function)(layout)
+
 
 class LaterModule:
     """A module of the core whose functions are imported when they are called."""

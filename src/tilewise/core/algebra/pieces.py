@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tilewise.core.algebra.composition import mode_layouts, tilers_of
+from tilewise.core.algebra.composition import tilers_of
+from tilewise.core.algebra.modes import mode_layouts
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves

@@ -116,20 +116,11 @@ def _substituted(layout: Layout, names: Names) -> Layout:
             terms.append((new, steps * factor))
         return Vector(tuple(terms))
 
-    swizzles = tuple(
-        Swizzle(sw.bits, sw.base, sw.shift, names.get(sw.axis.name, (sw.axis, 1))[0]).scaled(
-            names.get(sw.axis.name, (sw.axis, 1))[1], 1
-        )
-        for sw in layout.swizzles
-    )
-    return replace(
-        layout,
-        strides=tuple(put(stride) for stride in layout.strides),
-        replica=tuple(Iter(it.extent, put(it.stride)) for it in layout.replica),
-        offset=put(layout.offset),
-        swizzles=swizzles,
-        outer=put(layout.outer),
-    )
+    swizzles = []
+    for swizzle in layout.swizzles:
+        axis, factor = names.get(swizzle.axis.name, (swizzle.axis, 1))
+        swizzles.append(_on(swizzle, axis).scaled(factor, 1))
+    return layout.with_vectors(put, swizzles)
 
 
 # -- one axis as two, two as one -------------------------------------------------------------------

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd
 
-from tilewise.core.algebra.composition import by_mode, mode_layouts
+from tilewise.core.algebra.composition import by_mode
 from tilewise.core.algebra.levels import Code, Floors, Form, along, digits_of, floors, is_chain
-from tilewise.core.algebra.modes import reshape
+from tilewise.core.algebra.modes import mode_layouts, reshape
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout

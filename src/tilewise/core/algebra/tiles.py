@@ -444,7 +444,7 @@ def _first_difference(
         if it.extent > 1 and it.stride[axis]:
             moving.append((it.extent, weight))
         weight *= it.extent
-    copies = prod([it.extent for it in made.replica])
+    copies = prod([it.extent for it in made.replica if it.stride[axis]])
     for tried, chosen in enumerate(counted([extent for extent, _ in reversed(moving)])):
         if tried * copies >= MAX_LISTED:
             raise NotDecided("whether the swizzle passes through the sum was not decided within the bound")

@@ -15,8 +15,7 @@ from functools import wraps
 from itertools import chain
 from math import gcd
 
-from tilewise.core.algebra.composition import mode_layouts
-from tilewise.core.algebra.modes import group, modes_of, permute, reshape, split
+from tilewise.core.algebra.modes import group, mode_layouts, modes_of, permute, reshape, split
 from tilewise.core.algebra.tiles import FAST, SLOW, settled, storage_axis, summed
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.canonical import merged_replica
