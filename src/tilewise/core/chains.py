@@ -26,6 +26,7 @@ from math import gcd
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import number
 from tilewise.core.integers import bits_of
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
@@ -223,7 +224,7 @@ def first_parting(
 
     bits = max(period_of(one), period_of(other)).bit_length() - 1
     read = [bit for bit in range(bits) if differ(1 << bit)]
-    return _Walk(digits, 1 << read[0], 1 << read[-1] + 1, differ).first(base) if read else None
+    return _first(digits, base, 1 << read[0], 1 << read[-1] + 1, differ) if read else None
 
 
 def first_where(digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool]) -> int | None:
@@ -232,78 +233,52 @@ def first_where(digits: Sequence[Digit], base: int, modulus: int, told: Callable
     >>> first_where([(5, 3), (3, 1)], 2, 16, lambda address: address == 13)
     11
     """
-    return _Walk(digits, 0, modulus, told).first(base)
+    return _first(digits, base, 0, modulus, told)
 
 
-class _Walk:
-    """Digits with signed remainders of their strides, and what those after each can still add."""
+def _first(
+    digits: Sequence[Digit], base: int, below: int, modulus: int, differ: Callable[[int], bool]
+) -> int | None:
+    """The smallest index whose address modulo `modulus` differs; none below `below` does."""
+    half = modulus // 2
+    extents = [extent for extent, _ in digits]
+    steps = [(step + half) % modulus - half for _, step in digits]
+    distinct = [min(e, modulus // gcd(step, modulus)) for e, step in zip(extents, steps, strict=True)]
+    reach = [(e - 1) * step for e, step in zip(extents, steps, strict=True)]
+    least, most = (_suffix_sums([end(0, r) for r in reach]) for end in (min, max))
 
-    def __init__(
-        self, digits: Sequence[Digit], below: int, modulus: int, differ: Callable[[int], bool]
-    ) -> None:
-        self.below, self.modulus, self.differ = below, modulus, differ
-        self.extents = [extent for extent, _ in digits]
-        half = modulus // 2
-        self.steps = [(stride + half) % modulus - half for _, stride in digits]
-        reach = [(extent - 1) * step for extent, step in zip(self.extents, self.steps, strict=True)]
-        self.least = _suffix_sums([min(0, r) for r in reach])
-        self.most = _suffix_sums([max(0, r) for r in reach])
-        self.budget = DEFAULT_BUDGET
-
-    def first(self, base: int) -> int | None:
-        """The smallest index whose address differs, from the address of index 0."""
-        seen: set[tuple[int, int]] = set()
-        path: list[tuple[int, int]] = []  # (address before the digit, the digit to try next)
-        address, descending = base % self.modulus, True
-        while True:
-            level = len(path)
-            if descending and not self._agrees(level, address) and (level, address) not in seen:
-                seen.add((level, address))
-                if level < len(self.steps):
-                    path.append((address, 1))
-                    continue
-                if self.differ(address):
-                    return self._index([digit - 1 for _, digit in path])
-            if not path:
-                return None
-            before, digit = path.pop()
-            address, descending = before, False
-            if digit < self._distinct(len(path)):
-                digit = self._next(len(path), before, digit)
-                address, descending = (before + digit * self.steps[len(path)]) % self.modulus, True
-                path.append((before, digit + 1))
-
-    def _next(self, level: int, before: int, digit: int) -> int:
-        """The next digit worth a look: those that surely stay below are passed over."""
-        self.budget -= 1
-        if self.budget < 0:
-            raise BudgetSpent
-        step = self.steps[level]
-        address = (before + digit * step) % self.modulus
-        if self._agrees(level + 1, address) and step:
-            room = (
-                self.below - 1 - self.most[level + 1] - address
-                if step > 0
-                else address + self.least[level + 1]
-            )
-            digit += room // abs(step) + 1
-        return min(digit, self._distinct(level) - 1)
-
-    def _distinct(self, level: int) -> int:
-        """How many digits there are before the remainders repeat."""
-        step = self.steps[level]
-        cycle = self.modulus // gcd(step, self.modulus)
-        return min(self.extents[level], cycle)
-
-    def _agrees(self, level: int, address: int) -> bool:
+    def agrees(level: int, address: int) -> bool:
         """Whether every address from here on stays below the bits that are read."""
-        return address + self.least[level] >= 0 and address + self.most[level] < self.below
+        return address + least[level] >= 0 and address + most[level] < below
 
-    def _index(self, digits: Sequence[int]) -> int:
-        flat = 0
-        for extent, digit in zip(self.extents, digits, strict=True):
-            flat = flat * extent + digit
-        return flat
+    budget = DEFAULT_BUDGET
+    seen: set[tuple[int, int]] = set()
+    path: list[tuple[int, int]] = []  # (address before the digit, the digit to try next)
+    address, descending = base % modulus, True
+    while True:
+        level = len(path)
+        if descending and not agrees(level, address) and (level, address) not in seen:
+            seen.add((level, address))
+            if level < len(steps):
+                path.append((address, 1))
+                continue
+            if differ(address):
+                return number(extents, [digit - 1 for _, digit in path])
+        if not path:
+            return None
+        before, digit = path.pop()
+        level, step = level - 1, steps[level - 1]
+        descending = digit < distinct[level]
+        if descending:
+            budget -= 1
+            if budget < 0:
+                raise BudgetSpent
+            address = (before + digit * step) % modulus
+            if step and agrees(level + 1, address):  # pass over all that surely stay below
+                room = below - 1 - most[level + 1] - address if step > 0 else address + least[level + 1]
+                digit = min(digit + room // abs(step) + 1, distinct[level] - 1)
+                address = (before + digit * step) % modulus
+            path.append((before, digit + 1))
 
 
 def _suffix_sums(values: Sequence[int]) -> list[int]:

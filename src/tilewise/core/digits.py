@@ -122,3 +122,15 @@ def value(digits: Iterable[tuple[int, T]], n: int, start: T) -> T:
         n, digit = divmod(n, extent)
         start = start + step * digit
     return start
+
+
+def number(extents: Iterable[int], digits: Iterable[int]) -> int:
+    """Return the number with some digits, slowest first; digits beyond the extents are left out.
+
+    >>> number([3, 4], [2, 1])
+    9
+    """
+    total = 0
+    for extent, digit in zip(extents, digits, strict=False):
+        total = total * extent + digit
+    return total

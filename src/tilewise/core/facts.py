@@ -15,6 +15,7 @@ from math import prod
 from tilewise.core.axes import Axis
 from tilewise.core.bits import affine_map
 from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
@@ -315,11 +316,9 @@ def _separate(strides: list[tuple[int, int]]) -> bool:
 
 def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> Verdict:
     """The two elements that differ by the given digits, and the place they share."""
-    one = other = 0
-    for i, it in enumerate(layout.shard):
-        difference = digits.get(i, 0)
-        one = one * it.extent + max(0, difference)
-        other = other * it.extent + max(0, -difference)
+    extents = [it.extent for it in layout.shard]
+    apart = [digits.get(i, 0) for i in range(len(extents))]
+    one, other = (number(extents, [max(0, sign * d) for d in apart]) for sign in (1, -1))
     at = list(layout.before_swizzle(one))
     for i, difference in copies.items():
         step = layout.on_axes(layout.replica[i].stride * max(0, difference))
@@ -491,13 +490,19 @@ def _scan_box(
     return None
 
 
-def _is_taken(layout: Layout, axes: tuple[Axis, ...], steps: Sequence[int]) -> bool:
+def _is_taken(layout: Layout, axes: Sequence[Axis], steps: Sequence[int]) -> bool:
     iters = (*layout.shard, *layout.replica)
-    plain = tuple(
-        before_swizzle(layout, axis, s) - layout.offset[axis] for axis, s in zip(axes, steps, strict=True)
-    )
-    vectors = [tuple(it.stride[axis] for axis in axes) for it in iters]
-    return reaches(vectors, [(0, it.extent - 1) for it in iters], plain, plain)
+    return next(landing(layout, iters, layout.offset, axes, steps), None) is not None
+
+
+def landing(
+    layout: Layout, iters: Sequence[Iter], start: Vector, axes: Sequence[Axis], steps: Sequence[int]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the digits of iters, counted from a start, that land at some steps on some axes."""
+    pairs = zip(axes, steps, strict=True)
+    target = tuple([before_swizzle(layout, axis, at) - start[axis] for axis, at in pairs])
+    vectors = [tuple([it.stride[axis] for axis in axes]) for it in iters]
+    return solutions(vectors, [(0, it.extent - 1) for it in iters], target, target)
 
 
 def before_swizzle(layout: Layout, axis: Axis, steps: int) -> int:

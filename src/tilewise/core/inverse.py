@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from tilewise.core.axes import SPLITS
 from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import number
 from tilewise.core.errors import LayoutError, NotDecided
-from tilewise.core.facts import before_swizzle, lanes_of
+from tilewise.core.facts import landing, lanes_of
 from tilewise.core.integers import as_int
-from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, solutions
+from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
 from tilewise.core.vectors import Vector, point
 
 TYPE_CHECKING = False
@@ -121,24 +122,13 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
     if any(value for name, value in steps.items() if name not in axes):
         return
     asked = [axis for axis in layout.axes if axis.name in steps]
-    target = tuple(before_swizzle(layout, axis, steps[axis.name]) for axis in asked)
     copies, start = merged_replica(layout.replica)
-    base = tuple(layout.offset[axis] + start[axis] for axis in asked)
-    iters = (*layout.shard, *copies)
-    wanted = tuple(t - b for t, b in zip(target, base, strict=True))
-    digits = solutions(
-        [tuple(it.stride[axis] for axis in asked) for it in iters],
-        [(0, it.extent - 1) for it in iters],
-        wanted,
-        wanted,
-    )
     extents = [it.extent for it in layout.shard]
     first = layout.on_axes(start)
     replica = [layout.on_axes(it.stride) for it in copies]
-    for x in digits:
-        flat = 0
-        for extent, digit in zip(extents, x, strict=False):
-            flat = flat * extent + digit
+    at_steps = [steps[axis.name] for axis in asked]
+    for x in landing(layout, (*layout.shard, *copies), layout.offset + start, asked, at_steps):
+        flat = number(extents, x)
         at = tuple(map(int.__add__, layout.before_swizzle(flat), first))
         for step, r in zip(replica, x[len(extents) :], strict=True):
             at = tuple(a + r * s for a, s in zip(at, step, strict=True))

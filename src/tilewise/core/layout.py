@@ -247,27 +247,20 @@ class Layout(Algebra):
     def axes(self) -> tuple[Axis, ...]:
         """The axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
         named: dict[str, Axis] = {}
-        for stride in self.strides:
-            for axis, _ in stride.terms:
-                if axis.name not in named:
-                    named[axis.name] = axis
-        if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
-            for axis in self._named_elsewhere():
-                named.setdefault(axis.name, axis)
+        for axis in self._named_axes():
+            if axis.name not in named:
+                named[axis.name] = axis
         return tuple(named.values()) or (m,)
 
     def _named_axes(self) -> list[Axis]:
+        """The axes of S, of R, of O and of what acts on them, in this order."""
         named = [axis for stride in self.strides for axis, _ in stride.terms]
         if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
-            named += self._named_elsewhere()
+            named += [axis for it in self.replica for axis, _ in it.stride.terms]
+            named += self.offset.axes
+            named += [swizzle.axis for swizzle in self.swizzles]
+            named += self.outer.axes
         return named
-
-    def _named_elsewhere(self) -> list[Axis]:
-        """The axes of R, of O and of what acts on them, in this order."""
-        named = [axis for it in self.replica for axis, _ in it.stride.terms]
-        named += self.offset.axes
-        named += [swizzle.axis for swizzle in self.swizzles]
-        return [*named, *self.outer.axes]
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -585,12 +578,7 @@ class Layout(Algebra):
         """
         from tilewise.core.compare import same
 
-        if not isinstance(other, Layout):
-            raise LayoutError(
-                "TW107",
-                f"a layout is compared with a layout, not with the {type(other).__name__} {other!r}",
-                hint="parse(text) makes one of text",
-            )
+        as_layout(other)
         return same(self, other)
 
     def counted(self, unit: str) -> Layout:

@@ -31,6 +31,7 @@ from tilewise.core.algebra.levels import (
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.axes import m
 from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import number
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Iter, Layout
@@ -290,10 +291,7 @@ class _Question:
 
     def flat(self, digits: Sequence[int]) -> int:
         """The flat index of B with the given digits."""
-        flat = 0
-        for digit, run in zip(digits[: self.own], self.runs, strict=False):
-            flat = flat * run.extent + digit
-        return flat
+        return number([run.extent for run in self.runs[: self.own]], digits)
 
     def forms(self) -> list[Form]:
         """What every digit brings, or a refusal."""

@@ -14,6 +14,7 @@ Copies are further digits, of which the index does not depend.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import wraps
 from itertools import islice, product
 from math import prod
@@ -32,12 +33,13 @@ from tilewise.core.algebra.readback import (
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.facts import landing
 from tilewise.core.layout import Layout
 from tilewise.core.orders import mirrored, turned
 from tilewise.core.shapes import all_extents
-from tilewise.core.solve import BudgetSpent, solutions
+from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import undo_chain
-from tilewise.core.vectors import Term, Vector, along, point
+from tilewise.core.vectors import ZERO, Term, Vector, along, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -395,11 +397,9 @@ def _from_place_0(layout: Layout) -> _Places:
     shard = merged_shard(layout.shard)
     copies, start = merged_replica(layout.replica)
     iters = (*shard, *copies)
-    target = tuple(-step for step in layout.on_axes(layout.offset + start))
-    steps = [layout.on_axes(it.stride) for it in iters]
-    ranges = [(0, it.extent - 1) for it in iters]
+    plain = replace(layout, swizzles=(), outer=ZERO)
     try:
-        at = next(solutions(steps, ranges, target, target), None)
+        at = next(landing(plain, iters, layout.offset + start, layout.axes, [0] * len(layout.axes)), None)
     except BudgetSpent:
         raise NotDecided("whether anything lives at place 0 was not decided within the bound") from None
     if at is None:
@@ -410,7 +410,7 @@ def _from_place_0(layout: Layout) -> _Places:
             hint="subtract the offset first",
         )
     places = _Places()
-    places.name(point(layout.axes, target))
+    places.name(point(layout.axes, [0] * len(layout.axes)))
     weight = size = layout.size
     for i, (it, digit) in enumerate(zip(iters, at, strict=True)):
         whole = it.extent if weight < size else 0

@@ -38,7 +38,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import WAVE, lanes_of, plain_extremes
 from tilewise.core.integers import as_int
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Layout, as_layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import Vector, point
 
@@ -158,12 +158,7 @@ def relation(
     >>> relation(S[(8, 64) : (64, 1)], Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).moves
     {'m': 448}
     """
-    if not isinstance(b, Layout):
-        raise LayoutError(
-            "TW107",
-            f"a layout is related to a layout, not to the {type(b).__name__} {b!r}",
-            hint="parse(text) makes one of text",
-        )
+    as_layout(b)
     a, b, via = _in_one_unit(a, b, dtype_a, dtype_b)
     if reshape is not None:
         a = _reshaped(a, reshape, permute is not None, via)

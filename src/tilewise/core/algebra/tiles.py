@@ -28,7 +28,7 @@ from tilewise.core.axes import STORAGE, Axis, m
 from tilewise.core.canonical import canonical
 from tilewise.core.compare import places_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.layout import Iter, Layout
+from tilewise.core.layout import Iter, Layout, as_layout
 from tilewise.core.shapes import Mode, as_shape, counted, leaves, mirrored, spell
 from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation, period_of
 from tilewise.core.vectors import ZERO, Vector
@@ -120,12 +120,7 @@ def check_units(a: Layout, b: Layout) -> None:
 
 def _check(a: Any, b: Any) -> None:
     for layout in (a, b):
-        if not isinstance(layout, Layout):
-            raise LayoutError(
-                "TW107",
-                f"a layout belongs here, not the {type(layout).__name__} {layout!r}",
-                hint="parse(text) makes a layout of text",
-            )
+        as_layout(layout)
     check_units(a, b)
     if len(a.shape) != len(b.shape):
         raise LayoutError(
