@@ -395,7 +395,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "swizzle_chain",
                 "SWIZZLE...",
                 "the normal form of a chain, or of a layout's chain on its places",
-                ("Swizzle<1,0,3>", "Swizzle<1,6,2>", "Swizzle<1,1,3>"),
+                ("Swizzle<1,0,3>", "Swizzle<1,1,3>", "Swizzle<1,6,2>"),
                 adapted.swizzle_chain,
             ),
             Operation(

@@ -71,51 +71,6 @@ def flips_of(chain: Sequence[Swizzle]) -> dict[int, int]:
 # -- normal form -----------------------------------------------------------------------------------
 
 
-def normal_form(chain: Chain) -> Chain:
-    """Merged as far as it goes for all addresses, commuting swizzles in one order."""
-    kept = [swizzle for swizzle in chain if swizzle.bits]
-    whole = as_one(kept) if kept else None
-    if whole is not None:
-        return (whole,) if whole.bits else ()
-    while (shorter := _with_one_merged(kept)) is not None:
-        kept = shorter
-    return tuple(_ordered(kept))
-
-
-def _with_one_merged(chain: list[Swizzle]) -> list[Swizzle] | None:
-    """The chain after two of its swizzles have met and merged, or None."""
-    for i, one in enumerate(chain):
-        bound = [one]  # what must stay to the right of it
-        free: list[Swizzle] = []
-        for j in range(i + 1, len(chain)):
-            other = chain[j]
-            if all(_commute(other, before) for before in bound[1:]):
-                merged = as_one((one, other))
-                if merged is not None:
-                    here = [merged] if merged.bits else []
-                    return [*chain[:i], *free, *here, *bound[1:], *chain[j + 1 :]]
-                if _commute(other, one):
-                    free.append(other)
-                    continue
-            bound.append(other)
-    return None
-
-
-def _commute(one: Swizzle, other: Swizzle) -> bool:
-    """Whether the order of two swizzles makes no difference: neither flips what the other reads."""
-    clash = one.target & other.source, other.target & one.source
-    return not any(clash) or one == other
-
-
-def _ordered(chain: list[Swizzle]) -> list[Swizzle]:
-    """The first in order among those that may stand first, again and again."""
-    rest, ordered = list(chain), []
-    while rest:
-        free = [i for i, one in enumerate(rest) if all(_commute(one, before) for before in rest[:i])]
-        ordered.append(rest.pop(max(free, key=lambda i: (rest[i].base, rest[i].shift, rest[i].bits))))
-    return ordered
-
-
 def as_swizzles(moves: Iterable[tuple[int, int]], axis: Axis = m) -> list[Swizzle]:
     """XORs of bit `read` into bit `flipped`, first to last, as swizzles; neighbours that commute join.
 
@@ -143,17 +98,33 @@ def as_swizzles(moves: Iterable[tuple[int, int]], axis: Axis = m) -> list[Swizzl
 
 
 def least_swizzled(layout: Layout) -> Layout:
-    """The layout with its swizzles in normal form, as small as its places allow."""
+    """Return the same map with swizzles that read no more bits than its addresses set, and merge if they can.
+
+        postcondition  least_swizzled(L).same(L);  least_swizzled(least_swizzled(L)) == least_swizzled(L)
+
+    >>> from tilewise import S
+    >>> least_swizzled(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
+    Swizzle(2, 3, 3) @ S[(4, 64) : (64, 1)]
+    """
     while layout.swizzles:
-        chain = _on_zeros(normal_form(layout.swizzles), zero_bits(layout))
+        chain = normal_form(layout.swizzles, zero_bits(layout))
         if chain == layout.swizzles:
             break
         layout = replace(layout, swizzles=chain)
     return layout
 
 
-def _on_zeros(chain: Chain, zeros: int) -> Chain:
-    """Every swizzle, and every two neighbours, as the smallest swizzle on addresses with these zeros."""
+def normal_form(chain: Sequence[Swizzle], zeros: int = 0) -> Chain:
+    """Return the chain with all that are one, and every neighbours that are one, as the smallest swizzle.
+
+    That is so on addresses whose bits in `zeros` are 0.
+
+    >>> normal_form([Swizzle(1, 0, 3), Swizzle(1, 1, 3), Swizzle(1, 6, 2)])
+    (Swizzle(2, 0, 3), Swizzle(1, 6, 2))
+    """
+    whole = as_one(chain, zeros) if chain else None
+    if whole is not None:
+        return (whole,) if whole.bits else ()
     acting: list[tuple[Swizzle, int]] = []  # the first to act first, each with the zeros that it meets
     for swizzle in reversed(chain):
         while True:

@@ -85,9 +85,9 @@ def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
 def swizzle_chain(chain: Any) -> Any:
     """The normal form of a chain, as a tuple; of a layout, with the smallest swizzles on its places.
 
-    Swizzles merge wherever two of them are one, also past others that commute with them, and what undoes
-    itself goes; commuting ones are put in one order. What does not merge stays in the chain, exactly. On
-    a layout a swizzle also shrinks to the bits that some address sets, and more of them merge.
+    Neighbours merge wherever they are one swizzle, and those that undo each other go. What does not merge
+    stays in the chain, exactly. On a layout a swizzle also shrinks to the bits that some address sets, and
+    more of them merge.
 
         postcondition  of a chain, all addresses go where they went, by no more swizzles; of a layout,
                        swizzle_chain(L).same(L); and swizzle_chain(swizzle_chain(x)) == swizzle_chain(x)
@@ -95,8 +95,8 @@ def swizzle_chain(chain: Any) -> Any:
     Two chains that permute alike need not have one normal form: `same` of layouts decides that.
 
     >>> from tilewise import S
-    >>> swizzle_chain([Swizzle(1, 0, 3), Swizzle(1, 6, 2), Swizzle(1, 1, 3)])
-    (Swizzle(1, 6, 2), Swizzle(2, 0, 3))
+    >>> swizzle_chain([Swizzle(1, 0, 3), Swizzle(1, 1, 3), Swizzle(1, 6, 2)])
+    (Swizzle(2, 0, 3), Swizzle(1, 6, 2))
     >>> swizzle_chain(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
     Swizzle(2, 3, 3) @ S[(4, 64) : (64, 1)]
     """
