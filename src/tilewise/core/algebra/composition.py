@@ -14,7 +14,7 @@ from math import prod
 
 from tilewise.core import orders
 from tilewise.core.algebra.after import MAX_LISTED, after, domain_of, is_basis
-from tilewise.core.algebra.modes import as_tilers, mode_layouts, reshape
+from tilewise.core.algebra.modes import as_tilers, mode_layouts
 from tilewise.core.axes import m
 from tilewise.core.bits import Bits, affine_map
 from tilewise.core.canonical import canonical, merged_digits, merged_replica
@@ -298,7 +298,7 @@ def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
 
     try:
         found = recognise(dict(zip(outer.axes, map(list, columns), strict=True)))
-        return reshape(replace(found, unit=outer.unit), shape)
+        return replace(found, unit=outer.unit).reshape(shape)
     except Refused as no:
         raise Refused(
             "TW504",

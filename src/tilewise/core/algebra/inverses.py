@@ -19,7 +19,6 @@ from functools import wraps
 from itertools import islice, product
 from math import prod
 
-from tilewise.core.algebra.modes import flatten
 from tilewise.core.algebra.readback import (
     Digit,
     ReadBack,
@@ -63,7 +62,7 @@ def _of_its_index(inverse: Callable[..., Layout]) -> Callable[..., Layout]:
         if layout.order == "row":
             return inverse(layout, axes)
         made = inverse(turned(layout), layout.axes if axes is None else axes)
-        return mirrored(made) if len(made.shape) > 1 else turned(flatten(made))
+        return mirrored(made) if len(made.shape) > 1 else turned(made.flatten())
 
     return asked
 

@@ -17,7 +17,7 @@ from math import prod
 from tilewise.core import orders
 from tilewise.core.algebra.complements import Image, image_of, repeated, tiling_of
 from tilewise.core.algebra.composition import as_tiler, compose
-from tilewise.core.algebra.modes import as_tilers, coalesce
+from tilewise.core.algebra.modes import as_tilers
 from tilewise.core.algebra.pieces import Cut, Piece, acting, joined, layout_of, one_mode, split_evenly
 from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
@@ -144,7 +144,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None)
     if order is None and block.order != "row":
         order = range(len(counts))
     grid = dense(tuple(counts), _ranks(order, len(counts))).in_order(block.order)
-    return coalesce(blocked_product(block, grid), by_mode=True)
+    return blocked_product(block, grid).coalesce(by_mode=True)
 
 
 def _next_multiples(extent: int, part: int) -> str:

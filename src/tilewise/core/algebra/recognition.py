@@ -270,10 +270,8 @@ def _shaped(listed: Listed, found: Layout) -> Explanation:
     """The layout in the map's shape, where its digits divide it."""
     if len(listed.shape) < 2 and not listed.kept:
         return Explanation(found)
-    from tilewise.core.algebra.modes import reshape
-
     try:
-        return Explanation(reshape(found, listed.shape))
+        return Explanation(found.reshape(listed.shape))
     except Refused as no:
         if listed.kept:
             raise

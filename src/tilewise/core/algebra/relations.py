@@ -189,13 +189,11 @@ def _with_modes_turned(found: Relation, reshaped: bool) -> Relation:
 
 def _reshaped(a: Layout, reshape: Any, to_permute: bool, via: Via) -> Layout:
     """The layout in the given shape; where no digits of it are the map, its flat index alone is."""
-    from tilewise.core.algebra import modes
-
     shape = a.asked_in(reshape)
     if extents_of(shape) != extents_of(a.shape):
         via["reshape"] = list(extents_of(shape))
     try:
-        return modes.reshape(a, *shape)
+        return a.reshape(*shape)
     except Refused:
         if to_permute:
             raise
@@ -203,12 +201,10 @@ def _reshaped(a: Layout, reshape: Any, to_permute: bool, via: Via) -> Layout:
 
 
 def _permuted(a: Layout, permute: Any, via: Via) -> Layout:
-    from tilewise.core.algebra import modes
-
     order = [as_int(mode, "a mode") for mode in (permute if isinstance(permute, tuple | list) else [permute])]
     if order != sorted(order):
         via["permute"] = order
-    return modes.permute(a, *order)
+    return a.permute(*order)
 
 
 def _in_one_unit(
@@ -261,10 +257,8 @@ def _recast(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Lay
             f"{b.size * other.bits}: neither one tensor nor the same bytes",
             hint="compare layouts of one size, or of the same number of bytes",
         )
-    from tilewise.core.algebra.widths import recast
-
     a, b = (x if x.unit == "element" else x.in_elements(d) for x, d in ((a, one), (b, other)))
-    return (recast(a, one, other), b) if one.bits > other.bits else (a, recast(b, other, one))
+    return (a.recast(one, other), b) if one.bits > other.bits else (a, b.recast(other, one))
 
 
 # -- the classes -----------------------------------------------------------------------------------
@@ -410,13 +404,13 @@ class _Question:
         moves = self.moves()
         kind = self._kind()
         before, after = _copies(self.a), _copies(self.b)
-        counted = before is not None and after is not None
+        more = None if before is None or after is None else after - before
         return self._found(
             kind,
             self._sentence(kind, moves),
             moves=_counts(moves),
-            added=max(0, after - before) if counted else None,  # type: ignore[operator]  # counted
-            dropped=max(0, before - after) if counted else None,  # type: ignore[operator]  # counted
+            added=None if more is None else max(0, more),
+            dropped=None if more is None else max(0, -more),
             reading=find_digits(self.a, self.b) if self.search and self.dressed_alike else None,
         )
 
@@ -532,10 +526,6 @@ def _decided(answer: bool | None, question: str) -> bool:
     return answer
 
 
-def _not(answer: bool | None) -> bool | None:
-    return None if answer is None else not answer
-
-
 def _copies(layout: Layout) -> int | None:
     try:
         return layout.copies
@@ -597,7 +587,7 @@ def _may_be_called(old: str, new: str) -> bool:
 def _maps_by_name(layout: Layout) -> dict[str, Any]:
     """What a canonical layout does along each axis, without its name."""
     axes = {axis.name: axis for axis in layout.axes}
-    return {name: _map_along(layout, axes[name]) for name in moving_names(layout)}
+    return {name: _map_along(layout, axes[name]) for name in layout.moving}
 
 
 def _map_along(layout: Layout, axis: Axis) -> Any:
@@ -611,10 +601,8 @@ def _map_along(layout: Layout, axis: Axis) -> Any:
 
 def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:
     """The layout with axes called as they are in `other`, in canonical form."""
-    from tilewise.core.algebra.places import relabel
-
     axes = {axis.name: axis for axis in other.axes}
-    return canonical(relabel(layout, {old: axes[new] for old, new in names.items()}))
+    return canonical(layout.relabel({old: axes[new] for old, new in names.items()}))
 
 
 # -- axes that split -------------------------------------------------------------------------------
@@ -626,8 +614,6 @@ def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, di
     They stay as they are where one of them names an axis beside a part of it, or goes beyond its end. Where
     a split makes no layout, all threads are on tx.
     """
-    from tilewise.core.algebra.places import split_axis
-
     if not _names_threads(a, lanes) or not _names_threads(b, lanes):
         return a, b, {}
     parts = [_parts_of(name) for name in moving_names(a, b)]
@@ -642,7 +628,7 @@ def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, di
         into = (high, lanes if low == "laneid" else count, low)
         split[name] = [high, low]
         try:
-            one, other = (split_axis(x, name, into) if name in x.moving else x for x in (one, other))
+            one, other = (x.split_axis(name, into) if name in x.moving else x for x in (one, other))
         except Refused:
             return _on_threads(a, lanes), _on_threads(b, lanes), split
     return one, other, split
@@ -672,14 +658,12 @@ def _names_threads(layout: Layout, lanes: int) -> bool:
 
 def _on_threads(layout: Layout, lanes: int) -> Layout:
     """The layout with warps and lanes fused to tx."""
-    from tilewise.core.algebra.places import fuse_axes
-
     ways = [("warpid", "wgid", 4, "wid_in_wg"), ("tx", "warpid", lanes, "laneid")]
     if "tid_in_wg" in layout.moving:
         ways = [("tx", "wgid", 128, "tid_in_wg")]
     for into, high, count, low in ways:
         if {high, low} & set(layout.moving):
-            layout = fuse_axes(layout, (high, count, low), into=into)
+            layout = layout.fuse_axes((high, count, low), into=into)
     return layout
 
 
@@ -688,12 +672,10 @@ def _on_threads(layout: Layout, lanes: int) -> Layout:
 
 def _by_warps(layout: Layout, threads: Sequence[str], lanes: int) -> Layout:
     """The layout with the warp of a thread, t // lanes, in the place of the thread."""
-    from tilewise.core.algebra.places import split_axis
-
     for name in threads:
         if name in moving_names(layout):
             names = moving_names(layout)
-            layout = projected(split_axis(layout, name, (name, lanes, "laneid")), names)
+            layout = projected(layout.split_axis(name, (name, lanes, "laneid")), names)
     return layout
 
 

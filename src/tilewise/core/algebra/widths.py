@@ -15,7 +15,7 @@ from functools import wraps
 from itertools import chain
 from math import gcd
 
-from tilewise.core.algebra.modes import group, mode_layouts, modes_of, permute, reshape, split
+from tilewise.core.algebra.modes import mode_layouts, modes_of
 from tilewise.core.algebra.tiles import FAST, SLOW, settled, storage_axis, summed
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.canonical import merged_replica
@@ -46,10 +46,10 @@ def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout
             return operation(layout, *given, **named)
         rank, fastest = len(layout.shape), _unit_mode(layout)
         order = [*(mode for mode in range(rank) if mode != fastest), *range(fastest, min(rank, fastest + 1))]
-        made = operation(permute(mirrored(layout), order), *given, **named)
+        made = operation(mirrored(layout).permute(order), *given, **named)
         if len(made.shape) == rank > 0:
-            made = split(made, rank - 1, size_of(made.shape[-1]))
-            made = permute(made, [order.index(mode) for mode in range(rank)])
+            made = made.split(rank - 1, size_of(made.shape[-1]))
+            made = made.permute([order.index(mode) for mode in range(rank)])
         return mirrored(made)
 
     return asked
@@ -219,9 +219,9 @@ def _every(layout: Layout, count: int) -> Layout:
     *others, last = mode_layouts(layout)
     shape = (last.size // count, count)
     try:
-        packs = group(last, *shape)
+        packs = last.group(*shape)
     except Refused:
-        packs = reshape(last, *shape)
+        packs = last.reshape(*shape)
     mode = packs.shape[0]
     digits = [digit for part in others for digit in part.digits]
     digits += packs.digits[: sum(1 for _ in leaves(mode))]
