@@ -342,6 +342,17 @@ class Basis:
         """Return the vector less what those taken can remove of its leading bits."""
         return self._reduced(vector)[0]
 
+    def extreme(self, start: int, largest: bool) -> int:
+        """Return the largest or smallest XOR of a vector with those taken, none of them below 0.
+
+        >>> Basis([3, 6]).extreme(8, largest=True), Basis([3, 6]).extreme(10, largest=False)
+        (14, 9)
+        """
+        for top in sorted(self._leading, reverse=True):
+            if bool(start >> (top - 1) & 1) != largest:
+                start ^= self._leading[top][0]
+        return start
+
     def __contains__(self, vector: int) -> bool:
         return not self._reduced(vector)[0]
 

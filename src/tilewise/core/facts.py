@@ -13,7 +13,7 @@ from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.bits import affine_map
+from tilewise.core.bits import Basis, Bits, affine_map
 from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
@@ -120,7 +120,7 @@ class _Image:
     def end(self, largest: bool) -> int:
         """The largest or smallest place after the swizzle, which permutes each aligned period."""
         if self.affine is not None:
-            return self._by_columns(*self.affine, largest)
+            return Basis(self.affine.flips).extreme(self.affine.origin[0], largest)
         edge = self.high if largest else self.low
         block = edge - edge % self.period
         corner = block + (self.period - 1 if largest else 0)
@@ -130,20 +130,6 @@ class _Image:
             return self._by_prefix(block, largest)
         inside = self._listed(block, block + self.period - 1)
         return max(inside) if largest else min(inside)
-
-    @staticmethod
-    def _by_columns(place: int, columns: list[int], largest: bool) -> int:
-        """XORs of columns: each leading bit is set, or cleared, by the one column that leads with it."""
-        leading: dict[int, int] = {}
-        for column in columns:
-            while column and (top := column.bit_length()) in leading:
-                column ^= leading[top]
-            if column:
-                leading[column.bit_length()] = column
-        for top in sorted(leading, reverse=True):
-            if bool(place >> (top - 1) & 1) != largest:
-                place ^= leading[top]
-        return place
 
     def _by_prefix(self, block: int, largest: bool) -> int:
         """Bit by bit from the top: with S > 0 high bits after the swizzle fix those before it."""
@@ -168,8 +154,8 @@ class _Image:
             yield apply_chain(self.swizzles, plain)
 
 
-def _affine_image(layout: Layout, axis: str) -> tuple[int, list[int]] | None:
-    """(origin, columns) of the swizzled places on an axis where they are XORs, copies as digits."""
+def _affine_image(layout: Layout, axis: str) -> Bits | None:
+    """The swizzled places on an axis where they are XORs, copies as digits."""
     own = layout.axis(axis)
     iters = [it for it in (*layout.shard, *layout.replica) if it.stride[own]]
     alone = replace(
@@ -180,8 +166,7 @@ def _affine_image(layout: Layout, axis: str) -> tuple[int, list[int]] | None:
         offset=Vector(((own, layout.offset[own]),)),
         outer=Vector(),
     )
-    found = affine_map(alone)
-    return None if found is None else (found.origin[0], [column[0] for column in found.columns])
+    return affine_map(alone)
 
 
 # -- who shares a place ----------------------------------------------------------------------------

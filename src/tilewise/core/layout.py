@@ -13,7 +13,7 @@ equals it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -43,13 +43,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
-    from tilewise.core import facts
+    from tilewise.core import canonical, facts, inverse
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
     from tilewise.core.verdict import Verdict
 
 if not TYPE_CHECKING:
+    canonical = LaterModule("canonical")
     facts = LaterModule("facts")
+    inverse = LaterModule("inverse")
 
 UNITS = ("element", "byte", "bit")
 MAX_SWIZZLES = 64
@@ -479,33 +481,8 @@ class Layout(Algebra):
 
     # -- the inverse -------------------------------------------------------------------------------
 
-    def who(
-        self, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
-    ) -> tuple[tuple[int, ...], ...]:
-        """Which indices live at a place; with fewer axes than the layout has, at any such place.
-
-        A bare integer is `m`. The answer is sorted, in coordinates of `shape`.
-
-        >>> from tilewise import S
-        >>> S[(4, 2, 2, 4) : (16, 4, 8, 1)].who(27, shape=(8, 8))
-        ((2, 7),)
-        """
-        from tilewise.core.inverse import indices_at
-
-        return indices_at(self, _asked_place(place, steps), shape, limit)
-
-    def matches(
-        self, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
-    ) -> tuple[tuple[tuple[int, ...], Vector], ...]:
-        """(index, place) of everything that lives at a full or partial place, sorted.
-
-        >>> from tilewise import S, laneid, reg
-        >>> S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)].matches(laneid=5)
-        (((1, 1, 0), 5@laneid + 0@reg), ((1, 1, 1), 5@laneid + 1@reg))
-        """
-        from tilewise.core.inverse import matches_at
-
-        return matches_at(self, _asked_place(place, steps), shape, limit)
+    who = inverse.who
+    matches = inverse.matches
 
     # -- facts -------------------------------------------------------------------------------------
 
@@ -553,16 +530,7 @@ class Layout(Algebra):
 
     # -- the map -----------------------------------------------------------------------------------
 
-    def canonical(self) -> Layout:
-        """The same map in canonical form: merged digits, sorted copies, no term without effect.
-
-        >>> from tilewise import S, R
-        >>> (S[(1, 4, 2) : (7, 2, 1)] + R[(1, 2) : (3, -8)]).canonical()
-        S[8 : 1] + R[2 : 8] - 8
-        """
-        from tilewise.core.canonical import canonical
-
-        return canonical(self)
+    canonical = canonical.canonical
 
     def same(self, other: Layout) -> Comparison:
         """Whether two layouts are the same map, by flat index; false carries the first difference.
@@ -686,17 +654,3 @@ def _all_of(kind: type[Any], parts: Any, what: str) -> tuple[Any, ...]:
         if not isinstance(part, kind):
             raise LayoutError("TW107", f"{what} made of {kind.__name__}, not of {type(part).__name__}")
     return given
-
-
-def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int]:
-    """{axis name: steps} from `who`'s arguments: integers (on m), vectors, mappings, keywords."""
-    asked: dict[str, int] = {}
-    for part in (*place, steps):
-        named = part if isinstance(part, Mapping) else as_vector(part, "a place").as_dict() or {"m": 0}
-        for axis, value in named.items():
-            if str(axis) in asked:
-                raise LayoutError("TW203", f"{axis} is given twice", hint="name every axis once")
-            asked[str(axis)] = value
-    if not asked:
-        raise LayoutError("TW203", "no place was given", hint="name at least one axis, such as m=0")
-    return asked
