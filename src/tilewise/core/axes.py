@@ -28,7 +28,7 @@ class AxisFacts:
     """The extent that another target has, and what is said where an axis needs it."""
 
     def beyond(self, name: str, low: int, high: int) -> str:
-        """What is to be said of an axis that goes so far; nothing where it may.
+        """Return what is to be said of an axis that goes so far; nothing where it may.
 
         >>> KNOWN["laneid"].beyond("laneid", 0, 31)
         ''
@@ -152,7 +152,7 @@ class Axis:
 
     @property
     def facts(self) -> AxisFacts | None:
-        """What is known of this axis, or None."""
+        """Return what is known of this axis, or None."""
         return KNOWN.get(self.name)
 
     def __rmatmul__(self, steps: SupportsIndex) -> Vector:

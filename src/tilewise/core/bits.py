@@ -77,7 +77,7 @@ class Bits:
 
     @property
     def bases(self) -> dict[str, tuple[int, ...]]:
-        """What every bit of the index flips, the lowest first, axis by axis.
+        """Return what every bit of the index flips, the lowest first, axis by axis.
 
         >>> from tilewise import S, laneid, reg
         >>> affine(S[(4, 2) : (1@laneid, 1@reg)]).bases
@@ -94,7 +94,7 @@ class Bits:
 
     @property
     def injective(self) -> bool:
-        """Whether no two indices have one place."""
+        """Return whether no two indices have one place."""
         return not self.kernel
 
     @property

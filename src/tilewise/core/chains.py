@@ -61,7 +61,7 @@ def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
 
 
 def flips_of(chain: Sequence[Swizzle]) -> dict[int, int]:
-    """What a chain flips at the addresses of one bit, for every bit that it reads."""
+    """Return what a chain flips at the addresses of one bit, for every bit that it reads."""
     read = 0
     for swizzle in chain:
         read |= swizzle.source
@@ -219,7 +219,7 @@ def _first(
     least, most = (_suffix_sums([end(0, r) for r in reach]) for end in (min, max))
 
     def agrees(level: int, address: int) -> bool:
-        """Whether every address from here on stays below the bits that are read."""
+        """Return whether every address from here on stays below the bits that are read."""
         return address + least[level] >= 0 and address + most[level] < below
 
     budget = DEFAULT_BUDGET

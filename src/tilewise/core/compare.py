@@ -203,7 +203,7 @@ def _floor_form(shard: Iterable[Iter]) -> dict[int, Vector]:
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
-    """Whether two lists of canonical replica iters reach the same set of steps."""
+    """Return whether two lists of canonical replica iters reach the same set of steps."""
     one, other = merged_replica(a)[0], merged_replica(b)[0]
     if one == other:
         return True

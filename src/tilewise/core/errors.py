@@ -141,7 +141,7 @@ class Refused(LayoutError):
 
     @property
     def reason(self) -> str:
-        """Why there is no result."""
+        """Return why there is no result."""
         return self.message
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ class Holes:
 
     @property
     def none(self) -> Verdict:
-        """Whether there is no hole."""
+        """Return whether there is no hole."""
         if self.count == 0:
             return YES
         if self.count is not None:
@@ -86,7 +86,7 @@ def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
 
 
 def lanes_of(*layouts: Layout) -> int:
-    """How many lanes count as one warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
+    """Return how many lanes count as one warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
 
     >>> from tilewise import S, laneid
     >>> lanes_of(S[32 : 1@laneid]), lanes_of(S[64 : 1@laneid])
@@ -109,11 +109,11 @@ class _Image:
         self.affine = _affine_image(layout, axis)
 
     def meets(self, low: int, high: int) -> bool:
-        """Whether some place before the swizzle lies in [low, high]."""
+        """Return whether some place before the swizzle lies in [low, high]."""
         return reaches(self.vectors, self.ranges, (low - self.base,), (high - self.base,))
 
     def holds(self, swizzled: int) -> bool:
-        """Whether a place after the swizzle is taken."""
+        """Return whether a place after the swizzle is taken."""
         plain = undo_chain(self.swizzles, swizzled)
         return self.meets(plain, plain)
 
@@ -173,7 +173,7 @@ def _affine_image(layout: Layout, axis: str) -> Bits | None:
 
 
 def injective(layout: Layout) -> Verdict:
-    """Whether no place is held by two elements, copies counted.
+    """Return whether no place is held by two elements, copies counted.
 
         witness  (one flat index, another, their common place)
 
@@ -191,7 +191,7 @@ def injective(layout: Layout) -> Verdict:
 
 
 def disjoint_copies(layout: Layout) -> Verdict:
-    """Whether no two replicas of an element coincide; the witness is the pair of replica digits.
+    """Return whether no two replicas of an element coincide; the witness is the pair of replica digits.
 
     >>> from tilewise import S, R
     >>> disjoint_copies(S[4 : 1] + R[(2, 2) : (8, 8)]).witness
@@ -290,7 +290,7 @@ def _searched(vectors: list[Vec], extents: list[int], first: int, budget: int) -
 
 
 def _separate(strides: list[tuple[int, int]]) -> bool:
-    """Whether every step is longer than all that the shorter ones reach: digits of one number."""
+    """Return whether every step is longer than all that the shorter ones reach: digits of one number."""
     reach = 0
     for step, extent in sorted(strides):
         if step <= reach:
@@ -318,7 +318,7 @@ def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> V
 
 
 def count_copies(layout: Layout) -> int:
-    """How many distinct places each element has: the size of the set R.
+    """Return how many distinct places each element has: the size of the set R.
 
     >>> from tilewise import S, R
     >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
@@ -331,7 +331,7 @@ def count_copies(layout: Layout) -> int:
 
 
 def _count_taken(groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int | None:
-    """How many distinct sums the iters have; groups of axes multiply, and as a set iters merge."""
+    """Return how many distinct sums the iters have; groups of axes multiply, and as a set iters merge."""
     merged, _ = merged_replica(tuple(iters))
     total = 1
     for axes in groups:
@@ -388,7 +388,7 @@ def _count_listed(iters: list[tuple[int, Vec]]) -> int | None:
 
 
 def holes(layout: Layout) -> Holes:
-    """How many places between min and max of every axis hold nothing, and one of them.
+    """Return how many places between min and max of every axis hold nothing, and one of them.
 
     >>> from tilewise import S
     >>> holes(S[(4, 3) : (4, 1)])
@@ -501,7 +501,7 @@ def before_swizzle(layout: Layout, axis: Axis, steps: int) -> int:
 
 
 def contiguous(layout: Layout) -> Verdict:
-    """Whether element x lives at base + x on one storage axis, in one copy.
+    """Return whether element x lives at base + x on one storage axis, in one copy.
 
         witness  the first flat index that lives elsewhere
 

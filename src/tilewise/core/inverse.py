@@ -25,7 +25,7 @@ MAX_ANSWERS = 1 << 16
 def who(
     layout: Layout, /, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Which indices live at a place; with fewer axes than the layout has, at any such place.
+    """Return which indices live at a place; with fewer axes than the layout has, at any such place.
 
     A bare integer is `m`. The answer is sorted, in coordinates of `shape`.
 
@@ -69,7 +69,7 @@ def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int
 
 
 def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
-    """Whether the place leaves an axis of the layout open."""
+    """Return whether the place leaves an axis of the layout open."""
     asked = on_its_axes(layout, place)
     return any(axis.name not in asked for axis in layout.axes)
 

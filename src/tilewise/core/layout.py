@@ -237,7 +237,7 @@ class Layout(Algebra):
 
     @cached_property
     def size(self) -> int:
-        """How many elements there are."""
+        """Return how many elements there are."""
         return size_of(self.shape)
 
     @property
@@ -520,12 +520,12 @@ class Layout(Algebra):
 
     @property
     def onto(self) -> Verdict:
-        """Whether every place between min and max of every axis is taken."""
+        """Return whether every place between min and max of every axis is taken."""
         return self.holes.none
 
     @property
     def period(self) -> int:
-        """How often the swizzle pattern repeats, and what it asks of the base's alignment."""
+        """Return how often the swizzle pattern repeats, and what it asks of the base's alignment."""
         return period_of(self.swizzles)
 
     # -- the map -----------------------------------------------------------------------------------
@@ -533,7 +533,7 @@ class Layout(Algebra):
     canonical = canonical.canonical
 
     def same(self, other: Layout) -> Comparison:
-        """Whether two layouts are the same map, by flat index; false carries the first difference.
+        """Return whether two layouts are the same map, by flat index; false carries the first difference.
 
         Of two layouts that count in different orders, coordinates are compared where their modes have the
         same extents, and else each is asked by its own flat index.
@@ -617,7 +617,7 @@ class Layout(Algebra):
         return layout_python(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """How IPython and Hypothesis print a layout: as `repr` does, not field by field."""
+        """Return how IPython and Hypothesis print a layout: as `repr` does, not field by field."""
         printer.text(repr(self))
 
     def _repr_svg_(self) -> str | None:

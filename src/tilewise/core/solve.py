@@ -79,7 +79,7 @@ def reaches(
     high: Vec,
     budget: int = DEFAULT_BUDGET,
 ) -> bool:
-    """Whether any x lands in the box.
+    """Return whether any x lands in the box.
 
     >>> reaches([(4,), (1,)], [(0, 7), (0, 2)], (19,), (19,))
     False

@@ -66,7 +66,7 @@ def storage_scaled(
 
 
 def unit_bits(unit: str, dtype: DType) -> int:
-    """How many bits one unit has.
+    """Return how many bits one unit has.
 
     >>> unit_bits("byte", DType.of("bf16")), unit_bits("element", DType.of("e2m1"))
     (8, 4)

@@ -170,7 +170,7 @@ class Iter:
 
 
 def _is_vector(value: object) -> bool:
-    """Whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
+    """Return whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
     return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")
 
 

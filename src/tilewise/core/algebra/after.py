@@ -50,7 +50,7 @@ MAX_LISTED = 1 << 14
 
 @dataclass(slots=True)
 class Domain:
-    """What B's places mean to A: which coordinate every axis is, and A's digits behind each of them."""
+    """The meaning of B's places to A: the coordinate of every axis, and A's digits behind each of them."""
 
     coordinate: dict[str, int]
     digits: tuple[tuple[tuple[int, Vector], ...], ...]
@@ -69,12 +69,12 @@ class Domain:
 
     @property
     def sizes(self) -> list[int]:
-        """How many indices every coordinate has."""
+        """Return how many indices every coordinate has."""
         return [prod([extent for extent, _ in digits]) for digits in self.digits]
 
 
 def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
-    """How `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
+    """Return how `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
     moving = set(inner.moving)
     if not (modes is None or isinstance(modes, tuple | list)):
         raise LayoutError(
@@ -294,7 +294,7 @@ class _Question:
         return number([run.extent for run in self.runs[: self.own]], digits)
 
     def forms(self) -> list[Form]:
-        """What every digit brings, or a refusal."""
+        """Return what every digit brings, or a refusal."""
         forms: list[Form] = [{} for _ in self.runs]
         failures: list[tuple[int, Failure]] = []
         for i, part in enumerate(self.maps):

@@ -236,7 +236,7 @@ def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
 
 
 def _columns(outer: Layout) -> Bits | None:
-    """What every bit of the index moves, the slowest digit taken to the next power of two."""
+    """Return what every bit of the index moves, the slowest digit taken to the next power of two."""
     digits = merged_digits(outer.digits)
     shape, strides = tuple(extent for extent, _ in digits), tuple(stride for _, stride in digits)
     if shape:
@@ -253,7 +253,7 @@ def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
 
 
 def _passes_copies(outer: Layout, placed: Swizzle) -> bool:
-    """Whether offset and copies may be added before the swizzle as well as after it."""
+    """Return whether offset and copies may be added before the swizzle as well as after it."""
     steps = [outer.offset[placed.axis], *(it.stride[placed.axis] for it in outer.replica)]
     return all(step % placed.period == 0 for step in steps)
 
@@ -309,7 +309,7 @@ def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
 
 
 def _passes(outer: Layout, swizzles: tuple[Swizzle, ...]) -> bool:
-    """Whether A's copies, which stand outside its own map, may be added inside the swizzles found."""
+    """Return whether A's copies, which stand outside its own map, may be added inside the swizzles found."""
     if not outer.replica:
         return True
     if outer.swizzles or not swizzles:

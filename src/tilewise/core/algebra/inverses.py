@@ -261,7 +261,7 @@ def _spread(layout: Layout, places: _Places) -> Iterator[_Places]:
 
 
 def _axis(layout: Layout, places: _Places, name: str) -> ReadBack:
-    """How one axis is read."""
+    """Return how one axis is read."""
     digits, start = places.axes[name], places.start[name]
     if start < 0:
         raise Refused(

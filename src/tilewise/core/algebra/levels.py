@@ -144,7 +144,7 @@ def digits_of(form: Form, extent: int) -> list[Digit]:
 
 
 def is_chain(form: Iterable[int], extent: int) -> bool:
-    """Whether the places divide one another, and the last of them the extent.
+    """Return whether the places divide one another, and the last of them the extent.
 
     >>> is_chain({1: 5, 2: 1, 6: 1}, 12), is_chain({2: 1, 3: 1}, 12)
     (True, False)

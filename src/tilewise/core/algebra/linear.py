@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def bases(layout: Layout) -> dict[str, tuple[int, ...]]:
-    """What every bit of the flat index flips on every axis, the lowest bit first.
+    """Return what every bit of the flat index flips on every axis, the lowest bit first.
 
         postcondition  place(x) == place(0) XOR the bases of the bits of x, axis by axis
         refused        TW512 where sums are no XORs, with two indices whose steps carry

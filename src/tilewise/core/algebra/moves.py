@@ -1,4 +1,4 @@
-"""What stays and what moves between two layouts of one tensor, and the views that move nothing.
+"""Counts of elements that stay and that move between two layouts of one tensor, and views that move nothing.
 
 An element stays where its new places are among its old ones. Axes that no replica joins are asked alone.
 How many elements stay along an axis is counted by the number of digits:
@@ -101,7 +101,7 @@ class Movement:
         self._counts: dict[str, int | None] = {}
 
     def staying(self, name: str) -> int | None:
-        """How many elements have all new coordinates of an axis among the old; None: not counted."""
+        """Return how many elements have all new coordinates of an axis among the old; None: not counted."""
         if name not in self._counts:
             pair = _Pair(self.a, self.b, (name,))
             ways = (pair.by_columns, pair.by_digits, pair.by_listing)
@@ -109,7 +109,7 @@ class Movement:
         return self._counts[name]
 
     def stays(self, names: Iterable[str] | None = None) -> bool | None:
-        """Whether every element stays, as far as some axes tell; None: not decided."""
+        """Return whether every element stays, as far as some axes tell; None: not decided."""
         asked = set(self.names if names is None else names)
         axes = {axis.name: axis for layout in (self.a, self.b) for axis in layout.axes}
         open_question = False
@@ -149,7 +149,7 @@ class _Pair:
         self.size = a.size
 
     def by_columns(self) -> int | None:
-        """How many elements stay, where both maps are XORs of columns."""
+        """Return how many elements stay, where both maps are XORs of columns."""
         if self.old == self.new:
             return self.size
         found = columns_of(self.old, self.new)
@@ -165,7 +165,7 @@ class _Pair:
         return 0 if span.rest(origin ^ new_origin) else self.size >> len(span) - held
 
     def by_digits(self) -> int | None:
-        """How many elements stay on one axis: how often the difference is a step between copies."""
+        """Return how many elements stay on one axis: how often the difference is a step between copies."""
         (name,) = self.names
         old, new = ([(it.extent, it.stride[name]) for it in x.replica] for x in (self.old, self.new))
         steps = _steps_inside(old, new)
@@ -184,7 +184,7 @@ class _Pair:
         return both and [(extent, other - one) for (extent, one), (_, other) in zip(*both, strict=True)]
 
     def fits(self) -> bool | None:
-        """Whether all differences, with the new copies on top, are steps between old copies."""
+        """Return whether all differences, with the new copies on top, are steps between old copies."""
         digits = self._difference()
         if digits is None:
             return None
@@ -218,7 +218,7 @@ class _Pair:
         return tuple([vector[name] for name in self.names])
 
     def by_listing(self) -> int | None:
-        """How many elements stay, one after another; None beyond the bound."""
+        """Return how many elements stay, one after another; None beyond the bound."""
         copies = max(prod(it.extent for it in x.replica) for x in (self.old, self.new))
         if self.size * copies > MAX_LISTED:
             return None
@@ -248,7 +248,7 @@ def _steps_inside(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> lis
 
 
 def sums_counted(digits: Sequence[tuple[int, int]], wanted: Iterable[int]) -> int | None:
-    """How many choices of digits (extent, step) add up to one of some sums; None beyond the bound.
+    """Return how many choices of digits (extent, step) add up to one of some sums; None beyond the bound.
 
     >>> sums_counted([(8, 3), (4, -7)], [0])
     2
@@ -339,7 +339,7 @@ def _joined(extents: list[int], order: list[int]) -> tuple[list[int], list[int]]
 
 
 def dressed_alike(a: Layout, b: Layout) -> bool | None:
-    """Whether two canonical layouts would be one map, were their shards alike; None: not decided.
+    """Return whether two canonical layouts would be one map, were their shards alike; None: not decided.
 
     >>> from tilewise import S, Swizzle
     >>> dressed_alike(S[4 : 1] + 5, S[8 : 1]), dressed_alike(Swizzle(3, 3, 3) @ S[512 : 1], S[512 : 1])

@@ -397,7 +397,7 @@ def _on(swizzle: Swizzle, axis: Axis) -> Swizzle:
 
 
 def footprint(layout: Layout, *axes: Axis | str) -> Layout:
-    """What one owner holds: the layout without the axes that tell owners apart.
+    """Return what one owner holds: the layout without the axes that tell owners apart.
 
     Those are its owner and device axes, or the axes that are named. Digits and copies that move on them
     go, and so do offsets on them; a mode of which nothing is left has extent 1.

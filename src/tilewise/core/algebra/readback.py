@@ -73,7 +73,7 @@ def _overlap(step: int, reach: int, offset: int) -> str:
 
 
 def value_at(levels: Sequence[Level], place: int) -> int:
-    """What the levels give at a place.
+    """Return what the levels give at a place.
 
     >>> value_at([(1, 1), (8, 4)], 19)
     11

@@ -346,7 +346,7 @@ class _Search:
                     yield first, -distance
 
     def _above(self, first: int, distance: int, bits: int) -> bool:
-        """Whether reading the endless sign bits may be worth a try."""
+        """Return whether reading the endless sign bits may be worth a try."""
         return self.signed and first - distance + bits <= self.top
 
     def layout(self, bits: int, base: int, shift: int) -> Layout | None:

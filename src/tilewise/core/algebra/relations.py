@@ -67,7 +67,7 @@ _OF_THREADS = _OF_WAVES | {"tid_in_wg", "wgid", "wid_in_wg"}
 
 
 def kind_of(axis: Axis) -> str:
-    """How far a step along an axis takes an element.
+    """Return how far a step along an axis takes an element.
 
     The lanes and columns of tensor memory are its addresses. An owner of your own may be anything, and
     counts as a device, so that no move is understated.
@@ -107,12 +107,12 @@ class Relation:
 
     @property
     def copies(self) -> dict[str, int | None]:
-        """How many copies of every element are added and dropped."""
+        """Return how many copies of every element are added and dropped."""
         return {"added": self.added, "dropped": self.dropped}
 
     @property
     def free(self) -> bool:
-        """Whether no element moves or changes; `NotDecided` where that is open."""
+        """Return whether no element moves or changes; `NotDecided` where that is open."""
         if self.kind is None:
             raise NotDecided(self.sentence)
         return (
@@ -138,7 +138,7 @@ def relation(
     dtype_a: DType | str | None = None,
     dtype_b: DType | str | None = None,
 ) -> Relation:
-    """What it takes to turn `a` into `b`: nothing, a view, or a move.
+    """Return what it takes to turn `a` into `b`: nothing, a view, or a move.
 
     A permutation of a's modes is looked for. With `permute`, or `reshape` and `permute`, the view is
     given: b is compared with a so read, and with (0, 1, ...) index by index. With `reshape` alone, a
@@ -337,7 +337,7 @@ class _Question:
 
     @cached_property
     def dressed_alike(self) -> bool | None:
-        """Whether a view may be all that differs: copies, offsets and swizzles make no difference."""
+        """Return whether a view may be all that differs: copies, offsets and swizzles make no difference."""
         return dressed_alike(self.one, self.other)
 
     def _respelled(self) -> Relation | None:
@@ -504,7 +504,7 @@ def _called(names: Mapping[str, str]) -> str:
 
 
 def view_sentence(via: Mapping[str, Any]) -> str:
-    """How a view is taken, for people.
+    """Return how a view is taken, for people.
 
     >>> view_sentence({"reshape": [4, 16], "permute": [1, 0]})
     'a view: read a in shape (4, 16), permute the modes by (1, 0) and it is b; nothing moves'
@@ -537,7 +537,7 @@ def _copies(layout: Layout) -> int | None:
 
 
 def _step_between(a: Layout, b: Layout) -> Vector | None:
-    """What must be added to a's places to make them b's, where a few places do not show otherwise."""
+    """Return what must be added to a's places to make them b's, where a few places do not show otherwise."""
     if not a.swizzles and not b.swizzles:
         return (b.offset - a.offset).nonzero  # copies start at 0 in canonical form
     if max(_copies_written(a), _copies_written(b)) > MAX_LISTED:
@@ -585,7 +585,7 @@ def _may_be_called(old: str, new: str) -> bool:
 
 
 def _maps_by_name(layout: Layout) -> dict[str, Any]:
-    """What a canonical layout does along each axis, without its name."""
+    """Return what a canonical layout does along each axis, without its name."""
     axes = {axis.name: axis for axis in layout.axes}
     return {name: _map_along(layout, axes[name]) for name in layout.moving}
 
@@ -680,7 +680,7 @@ def _by_warps(layout: Layout, threads: Sequence[str], lanes: int) -> Layout:
 
 
 def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> bool | None:
-    """Whether every element stays in its warp, one after another; None beyond the bound."""
+    """Return whether every element stays in its warp, one after another; None beyond the bound."""
     ends = [x.shard[-1:] for x in (a, b)]
     still = gcd(*(last[0].extent if last and not last[0].stride else 1 for last in ends))
     flats = range(0, a.size, still)
