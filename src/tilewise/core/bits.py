@@ -63,7 +63,7 @@ class Bits:
             if not 0 <= asked < size:
                 raise Refused(
                     "TW502",
-                    f"index {asked} is asked for, and the outer map has {size} indices",
+                    f"the inner map names index {asked}, and the outer map has {size} indices",
                     witness={"index": x, "asked": asked, "size": size},
                 )
         zero = (0,) * len(self.axes)

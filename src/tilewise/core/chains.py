@@ -14,7 +14,7 @@ changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the o
 The difference of two chains is linear too: it reads the bits [low, high) of an address, and where those
 are 0 the chains agree. The search for the first index at which they part walks the digits, slowest first,
 with addresses modulo 2^high; it passes over all that provably stays below 2^low, and never enters the same
-remainder of the same digit twice. Ending without a difference, it has proven that there is none.
+remainder of the same digit twice. Where it ends without a difference, it has proven that the chains agree.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Refused(LayoutError):
     ...     S[(4, 4) : (4, 1)].compose(S[12 : 1] + 8)
     ... except Refused as no:
     ...     print(no.code, no.reason)
-    TW502 index 19 is asked for, and A has 16 elements
+    TW502 B names index 19, and A has 16 elements
     """
 
     def __init__(self, code: str, message: str, *, witness: Any = None, hint: str = "") -> None:

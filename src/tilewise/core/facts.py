@@ -216,7 +216,7 @@ def _first_clash(
 ) -> tuple[dict[int, int], dict[int, int]] | None:
     """{position: digit difference} of first iters and of the rest whose steps add up to nothing.
 
-    Both are empty where there are none; None where that is not decided.
+    Both are empty where no steps do; None where that is not decided.
     """
     open_question = False
     for group in groups((*first, *rest), axes):

@@ -284,7 +284,7 @@ class _Question:
         what = "A" if self.domain.flat else f"mode {i} of A"
         return Refused(
             "TW502",
-            f"index {asked} is asked for, and {what} has {size} elements",
+            f"B names index {asked}, and {what} has {size} elements",
             witness={"index": self.flat(corner), "asked": asked, "size": size},
             hint="every place of the inner layout is an index of the outer one",
         )
@@ -310,7 +310,7 @@ class _Question:
         return forms
 
     def _settle(self, forms: list[Form], failures: list[tuple[int, Failure]], doubtful: set[int]) -> None:
-        """What levels alone leave open: they may cancel one another. Forms are put right, or refused."""
+        """Put right the forms that levels alone leave open, since they may cancel one another; or refuse."""
         for j in sorted(doubtful):
             forms[j] = self._settled_digit(j, forms[j])
         if failures:

@@ -264,7 +264,7 @@ def _check_range(outer: Layout, inner: Layout) -> None:
         found = high if high >= outer.size else low
         raise Refused(
             "TW502",
-            f"index {found} is asked for, and A has {outer.size} elements",
+            f"B names index {found}, and A has {outer.size} elements",
             witness={"asked": found, "size": outer.size},
             hint="every place of the inner layout is an index of the outer one",
         )

@@ -429,7 +429,7 @@ def _bits(side: _Side) -> Iterator[int | None]:
 def _first_difference(
     made: Layout, axis: Axis, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side]
 ) -> int | None:
-    """The first index at which the sum is not what its parts place there; None if there is none.
+    """The first index at which the sum is not what its parts place there; None where all agree.
 
     Digits that do not move on the swizzled axis make no difference, and stay 0.
     """
