@@ -16,7 +16,7 @@ from dataclasses import replace
 from tilewise.core.digits import merged
 from tilewise.core.orders import turned
 from tilewise.core.swizzles import Swizzle, period_of
-from tilewise.core.vectors import ZERO, Iter, Vector
+from tilewise.core.vectors import ZERO, Iter, Stepped, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def canonical(layout: Layout) -> Layout:
     return form if kept == outer or not acting else canonical(form)
 
 
-def merged_digits(digits: Iterable[tuple[int, Vector]]) -> list[tuple[int, Vector]]:
+def merged_digits(digits: Iterable[Stepped]) -> list[Stepped]:
     """D0 and D1."""
     return merged([(extent, _ordered(stride)) for extent, stride in digits])
 

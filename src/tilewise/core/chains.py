@@ -26,7 +26,7 @@ from math import gcd
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica
-from tilewise.core.digits import number
+from tilewise.core.digits import Digit, number
 from tilewise.core.integers import bits_of
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
 
 Chain = tuple[Swizzle, ...]
-Digit = tuple[int, int]
-"""(extent, step)."""
 
 
 def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:

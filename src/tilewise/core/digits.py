@@ -16,6 +16,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+Digit = tuple[int, int]
+"""(extent, step), the step an integer."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol, Self, TypeVar

@@ -169,6 +169,10 @@ class Iter:
         object.__setattr__(self, "stride", as_vector(self.stride))
 
 
+Stepped = tuple[int, Vector]
+"""(extent, stride): an iter as a plain pair."""
+
+
 def _is_vector(value: object) -> bool:
     """Return whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
     return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")

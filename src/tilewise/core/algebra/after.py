@@ -15,7 +15,6 @@ from math import gcd, prod
 
 from tilewise.core.algebra.levels import (
     Code,
-    Digit,
     Failure,
     Floors,
     Form,
@@ -31,7 +30,7 @@ from tilewise.core.algebra.levels import (
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.axes import m
 from tilewise.core.canonical import merged_replica
-from tilewise.core.digits import number
+from tilewise.core.digits import Digit, number
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Iter, Layout

@@ -20,8 +20,8 @@ from itertools import islice, product
 from math import prod
 
 from tilewise.core.algebra.readback import (
-    Digit,
     ReadBack,
+    Reading,
     Unread,
     digits_up_to,
     merged,
@@ -140,7 +140,7 @@ class _Places:
     __slots__ = ("axes", "base", "diagonal", "start", "still")
 
     def __init__(self) -> None:
-        self.axes: dict[str, list[Digit]] = {}
+        self.axes: dict[str, list[Reading]] = {}
         self.start: dict[str, int] = {}
         self.diagonal: list[tuple[tuple[Term, ...], int, int, int]] = []
         self.still = False
@@ -336,10 +336,10 @@ def right_inverse(layout: Layout, axes: Any = None) -> Layout:
     return _written(places.base, reads)
 
 
-def _filling(digits: Sequence[Digit]) -> tuple[list[Digit], int]:
+def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
     """The chain of digits, slowest last, that fills the most places from 0 on, and how many."""
     end = 1
-    nodes: list[tuple[Digit, int]] = [((1, 1, 0, 0), -1)]
+    nodes: list[tuple[Reading, int]] = [((1, 1, 0, 0), -1)]
     best = 0
     for digit in digits:
         step, extent = digit[0], digit[1]
@@ -350,7 +350,7 @@ def _filling(digits: Sequence[Digit]) -> tuple[list[Digit], int]:
             nodes.append((digit, previous))
             if step * extent > end:
                 end, best = step * extent, len(nodes) - 1
-    chain: list[Digit] = []
+    chain: list[Reading] = []
     node, following = best, end
     while node > 0:
         (step, _, weight, whole), node = nodes[node]
@@ -360,14 +360,14 @@ def _filling(digits: Sequence[Digit]) -> tuple[list[Digit], int]:
     return chain[::-1], end
 
 
-def _within_reach(nodes: Sequence[tuple[Digit, int]], step: int) -> int | None:
+def _within_reach(nodes: Sequence[tuple[Reading, int]], step: int) -> int | None:
     for i, ((place, extent, _, _), _) in enumerate(nodes):
         if step % place == 0 and step <= place * extent:
             return i
     return None
 
 
-def _unswizzled(layout: Layout, chain: Sequence[Digit], count: int) -> ReadBack:
+def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBack:
     """The chain behind the swizzle, for the most places that it permutes among themselves."""
     for end in _closed(layout, count):
         cut = [(p, min(e, -(-end // p)), weight, whole) for p, e, weight, whole in chain if p < end]

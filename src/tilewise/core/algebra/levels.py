@@ -24,14 +24,12 @@ from itertools import pairwise
 from math import gcd
 
 from tilewise.core.axes import Axis
+from tilewise.core.digits import Digit
 from tilewise.core.vectors import Vector
 from tilewise.core.vectors import along as vector_along
 
 Form = dict[int, int]
 """{P: w}: the map x -> sum of w * (x // P)."""
-
-Digit = tuple[int, int]
-"""(extent, step)."""
 
 
 # -- vectors as integers ---------------------------------------------------------------------------

@@ -25,19 +25,15 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import Mode, all_extents, as_shape, leaves, mirrored, size_of, spell
-from tilewise.core.vectors import ZERO, Vector
+from tilewise.core.vectors import ZERO, Stepped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from tilewise.core.shapes import Shape
-    from tilewise.core.vectors import Vector
 
     Filled: TypeAlias = tuple[Mode, Sequence[Iter]]
-
-Digit = tuple[int, Vector]
-"""(extent, step)."""
 
 _STILL = (1, ZERO)
 _ELEMENTS = Layout((), ())
@@ -294,18 +290,18 @@ def mode_layouts(layout: Layout) -> list[Layout]:
     return parts
 
 
-def _flat(layout: Layout, digits: Sequence[Digit]) -> Layout:
+def _flat(layout: Layout, digits: Sequence[Stepped]) -> Layout:
     return _made_of(layout, [(digit[0], [digit]) for digit in digits])
 
 
-def _made_of(layout: Layout, modes: Sequence[tuple[Mode, Sequence[Digit]]]) -> Layout:
+def _made_of(layout: Layout, modes: Sequence[tuple[Mode, Sequence[Stepped]]]) -> Layout:
     """Return the layout of some modes and the digits of each."""
     shape = as_shape([mode for mode, _ in modes])
     strides = tuple([stride for _, digits in modes for _, stride in digits])
     return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
-def _reshaped(layout: Layout, digits: Sequence[Digit], asked: Shape, whose: str, hint: str) -> Layout:
+def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: str, hint: str) -> Layout:
     """Return the layout of these digits, slowest first, in another shape; refuse digits that do not fit."""
     unfit = _clash(digits, asked, layout.order)
     if unfit is not None:
@@ -320,11 +316,11 @@ def _reshaped(layout: Layout, digits: Sequence[Digit], asked: Shape, whose: str,
     ordered = asked if row else mirrored(asked)
     cut = iter(split_digits(digits, place_values(leaves(ordered))))
 
-    def filled(mode: Mode) -> tuple[Mode, list[Digit]]:
+    def filled(mode: Mode) -> tuple[Mode, list[Stepped]]:
         if isinstance(mode, tuple):
             parts = [filled(inner) for inner in mode]
             return tuple(shape for shape, _ in parts), [digit for _, held in parts for digit in held]
-        held: list[Digit] = []
+        held: list[Stepped] = []
         while prod(extent for extent, _ in held) < mode:
             held.append(next(cut))
         held = held or [_STILL]
@@ -336,12 +332,12 @@ def _reshaped(layout: Layout, digits: Sequence[Digit], asked: Shape, whose: str,
     )
 
 
-def _joined(digits: Sequence[Digit]) -> Mode:
+def _joined(digits: Sequence[Stepped]) -> Mode:
     extents = tuple([extent for extent, _ in digits])
     return extents if len(extents) > 1 else extents[0]
 
 
-def _clash(digits: Sequence[Digit], asked: Shape, order: str) -> tuple[int, int] | None:
+def _clash(digits: Sequence[Stepped], asked: Shape, order: str) -> tuple[int, int] | None:
     """The place values of a digit and of an extent of the shape that do not fit, or None."""
     extents = list(leaves(asked))
     places = place_values(extents if order == "row" else extents[::-1])

@@ -31,16 +31,13 @@ from tilewise.core.facts import groups, taken_bits
 from tilewise.core.integers import bits_of
 from tilewise.core.solve import BudgetSpent, Suffixes, reaches
 from tilewise.core.swizzles import one_permutation
-from tilewise.core.vectors import Iter, Vector
+from tilewise.core.vectors import Iter, Stepped, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.core.layout import Layout
-
-Digit = tuple[int, Vector]
-"""(extent, step)."""
 
 MAX_LISTED = 1 << 12
 """So many elements, or copies of one, are listed where nothing shorter decides."""
@@ -175,7 +172,7 @@ class _Pair:
         base = (self.new.offset - self.old.offset)[name]
         return sums_counted([(extent, step[name]) for extent, step in digits], [s - base for s in steps])
 
-    def _difference(self) -> list[Digit] | None:
+    def _difference(self) -> list[Stepped] | None:
         """The new places less the old ones as digits; None under other swizzles, or where digits clash."""
         old, new = self.old, self.new
         if old.outer != new.outer or not one_permutation(old.swizzles, new.swizzles):
@@ -202,7 +199,7 @@ class _Pair:
         except BudgetSpent:
             return None
 
-    def _in_a_row(self, base: Vector, digits: Sequence[Digit]) -> bool | None:
+    def _in_a_row(self, base: Vector, digits: Sequence[Stepped]) -> bool | None:
         """`fits` for any number of steps, where the old copies are one row."""
         if len(self.names) > 1 or len(self.old.replica) > 1:
             return None
@@ -315,9 +312,9 @@ def find_digits(a: Layout, b: Layout) -> dict[str, list[int]] | None:
     return None
 
 
-def _cut_where(digits: Sequence[Digit], others: Sequence[Digit]) -> list[Digit] | None:
+def _cut_where(digits: Sequence[Stepped], others: Sequence[Stepped]) -> list[Stepped] | None:
     """The digits, cut where one of the others begins or ends inside; None where it does not divide one."""
-    pieces: list[Digit] = []
+    pieces: list[Stepped] = []
     starts = {start for extent, step in others for start in (step, step * extent) if step}
     for extent, step in digits:
         inside = (multiple(start, step) for start in starts if step)
