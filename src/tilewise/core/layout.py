@@ -43,15 +43,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
-    from tilewise.core import canonical, facts, inverse
+    from tilewise.core import canonical, compare, facts, inverse, orders, text, units
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
+    from tilewise.core.facts import Holes
     from tilewise.core.verdict import Verdict
 
 if not TYPE_CHECKING:
     canonical = LaterModule("canonical")
+    compare = LaterModule("compare")
     facts = LaterModule("facts")
     inverse = LaterModule("inverse")
+    orders = LaterModule("orders")
+    text = LaterModule("text")
+    units = LaterModule("units")
 
 UNITS = ("element", "byte", "bit")
 MAX_SWIZZLES = 64
@@ -92,10 +97,8 @@ class Replicas:
         return self + -as_vector(other, "an offset")
 
     def __repr__(self) -> str:
-        from tilewise.core.text import replica_text
-
         offset = f" + {self.offset}" if self.offset.terms else ""
-        return replica_text(self.iters) + offset
+        return text.replica_text(self.iters) + offset
 
 
 @dataclass(frozen=True, repr=False)
@@ -506,17 +509,34 @@ class Layout(Algebra):
 
     def extremes(self, axis: Axis | str = m) -> tuple[int, int]:
         """(min, max) on an axis. A known axis that the layout does not name is 0 everywhere."""
-        from tilewise.core.facts import extremes
-
         if isinstance(axis, str) and not self.knows(axis):
             self.axis(axis)
-        return extremes(self, str(axis))
+        return facts.extremes(self, str(axis))
 
-    copies = cached_property(facts.count_copies)
-    injective = cached_property(facts.injective)
-    disjoint_copies = cached_property(facts.disjoint_copies)
-    holes = cached_property(facts.holes)
-    contiguous = cached_property(facts.contiguous)
+    @cached_property
+    def copies(self) -> int:
+        """The number of distinct places of each element."""
+        return facts.count_copies(self)
+
+    @cached_property
+    def injective(self) -> Verdict:
+        """Whether no place is held by two elements; the witness is two indices that share one."""
+        return facts.injective(self)
+
+    @cached_property
+    def disjoint_copies(self) -> Verdict:
+        """Whether the replicas of an element never coincide."""
+        return facts.disjoint_copies(self)
+
+    @cached_property
+    def holes(self) -> Holes:
+        """The places between min and max of every axis that hold nothing: their number, and one."""
+        return facts.holes(self)
+
+    @cached_property
+    def contiguous(self) -> Verdict:
+        """Whether element x lives at base + x on one storage axis, in one copy."""
+        return facts.contiguous(self)
 
     @property
     def onto(self) -> Verdict:
@@ -544,10 +564,7 @@ class Layout(Algebra):
         >>> S[(4, 4) : (4, 1)].same(S[(4, 4) : (1, 4)]).witness
         1
         """
-        from tilewise.core.compare import same
-
-        as_layout(other)
-        return same(self, other)
+        return compare.same(self, as_layout(other))
 
     def counted(self, unit: str) -> Layout:
         """The same numbers, counting another unit: element, byte or bit. It converts nothing.
@@ -578,9 +595,7 @@ class Layout(Algebra):
         >>> parse("((8,2),(4,4)):((8,64),(1,4))").in_order("row")
         S[((2, 8), (4, 4)) : ((64, 8), (4, 1))]
         """
-        from tilewise.core.orders import mirrored
-
-        return self.ordered(order) if order == self.order or order not in ORDERS else mirrored(self)
+        return self.ordered(order) if order == self.order or order not in ORDERS else orders.mirrored(self)
 
     def in_bytes(self, dtype: DType | str) -> Layout:
         """Every element at its first byte.
@@ -600,21 +615,15 @@ class Layout(Algebra):
         return self._in("bit", dtype)
 
     def _in(self, unit: str, dtype: DType | str) -> Layout:
-        from tilewise.core.units import converted
-
-        return converted(self, unit, dtype)
+        return units.converted(self, unit, dtype)
 
     # -- text --------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        from tilewise.core.text import layout_text
-
-        return layout_text(self)
+        return text.layout_text(self)
 
     def __repr__(self) -> str:
-        from tilewise.core.text import layout_python
-
-        return layout_python(self)
+        return text.layout_python(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Return how IPython and Hypothesis print a layout: as `repr` does, not field by field."""

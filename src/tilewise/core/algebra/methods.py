@@ -46,8 +46,8 @@ class Later:
         setattr(self.owner, self.name, function)
         return function if layout is None else MethodType(function, layout)
 
-    def __call__(self, layout: Any) -> Any:
-        return getattr(import_module(self.module), self.function)(layout)
+    def __call__(self, *given: Any) -> Any:
+        return getattr(import_module(self.module), self.function)(*given)
 
 
 class LaterModule:
