@@ -18,6 +18,7 @@ indices, sameness not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
@@ -210,7 +211,7 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     axes = {axis for it in (*one, *other) for axis in it.stride.axes}
     if any(_reach(one, axis) != _reach(other, axis) for axis in axes):
         return False
-    if all(_none_coincide(iters) for iters in (one, other)):
+    if all(disjoint_steps(iters).answer is True for iters in (one, other)):
         return _signature(one) == _signature(other)
     if prod(it.extent for it in (*one, *other)) <= MAX_LISTED:
         return _listed_set(one) == _listed_set(other)
@@ -220,18 +221,11 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     return None
 
 
-def _none_coincide(iters: list[Iter]) -> bool:
-    return disjoint_steps(iters).answer is True
-
-
-def _signature(iters: list[Iter]) -> dict[Vector, int]:
-    """How often z^v - 1 divides the generating function of the copies, or (negative) is divided out."""
-    counts: dict[Vector, int] = {}
-    for it in iters:
-        whole = it.stride * it.extent
-        counts[whole] = counts.get(whole, 0) + 1
-        counts[it.stride] = counts.get(it.stride, 0) - 1
-    return {step: count for step, count in counts.items() if count}
+def _signature(iters: list[Iter]) -> Counter[Vector]:
+    """Return how often z^v - 1 divides the generating function of the copies, divided out counted below 0."""
+    counts = Counter(it.stride * it.extent for it in iters)
+    counts.subtract(it.stride for it in iters)
+    return counts
 
 
 def _reach(iters: list[Iter], axis: Axis) -> int:
