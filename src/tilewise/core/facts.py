@@ -18,6 +18,7 @@ from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
+from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
@@ -465,11 +466,8 @@ def _scan_box(
     """The first place of a group's box that is not taken, by looking at the first few."""
     spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
     for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
-        steps = []
-        for low, span in reversed(spans):
-            place, digit = divmod(place, span)
-            steps.append(low + digit)
-        steps.reverse()
+        digits = coordinates(place, tuple(span for _, span in spans))
+        steps = [low + digit for (low, _), digit in zip(spans, digits, strict=True)]
         if not _is_taken(layout, axes, steps):
             return steps
     return None

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import gcd
 
@@ -314,28 +315,20 @@ def broken(values: Callable[[int], int], extent: int, positions: Iterable[int]) 
     >>> broken([0, 1, 2, 4, 6, 8].__getitem__, 6, [1, 2, 3, 4, 5])
     (4, 6)
     """
-    step = _Steps(values)
+
+    @cache
+    def step(m: int) -> int:
+        return values(m) - values(m - 1)
+
     near = sorted({m for m in positions if 0 < m < extent})
     for m in near:
-        if step[gcd(m, extent)] != step[m]:
+        if step(gcd(m, extent)) != step(m):
             return m, extent
     for i, m in enumerate(near):
         for other in near[:i]:
-            if step[gcd(m, other)] not in (step[m], step[other]):
+            if step(gcd(m, other)) not in (step(m), step(other)):
                 return other, m
     return None
-
-
-class _Steps(dict[int, int]):
-    """D(m) = f(m) - f(m - 1), each computed once."""
-
-    def __init__(self, values: Callable[[int], int]) -> None:
-        super().__init__()
-        self.values_at = values
-
-    def __missing__(self, m: int) -> int:
-        self[m] = step = self.values_at(m) - self.values_at(m - 1)
-        return step
 
 
 def form_of(values: Sequence[int]) -> Form | tuple[int, int]:

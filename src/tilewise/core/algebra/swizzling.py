@@ -19,6 +19,7 @@ from tilewise.core.chains import (
     zero_bits,
     zeros_after,
 )
+from tilewise.core.digits import value
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.solve import BudgetSpent
@@ -184,10 +185,7 @@ def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
         raise NotDecided(f"whether {asked} passes the swizzles was not decided within the bound") from None
     if found is None:
         return
-    index, address = found, start
-    for extent, step in reversed(digits):
-        index, digit = divmod(index, extent)
-        address += digit * step
+    address = value(digits, found, start)
     element = found // prod([extent for extent, _ in digits[len(layout.digits) :]])
     axis, outer = chain[0].axis, layout.outer[chain[0].axis]
     lives, would = (
