@@ -106,7 +106,6 @@ def test_words_are_as_usage_spells_them():
         (["complement", "S[(2, 2) : (3, 1)]", "12", "--weak"], "S[2 : 6]"),
         (["complement", "4:1", "10", "--round-up"], "3:4"),
         (["tile", "8,8", "S[(2, 3) : (3, 1)]"], "S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]"),
-        (["direct_rest", "S[(4, 4) : (4, 1)]", "S[(2, 2) : (8, 2)]", "--left"], "S[(2, 2) : (4, 1)]"),
         (["pack", "S[(8, 4) : (4@reg, 1@reg)]", "2"], "S[(8, 2) : (2@reg, 1@reg)]"),
         (["relabel", "S[8 : 1@laneid]", "laneid = tx"], "S[8 : 1@tx]"),
         (["split_axis", "S[48 : 1@tx]", "tx", "row,12,column"], "S[(4, 12) : (1@row, 1@column)]"),
@@ -304,7 +303,7 @@ def test_a_search_that_ends_is_not_decided(tilewise, monkeypatch):
     def endless(ask, a):
         raise NotDecided("the search ended")
 
-    monkeypatch.setitem(OPERATIONS, "coalesce", replace(OPERATIONS["coalesce"], run=endless))
+    monkeypatch.setitem(OPERATIONS, "coalesce", replace(OPERATIONS["coalesce"], adapted=endless))
     run = tilewise("algebra", "coalesce", "S[4 : 1]", "--json")
     assert (run.code, run.json) == (3, {"op": "coalesce", "result": None, "reason": "the search ended"})
 

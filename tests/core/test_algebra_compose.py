@@ -319,7 +319,7 @@ def test_what_is_no_layout_is_refused():
 
 def test_modes_are_names():
     with pytest.raises(LayoutError, match="modes are a list of names"):
-        compose(S[(4, 4) : (4, 1)], S[2:1], S[2:1])
+        compose(S[(4, 4) : (4, 1)], S[2:1], modes=S[2:1])
 
 
 def test_huge_layouts_cost_by_their_digits():

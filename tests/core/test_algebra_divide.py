@@ -297,7 +297,7 @@ def test_it_goes_by_digits_and_not_by_elements():
         (S[24:1], S[(2, 2) : (3, 1)], "TW506", "step 3 is no multiple"),
         # a layout that CuTe's rule divides wrongly
         (S[(4, 3) : (1, 4)], S[6:2], "TW501", "digit 0 of B"),
-        (S[8:1], S[2:1] + 2, "TW502", "index 9 is asked for"),
+        (S[8:1], S[2:1] + 2, "TW502", "B names index 9"),
         (S[8:1], S[(2, 2) : (1 @ laneid, 1 @ reg)], "TW509", "laneid and reg"),
         (S[16:1], Swizzle(1, 0, 1) @ (S[2:1] + 2), "TW504", "repeats every 4"),
         (S[(4, 4) : (4, 1)], (Swizzle(1, 0, 1) @ S[4:1],), "TW504", "swizzles one mode"),

@@ -60,15 +60,6 @@ def test_every_operation_on_a_layout_is_a_method():
             lambda: Swizzle(2, 3, 3) @ S[(4, 64) : (64, 1)],
         ),
         (lambda: (TILE + 512).move_offset(512), lambda: home.move_offset(TILE + 512, 512)),
-        (
-            lambda: S[((8, 2), (8, 3)) : ((48, 3), (6, 1))].untile_outer(S[(8, 8) : (8, 1)]),
-            lambda: S[(2, 3) : (3, 1)],
-        ),
-        (lambda: S[(4, 4) : (4, 1)].direct_rest(S[(2, 2) : (4, 1)]), lambda: S[(2, 2) : (8, 2)]),
-        (
-            lambda: S[(4, 4) : (4, 1)].direct_rest(S[(2, 2) : (8, 2)], right=False),
-            lambda: S[(2, 2) : (4, 1)],
-        ),
     ],
 )
 def test_methods_are_the_functions(method, function):

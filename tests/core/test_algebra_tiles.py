@@ -1,11 +1,11 @@
-"""Tiles and direct sums, put together and taken apart, against their definition listed."""
+"""Tiles and direct sums against their definition listed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -25,11 +25,11 @@ from tilewise import (
     m,
     reg,
 )
-from tilewise.core.algebra.tiles import direct_rest, direct_sum, tile, untile, untile_outer
+from tilewise.core.algebra.tiles import direct_sum, tile
 from tilewise.core.shapes import Mode, coordinates, extents_of, flat_index, leaves, size_of
 from tilewise.core.vectors import ZERO, Vector
 from tilewise.testing import Map, Place, as_place, naive_facts, naive_map
-from tilewise.testing.generate import perturbed, random_layout
+from tilewise.testing.generate import random_layout
 
 ANSWERED, REFUSED, UNDECIDED = "answered", "refused", "undecided"
 
@@ -64,53 +64,6 @@ def naive_sum(slow: Layout, fast: Layout, scale: dict[str, int]) -> Map:
 
 def first_difference(one: Map, other: Map) -> int | None:
     return next((flat for flat, (p, q) in enumerate(zip(one, other, strict=True)) if p != q), None)
-
-
-def rest_map(whole: Layout, part: Layout, scale: dict[str, int], part_is_fast: bool) -> Map | None:
-    """What is left of the whole without the part, or None where no map at all is: sets of places.
-
-    The scale is that of the rest where the part is fast, and that of the part where it is slow.
-    """
-    places, own = naive_map(whole), naive_map(part)
-    if not part_is_fast:
-        own = [frozenset(plus(place, (), scale) for place in held) for held in own]
-        scale = {}
-    sizes = extents_of(whole.shape), extents_of(part.shape)
-    together: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for flat in range(whole.size):
-        of_part, of_rest = [], []
-        for z, extent, all_of_it in zip(coordinates(flat, whole.shape), sizes[1], sizes[0], strict=True):
-            x, y = divmod(z, extent if part_is_fast else all_of_it // extent)
-            of_part.append(y if part_is_fast else x)
-            of_rest.append(x if part_is_fast else y)
-        together.setdefault(tuple(of_rest), []).append((flat, flat_index(tuple(of_part), sizes[1])))
-    left = [_moves(places, own, pairs, scale) for pairs in together.values()]
-    return None if None in left else left
-
-
-def _moves(
-    whole: Map, part: Map, pairs: list[tuple[int, int]], scale: dict[str, int]
-) -> frozenset[Place] | None:
-    """The steps, divided by the scale, that take the part to the whole at every pair of indices."""
-    flat, index = pairs[0]
-    start = {name: -steps for name, steps in min(part[index])}
-    moves, divided = set(), set()
-    for place in whole[flat]:
-        move = plus(as_place(start), place, {})
-        if any(steps % scale.get(name, 1) for name, steps in move):
-            continue
-        if all(plus(move, at, {}) in whole[f] for f, i in pairs for at in part[i]):
-            moves.add(move)
-            divided.add(as_place({name: steps // scale.get(name, 1) for name, steps in move}))
-    exact = all({plus(move, at, {}) for move in moves for at in part[i]} == whole[f] for f, i in pairs)
-    return frozenset(divided) if exact else None
-
-
-def spans_of(places: Map) -> dict[str, int]:
-    taken = [dict(place) for held in places for place in held]
-    names = {name for place in taken for name in place}
-    ends = {name: [place.get(name, 0) for place in taken] for name in names}
-    return {name: 1 + max(at) - min(at) for name, at in ends.items()}
 
 
 def asked(make: Callable[[], Layout]) -> Layout | Refused | NotDecided:
@@ -220,75 +173,7 @@ def absolute_reading(slow: Layout, fast: Layout, scale: dict[str, int]) -> Map:
     return result
 
 
-def check_untile(rng: Random) -> str:
-    outer, inner = draw_pair(rng)
-    whole = _whole(rng, outer, lambda: tile(outer, inner))
-    return _check_rest(lambda: untile(whole, inner), whole, inner, spans(inner), True)
-
-
-def check_direct_rest(rng: Random) -> str:
-    a, b = draw_pair(rng)
-    whole = _whole(rng, a, lambda: direct_sum(a, b))
-    right = rng.random() < 0.5
-    return _check_rest(
-        lambda: direct_rest(whole, b if right else a, right), whole, b if right else a, {}, right
-    )
-
-
-def _whole(rng: Random, like: Layout, make: Callable[[], Layout]) -> Layout:
-    """A whole that has the parts, in most cases; changed a little, or another, in the rest."""
-    whole = asked(make)
-    if not isinstance(whole, Layout):
-        return draw(rng, len(like.shape), 48)
-    changed = perturbed(rng, whole) if rng.random() < 0.3 else whole
-    return changed if len(changed.shape) == len(whole.shape) else whole
-
-
-def _check_rest(
-    make: Callable[[], Layout], whole: Layout, part: Layout, scale: dict[str, int], right: bool
-) -> str:
-    rest = asked(make)
-    if isinstance(rest, NotDecided):
-        return UNDECIDED
-    if isinstance(rest, Refused):
-        assert rest.code == "TW507"
-        assert not divides(whole, part) or rest_map(whole, part, scale, right) is None, (whole, part, rest)
-        return REFUSED
-    slow, fast = (rest, part) if right else (part, rest)
-    assert naive_sum(slow, fast, scale) == naive_map(whole)
-    return ANSWERED
-
-
-def check_untile_outer(rng: Random) -> str:
-    outer, inner = draw_pair(rng)
-    whole = _whole(rng, outer, lambda: tile(outer, inner))
-    found = asked(lambda: untile_outer(whole, outer))
-    if isinstance(found, NotDecided):
-        return UNDECIDED
-    if isinstance(found, Refused):
-        assert found.code in ("TW504", "TW507")
-        assert found.code == "TW504" or not some_tile(whole, outer), (whole, outer, found)
-        return REFUSED
-    assert naive_sum(outer, found, spans(found)) == naive_map(whole)
-    return ANSWERED
-
-
-def divides(whole: Layout, part: Layout) -> bool:
-    return not any(w % p for w, p in zip(extents_of(whole.shape), extents_of(part.shape), strict=True))
-
-
-def some_tile(whole: Layout, outer: Layout) -> bool:
-    """Whether any map at all, with any span up to 6, is a tile of which the whole is made by outer."""
-    moving = [axis.name for axis in outer.axes if spans(outer).get(axis.name, 1) > 1]
-    for factors in product(range(1, 7), repeat=len(moving)) if divides(whole, outer) else ():
-        scale = dict(zip(moving, factors, strict=True))
-        left = rest_map(whole, outer, scale, part_is_fast=False)
-        if left is not None and all(spans_of(left).get(name, 1) == scale[name] for name in moving):
-            return True
-    return False
-
-
-CHECKS = [check_tile, check_direct_sum, check_untile, check_direct_rest, check_untile_outer]
+CHECKS = [check_tile, check_direct_sum]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -366,8 +251,6 @@ TILES = [
 def test_tiles(outer, inner, whole):
     assert tile(outer, inner) == whole
     assert naive_map(whole) == naive_sum(outer, inner, spans(inner))
-    assert untile(whole, inner).same(outer)
-    assert untile_outer(whole, outer).same(inner)
 
 
 GRIDS = [
@@ -419,8 +302,6 @@ def test_direct_sums(a, b, whole):
     assert direct_sum(a, b) == whole
     assert a.direct_sum(b) == whole
     assert naive_map(whole) == naive_sum(a, b, {})
-    assert direct_rest(whole, b).same(a)
-    assert direct_rest(whole, a, right=False).same(b)
 
 
 REFUSED_TILES = [
@@ -443,31 +324,6 @@ def test_tiles_refused(outer, inner, code, witness):
     assert no.value.hint
 
 
-REFUSED_RESTS = [
-    # (question, whole, part, witness)
-    (untile, S[10:1], S[4:1], {"mode": 0, "sizes": (10, 4)}),
-    (untile, S[(4, 4) : (4, 1)], S[(2, 2) : (8, 1)], 2),
-    (untile, S[(2, 3, 2) : (7, 2, 1)].regroup((0, 1, 2)), S[4:1], 6),
-    (untile, S[((2, 4),) : ((5, 1),)], S[4:1], 4),
-    (untile, S[((2, 4),) : ((4, 1),)] + 1, S[4:1], 0),
-    (untile, S[((2, 4),) : ((4, 1),)] + R[2:9], S[4:1], 0),
-    (untile, S[((2, 4),) : ((4, 1),)], S[4:1] + R[2:4], 4),
-    (untile, Swizzle(1, 0, 2) @ S[((2, 4),) : ((4, 1),)], S[4:1], 4),
-    (untile_outer, S[((2, 4),) : ((6, 1),)], S[2:1], {"axis": "m", "step": 6, "span": 4}),
-    (untile_outer, S[((2, 2, 4),) : ((8, 9, 1),)], S[4:1], 8),
-    (untile_outer, S[((2, 4),) : ((-4, 1),)], S[2:1], 4),
-    (direct_rest, S[((2, 4),) : ((5, 1),)], S[4:2], 1),
-    (direct_rest, S[4:1] + R[2:1], S[4:1] + R[3:1], 0),
-]
-
-
-@pytest.mark.parametrize(("question", "whole", "part", "witness"), REFUSED_RESTS)
-def test_rests_refused(question, whole, part, witness):
-    with pytest.raises(Refused) as no:
-        question(whole, part)
-    assert (no.value.code, no.value.witness) == ("TW507", witness)
-
-
 def test_what_is_no_question():
     with pytest.raises(LayoutError) as error:
         tile(S[4:1], S[(2, 2) : (2, 1)])
@@ -488,15 +344,10 @@ def test_what_is_no_question():
 
 def test_units_are_kept():
     assert tile(2, S[4:2].counted("byte")) == S[((2, 4),) : ((7, 2),)].counted("byte")
-    assert untile(S[((2, 4),) : ((7, 2),)].counted("byte"), S[4:2].counted("byte")).unit == "byte"
 
 
 def test_digits_are_counted_not_elements():
     huge = S[(2**20, 2**20) : (2**20, 1)]
     whole = tile(S[(2**10, 2**10) : (2**10, 1)], Swizzle(3, 4, 3) @ huge)
     assert whole.size == 2**60
-    assert untile(whole, Swizzle(3, 4, 3) @ huge) == S[(2**10, 2**10) : (2**10, 1)]
-    assert direct_rest(whole, Swizzle(3, 4, 3) @ huge).strides == (2**50 @ m, 2**40 @ m)
-    with pytest.raises(Refused) as no:
-        untile(whole, S[(2**20, 2**20) : (2**20, 1)])
-    assert no.value.witness == 128
+    assert whole.strides[0] == 2**50 @ m

@@ -7,8 +7,8 @@ import random
 import pytest
 
 from tilewise import S, Swizzle
-from tilewise.core import parting
-from tilewise.core.parting import first_parting
+from tilewise.core import chains
+from tilewise.core.chains import first_parting
 from tilewise.core.solve import BudgetSpent
 
 
@@ -63,7 +63,7 @@ def test_the_first_index_is_the_one_that_listing_finds(times):
 
 
 def test_a_large_map_is_not_listed(monkeypatch):
-    monkeypatch.setattr(parting, "DEFAULT_BUDGET", 100)
+    monkeypatch.setattr(chains, "DEFAULT_BUDGET", 100)
     assert first_parting([(99991, 99989), (99989, 1)], 0, [Swizzle(3, 30, 3)], []) == 2**33
     assert first_parting([(2**40, 8192), (3, 100)], 0, [Swizzle(3, 6, 4)], []) is None
 
@@ -73,7 +73,7 @@ def test_a_spent_budget_is_no_answer(monkeypatch):
     assert first_parting(digits, 0, [Swizzle(1, 9, 3)], []) == _first_by_listing(
         digits, 0, [Swizzle(1, 9, 3)], []
     )
-    monkeypatch.setattr(parting, "DEFAULT_BUDGET", 1)
+    monkeypatch.setattr(chains, "DEFAULT_BUDGET", 1)
     with pytest.raises(BudgetSpent):
         first_parting(digits, 0, [Swizzle(1, 9, 3)], [])
 

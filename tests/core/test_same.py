@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.maps import Tally
 
 from tilewise import R, S, Swizzle, laneid, m, reg, warpid
-from tilewise.core.layout import MAX_COPIES
+from tilewise.core.canonical import MAX_COPIES
 from tilewise.testing import naive_difference
 from tilewise.testing.generate import perturbed, random_layout, rewritten
 from tilewise.testing.strategies import layouts

@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from tilewise.notation.formulas import Formula
 
 
-def called(name: str, *options: str) -> Callable[..., Any]:
-    """Return the call of an operation with its words, and with the values of some options."""
-    return lambda ask, *values: _op(name)(*values, **{option: ask[option] for option in options})
-
-
 def fact(name: str) -> Callable[..., Any]:
     """Return the call of a fact of a layout."""
     return lambda ask, a: getattr(a, name)
@@ -34,19 +29,10 @@ def fact(name: str) -> Callable[..., Any]:
 
 def by_tilers(name: str) -> Callable[..., Any]:
     """Return the call of an operation of one tiler, or of several, one a mode."""
-    return lambda ask, a, *tilers: _op(name)(a, one_tiler(tilers))
-
-
-def _op(name: str) -> Callable[..., Any]:
-    return getattr(algebra, name)  # type: ignore[no-any-return]  # every name there is an operation
+    return lambda ask, a, *tilers: getattr(algebra, name)(a, one_tiler(tilers))
 
 
 # -- modes and maps --------------------------------------------------------------------------------
-
-
-def coalesce(ask: Asked, a: Layout) -> Any:
-    """Merge neighbouring digits, of the whole layout or by mode."""
-    return algebra.coalesce(a, bool(ask["by_mode"]))
 
 
 def regroup(ask: Asked, a: Layout, *words: Any) -> Any:
@@ -59,7 +45,7 @@ def compose(ask: Asked, a: Layout, *tilers: Any) -> Any:
     tiler = one_tiler(tilers)
     if isinstance(tiler, tuple) and ask["modes"]:
         raise LayoutError("TW401", "--modes names the axes of one layout B", hint="drop it, or give one B")
-    return algebra.compose(a, tiler, ask["modes"])
+    return algebra.compose(a, tiler, modes=ask["modes"])
 
 
 def one_tiler(tilers: Sequence[Any]) -> Any:
@@ -99,11 +85,6 @@ def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
             "TW401", "AXIS is missing: the axis that they become", hint=f"such as {written} tx, as two words"
         )
     return algebra.fuse_axes(a, axes, axis) if axis is not None else algebra.fuse_axes(a, axes)
-
-
-def direct_rest(ask: Asked, whole: Layout, piece: Layout) -> Any:
-    """The other summand, the slow or the fast one."""
-    return algebra.direct_rest(whole, piece, right=not ask["left"])
 
 
 # -- swizzles, listed maps, GF(2) ------------------------------------------------------------------
@@ -190,9 +171,7 @@ def in_flat_order(layout: Layout, order: str) -> Layout:
 
 def recognise_map(ask: Asked, a: Layout) -> Any:
     """Recognise the map of the flat index, over GF(2), with one swizzle or none."""
-    from tilewise.core.bits import affine
-
-    return in_flat_order(algebra.recognise_map(affine(a)), a.order)
+    return in_flat_order(algebra.recognise_map(a), a.order)
 
 
 def from_bases(ask: Asked, bases: Any, origin: int = 0) -> Any:

@@ -10,22 +10,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilewise.cli import adapted
-from tilewise.cli.adapted import by_tilers, called, fact
+from tilewise.cli.adapted import by_tilers, fact
+from tilewise.core import algebra
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.cli.words import Asked
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation, as it is called and as it is run."""
+    """An operation, as it is called; it runs its function with words and options, unless it is adapted."""
 
     name: str
     words: str
     summary: str
     example: tuple[str, ...]
-    run: Callable[..., Any]
+    adapted: Callable[..., Any] | None = None
     options: tuple[str, ...] = ()
     law: str = ""
     note: str = ""
@@ -36,6 +39,12 @@ class Operation:
     def usage(self) -> str:
         """The words and options that it takes."""
         return " ".join((self.words, *(f"[{OPTIONS[name].spelled}]" for name in self.options)))
+
+    def run(self, asked: Asked, *values: Any) -> Any:
+        """Return what the operation makes of its words and options."""
+        if self.adapted is not None:
+            return self.adapted(asked, *values)
+        return getattr(algebra, self.name)(*values, **asked.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +89,6 @@ OPTIONS = {
         Option("--order", "tile_to_shape: a rank a mode, the lowest where blocks lie together", "ORDER"),
         Option("--axis", "pack, unpack, recast: along this storage axis", "AXIS"),
         Option("--inside", "move_offset: from outside the swizzles into them"),
-        Option("--left", "direct_rest: PIECE is the slow side"),
     )
 }
 
@@ -95,36 +103,31 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "neighbouring digits merged",
                 ("S[(2, 4, 3) : (12, 3, 1)]",),
-                adapted.coalesce,
-                ("by_mode",),
+                options=("by_mode",),
             ),
             Operation(
                 "flatten",
                 "LAYOUT",
                 "every digit a mode of its own",
                 ("S[((4, 2), 8) : ((16, 8), 1)]",),
-                called("flatten"),
             ),
             Operation(
                 "group",
                 "LAYOUT SHAPE",
                 "modes of these sizes, digits split and never merged",
                 ("S[(6, 6) : (6, 1)]", "12,3"),
-                called("group"),
             ),
             Operation(
                 "reshape",
                 "LAYOUT SHAPE",
                 "the same map in another shape; one extent may be -1",
                 ("S[(4, 2, 2, 4) : (16, 4, 8, 1)]", "8,8"),
-                called("reshape"),
             ),
             Operation(
                 "split",
                 "LAYOUT MODE EXTENT...",
                 "one mode as several",
                 ("S[(64, 32) : (32, 1)]", "0", "4", "16"),
-                called("split"),
             ),
             Operation(
                 "regroup",
@@ -138,14 +141,12 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT ORDER",
                 "modes in another order",
                 ("S[(4, 8) : (8, 1)]", "1,0"),
-                called("permute"),
             ),
             Operation(
                 "refinement",
                 "A B",
                 "both maps over the coarsest shape that has the digits of both",
                 ("S[(4, 6) : (1, 4)]", "S[(2, 12) : (1, 2)]"),
-                called("refinement"),
             ),
         ),
     ),
@@ -174,8 +175,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "G with G(LAYOUT(x)) = x",
                 ("S[(4, 8) : (1, 4)]",),
-                called("left_inverse", "axes"),
-                ("axes",),
+                options=("axes",),
                 tells=adapted.inverse_modes,
             ),
             Operation(
@@ -183,8 +183,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "G with LAYOUT(G(i)) = i",
                 ("S[(4, 8) : (1, 4)]",),
-                called("right_inverse", "axes"),
-                ("axes",),
+                options=("axes",),
                 tells=adapted.inverse_modes,
             ),
             Operation(
@@ -192,8 +191,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "from a place to the smallest index that lives there",
                 ("S[(4, 2, 8) : (8, 0, 1)]",),
-                called("quasi_inverse", "axes"),
-                ("axes",),
+                options=("axes",),
                 tells=adapted.inverse_modes,
             ),
             Operation(
@@ -201,7 +199,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "left_inverse",
                 ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
-                called("left_inverse", "axes"),
+                lambda ask, a: algebra.left_inverse(a, ask["axes"]),
                 ("axes",),
                 law="tilewise.core.algebra:left_inverse",
                 tells=adapted.inverse_modes,
@@ -285,22 +283,19 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "A B",
                 "mode by mode: blocks of A, side by side",
                 ("S[(2, 5) : (5, 1)]", "S[(3, 4) : (1, 3)]"),
-                called("blocked_product"),
             ),
             Operation(
                 "raked_product",
                 "A B",
                 "mode by mode: the elements of A dealt out",
                 ("S[(2, 5) : (5, 1)]", "S[(3, 4) : (1, 3)]"),
-                called("raked_product"),
             ),
             Operation(
                 "tile_to_shape",
                 "BLOCK SHAPE",
                 "blocks up to a whole shape",
                 (f"Swizzle<3,3,3> o {_WIDE}", "16,128"),
-                called("tile_to_shape", "order"),
-                ("order",),
+                options=("order",),
             ),
         ),
     ),
@@ -312,38 +307,14 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "OUTER INNER",
                 "INNER again and again, where OUTER says, in steps of its span",
                 ("S[(8, 8) : (8, 1)]", "S[(2, 3) : (3, 1)]"),
-                called("tile"),
                 note="OUTER is the first word, as in A (x) B of the paper; of the method inner.tile(outer)\n"
                 "it is the argument. Products and tile_to_shape put what is repeated first.",
-            ),
-            Operation(
-                "untile",
-                "WHOLE INNER",
-                "the OUTER that makes WHOLE of INNER",
-                ("S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]", "S[(2, 3) : (3, 1)]"),
-                called("untile"),
-            ),
-            Operation(
-                "untile_outer",
-                "WHOLE OUTER",
-                "the INNER of which OUTER makes WHOLE",
-                ("S[((8, 2), (8, 3)) : ((48, 3), (6, 1))]", "S[(8, 8) : (8, 1)]"),
-                called("untile_outer"),
             ),
             Operation(
                 "direct_sum",
                 "A B",
                 "A and B side by side, steps as they are",
                 ("S[(2, 2) : (8, 2)]", "S[(2, 2) : (4, 1)]"),
-                called("direct_sum"),
-            ),
-            Operation(
-                "direct_rest",
-                "WHOLE PIECE",
-                "the other summand: WHOLE is the direct sum of it and PIECE",
-                ("S[(4, 4) : (4, 1)]", "S[(2, 2) : (4, 1)]"),
-                adapted.direct_rest,
-                ("left",),
             ),
         ),
     ),
@@ -355,24 +326,21 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT COUNT",
                 "COUNT neighbouring elements as one",
                 (f"Swizzle<3,3,3> o {_WIDE}", "4"),
-                called("pack", "axis"),
-                ("axis",),
+                options=("axis",),
             ),
             Operation(
                 "unpack",
                 "LAYOUT COUNT",
                 "every element as COUNT neighbouring ones",
                 ("S[(8, 4) : (4@laneid, 1@laneid)] + 3@reg", "2"),
-                called("unpack", "axis"),
-                ("axis",),
+                options=("axis",),
             ),
             Operation(
                 "recast",
                 "LAYOUT OLD NEW",
                 "the same bytes as elements of another dtype",
                 (f"Swizzle<3,3,3> o {_WIDE}", "bf16", "f32"),
-                called("recast", "axis"),
-                ("axis",),
+                options=("axis",),
             ),
         ),
     ),
@@ -384,21 +352,18 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT EXTENT [POSITION]",
                 "a new mode along which nothing moves",
                 ("S[(4, 2) : (2, 1)]", "3", "1"),
-                called("broadcast"),
             ),
             Operation(
                 "relabel",
                 "LAYOUT NAMES",
                 "axes renamed: OLD=NEW,...",
                 ("S[(8, 4) : (4@laneid, 1@reg)]", "laneid=tx,reg=m"),
-                called("relabel"),
             ),
             Operation(
                 "split_axis",
                 "LAYOUT AXIS [INTO]",
                 "one axis as two: HIGH,LOW of the known ones, or HIGH,N,LOW",
                 ("S[(2, 64) : (64@tx, 1@tx)]", "tx", "warpid,laneid"),
-                called("split_axis"),
             ),
             Operation(
                 "fuse_axes",
@@ -430,7 +395,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "swizzle_chain",
                 "SWIZZLE...",
                 "the normal form of a chain, or of a layout's chain on its places",
-                ("Swizzle<1,0,3>", "Swizzle<1,6,2>", "Swizzle<1,1,3>"),
+                ("Swizzle<1,0,3>", "Swizzle<1,1,3>", "Swizzle<1,6,2>"),
                 adapted.swizzle_chain,
             ),
             Operation(
@@ -481,7 +446,6 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "what every bit of the flat index flips, axis by axis",
                 ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
-                called("bases"),
             ),
             Operation(
                 "from_bases",
@@ -496,14 +460,12 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "r, where the layout has 2^r places",
                 ("S[(4, 2, 8) : (8, 0, 1)]",),
-                called("rank"),
             ),
             Operation(
                 "kernel",
                 "LAYOUT",
                 "a basis of the d for which x and x ^ d have one place",
                 ("S[(4, 2, 8) : (8, 0, 1)]",),
-                called("kernel"),
             ),
         ),
     ),

@@ -5,9 +5,10 @@ axes, vectors         where things live: named axes, and integer combinations of
 shapes                nested shapes and the three forms of an index
 swizzles, dtypes      XOR permutations of addresses; names and widths of elements
 layout, builders      the value and its evaluation; `S`, `R` and `O`
-solve, inverse        the one integer search, and who lives where
-facts, verdict        extremes, injectivity, holes, ...; yes, no with a witness, not decided
-canonical, compare    one spelling for a map; whether two layouts are one map
-parting               the first index at which two chains of swizzles part
-bits, units, text     sums that are XORs; elements, bytes, bits; how a layout prints itself
+digits, bits          mixed-radix digits; sums that are XORs
+orders, canonical     the two orders of an index; one spelling for a map
+solve, facts, verdict the one integer search; extremes, injectivity, holes; yes, no, not decided
+inverse               who lives where
+chains, compare       chains of swizzles; whether two layouts are one map
+units, text           elements, bytes, bits; how a layout prints itself
 """

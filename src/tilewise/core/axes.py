@@ -9,7 +9,8 @@ from tilewise.core.integers import as_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import SupportsIndex
+    from collections.abc import Callable
+    from typing import ClassVar, SupportsIndex
 
     from tilewise.core.vectors import Vector
 
@@ -27,7 +28,7 @@ class AxisFacts:
     """The extent that another target has, and what is said where an axis needs it."""
 
     def beyond(self, name: str, low: int, high: int) -> str:
-        """What is to be said of an axis that goes so far; nothing where it may.
+        """Return what is to be said of an axis that goes so far; nothing where it may.
 
         >>> KNOWN["laneid"].beyond("laneid", 0, 31)
         ''
@@ -117,6 +118,8 @@ class Axis:
     name: str
     storage: bool | None = field(default=None, compare=False)
 
+    if TYPE_CHECKING:
+        along: ClassVar[Callable[[Axis, int], Vector]]  # `vectors` makes the steps along an axis
     __array_ufunc__ = None  # NumPy integers on the left of `@` then ask us
 
     def __post_init__(self) -> None:
@@ -149,13 +152,11 @@ class Axis:
 
     @property
     def facts(self) -> AxisFacts | None:
-        """What is known of this axis, or None."""
+        """Return what is known of this axis, or None."""
         return KNOWN.get(self.name)
 
     def __rmatmul__(self, steps: SupportsIndex) -> Vector:
-        from tilewise.core.vectors import Vector
-
-        return Vector(((self, as_int(steps, "a stride")),))
+        return self.along(as_int(steps, "a stride"))
 
     def __str__(self) -> str:
         return self.name

@@ -63,7 +63,7 @@ class Bits:
             if not 0 <= asked < size:
                 raise Refused(
                     "TW502",
-                    f"index {asked} is asked for, and the outer map has {size} indices",
+                    f"the inner map names index {asked}, and the outer map has {size} indices",
                     witness={"index": x, "asked": asked, "size": size},
                 )
         zero = (0,) * len(self.axes)
@@ -77,7 +77,7 @@ class Bits:
 
     @property
     def bases(self) -> dict[str, tuple[int, ...]]:
-        """What every bit of the index flips, the lowest first, axis by axis.
+        """Return what every bit of the index flips, the lowest first, axis by axis.
 
         >>> from tilewise import S, laneid, reg
         >>> affine(S[(4, 2) : (1@laneid, 1@reg)]).bases
@@ -90,12 +90,12 @@ class Bits:
     @property
     def rank(self) -> int:
         """The map has 2^rank places."""
-        return len(self._eliminated()[0])
+        return rank(self._packed())
 
     @property
     def injective(self) -> bool:
-        """Whether no two indices have one place."""
-        return self.rank == len(self.columns)
+        """Return whether no two indices have one place."""
+        return not self.kernel
 
     @property
     def kernel(self) -> tuple[int, ...]:
@@ -105,7 +105,7 @@ class Bits:
         >>> affine(S[(2, 2, 2) : (0, 2, 0)]).kernel
         (1, 4)
         """
-        return self._eliminated()[1]
+        return tuple(kernel(self._packed()))
 
     @property
     def image(self) -> tuple[Point, ...]:
@@ -121,25 +121,9 @@ class Bits:
             for on_axis in zip(self.origin, *self.columns, strict=True)
         )
 
-    def _eliminated(self) -> tuple[dict[int, tuple[int, int]], tuple[int, ...]]:
-        """({bit of a place: (an XOR of columns that alone has it, which columns)}, the kernel)."""
+    def _packed(self) -> list[int]:
         widths = self.widths
-        pivots: dict[int, tuple[int, int]] = {}
-        kernel = []
-        for bit, column in enumerate(self.columns):
-            packed, chosen = _packed(column, widths), 1 << bit
-            for lead, (other, others) in pivots.items():
-                if packed >> lead & 1:
-                    packed, chosen = packed ^ other, chosen ^ others
-            if not packed:
-                kernel.append(chosen)
-                continue
-            top = packed.bit_length() - 1
-            for lead, (other, others) in pivots.items():
-                if other >> top & 1:
-                    pivots[lead] = other ^ packed, others ^ chosen
-            pivots[top] = packed, chosen
-        return pivots, tuple(kernel)
+        return [_packed(column, widths) for column in self.columns]
 
     # -- back to indices ---------------------------------------------------------------------------
 
@@ -171,8 +155,11 @@ class Bits:
         widths = self.widths
         if min(0, *self.origin, *(steps for column in self.columns for steps in column)) < 0:
             raise Refused("TW505", "places below 0 have endless bits", hint="move the places up first")
-        pivots, _ = self._eliminated()
-        columns = tuple((pivots[bit][1] if bit in pivots else 0,) for bit in range(sum(widths)))
+        basis = Basis(self._packed())
+        places = [1 << bit for bit in range(sum(widths))]
+        for place in places:
+            basis.define(place, 0)  # what no column has moves nothing
+        columns = tuple((basis.combination(place) or 0,) for place in places)
         return Bits(_combined((0,), columns, _packed(self.origin, widths)), columns)
 
 
@@ -354,6 +341,17 @@ class Basis:
     def rest(self, vector: int) -> int:
         """Return the vector less what those taken can remove of its leading bits."""
         return self._reduced(vector)[0]
+
+    def extreme(self, start: int, largest: bool) -> int:
+        """Return the largest or smallest XOR of a vector with those taken, none of them below 0.
+
+        >>> Basis([3, 6]).extreme(8, largest=True), Basis([3, 6]).extreme(10, largest=False)
+        (14, 9)
+        """
+        for top in sorted(self._leading, reverse=True):
+            if bool(start >> (top - 1) & 1) != largest:
+                start ^= self._leading[top][0]
+        return start
 
     def __contains__(self, vector: int) -> bool:
         return not self._reduced(vector)[0]

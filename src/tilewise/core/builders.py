@@ -159,6 +159,6 @@ def in_pieces(letter: str, shape: str, strides: str) -> LayoutError:
 
 
 def _has_outer_comma(text: str) -> bool:
-    """Whether a comma stands outside all parentheses."""
+    """Return whether a comma stands outside all parentheses."""
     before = (text[:at] for at, sign in enumerate(text) if sign == ",")
     return any(part.count("(") == part.count(")") for part in before)

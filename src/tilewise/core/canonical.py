@@ -10,15 +10,20 @@ D is unique, since its floor form is (see `compare`); R is wherever its copies l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
+from tilewise.core.digits import merged
 from tilewise.core.orders import turned
 from tilewise.core.swizzles import Swizzle, period_of
-from tilewise.core.vectors import Vector
+from tilewise.core.vectors import ZERO, Iter, Stepped, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.core.layout import Iter, Layout
+    from tilewise.core.layout import Layout
+
+MAX_COPIES = 1 << 16
+"""So many places of one element are listed."""
 
 
 def canonical(layout: Layout) -> Layout:
@@ -32,19 +37,14 @@ def canonical(layout: Layout) -> Layout:
     """
     if layout.order != "row":
         return turned(canonical(turned(layout)))
-    shard = merged_shard(layout.shard)
+    digits = merged_digits(layout.digits)
     replica, start = merged_replica(layout.replica)
+    shape, strides = tuple([extent for extent, _ in digits]), tuple([stride for _, stride in digits])
+    plain = layout.with_parts(shape, strides, tuple(replica), _ordered(layout.offset + start))
     swizzles, outer = layout.swizzles, layout.outer
-    offset = layout.offset + start
-    plain = replace(
-        layout,
-        shape=tuple(it.extent for it in shard),
-        strides=tuple(it.stride for it in shard),
-        replica=tuple(replica),
-        offset=_ordered(offset),
-        swizzles=(),
-        outer=Vector(),
-    )
+    if not (swizzles or outer.terms):
+        return plain
+    plain = replace(plain, swizzles=(), outer=ZERO)
     acting = _acting(plain, swizzles)
     period = period_of(acting)
     kept = Vector(tuple((axis, steps % period) for axis, steps in outer.terms)).nonzero
@@ -53,28 +53,24 @@ def canonical(layout: Layout) -> Layout:
     return form if kept == outer or not acting else canonical(form)
 
 
-def merged_shard(shard: tuple[Iter, ...]) -> list[Iter]:
+def merged_digits(digits: Iterable[Stepped]) -> list[Stepped]:
+    """D0 and D1."""
+    return merged([(extent, _ordered(stride)) for extent, stride in digits])
+
+
+def merged_shard(shard: Iterable[Iter]) -> list[Iter]:
     """D0 and D1: the coalesced iters, slowest first.
 
     >>> from tilewise import S
     >>> [(it.extent, it.stride) for it in merged_shard(S[(2, 1, 4, 3) : (12, 9, 3, 1)].shard)]
     [(24, 1@m)]
     """
-    result: list[Iter] = []
-    for it in reversed(shard):
-        stride = _ordered(it.stride)
-        if it.extent == 1:
-            continue
-        if result and stride == _ordered(result[-1].stride * result[-1].extent):
-            result[-1] = replace(result[-1], extent=result[-1].extent * it.extent)
-        else:
-            result.append(replace(it, stride=stride))
-    return result[::-1]
+    return [Iter(*digit) for digit in merged_digits((it.extent, it.stride) for it in shard)]
 
 
 def merged_replica(replica: tuple[Iter, ...]) -> tuple[list[Iter], Vector]:
     """C0, C1 and C2: upward, merged, sorted iters, and where the set of copies starts."""
-    start = Vector()
+    start = ZERO
     upward: list[Iter] = []
     for it in replica:
         stride = _ordered(it.stride)
@@ -83,7 +79,7 @@ def merged_replica(replica: tuple[Iter, ...]) -> tuple[list[Iter], Vector]:
         if stride.terms[0][1] < 0:
             start = start + stride * (it.extent - 1)
             stride = -stride
-        upward.append(replace(it, stride=stride))
+        upward.append(Iter(it.extent, stride))
     upward.sort(key=_replica_order)
     while (pair := _mergeable(upward)) is not None:
         i, j, both = pair
@@ -95,14 +91,14 @@ def _mergeable(iters: list[Iter]) -> tuple[int, int, Iter] | None:
     """C2: the first two iters on one line of which the coarser continues the finer."""
     for i, fine in enumerate(iters):
         for j in range(i + 1, len(iters)):
-            q = _multiple(iters[j].stride, fine.stride)
+            q = multiple(iters[j].stride, fine.stride)
             if q is not None and 1 <= q <= fine.extent:
-                both = replace(fine, extent=fine.extent + q * (iters[j].extent - 1))
+                both = Iter(fine.extent + q * (iters[j].extent - 1), fine.stride)
                 return i, j, both
     return None
 
 
-def _multiple(vector: Vector, unit: Vector) -> int | None:
+def multiple(vector: Vector, unit: Vector) -> int | None:
     """q with vector == q * unit, or None."""
     q, rest = divmod(vector.terms[0][1], unit.terms[0][1])
     return q if not rest and unit * q == vector else None
@@ -114,6 +110,8 @@ def _replica_order(it: Iter) -> tuple[list[tuple[str, int]], int]:
 
 def _ordered(vector: Vector) -> Vector:
     """Without zero terms, axes by name: one spelling a vector."""
+    if len(vector.terms) == 1 and vector.terms[0][1]:
+        return vector
     return Vector(tuple(sorted(vector.nonzero.terms, key=lambda term: term[0].name)))
 
 

@@ -11,25 +11,25 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  equal iff their multisets of e s less those of s are
 
 Other swizzles may be the same on the bits that the places set. Where they are not, the GF(2) view compares
-columns, modulo those of the copies; over one and the same map, `parting` finds where the chains part. What
+columns, modulo those of the copies; over one and the same map, `chains` finds where the chains part. What
 remains is compared by listing up to a bound; beyond it a difference may still be found by looking at likely
 indices, sameness not.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from math import prod
 
 from tilewise.core.bits import Basis, affine_map
-from tilewise.core.canonical import canonical, merged_replica, merged_shard
-from tilewise.core.facts import disjoint_copies, taken_bits
-from tilewise.core.layout import MAX_COPIES, Layout
+from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica, merged_shard
+from tilewise.core.chains import first_parting, least_swizzled
+from tilewise.core.facts import disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
-from tilewise.core.parting import first_parting
-from tilewise.core.shapes import leaves
+from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
@@ -38,10 +38,13 @@ from tilewise.core.verdict import Verdict
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.axes import Axis
-    from tilewise.core.layout import Iter
+    from tilewise.core.layout import Iter, Layout
 
 MAX_LISTED = 1 << 14
 MAX_PROBES = 1 << 12
+
+Columns = tuple[int, list[int], list[int]]
+"""The place of index 0, the column of every bit of the index, and those of the copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +126,7 @@ def _compare(one: Layout, other: Layout) -> _Finding:
 
 def _least_swizzled(layout: Layout) -> Layout:
     """The canonical form with swizzles that read no more than its places set: often those of the other."""
-    if not layout.swizzles:
-        return layout
-    from tilewise.core.algebra.swizzling import swizzle_chain
-
-    return canonical(swizzle_chain(layout))
+    return canonical(least_swizzled(layout)) if layout.swizzles else layout
 
 
 def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -> Comparison:
@@ -205,14 +204,14 @@ def _floor_form(shard: Iterable[Iter]) -> dict[int, Vector]:
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
-    """Whether two lists of canonical replica iters reach the same set of steps."""
+    """Return whether two lists of canonical replica iters reach the same set of steps."""
     one, other = merged_replica(a)[0], merged_replica(b)[0]
     if one == other:
         return True
     axes = {axis for it in (*one, *other) for axis in it.stride.axes}
     if any(_reach(one, axis) != _reach(other, axis) for axis in axes):
         return False
-    if all(_none_coincide(iters) for iters in (one, other)):
+    if all(disjoint_steps(iters).answer is True for iters in (one, other)):
         return _signature(one) == _signature(other)
     if prod(it.extent for it in (*one, *other)) <= MAX_LISTED:
         return _listed_set(one) == _listed_set(other)
@@ -222,18 +221,11 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     return None
 
 
-def _none_coincide(iters: list[Iter]) -> bool:
-    return disjoint_copies(Layout((), (), tuple(iters))).answer is True
-
-
-def _signature(iters: list[Iter]) -> dict[Vector, int]:
-    """How often z^v - 1 divides the generating function of the copies, or (negative) is divided out."""
-    counts: dict[Vector, int] = {}
-    for it in iters:
-        whole = it.stride * it.extent
-        counts[whole] = counts.get(whole, 0) + 1
-        counts[it.stride] = counts.get(it.stride, 0) - 1
-    return {step: count for step, count in counts.items() if count}
+def _signature(iters: list[Iter]) -> Counter[Vector]:
+    """Return how often z^v - 1 divides the generating function of the copies, divided out counted below 0."""
+    counts = Counter(it.stride * it.extent for it in iters)
+    counts.subtract(it.stride for it in iters)
+    return counts
 
 
 def _reach(iters: list[Iter], axis: Axis) -> int:
@@ -255,44 +247,49 @@ def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None
 
 def _compare_affine(a: Layout, b: Layout) -> _Finding:
     """XORs of columns: the copies of an element are one coset of the XORs of the copies' columns."""
-    if a.outer != b.outer:
+    both = columns_of(a, b)
+    if both is None:
         return _OPEN
-    axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
-    one, other = (affine_map(_naming(_copies_in_front(layout), axes)) for layout in (a, b))
-    if one is None or other is None:
-        return _OPEN
-    points = [(x.origin, *x.columns) for x in (one, other)]
-    width = max(steps.bit_length() for at in points for place in at for steps in place)
-    ours, theirs = (
-        [sum([steps << i * width for i, steps in enumerate(place)]) for place in at] for at in points
-    )
-    own = a.size.bit_length()  # the origin, and a column a bit of the index
-    copies = Basis(ours[own:])
-    if len(ours) != len(theirs) or any(map(copies.rest, theirs[own:])):
+    (origin, columns, own), (other, others, theirs) = both
+    copies = Basis(own)
+    if len(own) != len(theirs) or any(map(copies.rest, theirs)):
         return _Finding(False, 0)
-    differing = [copies.rest(x ^ y) != 0 for x, y in zip(ours[:own], theirs, strict=False)]
-    if True not in differing:
-        return _Finding(True)
-    return _Finding(False, 1 << differing.index(True) >> 1)
+    pairs = zip((origin, *columns), (other, *others), strict=True)
+    differing = [copies.rest(x ^ y) != 0 for x, y in pairs]
+    return _Finding(False, 1 << differing.index(True) >> 1) if True in differing else _Finding(True)
 
 
-def _copies_in_front(layout: Layout) -> Layout:
-    """The copies as the slowest digits of an index, without the outer offset."""
-    return replace(
-        layout,
-        shape=(*(it.extent for it in layout.replica), *leaves(layout.shape)),
-        strides=(*(it.stride for it in layout.replica), *layout.strides),
-        replica=(),
-        outer=Vector(),
-    )
+def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
+    """Return both maps as XORs of columns, or None: the places of all axes are packed into one number.
+
+    >>> from tilewise import S
+    >>> columns_of(S[4 : 2] + 1, S[(2, 2) : (1, 2)])
+    [(1, [2, 4], []), (0, [2, 1], [])]
+    """
+    extents = [it.extent for it in (*a.replica, *b.replica)]
+    extents += all_extents(a.shape) + all_extents(b.shape)
+    if a.outer != b.outer or any(extent & extent - 1 for extent in extents):
+        return None
+    axes = tuple(dict.fromkeys((*a.axes, *b.axes)))
+    maps = [affine_map(_copies_in_front(layout, axes)) for layout in (a, b)]
+    points = [(found.origin, *found.columns) for found in maps if found]
+    if len(points) < 2:
+        return None
+    width = max(steps.bit_length() for at in points for place in at for steps in place)
+    last = a.size.bit_length() - 1
+    packed = ([sum([s << i * width for i, s in enumerate(place)]) for place in at] for at in points)
+    return [(origin, columns[:last], columns[last:]) for origin, *columns in packed]
 
 
-def _naming(layout: Layout, axes: Iterable[Axis]) -> Layout:
-    """The layout with its axes in the given order: terms of 0 steps name them first."""
-    order = Vector(tuple((axis, 0) for axis in axes))
-    return replace(
-        layout, strides=tuple(order + stride for stride in layout.strides), offset=order + layout.offset
-    )
+def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
+    """The copies as the slowest digits of an index, without the outer offset; the axes in a given order."""
+    order = Vector(tuple([(axis, 0) for axis in axes]))  # terms of 0 steps name them first
+    digits = [*((it.extent, it.stride) for it in layout.replica), *layout.digits]
+    shape, strides = tuple([extent for extent, _ in digits]), tuple([order + stride for _, stride in digits])
+    if not layout.swizzles:
+        return layout.with_parts(shape, strides, (), order + layout.offset)
+    offset = order + layout.offset
+    return replace(layout, shape=shape, strides=strides, replica=(), offset=offset, outer=Vector())
 
 
 def _compare_chains(a: Layout, b: Layout) -> _Finding:
@@ -316,17 +313,14 @@ def _compare_listed(a: Layout, b: Layout) -> _Finding:
     whole = a.size <= affordable
     listed = a.size if whole else min(affordable // 2, MAX_PROBES)
     for flat in range(listed) if whole else islice(_likely(a, b, listed), affordable):
-        if not _alike(a.places(flat), b.places(flat)):
+        if places_of(a, flat) != places_of(b, flat):
             return _Finding(False, flat, first=flat < listed)
     return _Finding(True) if whole else _OPEN
 
 
-def _alike(one: tuple[Vector, ...], other: tuple[Vector, ...]) -> bool:
-    return {_key(p) for p in one} == {_key(p) for p in other}
-
-
-def _key(place: Vector) -> frozenset[tuple[str, int]]:
-    return frozenset(place.nonzero.as_dict().items())
+def places_of(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
+    """Return the places of a flat index as a set, whatever the layout calls its axes first."""
+    return {frozenset(place.nonzero.as_dict().items()) for place in layout.places(flat)}
 
 
 def _likely(a: Layout, b: Layout, listed: int) -> Iterable[int]:

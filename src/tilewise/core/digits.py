@@ -16,6 +16,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+Digit = tuple[int, int]
+"""(extent, step), the step an integer."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol, Self, TypeVar
@@ -122,3 +125,15 @@ def value(digits: Iterable[tuple[int, T]], n: int, start: T) -> T:
         n, digit = divmod(n, extent)
         start = start + step * digit
     return start
+
+
+def number(extents: Iterable[int], digits: Iterable[int]) -> int:
+    """Return the number with some digits, slowest first; digits beyond the extents are left out.
+
+    >>> number([3, 4], [2, 1])
+    9
+    """
+    total = 0
+    for extent, digit in zip(extents, digits, strict=False):
+        total = total * extent + digit
+    return total

@@ -42,7 +42,7 @@ CODES = {
     "TW504": "a swizzle that the operation does not pass through",
     "TW505": "no inverse",
     "TW506": "no complement",
-    "TW507": "not the tile or the sum of that",
+    "TW507": "a tile that its owners do not divide",
     "TW508": "element widths that do not divide",
     "TW509": "copies, offsets or axes that the operation does not take",
     "TW510": "no swizzle and no layout explains the map",
@@ -99,7 +99,7 @@ class LayoutError(ValueError):
         self.source = source
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.code, self.message, self.hint, self.span, self.source)
+        return _rebuild, (type(self), self.args, self.__dict__)
 
     def __str__(self) -> str:
         lines = [f"{self.code}: {self.message}"]
@@ -118,9 +118,6 @@ class NotDecided(LayoutError):
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__("TW303", message, hint=hint)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_undecided, (self.message, self.hint)
-
 
 class Refused(LayoutError):
     """A good question whose answer is no: the operation has no exact result, and this is why.
@@ -132,7 +129,7 @@ class Refused(LayoutError):
     ...     S[(4, 4) : (4, 1)].compose(S[12 : 1] + 8)
     ... except Refused as no:
     ...     print(no.code, no.reason)
-    TW502 index 19 is asked for, and A has 16 elements
+    TW502 B names index 19, and A has 16 elements
     """
 
     def __init__(self, code: str, message: str, *, witness: Any = None, hint: str = "") -> None:
@@ -141,11 +138,8 @@ class Refused(LayoutError):
 
     @property
     def reason(self) -> str:
-        """Why there is no result."""
+        """Return why there is no result."""
         return self.message
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild_refused, (self.code, self.message, self.witness, self.hint)
 
 
 LayoutError.__module__ = NotDecided.__module__ = Refused.__module__ = "tilewise"  # where users meet them
@@ -164,23 +158,11 @@ def of_kind(value: Any, kind: type[T], what: str, hint: str) -> T:
     raise LayoutError("TW107", f"{what} belongs here, not the {type(value).__name__} {value!r}", hint=hint)
 
 
-def _rebuild(
-    kind: type[LayoutError],
-    code: str,
-    message: str,
-    hint: str,
-    span: tuple[int, int] | None,
-    source: str,
-) -> LayoutError:
-    return kind(code, message, hint=hint, span=span, source=source)
-
-
-def _rebuild_undecided(message: str, hint: str) -> NotDecided:
-    return NotDecided(message, hint=hint)
-
-
-def _rebuild_refused(code: str, message: str, witness: Any, hint: str) -> Refused:
-    return Refused(code, message, witness=witness, hint=hint)
+def _rebuild(kind: type[LayoutError], args: tuple[Any, ...], told: dict[str, Any]) -> LayoutError:
+    """Return an error that was pickled: its constructor takes more than exceptions keep."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(told)
+    return error
 
 
 def caret_lines(source: str, span: tuple[int, int]) -> list[str]:

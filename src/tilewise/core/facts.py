@@ -13,10 +13,12 @@ from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.bits import affine_map
+from tilewise.core.bits import Basis, Bits, affine_map
 from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
+from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
@@ -42,7 +44,7 @@ class Holes:
 
     @property
     def none(self) -> Verdict:
-        """Whether there is no hole."""
+        """Return whether there is no hole."""
         if self.count == 0:
             return YES
         if self.count is not None:
@@ -85,7 +87,7 @@ def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
 
 
 def lanes_of(*layouts: Layout) -> int:
-    """How many lanes count as one warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
+    """Return how many lanes count as one warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
 
     >>> from tilewise import S, laneid
     >>> lanes_of(S[32 : 1@laneid]), lanes_of(S[64 : 1@laneid])
@@ -108,18 +110,18 @@ class _Image:
         self.affine = _affine_image(layout, axis)
 
     def meets(self, low: int, high: int) -> bool:
-        """Whether some place before the swizzle lies in [low, high]."""
+        """Return whether some place before the swizzle lies in [low, high]."""
         return reaches(self.vectors, self.ranges, (low - self.base,), (high - self.base,))
 
     def holds(self, swizzled: int) -> bool:
-        """Whether a place after the swizzle is taken."""
+        """Return whether a place after the swizzle is taken."""
         plain = undo_chain(self.swizzles, swizzled)
         return self.meets(plain, plain)
 
     def end(self, largest: bool) -> int:
         """The largest or smallest place after the swizzle, which permutes each aligned period."""
         if self.affine is not None:
-            return self._by_columns(*self.affine, largest)
+            return Basis(self.affine.flips).extreme(self.affine.origin[0], largest)
         edge = self.high if largest else self.low
         block = edge - edge % self.period
         corner = block + (self.period - 1 if largest else 0)
@@ -129,20 +131,6 @@ class _Image:
             return self._by_prefix(block, largest)
         inside = self._listed(block, block + self.period - 1)
         return max(inside) if largest else min(inside)
-
-    @staticmethod
-    def _by_columns(place: int, columns: list[int], largest: bool) -> int:
-        """XORs of columns: each leading bit is set, or cleared, by the one column that leads with it."""
-        leading: dict[int, int] = {}
-        for column in columns:
-            while column and (top := column.bit_length()) in leading:
-                column ^= leading[top]
-            if column:
-                leading[column.bit_length()] = column
-        for top in sorted(leading, reverse=True):
-            if bool(place >> (top - 1) & 1) != largest:
-                place ^= leading[top]
-        return place
 
     def _by_prefix(self, block: int, largest: bool) -> int:
         """Bit by bit from the top: with S > 0 high bits after the swizzle fix those before it."""
@@ -167,8 +155,8 @@ class _Image:
             yield apply_chain(self.swizzles, plain)
 
 
-def _affine_image(layout: Layout, axis: str) -> tuple[int, list[int]] | None:
-    """(origin, columns) of the swizzled places on an axis where they are XORs, copies as digits."""
+def _affine_image(layout: Layout, axis: str) -> Bits | None:
+    """The swizzled places on an axis where they are XORs, copies as digits."""
     own = layout.axis(axis)
     iters = [it for it in (*layout.shard, *layout.replica) if it.stride[own]]
     alone = replace(
@@ -179,15 +167,14 @@ def _affine_image(layout: Layout, axis: str) -> tuple[int, list[int]] | None:
         offset=Vector(((own, layout.offset[own]),)),
         outer=Vector(),
     )
-    found = affine_map(alone)
-    return None if found is None else (found.origin[0], [column[0] for column in found.columns])
+    return affine_map(alone)
 
 
 # -- who shares a place ----------------------------------------------------------------------------
 
 
 def injective(layout: Layout) -> Verdict:
-    """Whether no place is held by two elements, copies counted.
+    """Return whether no place is held by two elements, copies counted.
 
         witness  (one flat index, another, their common place)
 
@@ -195,69 +182,78 @@ def injective(layout: Layout) -> Verdict:
     >>> injective(S[(4, 4) : (4, 2)]).witness
     (2, 4, 4@m)
     """
-    shard, replica = _moving(layout.shard), _moving(layout.replica)
     still = [i for i, it in enumerate(layout.shard) if it.extent > 1 and not it.stride]
     if still:
         return _shared(layout, {still[-1]: 1}, {})
-    open_question = False
-    for axes in _groups(layout):
-        d = [(i, it) for i, it in shard if any(it.stride[a] for a in axes)]
-        r = [(i, it) for i, it in replica if any(it.stride[a] for a in axes)]
-        try:
-            clash = _clash(axes, d, r)
-        except BudgetSpent:
-            open_question = True
-            continue
-        if clash:
-            digits = {i: x for (i, _), x in zip(d, clash, strict=False)}
-            copies = {i: x for (i, _), x in zip(r, clash[len(d) :], strict=True)}
-            return _shared(layout, digits, copies)
-    return undecided("whether two elements share a place") if open_question else YES
+    clash = _first_clash(layout.shard, layout.replica, layout.axes)
+    if clash is None:
+        return undecided("whether two elements share a place")
+    return _shared(layout, *clash) if clash[0] else YES
 
 
 def disjoint_copies(layout: Layout) -> Verdict:
-    """Whether no two replicas of an element coincide; the witness is the pair of replica digits.
+    """Return whether no two replicas of an element coincide; the witness is the pair of replica digits.
 
     >>> from tilewise import S, R
     >>> disjoint_copies(S[4 : 1] + R[(2, 2) : (8, 8)]).witness
     ((0, 1), (1, 0))
     """
-    for i, it in enumerate(layout.replica):
+    return disjoint_steps(layout.replica, layout.axes)
+
+
+def disjoint_steps(iters: Sequence[Iter], axes: Iterable[Axis] = ()) -> Verdict:
+    """Return whether no two choices of digits add up to one step; the witness is such a pair."""
+    for i, it in enumerate(iters):
         if it.extent > 1 and not it.stride:
-            return _coinciding(layout, {i: 1})
+            return _coinciding(iters, {i: 1})
+    clash = _first_clash(iters, (), axes)
+    if clash is None:
+        return undecided("whether two copies coincide")
+    return _coinciding(iters, clash[0]) if clash[0] else YES
+
+
+def _first_clash(
+    first: Sequence[Iter], rest: Sequence[Iter], axes: Iterable[Axis]
+) -> tuple[dict[int, int], dict[int, int]] | None:
+    """{position: digit difference} of first iters and of the rest whose steps add up to nothing.
+
+    Both are empty where no steps do; None where that is not decided.
+    """
     open_question = False
-    for axes in _groups(layout):
-        r = [(i, it) for i, it in _moving(layout.replica) if any(it.stride[a] for a in axes)]
+    for group in groups((*first, *rest), axes):
+        ours, others = (
+            [(i, it) for i, it in enumerate(iters) if it.extent > 1 and any(it.stride[a] for a in group)]
+            for iters in (first, rest)
+        )
         try:
-            clash = _clash(axes, r, [])
+            clash = _clash(group, ours, others)
         except BudgetSpent:
             open_question = True
             continue
         if clash:
-            return _coinciding(layout, {i: x for (i, _), x in zip(r, clash, strict=True)})
-    return undecided("whether two copies coincide") if open_question else YES
+            digits = {i: x for (i, _), x in zip(ours, clash, strict=False)}
+            return digits, {i: x for (i, _), x in zip(others, clash[len(ours) :], strict=True)}
+    return None if open_question else ({}, {})
 
 
-def _coinciding(layout: Layout, digits: dict[int, int]) -> Verdict:
-    count = range(len(layout.replica))
+def _coinciding(iters: Sequence[Iter], digits: dict[int, int]) -> Verdict:
+    count = range(len(iters))
     one = tuple(max(0, digits.get(i, 0)) for i in count)
     other = tuple(max(0, -digits.get(i, 0)) for i in count)
     return Verdict(False, "two replicas coincide", tuple(sorted((one, other))))
 
 
-def _moving(iters: Iterable[Iter]) -> list[tuple[int, Iter]]:
-    return [(i, it) for i, it in enumerate(iters) if it.extent > 1 and it.stride]
-
-
-def _groups(layout: Layout) -> list[tuple[Axis, ...]]:
-    """The axes in groups that no stride joins."""
-    groups = [{axis} for axis in layout.axes]
-    for it in (*layout.shard, *layout.replica):
+def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:
+    """The axes of iters in groups that no stride joins, by first appearance; after `axes`, where given."""
+    named = dict.fromkeys(axes)
+    found = [{axis} for axis in named]
+    for it in iters:
         touched = set(it.stride.nonzero.axes)
-        joined = [g for g in groups if g & touched]
-        if len(joined) > 1:
-            groups = [g for g in groups if not g & touched] + [set().union(*joined)]
-    return [tuple(axis for axis in layout.axes if axis in g) for g in groups]
+        named |= dict.fromkeys(it.stride.nonzero.axes)
+        joined = [g for g in found if g & touched]
+        if touched and touched not in [g & touched for g in joined]:
+            found = [g for g in found if not g & touched] + [touched.union(*joined)]
+    return [tuple(axis for axis in named if axis in g) for g in found]
 
 
 def _clash(
@@ -295,7 +291,7 @@ def _searched(vectors: list[Vec], extents: list[int], first: int, budget: int) -
 
 
 def _separate(strides: list[tuple[int, int]]) -> bool:
-    """Whether every step is longer than all that the shorter ones reach: digits of one number."""
+    """Return whether every step is longer than all that the shorter ones reach: digits of one number."""
     reach = 0
     for step, extent in sorted(strides):
         if step <= reach:
@@ -306,11 +302,9 @@ def _separate(strides: list[tuple[int, int]]) -> bool:
 
 def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> Verdict:
     """The two elements that differ by the given digits, and the place they share."""
-    one = other = 0
-    for i, it in enumerate(layout.shard):
-        difference = digits.get(i, 0)
-        one = one * it.extent + max(0, difference)
-        other = other * it.extent + max(0, -difference)
+    extents = [it.extent for it in layout.shard]
+    apart = [digits.get(i, 0) for i in range(len(extents))]
+    one, other = (number(extents, [max(0, sign * d) for d in apart]) for sign in (1, -1))
     at = list(layout.before_swizzle(one))
     for i, difference in copies.items():
         step = layout.on_axes(layout.replica[i].stride * max(0, difference))
@@ -325,20 +319,20 @@ def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> V
 
 
 def count_copies(layout: Layout) -> int:
-    """How many distinct places each element has: the size of the set R.
+    """Return how many distinct places each element has: the size of the set R.
 
     >>> from tilewise import S, R
     >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
     4
     """
-    count = _count_taken(_groups(layout), layout.replica)
+    count = _count_taken(groups(layout.replica, layout.axes), layout.replica)
     if count is None:
         raise NotDecided("how many copies are distinct was not decided within the bound")
     return count
 
 
 def _count_taken(groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int | None:
-    """How many distinct sums the iters have; groups of axes multiply, and as a set iters merge."""
+    """Return how many distinct sums the iters have; groups of axes multiply, and as a set iters merge."""
     merged, _ = merged_replica(tuple(iters))
     total = 1
     for axes in groups:
@@ -395,19 +389,19 @@ def _count_listed(iters: list[tuple[int, Vec]]) -> int | None:
 
 
 def holes(layout: Layout) -> Holes:
-    """How many places between min and max of every axis hold nothing, and one of them.
+    """Return how many places between min and max of every axis hold nothing, and one of them.
 
     >>> from tilewise import S
     >>> holes(S[(4, 3) : (4, 1)])
     Holes(count=3, witness=3@m)
     """
-    groups = _groups(layout)
-    taken = _count_taken(groups, (*layout.shard, *layout.replica))
+    joined = groups((*layout.shard, *layout.replica), layout.axes)
+    taken = _count_taken(joined, (*layout.shard, *layout.replica))
     count = None
     try:
         ends = {axis.name: extremes(layout, axis.name) for axis in layout.axes}
         count = None if taken is None else prod(b - a + 1 for a, b in ends.values()) - taken
-        return Holes(count, _first_hole(layout, groups, ends) if count != 0 else None)
+        return Holes(count, _first_hole(layout, joined, ends) if count != 0 else None)
     except (NotDecided, BudgetSpent):
         return Holes(count)
 
@@ -470,25 +464,42 @@ def _scan_box(
     layout: Layout, axes: tuple[Axis, ...], ends: dict[str, tuple[int, int]]
 ) -> Sequence[int] | None:
     """The first place of a group's box that is not taken, by looking at the first few."""
-    from tilewise.core.inverse import is_held
-
     spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
     for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
-        steps = []
-        for low, span in reversed(spans):
-            place, digit = divmod(place, span)
-            steps.append(low + digit)
-        steps.reverse()
-        if not is_held(layout, {axis.name: s for axis, s in zip(axes, steps, strict=True)}):
+        digits = coordinates(place, tuple(span for _, span in spans))
+        steps = [low + digit for (low, _), digit in zip(spans, digits, strict=True)]
+        if not _is_taken(layout, axes, steps):
             return steps
     return None
+
+
+def _is_taken(layout: Layout, axes: Sequence[Axis], steps: Sequence[int]) -> bool:
+    iters = (*layout.shard, *layout.replica)
+    return next(landing(layout, iters, layout.offset, axes, steps), None) is not None
+
+
+def landing(
+    layout: Layout, iters: Sequence[Iter], start: Vector, axes: Sequence[Axis], steps: Sequence[int]
+) -> Iterator[tuple[int, ...]]:
+    """Yield the digits of iters, counted from a start, that land at some steps on some axes."""
+    pairs = zip(axes, steps, strict=True)
+    target = tuple([before_swizzle(layout, axis, at) - start[axis] for axis, at in pairs])
+    vectors = [tuple([it.stride[axis] for axis in axes]) for it in iters]
+    return solutions(vectors, [(0, it.extent - 1) for it in iters], target, target)
+
+
+def before_swizzle(layout: Layout, axis: Axis, steps: int) -> int:
+    """Return the steps on an axis before the swizzles, for those of a place."""
+    if layout.swizzled_axis != axis:
+        return steps
+    return undo_chain(layout.swizzles, steps - layout.outer[axis])
 
 
 # -- contiguity ------------------------------------------------------------------------------------
 
 
 def contiguous(layout: Layout) -> Verdict:
-    """Whether element x lives at base + x on one storage axis, in one copy.
+    """Return whether element x lives at base + x on one storage axis, in one copy.
 
         witness  the first flat index that lives elsewhere
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from tilewise.core.axes import SPLITS
 from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import number
 from tilewise.core.errors import LayoutError, NotDecided
-from tilewise.core.facts import lanes_of
+from tilewise.core.facts import landing, lanes_of
 from tilewise.core.integers import as_int
-from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, solutions
-from tilewise.core.swizzles import undo_chain
-from tilewise.core.vectors import Vector, point
+from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
+from tilewise.core.vectors import Vector, as_vector, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,26 +22,54 @@ if TYPE_CHECKING:
 MAX_ANSWERS = 1 << 16
 
 
-def indices_at(
-    layout: Layout, place: Mapping[str, int], shape: Any, limit: int | None
+def who(
+    layout: Layout, /, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
 ) -> tuple[tuple[int, ...], ...]:
-    """`Layout.who`: the indices of the place, sorted."""
+    """Return which indices live at a place; with fewer axes than the layout has, at any such place.
+
+    A bare integer is `m`. The answer is sorted, in coordinates of `shape`.
+
+    >>> from tilewise import S
+    >>> who(S[(4, 2, 2, 4) : (16, 4, 8, 1)], 27, shape=(8, 8))
+    ((2, 7),)
+    """
+    asked = _asked_place(place, steps)
     layout.asked_in(shape)
-    found = _collected((flat for flat, _ in _held(layout, place)), limit)
+    found = _collected((flat for flat, _ in _held(layout, asked)), limit)
     return tuple([layout.coordinates(flat, shape) for flat in sorted(found)])
 
 
-def matches_at(
-    layout: Layout, place: Mapping[str, int], shape: Any, limit: int | None
+def matches(
+    layout: Layout, /, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
 ) -> tuple[tuple[tuple[int, ...], Vector], ...]:
-    """`Layout.matches`: (index, place) of everything at the place, sorted."""
+    """(index, place) of everything that lives at a full or partial place, sorted.
+
+    >>> from tilewise import S, laneid, reg
+    >>> matches(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], laneid=5)
+    (((1, 1, 0), 5@laneid + 0@reg), ((1, 1, 1), 5@laneid + 1@reg))
+    """
+    asked = _asked_place(place, steps)
     layout.asked_in(shape)
-    found = sorted(_collected(_held(layout, place), limit))
+    found = sorted(_collected(_held(layout, asked), limit))
     return tuple([(layout.coordinates(flat, shape), point(layout.axes, at)) for flat, at in found])
 
 
+def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int]:
+    """{axis name: steps} of arguments: integers (on m), vectors, mappings, keywords."""
+    asked: dict[str, int] = {}
+    for part in (*place, steps):
+        named = part if isinstance(part, Mapping) else as_vector(part, "a place").as_dict() or {"m": 0}
+        for axis, value in named.items():
+            if str(axis) in asked:
+                raise LayoutError("TW203", f"{axis} is given twice", hint="name every axis once")
+            asked[str(axis)] = value
+    if not asked:
+        raise LayoutError("TW203", "no place was given", hint="name at least one axis, such as m=0")
+    return asked
+
+
 def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
-    """Whether the place leaves an axis of the layout open."""
+    """Return whether the place leaves an axis of the layout open."""
     asked = on_its_axes(layout, place)
     return any(axis.name not in asked for axis in layout.axes)
 
@@ -122,36 +150,14 @@ def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point
     if any(value for name, value in steps.items() if name not in axes):
         return
     asked = [axis for axis in layout.axes if axis.name in steps]
-    target = tuple(_before_swizzle(layout, axis.name, steps[axis.name]) for axis in asked)
     copies, start = merged_replica(layout.replica)
-    base = tuple(layout.offset[axis] + start[axis] for axis in asked)
-    iters = (*layout.shard, *copies)
-    wanted = tuple(t - b for t, b in zip(target, base, strict=True))
-    digits = solutions(
-        [tuple(it.stride[axis] for axis in asked) for it in iters],
-        [(0, it.extent - 1) for it in iters],
-        wanted,
-        wanted,
-    )
     extents = [it.extent for it in layout.shard]
     first = layout.on_axes(start)
     replica = [layout.on_axes(it.stride) for it in copies]
-    for x in digits:
-        flat = 0
-        for extent, digit in zip(extents, x, strict=False):
-            flat = flat * extent + digit
+    at_steps = [steps[axis.name] for axis in asked]
+    for x in landing(layout, (*layout.shard, *copies), layout.offset + start, asked, at_steps):
+        flat = number(extents, x)
         at = tuple(map(int.__add__, layout.before_swizzle(flat), first))
         for step, r in zip(replica, x[len(extents) :], strict=True):
             at = tuple(a + r * s for a, s in zip(at, step, strict=True))
         yield flat, layout.after_swizzle(at)
-
-
-def _before_swizzle(layout: Layout, axis: str, steps: int) -> int:
-    if layout.swizzled_axis is None or layout.swizzled_axis.name != axis:
-        return steps
-    return undo_chain(layout.swizzles, steps - layout.outer[axis])
-
-
-def is_held(layout: Layout, place: Mapping[str, int]) -> bool:
-    """Whether anything lives at a full or partial place."""
-    return next(_held(layout, place), None) is not None

@@ -13,17 +13,16 @@ equals it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
 from numbers import Number
 
-from tilewise.core.algebra.methods import Algebra
+from tilewise.core.algebra.methods import Algebra, LaterModule
 from tilewise.core.axes import CALLED, KNOWN, Axis, m
 from tilewise.core.errors import LayoutError, of_kind
-from tilewise.core.integers import as_extent
 from tilewise.core.shapes import (
     MAX_ITERS,
     ORDERS,
@@ -38,33 +37,31 @@ from tilewise.core.shapes import (
 )
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.core.vectors import ZERO, Term, Vector, as_vector, point
+from tilewise.core.vectors import Iter as Iter  # most look for it here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
+    from tilewise.core import canonical, compare, facts, inverse, orders, text, units
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
     from tilewise.core.facts import Holes
     from tilewise.core.verdict import Verdict
 
+if not TYPE_CHECKING:
+    canonical = LaterModule("canonical")
+    compare = LaterModule("compare")
+    facts = LaterModule("facts")
+    inverse = LaterModule("inverse")
+    orders = LaterModule("orders")
+    text = LaterModule("text")
+    units = LaterModule("units")
+
 UNITS = ("element", "byte", "bit")
-MAX_COPIES = 1 << 16
 MAX_SWIZZLES = 64
 
 Point = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Iter:
-    """A digit of the index and the step that it makes: (extent, stride)."""
-
-    extent: int
-    stride: Vector
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "extent", as_extent(self.extent))
-        object.__setattr__(self, "stride", as_vector(self.stride))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,10 +97,8 @@ class Replicas:
         return self + -as_vector(other, "an offset")
 
     def __repr__(self) -> str:
-        from tilewise.core.text import replica_text
-
         offset = f" + {self.offset}" if self.offset.terms else ""
-        return replica_text(self.iters) + offset
+        return text.replica_text(self.iters) + offset
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,6 +207,24 @@ class Layout(Algebra):
         )
         return made
 
+    def with_vectors(
+        self, change: Callable[[Vector], Vector], swizzles: Iterable[Swizzle] | None = None
+    ) -> Layout:
+        """Return the layout with all strides, steps of copies and offsets changed by a linear function.
+
+        >>> from tilewise import S, R
+        >>> (S[(2, 3) : (3, 1)] + R[2 : 6] + 1).with_vectors(lambda vector: vector * 4)
+        S[(2, 3) : (12, 4)] + R[2 : 24] + 4
+        """
+        return replace(
+            self,
+            strides=tuple(map(change, self.strides)),
+            replica=tuple([Iter(it.extent, change(it.stride)) for it in self.replica]),
+            offset=change(self.offset),
+            swizzles=self.swizzles if swizzles is None else tuple(swizzles),
+            outer=change(self.outer),
+        )
+
     # -- what is written ---------------------------------------------------------------------------
 
     @cached_property
@@ -227,7 +240,7 @@ class Layout(Algebra):
 
     @cached_property
     def size(self) -> int:
-        """How many elements there are."""
+        """Return how many elements there are."""
         return size_of(self.shape)
 
     @property
@@ -239,27 +252,20 @@ class Layout(Algebra):
     def axes(self) -> tuple[Axis, ...]:
         """The axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
         named: dict[str, Axis] = {}
-        for stride in self.strides:
-            for axis, _ in stride.terms:
-                if axis.name not in named:
-                    named[axis.name] = axis
-        if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
-            for axis in self._named_elsewhere():
-                named.setdefault(axis.name, axis)
+        for axis in self._named_axes():
+            if axis.name not in named:
+                named[axis.name] = axis
         return tuple(named.values()) or (m,)
 
     def _named_axes(self) -> list[Axis]:
+        """The axes of S, of R, of O and of what acts on them, in this order."""
         named = [axis for stride in self.strides for axis, _ in stride.terms]
         if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
-            named += self._named_elsewhere()
+            named += [axis for it in self.replica for axis, _ in it.stride.terms]
+            named += self.offset.axes
+            named += [swizzle.axis for swizzle in self.swizzles]
+            named += self.outer.axes
         return named
-
-    def _named_elsewhere(self) -> list[Axis]:
-        """The axes of R, of O and of what acts on them, in this order."""
-        named = [axis for it in self.replica for axis, _ in it.stride.terms]
-        named += self.offset.axes
-        named += [swizzle.axis for swizzle in self.swizzles]
-        return [*named, *self.outer.axes]
 
     @property
     def moving(self) -> tuple[str, ...]:
@@ -459,7 +465,7 @@ class Layout(Algebra):
         """The distinct values of r in R as tuples on `axes`, sorted."""
         if not self.replica:
             return ((0,) * len(self.axes),)
-        from tilewise.core.canonical import merged_replica
+        from tilewise.core.canonical import MAX_COPIES, merged_replica
 
         iters, start = merged_replica(self.replica)
         if prod(it.extent for it in iters) > MAX_COPIES:
@@ -478,33 +484,8 @@ class Layout(Algebra):
 
     # -- the inverse -------------------------------------------------------------------------------
 
-    def who(
-        self, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
-    ) -> tuple[tuple[int, ...], ...]:
-        """Which indices live at a place; with fewer axes than the layout has, at any such place.
-
-        A bare integer is `m`. The answer is sorted, in coordinates of `shape`.
-
-        >>> from tilewise import S
-        >>> S[(4, 2, 2, 4) : (16, 4, 8, 1)].who(27, shape=(8, 8))
-        ((2, 7),)
-        """
-        from tilewise.core.inverse import indices_at
-
-        return indices_at(self, _asked_place(place, steps), shape, limit)
-
-    def matches(
-        self, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
-    ) -> tuple[tuple[tuple[int, ...], Vector], ...]:
-        """(index, place) of everything that lives at a full or partial place, sorted.
-
-        >>> from tilewise import S, laneid, reg
-        >>> S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)].matches(laneid=5)
-        (((1, 1, 0), 5@laneid + 0@reg), ((1, 1, 1), 5@laneid + 1@reg))
-        """
-        from tilewise.core.inverse import matches_at
-
-        return matches_at(self, _asked_place(place, steps), shape, limit)
+    who = inverse.who
+    matches = inverse.matches
 
     # -- facts -------------------------------------------------------------------------------------
 
@@ -528,72 +509,51 @@ class Layout(Algebra):
 
     def extremes(self, axis: Axis | str = m) -> tuple[int, int]:
         """(min, max) on an axis. A known axis that the layout does not name is 0 everywhere."""
-        from tilewise.core.facts import extremes
-
         if isinstance(axis, str) and not self.knows(axis):
             self.axis(axis)
-        return extremes(self, str(axis))
+        return facts.extremes(self, str(axis))
 
     @cached_property
     def copies(self) -> int:
-        """How many distinct places each element has."""
-        from tilewise.core.facts import count_copies
-
-        return count_copies(self)
+        """The number of distinct places of each element."""
+        return facts.count_copies(self)
 
     @cached_property
     def injective(self) -> Verdict:
         """Whether no place is held by two elements; the witness is two indices that share one."""
-        from tilewise.core.facts import injective
-
-        return injective(self)
+        return facts.injective(self)
 
     @cached_property
     def disjoint_copies(self) -> Verdict:
         """Whether the replicas of an element never coincide."""
-        from tilewise.core.facts import disjoint_copies
-
-        return disjoint_copies(self)
+        return facts.disjoint_copies(self)
 
     @cached_property
     def holes(self) -> Holes:
-        """The places between min and max of every axis that hold nothing: how many, and one."""
-        from tilewise.core.facts import holes
-
-        return holes(self)
-
-    @property
-    def onto(self) -> Verdict:
-        """Whether every place between min and max of every axis is taken."""
-        return self.holes.none
+        """The places between min and max of every axis that hold nothing: their number, and one."""
+        return facts.holes(self)
 
     @cached_property
     def contiguous(self) -> Verdict:
         """Whether element x lives at base + x on one storage axis, in one copy."""
-        from tilewise.core.facts import contiguous
+        return facts.contiguous(self)
 
-        return contiguous(self)
+    @property
+    def onto(self) -> Verdict:
+        """Return whether every place between min and max of every axis is taken."""
+        return self.holes.none
 
     @property
     def period(self) -> int:
-        """How often the swizzle pattern repeats, and what it asks of the base's alignment."""
+        """Return how often the swizzle pattern repeats, and what it asks of the base's alignment."""
         return period_of(self.swizzles)
 
     # -- the map -----------------------------------------------------------------------------------
 
-    def canonical(self) -> Layout:
-        """The same map in canonical form: merged digits, sorted copies, no term without effect.
-
-        >>> from tilewise import S, R
-        >>> (S[(1, 4, 2) : (7, 2, 1)] + R[(1, 2) : (3, -8)]).canonical()
-        S[8 : 1] + R[2 : 8] - 8
-        """
-        from tilewise.core.canonical import canonical
-
-        return canonical(self)
+    canonical = canonical.canonical
 
     def same(self, other: Layout) -> Comparison:
-        """Whether two layouts are the same map, by flat index; false carries the first difference.
+        """Return whether two layouts are the same map, by flat index; false carries the first difference.
 
         Of two layouts that count in different orders, coordinates are compared where their modes have the
         same extents, and else each is asked by its own flat index.
@@ -604,15 +564,7 @@ class Layout(Algebra):
         >>> S[(4, 4) : (4, 1)].same(S[(4, 4) : (1, 4)]).witness
         1
         """
-        from tilewise.core.compare import same
-
-        if not isinstance(other, Layout):
-            raise LayoutError(
-                "TW107",
-                f"a layout is compared with a layout, not with the {type(other).__name__} {other!r}",
-                hint="parse(text) makes one of text",
-            )
-        return same(self, other)
+        return compare.same(self, as_layout(other))
 
     def counted(self, unit: str) -> Layout:
         """The same numbers, counting another unit: element, byte or bit. It converts nothing.
@@ -643,9 +595,7 @@ class Layout(Algebra):
         >>> parse("((8,2),(4,4)):((8,64),(1,4))").in_order("row")
         S[((2, 8), (4, 4)) : ((64, 8), (4, 1))]
         """
-        from tilewise.core.orders import mirrored
-
-        return self.ordered(order) if order == self.order or order not in ORDERS else mirrored(self)
+        return self.ordered(order) if order == self.order or order not in ORDERS else orders.mirrored(self)
 
     def in_bytes(self, dtype: DType | str) -> Layout:
         """Every element at its first byte.
@@ -665,24 +615,18 @@ class Layout(Algebra):
         return self._in("bit", dtype)
 
     def _in(self, unit: str, dtype: DType | str) -> Layout:
-        from tilewise.core.units import converted
-
-        return converted(self, unit, dtype)
+        return units.converted(self, unit, dtype)
 
     # -- text --------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        from tilewise.core.text import layout_text
-
-        return layout_text(self)
+        return text.layout_text(self)
 
     def __repr__(self) -> str:
-        from tilewise.core.text import layout_python
-
-        return layout_python(self)
+        return text.layout_python(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """How IPython and Hypothesis print a layout: as `repr` does, not field by field."""
+        """Return how IPython and Hypothesis print a layout: as `repr` does, not field by field."""
         printer.text(repr(self))
 
     def _repr_svg_(self) -> str | None:
@@ -719,17 +663,3 @@ def _all_of(kind: type[Any], parts: Any, what: str) -> tuple[Any, ...]:
         if not isinstance(part, kind):
             raise LayoutError("TW107", f"{what} made of {kind.__name__}, not of {type(part).__name__}")
     return given
-
-
-def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int]:
-    """{axis name: steps} from `who`'s arguments: integers (on m), vectors, mappings, keywords."""
-    asked: dict[str, int] = {}
-    for part in (*place, steps):
-        named = part if isinstance(part, Mapping) else as_vector(part, "a place").as_dict() or {"m": 0}
-        for axis, value in named.items():
-            if str(axis) in asked:
-                raise LayoutError("TW203", f"{axis} is given twice", hint="name every axis once")
-            asked[str(axis)] = value
-    if not asked:
-        raise LayoutError("TW203", "no place was given", hint="name at least one axis, such as m=0")
-    return asked

@@ -20,13 +20,13 @@ from functools import wraps
 from itertools import islice
 
 from tilewise.core import shapes
-from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, ParamSpec, TypeVar
 
+    from tilewise.core.layout import Layout
     from tilewise.core.shapes import Shape
     from tilewise.core.vectors import Vector
 
@@ -154,32 +154,34 @@ def _in_row_order(
 ) -> Callable[P, T]:
     @wraps(operation)
     def asked(*given: P.args, **named: P.kwargs) -> T:
-        for part in given:
-            if part.__class__ in _HOLDERS and in_cute(part):
+        parts: Any = given
+        for part in parts:
+            if getattr(part, "order", "row") != "row" or (isinstance(part, tuple | list) and in_cute(part)):
                 break
         else:
             return operation(*given, **named)
-        order = next(part.order for part in given if isinstance(part, Layout))
+        order = next(part.order for part in parts if _is_layout(part))
         result = operation(*each(given, to_row), **named)
         return result if order == "row" else each(result, back)
 
     return asked
 
 
-_HOLDERS = frozenset([Layout, tuple, list])
-"""Types of arguments that are layouts, or have some inside."""
-
-
 def in_cute(value: Any) -> bool:
     """Return whether a layout, or some layout in a tuple, counts in CuTe's order."""
-    if isinstance(value, Layout):
-        return value.order == "cute"
-    return isinstance(value, tuple | list) and any(map(in_cute, value))
+    if isinstance(value, tuple | list):
+        return any(map(in_cute, value))
+    return _is_layout(value) and bool(value.order == "cute")
+
+
+def _is_layout(value: Any) -> bool:
+    """Return whether a value is a layout: it has an order. Layouts know this module, not it them."""
+    return hasattr(value, "order")
 
 
 def each(value: Any, change: Callable[[Layout], Layout]) -> Any:
     """Return a value with every layout in it changed, in tuples and lists too."""
-    if isinstance(value, Layout):
+    if _is_layout(value):
         return change(value)
     if type(value) in (tuple, list):
         return type(value)([each(part, change) for part in value])

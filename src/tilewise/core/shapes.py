@@ -84,7 +84,7 @@ def all_extents(shape: Shape) -> tuple[int, ...]:
 
 
 def size_of(mode: Mode) -> int:
-    """How many indices a shape or a mode has.
+    """Return how many indices a shape or a mode has.
 
     >>> size_of(((4, 2), (2, 4))), size_of(())
     (64, 1)
@@ -134,7 +134,7 @@ def flat_index(index: Any, shape: Shape, order: str = "row") -> int:
 
 
 def _fits(index: Any, shape: Shape) -> bool:
-    """Whether a lone tuple is itself an index of the shape, not the coordinate of its one mode."""
+    """Return whether a lone tuple is itself an index of the shape, not the coordinate of its one mode."""
     if not isinstance(index, tuple | list):
         return False
     mode = shape[0]

@@ -11,7 +11,7 @@ digits. Where they do not, it is exact, and ends with `BudgetSpent` rather than 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from math import gcd, prod
 
@@ -44,14 +44,14 @@ def solutions(
     """
     count = len(vectors)
     order = sorted(range(count), key=lambda i: _weight(vectors[i]), reverse=True)
-    rest = _Suffixes([vectors[i] for i in order], [ranges[i] for i in order], len(low))
+    rest = Suffixes([vectors[i] for i in order], [ranges[i] for i in order], len(low))
     if count == 0:
         if all(a <= 0 <= b for a, b in zip(low, high, strict=True)):
             yield ()
         return
     chosen = [0] * count
     reached: list[Vec] = [(0,) * len(low)] * (count + 1)
-    levels: list[Iterator[int]] = [iter(rest.candidates(0, reached[0], low, high))]
+    levels: list[Iterator[int]] = [_from_zero_outward(rest.candidates(0, reached[0], low, high))]
     tried = 0
     while levels:
         depth = len(levels) - 1
@@ -69,7 +69,7 @@ def solutions(
             tried = 0
             yield tuple(chosen)
         else:
-            levels.append(iter(rest.candidates(depth + 1, reached[depth + 1], low, high)))
+            levels.append(_from_zero_outward(rest.candidates(depth + 1, reached[depth + 1], low, high)))
 
 
 def reaches(
@@ -79,7 +79,7 @@ def reaches(
     high: Vec,
     budget: int = DEFAULT_BUDGET,
 ) -> bool:
-    """Whether any x lands in the box.
+    """Return whether any x lands in the box.
 
     >>> reaches([(4,), (1,)], [(0, 7), (0, 2)], (19,), (19,))
     False
@@ -140,7 +140,7 @@ def _weight(vector: Vec) -> tuple[int, int]:
     return max(map(abs, vector), default=0), sum(map(abs, vector))
 
 
-class _Suffixes:
+class Suffixes:
     """What the vectors from each level on can reach: an interval and a gcd a coordinate."""
 
     def __init__(self, vectors: Sequence[Vec], ranges: Sequence[Range], dimension: int) -> None:
@@ -153,7 +153,7 @@ class _Suffixes:
             gcds.append(tuple(gcd(v, w) for v, w in zip(vector, gcds[-1], strict=True)))
         self.lows, self.highs, self.gcds = lows[::-1], highs[::-1], gcds[::-1]
 
-    def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> Iterable[int]:
+    def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> range:
         """The digits at `level` after which the later levels may still end in the box."""
         first, last = self.ranges[level]
         step, residue = 1, 0
@@ -170,7 +170,7 @@ class _Suffixes:
             least, most = a - r - hi, b - r - lo
             if v == 0:
                 if least > 0 or most < 0 or (a == b and g and (a - r) % g):
-                    return ()
+                    return range(0)
                 continue
             if v < 0:
                 least, most = most, least
@@ -178,16 +178,18 @@ class _Suffixes:
             if a == b and g > 1:
                 common = gcd(v, g)
                 if (a - r) % common:
-                    return ()
+                    return range(0)
                 if g // common > step:
                     step = g // common
                     residue = (a - r) // common * pow(v // common, -1, step) % step
         first += (residue - first) % step
-        digits = range(first, last + 1, step)
-        return _from_zero_outward(digits) if first < 0 < last else digits
+        return range(first, last + 1, step)
 
 
 def _from_zero_outward(digits: range) -> Iterator[int]:
+    if not digits.start < 0 < digits.stop - 1:
+        yield from digits
+        return
     split = -(digits.start // digits.step)
     for up, down in zip_longest(digits[split:], digits[:split][::-1]):
         if up is not None:

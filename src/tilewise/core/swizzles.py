@@ -185,7 +185,7 @@ def undo_chain(swizzles: Iterable[Swizzle], address: int) -> int:
 
 
 def one_permutation(one: Sequence[Swizzle], other: Sequence[Swizzle]) -> bool:
-    """Whether two chains permute all addresses alike: they do iff they do so bit by bit.
+    """Return whether two chains permute all addresses alike: they do iff they do so bit by bit.
 
     >>> one_permutation([Swizzle(1, 0, 5), Swizzle(1, 1, 5)], [Swizzle(2, 0, 5)])
     True

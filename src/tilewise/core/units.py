@@ -8,8 +8,11 @@ from dataclasses import replace
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.layout import Layout
 
 
 def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
@@ -58,18 +61,12 @@ def storage_scaled(
             terms.append((axis, steps))
         return Vector(tuple(terms))
 
-    return replace(
-        layout,
-        strides=tuple(scaled(stride) for stride in layout.strides),
-        replica=tuple(Iter(it.extent, scaled(it.stride)) for it in layout.replica),
-        offset=scaled(layout.offset),
-        swizzles=tuple(swizzle.scaled(numerator, denominator) for swizzle in layout.swizzles),
-        outer=scaled(layout.outer),
-    )
+    swizzles = [swizzle.scaled(numerator, denominator) for swizzle in layout.swizzles]
+    return layout.with_vectors(scaled, swizzles)
 
 
 def unit_bits(unit: str, dtype: DType) -> int:
-    """How many bits one unit has.
+    """Return how many bits one unit has.
 
     >>> unit_bits("byte", DType.of("bf16")), unit_bits("element", DType.of("e2m1"))
     (8, 4)

@@ -8,7 +8,7 @@ from numbers import Number
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_extent, as_int
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,6 +113,12 @@ class Vector:
         )
 
 
+def _steps_along(axis: Axis, steps: int) -> Vector:
+    return Vector(((axis, steps),))
+
+
+Axis.along = _steps_along
+
 ZERO = Vector()
 """The zero vector: it names no axis. A bare `0` is written for it."""
 
@@ -151,8 +157,24 @@ def along(axis: Axis, steps: int) -> Vector:
     return vector
 
 
+@dataclass(frozen=True, slots=True)
+class Iter:
+    """A digit of the index and the step that it makes: (extent, stride)."""
+
+    extent: int
+    stride: Vector
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "extent", as_extent(self.extent))
+        object.__setattr__(self, "stride", as_vector(self.stride))
+
+
+Stepped = tuple[int, Vector]
+"""(extent, stride): an iter as a plain pair."""
+
+
 def _is_vector(value: object) -> bool:
-    """Whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
+    """Return whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
     return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")
 
 

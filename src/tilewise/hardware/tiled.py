@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewise.core.algebra.composition import mode_layouts
-from tilewise.core.algebra.modes import coalesce
+from tilewise.core.algebra.modes import coalesce, mode_layouts
 from tilewise.core.algebra.tiled import OPERANDS, by_warps, on_axis, tiled_operand
 from tilewise.core.algebra.tiles import direct_sum
 from tilewise.core.axes import Axis

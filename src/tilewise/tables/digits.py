@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewise.core.canonical import merged_digits
 from tilewise.core.layout import Layout, Point
 
 Int64s: TypeAlias = NDArray[np.int64]
@@ -85,16 +86,8 @@ def digits_of(layout: Layout) -> tuple[Digit, ...]:
     >>> digits_of(S[(4, 2, 8) : (1, 8, 1)])
     (Digit(extent=16, steps=(1,)), Digit(extent=4, steps=(1,)))
     """
-    digits: list[Digit] = []
-    for it in reversed(layout.shard):
-        steps = layout.on_axes(it.stride)
-        if it.extent == 1:
-            continue
-        if digits and steps == scaled(digits[-1].steps, digits[-1].extent):
-            digits[-1] = Digit(digits[-1].extent * it.extent, digits[-1].steps)
-        else:
-            digits.append(Digit(it.extent, steps))
-    return tuple(digits)
+    merged = merged_digits(layout.digits)
+    return tuple([Digit(extent, layout.on_axes(stride)) for extent, stride in reversed(merged)])
 
 
 def scaled(steps: Point, factor: int) -> Point:

@@ -5,7 +5,7 @@
     divides     logical_divide zipped_divide tiled_divide flat_divide
     products    logical_product zipped_product tiled_product flat_product blocked_product
                 raked_product tile_to_shape
-    tiles       tile untile untile_outer direct_sum direct_rest
+    tiles       tile direct_sum
     widths      pack unpack recast
     axes        broadcast relabel split_axis fuse_axes footprint
     swizzles    merge_swizzles swizzle_chain inverse_chain move_offset
@@ -21,33 +21,29 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from tilewise.core.algebra.methods import Algebra, Later
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_ROOM = "tilewise.core.algebra"
-_FAMILIES = {
-    "modes": "coalesce flatten group reshape split regroup permute refinement",
-    "composition": "compose",
-    "slicing": "slices",
-    "inverses": "left_inverse right_inverse quasi_inverse",
-    "complements": "complement",
-    "divide": "logical_divide zipped_divide tiled_divide flat_divide",
-    "product": "logical_product zipped_product tiled_product flat_product blocked_product raked_product "
-    "tile_to_shape",
-    "tiles": "tile untile untile_outer direct_sum direct_rest",
-    "widths": "pack unpack recast",
-    "places": "broadcast relabel split_axis fuse_axes footprint",
-    "swizzling": "merge_swizzles swizzle_chain inverse_chain move_offset",
-    "recognition": "recognise recognise_map explanations",
-    "linear": "bases from_bases rank kernel",
+_HOMES = {
+    **{name: later.module for name, later in vars(Algebra).items() if isinstance(later, Later)},
+    "slices": "tilewise.core.algebra.slicing",
+    "tile": "tilewise.core.algebra.tiles",
+    "merge_swizzles": "tilewise.core.algebra.swizzling",
+    "swizzle_chain": "tilewise.core.algebra.swizzling",
+    "inverse_chain": "tilewise.core.algebra.swizzling",
+    "recognise": "tilewise.core.algebra.recognition",
+    "explanations": "tilewise.core.algebra.recognition",
+    "from_bases": "tilewise.core.algebra.linear",
 }
-_HOME = {name: module for module, names in _FAMILIES.items() for name in names.split()}
+"""{operation: the module that has it}: the methods, and what takes no layout or has another name there."""
 
-__all__ = sorted(_HOME)
+__all__ = sorted(_HOMES.keys() - {"slice", "inverse", "relation"})
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        return getattr(import_module(f"{_ROOM}.{_HOME[name]}"), name)
-    raise AttributeError(f"module {_ROOM!r} has no attribute {name!r}")
+    if name in __all__:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'tilewise.core.algebra' has no attribute {name!r}")

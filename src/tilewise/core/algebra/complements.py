@@ -93,7 +93,7 @@ def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up
 
 
 def _before_the_swizzle(no: Refused) -> Refused:
-    """What is true of the places before a swizzle says nothing of those after it."""
+    """Return what is true of the places before a swizzle says nothing of those after it."""
     return Refused(
         "TW504",
         f"only places before the swizzle are looked at, and there {no.reason}",
@@ -196,7 +196,7 @@ def tiling_of(steps: list[Step], size: int | None = None) -> Tiling:
 
 
 def _untiled(found: Tiling | _Break, steps: list[Step], size: int | None) -> Refused:
-    """Why there is no complement; the witness is a place by which the tiling ends.
+    """Return why there is no complement; the witness is a place by which the tiling ends.
 
     All translates before it are forced. One there would meet the broken step, or run past the size; if
     larger steps meet earlier still, the tiling ended before.
@@ -220,7 +220,7 @@ def _untiled(found: Tiling | _Break, steps: list[Step], size: int | None) -> Ref
 
 
 def _first_start(tiling: Tiling, bound: int) -> int:
-    """Where the first translate begins that begins at `bound` or later."""
+    """Return where the first translate begins that begins at `bound` or later."""
     whole = max(0, bound) // tiling.block * tiling.block
     inside = least_repeat(tiling.repeats, bound - whole)
     return whole + (tiling.block if inside is None else inside)
@@ -267,7 +267,7 @@ def saturated(steps: Iterable[Step]) -> list[Step]:
 
 
 def _continues(fine: Step, coarse: int) -> bool:
-    """Whether a larger step goes on where a smaller one ends, or before."""
+    """Return whether a larger step goes on where a smaller one ends, or before."""
     step, extent = fine
     return coarse % step == 0 and coarse <= step * extent
 

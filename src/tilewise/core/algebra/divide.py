@@ -14,6 +14,7 @@ from __future__ import annotations
 from tilewise.core import orders
 from tilewise.core.algebra.complements import complement
 from tilewise.core.algebra.composition import as_tiler, compose
+from tilewise.core.algebra.modes import as_tilers
 from tilewise.core.algebra.pieces import Cut, acting, one_mode, split_evenly
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def logical_divide(layout: Layout, tiler: Any) -> Layout:
+def logical_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
     """(what lies in a tile, which tile); of a tuple of tilers, so for every mode.
 
         requires       the translates of the tiler fill [0, size of A), or of the mode
@@ -37,12 +38,12 @@ def logical_divide(layout: Layout, tiler: Any) -> Layout:
     >>> logical_divide(S[(8, 6) : (6, 1)], (4, None))
     S[((4, 2), 6) : ((6, 24), 1)]
     """
-    if not isinstance(tiler, tuple | list):
-        return _in_tiles(layout, tiler)
-    return Cut.of(layout, tiler, _in_tiles).logical()
+    if more or isinstance(tiler, tuple | list):
+        return _cut(layout, tiler, more).logical()
+    return _in_tiles(layout, tiler)
 
 
-def zipped_divide(layout: Layout, tiler: Any) -> Layout:
+def zipped_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
     """((all modes in a tile), (which tile, all modes)).
 
         postcondition  its first mode is compose(A, tiler)
@@ -51,27 +52,31 @@ def zipped_divide(layout: Layout, tiler: Any) -> Layout:
     >>> zipped_divide(S[(8, 6) : (6, 1)], (4, 3))
     S[((4, 3), (2, 2)) : ((6, 1), (24, 3))]
     """
-    return Cut.of(layout, tiler, _in_tiles).zipped()
+    return _cut(layout, tiler, more).zipped()
 
 
-def tiled_divide(layout: Layout, tiler: Any) -> Layout:
+def tiled_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
     """((all modes in a tile), which tile, mode by mode).
 
     >>> from tilewise import S
     >>> tiled_divide(S[(8, 6) : (6, 1)], (4, 3))
     S[((4, 3), 2, 2) : ((6, 1), 24, 3)]
     """
-    return Cut.of(layout, tiler, _in_tiles).tiled()
+    return _cut(layout, tiler, more).tiled()
 
 
-def flat_divide(layout: Layout, tiler: Any) -> Layout:
+def flat_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
     """(in a tile, mode by mode, which tile, mode by mode).
 
     >>> from tilewise import S
     >>> flat_divide(S[(8, 6) : (6, 1)], (4, 3))
     S[(4, 3, 2, 2) : (6, 1, 24, 3)]
     """
-    return Cut.of(layout, tiler, _in_tiles).flat()
+    return _cut(layout, tiler, more).flat()
+
+
+def _cut(layout: Layout, tiler: Any, more: tuple[Any, ...]) -> Cut:
+    return Cut.of(layout, as_tilers(tiler, more), _in_tiles)
 
 
 @orders.by_flat_in_modes

@@ -14,14 +14,14 @@ Copies are further digits, of which the index does not depend.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import wraps
 from itertools import islice, product
 from math import prod
 
-from tilewise.core.algebra.modes import flatten
 from tilewise.core.algebra.readback import (
-    Digit,
     ReadBack,
+    Reading,
     Unread,
     digits_up_to,
     merged,
@@ -32,12 +32,13 @@ from tilewise.core.algebra.readback import (
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.facts import landing
 from tilewise.core.layout import Layout
 from tilewise.core.orders import mirrored, turned
 from tilewise.core.shapes import all_extents
-from tilewise.core.solve import BudgetSpent, solutions
+from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import undo_chain
-from tilewise.core.vectors import Term, Vector, along, point
+from tilewise.core.vectors import ZERO, Term, Vector, along, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _of_its_index(inverse: Callable[..., Layout]) -> Callable[..., Layout]:
         if layout.order == "row":
             return inverse(layout, axes)
         made = inverse(turned(layout), layout.axes if axes is None else axes)
-        return mirrored(made) if len(made.shape) > 1 else turned(flatten(made))
+        return mirrored(made) if len(made.shape) > 1 else turned(made.flatten())
 
     return asked
 
@@ -139,7 +140,7 @@ class _Places:
     __slots__ = ("axes", "base", "diagonal", "start", "still")
 
     def __init__(self) -> None:
-        self.axes: dict[str, list[Digit]] = {}
+        self.axes: dict[str, list[Reading]] = {}
         self.start: dict[str, int] = {}
         self.diagonal: list[tuple[tuple[Term, ...], int, int, int]] = []
         self.still = False
@@ -260,7 +261,7 @@ def _spread(layout: Layout, places: _Places) -> Iterator[_Places]:
 
 
 def _axis(layout: Layout, places: _Places, name: str) -> ReadBack:
-    """How one axis is read."""
+    """Return how one axis is read."""
     digits, start = places.axes[name], places.start[name]
     if start < 0:
         raise Refused(
@@ -335,10 +336,10 @@ def right_inverse(layout: Layout, axes: Any = None) -> Layout:
     return _written(places.base, reads)
 
 
-def _filling(digits: Sequence[Digit]) -> tuple[list[Digit], int]:
+def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
     """The chain of digits, slowest last, that fills the most places from 0 on, and how many."""
     end = 1
-    nodes: list[tuple[Digit, int]] = [((1, 1, 0, 0), -1)]
+    nodes: list[tuple[Reading, int]] = [((1, 1, 0, 0), -1)]
     best = 0
     for digit in digits:
         step, extent = digit[0], digit[1]
@@ -349,7 +350,7 @@ def _filling(digits: Sequence[Digit]) -> tuple[list[Digit], int]:
             nodes.append((digit, previous))
             if step * extent > end:
                 end, best = step * extent, len(nodes) - 1
-    chain: list[Digit] = []
+    chain: list[Reading] = []
     node, following = best, end
     while node > 0:
         (step, _, weight, whole), node = nodes[node]
@@ -359,14 +360,14 @@ def _filling(digits: Sequence[Digit]) -> tuple[list[Digit], int]:
     return chain[::-1], end
 
 
-def _within_reach(nodes: Sequence[tuple[Digit, int]], step: int) -> int | None:
+def _within_reach(nodes: Sequence[tuple[Reading, int]], step: int) -> int | None:
     for i, ((place, extent, _, _), _) in enumerate(nodes):
         if step % place == 0 and step <= place * extent:
             return i
     return None
 
 
-def _unswizzled(layout: Layout, chain: Sequence[Digit], count: int) -> ReadBack:
+def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBack:
     """The chain behind the swizzle, for the most places that it permutes among themselves."""
     for end in _closed(layout, count):
         cut = [(p, min(e, -(-end // p)), weight, whole) for p, e, weight, whole in chain if p < end]
@@ -395,11 +396,9 @@ def _from_place_0(layout: Layout) -> _Places:
     shard = merged_shard(layout.shard)
     copies, start = merged_replica(layout.replica)
     iters = (*shard, *copies)
-    target = tuple(-step for step in layout.on_axes(layout.offset + start))
-    steps = [layout.on_axes(it.stride) for it in iters]
-    ranges = [(0, it.extent - 1) for it in iters]
+    plain = replace(layout, swizzles=(), outer=ZERO)
     try:
-        at = next(solutions(steps, ranges, target, target), None)
+        at = next(landing(plain, iters, layout.offset + start, layout.axes, [0] * len(layout.axes)), None)
     except BudgetSpent:
         raise NotDecided("whether anything lives at place 0 was not decided within the bound") from None
     if at is None:
@@ -410,7 +409,7 @@ def _from_place_0(layout: Layout) -> _Places:
             hint="subtract the offset first",
         )
     places = _Places()
-    places.name(point(layout.axes, target))
+    places.name(point(layout.axes, [0] * len(layout.axes)))
     weight = size = layout.size
     for i, (it, digit) in enumerate(zip(iters, at, strict=True)):
         whole = it.extent if weight < size else 0

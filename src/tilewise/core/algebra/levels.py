@@ -20,18 +20,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import gcd
 
 from tilewise.core.axes import Axis
+from tilewise.core.digits import Digit
 from tilewise.core.vectors import Vector
 from tilewise.core.vectors import along as vector_along
 
 Form = dict[int, int]
 """{P: w}: the map x -> sum of w * (x // P)."""
-
-Digit = tuple[int, int]
-"""(extent, step)."""
 
 
 # -- vectors as integers ---------------------------------------------------------------------------
@@ -144,7 +143,7 @@ def digits_of(form: Form, extent: int) -> list[Digit]:
 
 
 def is_chain(form: Iterable[int], extent: int) -> bool:
-    """Whether the places divide one another, and the last of them the extent.
+    """Return whether the places divide one another, and the last of them the extent.
 
     >>> is_chain({1: 5, 2: 1, 6: 1}, 12), is_chain({2: 1, 3: 1}, 12)
     (True, False)
@@ -316,28 +315,20 @@ def broken(values: Callable[[int], int], extent: int, positions: Iterable[int]) 
     >>> broken([0, 1, 2, 4, 6, 8].__getitem__, 6, [1, 2, 3, 4, 5])
     (4, 6)
     """
-    step = _Steps(values)
+
+    @cache
+    def step(m: int) -> int:
+        return values(m) - values(m - 1)
+
     near = sorted({m for m in positions if 0 < m < extent})
     for m in near:
-        if step[gcd(m, extent)] != step[m]:
+        if step(gcd(m, extent)) != step(m):
             return m, extent
     for i, m in enumerate(near):
         for other in near[:i]:
-            if step[gcd(m, other)] not in (step[m], step[other]):
+            if step(gcd(m, other)) not in (step(m), step(other)):
                 return other, m
     return None
-
-
-class _Steps(dict[int, int]):
-    """D(m) = f(m) - f(m - 1), each computed once."""
-
-    def __init__(self, values: Callable[[int], int]) -> None:
-        super().__init__()
-        self.values_at = values
-
-    def __missing__(self, m: int) -> int:
-        self[m] = step = self.values_at(m) - self.values_at(m - 1)
-        return step
 
 
 def form_of(values: Sequence[int]) -> Form | tuple[int, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tilewise.core.algebra.recognition import recognise_map
 from tilewise.core.axes import Axis, m
 from tilewise.core.bits import Bits, affine
 from tilewise.core.errors import LayoutError
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def bases(layout: Layout) -> dict[str, tuple[int, ...]]:
-    """What every bit of the flat index flips on every axis, the lowest bit first.
+    """Return what every bit of the flat index flips on every axis, the lowest bit first.
 
         postcondition  place(x) == place(0) XOR the bases of the bits of x, axis by axis
         refused        TW512 where sums are no XORs, with two indices whose steps carry
@@ -47,9 +48,6 @@ def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
     >>> from_bases([1, 2, 5], shape=(2, 4))
     Swizzle(1, 0, 2) @ S[(2, 4) : (4, 1)]
     """
-    from tilewise.core.algebra.modes import reshape
-    from tilewise.core.algebra.recognition import recognise_map
-
     by_axis = dict(bases) if isinstance(bases, Mapping) and bases else {m: bases}
     axes = tuple(axis if isinstance(axis, Axis) else Axis(axis) for axis in by_axis)
     columns = [_numbers(values, axis) for axis, values in zip(axes, by_axis.values(), strict=True)]
@@ -62,7 +60,7 @@ def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
     axes += tuple(axis for axis in start.axes if axis not in axes)
     columns += [(0,) * len(columns[0])] * (len(axes) - len(columns))
     found = recognise_map(_map(axes, columns, start))
-    return found if shape is None else reshape(found, shape)
+    return found if shape is None else found.reshape(shape)
 
 
 def rank(layout: Layout) -> int:

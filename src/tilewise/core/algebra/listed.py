@@ -12,7 +12,7 @@ from math import prod
 
 from tilewise.core.algebra.levels import Code, Form, digits_of
 from tilewise.core.axes import Axis
-from tilewise.core.bits import Bits
+from tilewise.core.bits import Bits, sums
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
@@ -93,12 +93,8 @@ class Listed:
             return None
         columns = []
         for values in self.columns.values():
-            start, listed, flips = values[0], values[:1], []
-            for bit in range(bits):
-                flip = values[1 << bit] ^ start
-                listed += [value ^ flip for value in listed]
-                flips.append(flip)
-            if listed != values:
+            flips = [values[1 << bit] ^ values[0] for bit in range(bits)]
+            if sums(flips, values[0]) != values:
                 return None
             columns.append(flips)
         origin = tuple(values[0] for values in self.columns.values())

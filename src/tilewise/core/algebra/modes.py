@@ -12,30 +12,31 @@ digits count. A shape has the place values of its extents. When is a map of one 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice
 from math import prod
 
 from tilewise.core import orders
-from tilewise.core.canonical import merged_shard
+from tilewise.core.canonical import merged_digits
+from tilewise.core.digits import clash, place_values, refined
+from tilewise.core.digits import split as split_digits
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import Mode, as_shape, leaves, mirrored, size_of, spell
-from tilewise.core.vectors import ZERO
+from tilewise.core.shapes import Mode, all_extents, as_shape, leaves, mirrored, size_of, spell
+from tilewise.core.vectors import ZERO, Stepped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from tilewise.core.shapes import Shape
-    from tilewise.core.vectors import Vector
 
     Filled: TypeAlias = tuple[Mode, Sequence[Iter]]
 
-_STILL = Iter(1, ZERO)
+_STILL = (1, ZERO)
+_ELEMENTS = Layout((), ())
 
 
 # -- merging ---------------------------------------------------------------------------------------
@@ -61,13 +62,13 @@ def coalesce(layout: Layout, by_mode: bool = False) -> Layout:
 
 @orders.by_flat
 def _merged(layout: Layout) -> Layout:
-    return _made_of(layout, [(it.extent, [it]) for it in merged_shard(layout.shard)])
+    return _flat(layout, merged_digits(layout.digits))
 
 
 @orders.by_mode
 def _merged_by_mode(layout: Layout) -> Layout:
-    merged = [merged_shard(tuple(digits)) or [_STILL] for _, digits in modes_of(layout)]
-    return _made_of(layout, [(_joined(digits), digits) for digits in merged])
+    modes = [merged_digits(part.digits) or [_STILL] for part in mode_layouts(layout)]
+    return _made_of(layout, [(_joined(digits), digits) for digits in modes])
 
 
 def flatten(layout: Layout) -> Layout:
@@ -106,14 +107,8 @@ def reshape(layout: Layout, *shape: Any) -> Layout:
       hint: no digits of that shape are the same map; an index of it can be asked with shape=(4, 9)
     """
     asked = _asked(shape, layout.size, "the layout")
-    digits = merged_shard(layout.shard)
-    clash = _clash(digits, _slowest_first(asked, layout))
-    if clash is not None:
-        hint = (
-            f"no digits of that shape are the same map; an index of it can be asked with shape={spell(asked)}"
-        )
-        raise _unfit("the map", asked, clash, hint)
-    return _reshaped(layout, digits, asked)
+    hint = f"no digits of that shape are the same map; an index of it can be asked with shape={spell(asked)}"
+    return _reshaped(layout, merged_digits(layout.digits), asked, "the map", hint)
 
 
 def group(layout: Layout, *shape: Any) -> Layout:
@@ -134,14 +129,11 @@ def group(layout: Layout, *shape: Any) -> Layout:
       hint: reshape merges digits first, and has an answer
     """
     asked = _asked(shape, layout.size, "the layout")
-    digits = [it for it in layout.shard if it.extent > 1]
-    ordered = _slowest_first(asked, layout)
-    clash = _clash(digits, ordered)
-    if clash is not None:
-        merging_helps = _clash(merged_shard(layout.shard), ordered) is None
-        hint = "reshape merges digits first, and has an answer" if merging_helps else ""
-        raise _unfit("a digit", asked, clash, hint or "merging digits first does not help either")
-    return _reshaped(layout, digits, asked)
+    digits = [digit for digit in layout.digits if digit[0] > 1]
+    merging_helps = _clash(merged_digits(digits), asked, layout.order) is None
+    hint = "reshape merges digits first, and has an answer"
+    hint = hint if merging_helps else "merging digits first does not help either"
+    return _reshaped(layout, digits, asked, "a digit", hint)
 
 
 def split(layout: Layout, mode: int, *extents: Any) -> Layout:
@@ -158,20 +150,17 @@ def split(layout: Layout, mode: int, *extents: Any) -> Layout:
     S[(4, 16, 32) : (512, 32, 1)]
     """
     position = _mode_number(layout, mode)
-    whole = modes_of(layout)
-    extent, written = whole[position]
-    asked = _asked(extents, size_of(extent), f"mode {position}")
-    one = Layout(*_parts_of([(extent, written)]), order=layout.order)
-    digits = merged_shard(one.shard)
-    clash = _clash(digits, _slowest_first(asked, layout))
-    if clash is not None:
-        hint = f"no digits of that shape are the same map along mode {position}"
-        raise _unfit(f"mode {position}", asked, clash, hint)
-    parts = modes_of(_reshaped(one, digits, asked))
-    return _made_of(layout, [*whole[:position], *parts, *whole[position + 1 :]])
+    modes = mode_layouts(layout)
+    one = modes[position]
+    asked = _asked(extents, one.size, f"mode {position}")
+    hint = f"no digits of that shape are the same map along mode {position}"
+    parts = _reshaped(one, merged_digits(one.digits), asked, f"mode {position}", hint)
+    modes[position] = parts
+    shape = (*layout.shape[:position], *parts.shape, *layout.shape[position + 1 :])
+    strides = tuple([stride for part in modes for stride in part.strides])
+    return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
-@orders.by_flat
 def refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     """Both maps over one flat shape: the coarsest that has the digits of both.
 
@@ -184,27 +173,28 @@ def refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     >>> refinement(S[(4, 6) : (1, 4)], S[(2, 12) : (1, 2)])
     (S[(2, 2, 6) : (2, 1, 4)], S[(2, 2, 6) : (1, 12, 2)])
     """
+    return _refinement(a, b)
+
+
+@orders.by_flat
+def _refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     if a.size != b.size:
         raise LayoutError(
             "TW202",
             f"one layout has {a.size} elements, the other {b.size}",
             hint="a refinement is of two layouts of one size",
         )
-    ours, theirs = merged_shard(a.shard), merged_shard(b.shard)
-    places, others = _places([it.extent for it in ours]), _places([it.extent for it in theirs])
-    clash = _not_a_chain(places, others)
-    if clash is not None:
-        raise Refused(
-            "TW503",
-            f"a steps every {clash[0]} elements, and b every {clash[1]}: neither divides the other",
-            witness=clash,
-            hint="so no flat shape has the digits of both",
-        )
-    cuts = sorted({*places, *others})
-    one, other = (_cut(digits, cuts) for digits in (ours, theirs))
-    return (
-        _made_of(a, [(it.extent, [it]) for it in one]),
-        _made_of(b, [(it.extent, [it]) for it in other]),
+    ours, theirs = merged_digits(a.digits), merged_digits(b.digits)
+    both = refined(ours, theirs)
+    if both is not None:
+        return _flat(a, both[0]), _flat(b, both[1])
+    places, others = (place_values(extent for extent, _ in digits) for digits in (ours, theirs))
+    unfit = clash(places, others) or (0, 0)
+    raise Refused(
+        "TW503",
+        f"a steps every {unfit[0]} elements, and b every {unfit[1]}: neither divides the other",
+        witness=unfit,
+        hint="so no flat shape has the digits of both",
     )
 
 
@@ -249,15 +239,22 @@ def permute(layout: Layout, *order: Any) -> Layout:
     S[(8, 4) : (1, 8)]
     """
     numbers = order[0] if len(order) == 1 and isinstance(order[0], tuple | list) else order
-    whole = modes_of(layout)
+    modes = mode_layouts(layout)
     asked = [as_int(number, "a mode") for number in numbers]
-    if sorted(asked) != list(range(len(whole))):
+    if sorted(asked) != list(range(len(modes))):
         raise LayoutError(
             "TW201",
             f"{spell(tuple(asked))} does not name every mode of {spell(layout.shape)} once",
             hint="modes count from 0; (1, 0) swaps two",
         )
-    return _made_of(layout, [whole[number] for number in asked])
+    shape = tuple([layout.shape[number] for number in asked])
+    strides = tuple([stride for number in asked for stride in modes[number].strides])
+    return layout.with_parts(shape, strides, layout.replica, layout.offset)
+
+
+def as_tilers(first: Any, more: tuple[Any, ...]) -> Any:
+    """Return one tiler as it is, several as a tuple by mode."""
+    return (first, *more) if more else first
 
 
 # -- digits ----------------------------------------------------------------------------------------
@@ -274,98 +271,77 @@ def modes_of(layout: Layout) -> list[Filled]:
     return [(mode, tuple(islice(digits, sum(1 for _ in leaves(mode))))) for mode in layout.shape]
 
 
-def _made_of(layout: Layout, modes: Sequence[Filled]) -> Layout:
-    return layout.with_parts(*_parts_of(modes), layout.replica, layout.offset)
+def mode_layouts(layout: Layout) -> list[Layout]:
+    """Every top-level mode as a layout of its own, without copies, offset and swizzles.
+
+    >>> from tilewise import S
+    >>> mode_layouts(S[(8, (2, 4)) : (8, (4, 1))])
+    [S[8 : 8], S[(2, 4) : (4, 1)]]
+    """
+    alone = _ELEMENTS
+    if (layout.order, layout.unit) != ("row", "element"):
+        alone = Layout((), (), unit=layout.unit, order=layout.order)
+    strides = iter(layout.strides)
+    parts = []
+    for mode in layout.shape:
+        shape = mode if isinstance(mode, tuple) else (mode,)
+        own = tuple(islice(strides, len(all_extents(shape))))
+        parts.append(alone.with_parts(shape, own, (), ZERO))
+    return parts
 
 
-def _parts_of(modes: Sequence[Filled]) -> tuple[Shape, tuple[Vector, ...]]:
-    """Return the shape of modes, and their strides."""
-    return as_shape([mode for mode, _ in modes]), tuple([it.stride for _, digits in modes for it in digits])
+def _flat(layout: Layout, digits: Sequence[Stepped]) -> Layout:
+    return _made_of(layout, [(digit[0], [digit]) for digit in digits])
 
 
-def _reshaped(layout: Layout, digits: Sequence[Iter], asked: Shape) -> Layout:
-    """Return the layout of these digits, slowest first, in a shape that none of them clashes with."""
-    shape, strides = _parts_of(_filled(digits, _slowest_first(asked, layout)))
-    if layout.order != "row":
-        shape, strides = mirrored(shape), strides[::-1]
+def _made_of(layout: Layout, modes: Sequence[tuple[Mode, Sequence[Stepped]]]) -> Layout:
+    """Return the layout of some modes and the digits of each."""
+    shape = as_shape([mode for mode, _ in modes])
+    strides = tuple([stride for _, digits in modes for _, stride in digits])
     return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
-def _slowest_first(shape: Shape, layout: Layout) -> Shape:
-    """Return a shape in the layout's order with its slowest digit first."""
-    return shape if layout.order == "row" else mirrored(shape)
+def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: str, hint: str) -> Layout:
+    """Return the layout of these digits, slowest first, in another shape; refuse digits that do not fit."""
+    unfit = _clash(digits, asked, layout.order)
+    if unfit is not None:
+        raise Refused(
+            "TW503",
+            f"{whose} steps every {unfit[0]} elements, and {spell(asked)} every {unfit[1]}: "
+            "neither divides the other",
+            witness=unfit,
+            hint=hint,
+        )
+    row = layout.order == "row"
+    ordered = asked if row else mirrored(asked)
+    cut = iter(split_digits(digits, place_values(leaves(ordered))))
 
-
-def _joined(digits: Sequence[Iter]) -> Mode:
-    extents = tuple(it.extent for it in digits)
-    return extents if len(extents) > 1 else extents[0]
-
-
-def _places(extents: Sequence[int]) -> list[int]:
-    """The place values of extents, slowest first, that lie below their product; ascending.
-
-    >>> _places([2, 1, 3, 4])
-    [1, 4, 12]
-    """
-    places, place = [], 1
-    for extent in reversed(extents):
-        if extent > 1:
-            places.append(place)
-            place *= extent
-    return places
-
-
-def _not_a_chain(places: Sequence[int], others: Sequence[int]) -> tuple[int, int] | None:
-    """One of each, of which neither divides the other; each list by itself is a chain."""
-    for finer, coarser in pairwise(sorted({*places, *others})):
-        if coarser % finer:
-            return (finer, coarser) if finer in places else (coarser, finer)
-    return None
-
-
-def _clash(digits: Sequence[Iter], asked: Shape) -> tuple[int, int] | None:
-    """The place values of a digit and of an extent of the shape that do not fit, or None."""
-    return _not_a_chain(_places([it.extent for it in digits]), _places(list(leaves(asked))))
-
-
-def _cut(digits: Sequence[Iter], places: Sequence[int]) -> list[Iter]:
-    """The digits, split at place values that fit."""
-    result = []
-    place = 1
-    for it in reversed(digits):
-        end = place * it.extent
-        inside = places[bisect_right(places, place) : bisect_left(places, end)]
-        for start, stop in pairwise([place, *inside, end]):
-            result.append(Iter(stop // start, it.stride * (start // place)))
-        place = end
-    return result[::-1]
-
-
-def _filled(digits: Sequence[Iter], asked: Shape) -> list[Filled]:
-    """The modes of a shape with the digits that they hold; no clash is left."""
-    cut = iter(_cut(digits, _places(list(leaves(asked)))))
-
-    def filled(mode: Mode) -> Filled:
+    def filled(mode: Mode) -> tuple[Mode, list[Stepped]]:
         if isinstance(mode, tuple):
             parts = [filled(inner) for inner in mode]
-            return tuple(shape for shape, _ in parts), [it for _, held in parts for it in held]
-        held: list[Iter] = []
-        while prod(it.extent for it in held) < mode:
+            return tuple(shape for shape, _ in parts), [digit for _, held in parts for digit in held]
+        held: list[Stepped] = []
+        while prod(extent for extent, _ in held) < mode:
             held.append(next(cut))
         held = held or [_STILL]
         return _joined(held), held
 
-    return [filled(mode) for mode in asked]
-
-
-def _unfit(whose: str, asked: Shape, clash: tuple[int, int], hint: str) -> Refused:
-    own, other = clash
-    return Refused(
-        "TW503",
-        f"{whose} steps every {own} elements, and {spell(asked)} every {other}: neither divides the other",
-        witness=clash,
-        hint=hint,
+    made = _made_of(layout, [filled(mode) for mode in ordered])
+    return (
+        made if row else made.with_parts(mirrored(made.shape), made.strides[::-1], made.replica, made.offset)
     )
+
+
+def _joined(digits: Sequence[Stepped]) -> Mode:
+    extents = tuple([extent for extent, _ in digits])
+    return extents if len(extents) > 1 else extents[0]
+
+
+def _clash(digits: Sequence[Stepped], asked: Shape, order: str) -> tuple[int, int] | None:
+    """The place values of a digit and of an extent of the shape that do not fit, or None."""
+    extents = list(leaves(asked))
+    places = place_values(extents if order == "row" else extents[::-1])
+    return clash(place_values(extent for extent, _ in digits), places)
 
 
 # -- what is asked ---------------------------------------------------------------------------------

@@ -1,32 +1,42 @@
-"""What stays and what moves between two layouts of one tensor, axis by axis.
+"""Counts of elements that stay and that move between two layouts of one tensor, and views that move nothing.
 
 An element stays where its new places are among its old ones. Axes that no replica joins are asked alone.
-How many elements stay is counted in one of two ways, by the number of digits:
+How many elements stay along an axis is counted by the number of digits:
 
     columns  where both maps are XORs of columns, those that stay are the solutions of a linear system
-    digits   else b(x) - a(x) is a sum of w_P * (x // P), as every difference of floor forms is; between
-             two places P that divide, or are divided by, all others it is a digit of its own, and how
-             often the digits add up to a step between two copies is counted from the largest one down
+    digits   over common digits b(x) - a(x) is a sum of digits; how often that is a step between two
+             copies is counted from the largest digit down, the last two at once
+
+Few elements are listed where neither decides.
+
+A view reorders the shard alone, so the parts beside it must make no difference. Modes are matched as maps of
+their own: by their merged digits, which are unique. Digits are matched by their steps: a digit (e, s) takes
+the steps from s up to e s, and is cut where a digit of the other layout begins inside.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise, product
-from math import gcd, prod
+from math import prod
 
+from tilewise.core.algebra.modes import modes_of
 from tilewise.core.bits import Basis
-from tilewise.core.canonical import canonical
-from tilewise.core.compare import agree
-from tilewise.core.facts import taken_bits
-from tilewise.core.solve import BudgetSpent, reaches
-from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation
-from tilewise.core.vectors import Vector
+from tilewise.core.canonical import canonical, merged_shard, multiple
+from tilewise.core.compare import agree, columns_of, places_of
+from tilewise.core.digits import refined, split
+from tilewise.core.facts import groups, taken_bits
+from tilewise.core.integers import bits_of
+from tilewise.core.solve import BudgetSpent, Suffixes, reaches
+from tilewise.core.swizzles import one_permutation
+from tilewise.core.vectors import Iter, Stepped, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.core.layout import Layout
 
 MAX_LISTED = 1 << 12
@@ -38,10 +48,6 @@ MAX_TRIED = 1 << 11
 MAX_SPAN = 1 << 20
 """So many places of an axis are kept as the bits of one integer."""
 
-Steps = tuple[int, ...]
-Digit = tuple[int, Steps]
-Names = tuple[str, ...]
-
 
 def projected(layout: Layout, names: Collection[str]) -> Layout:
     """The layout without the other axes, in canonical form.
@@ -52,19 +58,14 @@ def projected(layout: Layout, names: Collection[str]) -> Layout:
     """
 
     def kept(vector: Vector) -> Vector:
-        return Vector(tuple(term for term in vector.terms if term[0].name in names))
+        return Vector(tuple([term for term in vector.terms if term[0].name in names]))
 
-    on = layout.swizzled_axis
-    return canonical(
-        replace(
-            layout,
-            strides=tuple(map(kept, layout.strides)),
-            replica=tuple(replace(it, stride=kept(it.stride)) for it in layout.replica),
-            offset=kept(layout.offset),
-            swizzles=layout.swizzles if on is not None and on.name in names else (),
-            outer=kept(layout.outer),
-        )
-    )
+    if layout.swizzles:
+        on = layout.swizzles[0].axis.name
+        return canonical(layout.with_vectors(kept, layout.swizzles if on in names else ()))
+    copies = tuple([Iter(it.extent, kept(it.stride)) for it in layout.replica])
+    strides = tuple(map(kept, layout.strides))
+    return canonical(layout.with_parts(layout.shape, strides, copies, kept(layout.offset)))
 
 
 def moving_names(*layouts: Layout) -> list[str]:
@@ -97,41 +98,27 @@ class Movement:
         self._counts: dict[str, int | None] = {}
 
     def staying(self, name: str) -> int | None:
-        """How many elements have all new coordinates of an axis among the old; None: not counted."""
+        """Return how many elements have all new coordinates of an axis among the old; None: not counted."""
         if name not in self._counts:
-            self._counts[name] = self._counted(name)
+            pair = _Pair(self.a, self.b, (name,))
+            ways = (pair.by_columns, pair.by_digits, pair.by_listing)
+            self._counts[name] = next((count for way in ways if (count := way()) is not None), None)
         return self._counts[name]
 
-    def _counted(self, name: str) -> int | None:
-        pair = _Pair(self.a, self.b, (name,))
-        for count in (pair.by_columns, pair.by_digits, pair.by_listing):
-            found = count()
-            if found is not None:
-                return found
-        return None
-
     def stays(self, names: Iterable[str] | None = None) -> bool | None:
-        """Whether every element stays, as far as some axes tell; None: not decided."""
-        asked = self.names if names is None else [name for name in self.names if name in set(names)]
+        """Return whether every element stays, as far as some axes tell; None: not decided."""
+        asked = set(self.names if names is None else names)
+        axes = {axis.name: axis for layout in (self.a, self.b) for axis in layout.axes}
         open_question = False
-        for group in self._joined(asked):
-            answer = self._stays_on(group)
+        for group in groups((*self.a.replica, *self.b.replica), [axes[name] for name in self.names]):
+            together = tuple([axis.name for axis in group if axis.name in asked])
+            answer = self._stays_on(together) if together else True
             if answer is False:
                 return False
             open_question |= answer is None
         return None if open_question else True
 
-    def _joined(self, names: Iterable[str]) -> list[Names]:
-        """The axes in groups that no replica joins: the copies are all combinations of the groups'."""
-        groups = [{name} for name in names]
-        for it in (*self.a.replica, *self.b.replica):
-            touched = {axis.name for axis in it.stride.nonzero.axes}
-            met = [group for group in groups if group & touched]
-            if len(met) > 1:
-                groups = [group for group in groups if not group & touched] + [set().union(*met)]
-        return [tuple(sorted(group)) for group in groups]
-
-    def _stays_on(self, names: Names) -> bool | None:
+    def _stays_on(self, names: tuple[str, ...]) -> bool | None:
         counts = [self.staying(name) for name in names]
         if any(count not in (None, self.a.size) for count in counts):
             return False
@@ -141,271 +128,98 @@ class Movement:
         count = pair.by_columns()
         if count is not None:
             return count == self.a.size
-        if not pair.old.copies:
-            return agree(projected(self.a, names), projected(self.b, names))
-        fits = pair.fits() if pair.alike else None
+        if not pair.old.replica:
+            return agree(pair.old, pair.new)
+        fits = pair.fits()
         if fits is not None:
             return fits
         count = pair.by_listing()
         return None if count is None else count == self.a.size
 
 
-# -- a map on a few axes ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Map:
-    """A layout as steps on a few axes: digits slowest first and merged, copies that move."""
-
-    digits: tuple[Digit, ...]
-    copies: tuple[Digit, ...]
-    offset: Steps
-    chain: tuple[Swizzle, ...]
-    outer: Steps
-
-    @classmethod
-    def of(cls, layout: Layout, names: Names) -> _Map:
-        """The layout on those axes alone."""
-        digits: list[Digit] = []
-        for it in reversed(layout.shard):
-            step = _on(names, it.stride)
-            if digits and step == tuple([s * digits[-1][0] for s in digits[-1][1]]):
-                digits[-1] = (digits[-1][0] * it.extent, digits[-1][1])
-            elif it.extent > 1:
-                digits.append((it.extent, step))
-        copies = [(it.extent, _on(names, it.stride)) for it in layout.replica]
-        on = layout.swizzled_axis
-        return cls(
-            tuple(digits[::-1]),
-            tuple([copy for copy in copies if any(copy[1])]),
-            _on(names, layout.offset),
-            layout.swizzles if on is not None and on.name in names else (),
-            _on(names, layout.outer),
-        )
-
-
-def _on(names: Names, vector: Vector) -> Steps:
-    return tuple([vector[name] for name in names])
-
-
-# -- the digits of a difference --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A digit y of the index and what it adds: y * step + the sum of w * (y // p) over `inner`."""
-
-    extent: int
-    step: Steps
-    inner: tuple[tuple[int, Steps], ...] = ()
-
-    def values(self) -> Iterator[Steps]:
-        """What every y adds."""
-        for y in range(self.extent):
-            value = tuple(y * s for s in self.step)
-            for place, weight in self.inner:
-                value = tuple(v + y // place * w for v, w in zip(value, weight, strict=True))
-            yield value
-
-
-def difference(a: Sequence[Digit], b: Sequence[Digit]) -> list[Block]:
-    """What the digits of b add up to, less those of a, fastest first; both have one size.
-
-    >>> difference([(4, (8,)), (8, (1,))], [(4, (1,)), (8, (4,))])
-    [Block(extent=8, step=(3,), inner=()), Block(extent=4, step=(-7,), inner=())]
-    """
-    weights: dict[int, Steps] = {}
-    size = 1
-    for digits, sign in ((a, -1), (b, 1)):
-        place, carry = 1, None
-        for extent, step in reversed(digits):
-            weight = step if carry is None else tuple([s - c for s, c in zip(step, carry, strict=True)])
-            before = weights.get(place, (0,) * len(step))
-            weights[place] = tuple([w + sign * s for w, s in zip(before, weight, strict=True)])
-            place, carry = place * extent, tuple([s * extent for s in step])
-        size = place
-    acting = {place: weight for place, weight in weights.items() if any(weight)}
-    places = sorted({1, size, *acting})
-    waists = [q for q in places if all(p % q == 0 or q % p == 0 for p in places)]
-    return [_block(low, high // low, acting) for low, high in pairwise(waists)]
-
-
-def _block(low: int, extent: int, weights: dict[int, Steps]) -> Block:
-    below = [(low // place, weight) for place, weight in weights.items() if place <= low]
-    dimension = len(next(iter(weights.values()), ()))
-    step = tuple([sum([times * weight[i] for times, weight in below]) for i in range(dimension)])
-    inner = [(place // low, weight) for place, weight in weights.items() if low < place < low * extent]
-    return Block(extent, step, tuple(inner))
-
-
-# -- one pair --------------------------------------------------------------------------------------
-
-
 class _Pair:
     """Two canonical layouts seen on a few axes, old and new."""
 
-    def __init__(self, a: Layout, b: Layout, names: Names) -> None:
-        self.a, self.b, self.names = a, b, names
+    def __init__(self, a: Layout, b: Layout, names: tuple[str, ...]) -> None:
+        self.names = names
+        self.old, self.new = projected(a, names), projected(b, names)
         self.size = a.size
-        self.old, self.new = _Map.of(a, names), _Map.of(b, names)
-        self.alike = self.old.outer == self.new.outer and one_permutation(self.old.chain, self.new.chain)
-        self.base = tuple([n - o for o, n in zip(self.old.offset, self.new.offset, strict=True)])
-
-    # by columns
 
     def by_columns(self) -> int | None:
-        """How many elements stay, where both maps are XORs of columns."""
+        """Return how many elements stay, where both maps are XORs of columns."""
         if self.old == self.new:
             return self.size
-        if self.old.outer != self.new.outer:
+        found = columns_of(self.old, self.new)
+        if found is None:
             return None
-        common = tuple(map(min, self.old.offset, self.new.offset)) if self.alike else (0,) * len(self.names)
-        one = self._columns(self.old, common)
-        other = None if one is None else self._columns(self.new, common)
-        if one is None or other is None:
-            return None
-        span = Basis(one.copies)
-        if any(span.rest(column) for column in other.copies):
+        (origin, columns, copies), (new_origin, new_columns, new_copies) = found
+        span = Basis(copies)
+        if any(map(span.rest, new_copies)):
             return 0
-        for old, new in zip(one.columns, other.columns, strict=True):
+        held = len(span)
+        for old, new in zip(columns, new_columns, strict=True):
             span.add(old ^ new)
-        moving = len(span) - len(one.copies)
-        return 0 if span.rest(one.origin ^ other.origin) else self.size >> moving
-
-    def _columns(self, seen: _Map, common: Steps) -> _Columns | None:
-        """The map as XORs, `common` taken from its offset, the swizzles left out where they are alike."""
-        at = [o - c for o, c in zip(seen.offset, common, strict=True)]
-        iters = (*seen.copies, *seen.digits)
-        if min(at) < 0 or any(extent & (extent - 1) or min(step) < 0 for extent, step in iters):
-            return None
-        chain = () if self.alike else seen.chain
-        width = self._width()
-        fields = [i * width for i in range(len(self.names))]
-        used = sum([steps << field for steps, field in zip(at, fields, strict=True)])
-        origin, columns = used, []
-        for extent, step in reversed(iters):
-            column = sum([steps << field for steps, field in zip(step, fields, strict=True)])
-            for _ in range(extent.bit_length() - 1):
-                if column & used:
-                    return None
-                used |= column
-                columns.append(column)
-                column <<= 1
-        if chain:
-            field = fields[self.names.index(chain[0].axis.name)]
-            origin, *columns = (_swizzled(chain, packed, field, width) for packed in (origin, *columns))
-        bits = self.size.bit_length() - 1
-        return _Columns(origin, columns[:bits], columns[bits:])
-
-    def _width(self) -> int:
-        """Bits that hold every coordinate, when those of several axes are packed into one integer."""
-        if len(self.names) == 1:
-            return 0
-        both = (self.old, self.new)
-        sums = [s.period for seen in both for s in seen.chain]
-        for seen in both:
-            iters = (*seen.copies, *seen.digits, (2, seen.offset))
-            sums += [sum([extent * abs(step[i]) for extent, step in iters]) for i in range(len(self.names))]
-        return max(sums).bit_length() + 1
-
-    # by digits
+        return 0 if span.rest(origin ^ new_origin) else self.size >> len(span) - held
 
     def by_digits(self) -> int | None:
-        """How many elements stay on one axis: how often the difference is a step between copies."""
-        if not self.alike:
+        """Return how many elements stay on one axis: how often the difference is a step between copies."""
+        (name,) = self.names
+        old, new = ([(it.extent, it.stride[name]) for it in x.replica] for x in (self.old, self.new))
+        steps = _steps_inside(old, new)
+        digits = self._difference()
+        if steps is None or digits is None:
             return None
-        steps = _steps_inside(_on_line(self.old.copies), _on_line(self.new.copies))
-        if steps is None:
-            return None
-        wanted = {step - self.base[0]: 1 for step in steps}
-        return sums_counted(difference(self.old.digits, self.new.digits), wanted)
+        base = (self.new.offset - self.old.offset)[name]
+        return sums_counted([(extent, step[name]) for extent, step in digits], [s - base for s in steps])
 
-    # by sets
+    def _difference(self) -> list[Stepped] | None:
+        """The new places less the old ones as digits; None under other swizzles, or where digits clash."""
+        old, new = self.old, self.new
+        if old.outer != new.outer or not one_permutation(old.swizzles, new.swizzles):
+            return None
+        both = refined(old.digits, new.digits)
+        return both and [(extent, other - one) for (extent, one), (_, other) in zip(*both, strict=True)]
 
     def fits(self) -> bool | None:
-        """Whether all differences, with the new copies on top, are steps between old copies."""
-        blocks = difference(self.old.digits, self.new.digits)
-        if any(block.inner and block.extent > MAX_LISTED for block in blocks):
+        """Return whether all differences, with the new copies on top, are steps between old copies."""
+        digits = self._difference()
+        if digits is None:
             return None
-        tables = [sorted(set(block.values())) for block in blocks if block.inner]
-        digits = [(block.extent, block.step) for block in blocks if not block.inner and any(block.step)]
-        digits += self.new.copies
-        if not self._within_range(tables, digits):
-            return False
-        if prod([*map(len, tables), *(extent for extent, _ in digits)]) > MAX_LISTED:
-            return None if len(self.names) > 1 or tables else self._fits_on_line(_on_line(digits))
-        tables += [[tuple([d * s for s in step]) for d in range(extent)] for extent, step in digits]
-        sums = {tuple(map(sum, zip(self.base, *chosen, strict=True))) for chosen in product(*tables)}
-        vectors, ranges = [step for _, step in self.old.copies], [(0, e - 1) for e, _ in self.old.copies]
+        digits += [(it.extent, it.stride) for it in self.new.replica]
+        digits = [(extent, step) for extent, step in digits if step]
+        base = self.new.offset - self.old.offset
+        if prod(extent for extent, _ in digits) > MAX_LISTED:
+            return self._in_a_row(base, digits)
+        steps = [[step * d for d in range(extent)] for extent, step in digits]
+        sums = {self._on_names(sum(chosen, base)) for chosen in product(*steps)}
+        copies = self.old.replica
+        vectors, ranges = [self._on_names(it.stride) for it in copies], [(0, it.extent - 1) for it in copies]
         try:
             return all(reaches(vectors, ranges, at, at) for at in sums)
         except BudgetSpent:
             return None
 
-    def _within_range(self, tables: list[list[Steps]], digits: list[Digit]) -> bool:
-        for i, base in enumerate(self.base):
-            ends = [(min(v[i] for v in table), max(v[i] for v in table)) for table in tables]
-            ends += [_ends(extent, step[i]) for extent, step in digits]
-            room = [_ends(extent, step[i]) for extent, step in self.old.copies]
-            if base + sum(low for low, _ in ends) < sum(low for low, _ in room):
-                return False
-            if base + sum(high for _, high in ends) > sum(high for _, high in room):
-                return False
-        return True
+    def _in_a_row(self, base: Vector, digits: Sequence[Stepped]) -> bool | None:
+        """`fits` for any number of steps, where the old copies are one row."""
+        if len(self.names) > 1 or len(self.old.replica) > 1:
+            return None
+        (name,), (row,) = self.names, self.old.replica
+        starts = [base[name], *(step[name] for _, step in digits)]
+        ends = [(extent - 1) * step[name] for extent, step in digits]
+        least = base[name] + sum(min(0, end) for end in ends)
+        most = base[name] + sum(max(0, end) for end in ends)
+        step = row.stride[name]
+        return least >= 0 and most <= (row.extent - 1) * step and not any(start % step for start in starts)
 
-    def _fits_on_line(self, digits: list[tuple[int, int]]) -> bool | None:
-        """The same for large sets on one axis, within range: as one row, or as bits."""
-        (base,), old = self.base, _on_line(self.old.copies)
-        if len(old) == 1:
-            ((_, row),) = old
-            return base % row == 0 and all(step % row == 0 for extent, step in digits if extent > 1)
-        shift = base + sum(_ends(*it)[0] for it in digits) - sum(_ends(*it)[0] for it in old)
-        held, asked = taken_bits(old), taken_bits(digits)
-        return None if held is None or asked is None else not (asked << shift) & ~held
-
-    # by listing
+    def _on_names(self, vector: Vector) -> tuple[int, ...]:
+        return tuple([vector[name] for name in self.names])
 
     def by_listing(self) -> int | None:
-        """How many elements stay, one after another; None beyond the bound."""
-        copies = max(prod(extent for extent, _ in seen.copies) for seen in (self.old, self.new))
+        """Return how many elements stay, one after another; None beyond the bound."""
+        copies = max(prod(it.extent for it in x.replica) for x in (self.old, self.new))
         if self.size * copies > MAX_LISTED:
             return None
-        one, other = projected(self.a, self.names), projected(self.b, self.names)
-        return sum(_seen(other, flat) <= _seen(one, flat) for flat in range(self.size))
-
-
-def _seen(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
-    return {frozenset(place.nonzero.as_dict().items()) for place in layout.places(flat)}
-
-
-def _on_line(digits: Iterable[Digit]) -> list[tuple[int, int]]:
-    return [(extent, step) for extent, (step,) in digits]
-
-
-def _ends(extent: int, step: int) -> tuple[int, int]:
-    reach = (extent - 1) * step
-    return (reach, 0) if reach < 0 else (0, reach)
-
-
-# -- columns ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """place(x, r) = origin XOR the columns of the bits of x XOR those of the bits of r."""
-
-    origin: int
-    columns: list[int]
-    copies: list[int]
-    """No two share a bit before the swizzle, so none is an XOR of others."""
-
-
-def _swizzled(chain: Sequence[Swizzle], packed: int, field: int, width: int) -> int:
-    """The packed steps with one of them swizzled."""
-    if not width:
-        return apply_chain(chain, packed)
-    before = packed >> field & ((1 << width) - 1)
-    return packed ^ (before ^ apply_chain(chain, before)) << field
+        return sum(places_of(self.new, flat) <= places_of(self.old, flat) for flat in range(self.size))
 
 
 # -- counting sums ---------------------------------------------------------------------------------
@@ -418,7 +232,6 @@ def _steps_inside(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> lis
     if sum((extent - 1) * abs(step) for extent, step in (*old, *new)) > MAX_SPAN:
         return None
     bits = taken_bits(old) or 0
-    least = sum(_ends(*it)[0] for it in old) - sum(_ends(*it)[0] for it in new)
     for extent, step in new:
         done = 1
         while done < extent:
@@ -427,91 +240,108 @@ def _steps_inside(old: list[tuple[int, int]], new: list[tuple[int, int]]) -> lis
             done += more
     if bits.bit_count() > MAX_LISTED:
         return None
-    return [least + i for i in range(bits.bit_length()) if bits >> i & 1]
+    least = sum((e - 1) * min(0, s) for e, s in old) - sum((e - 1) * min(0, s) for e, s in new)
+    return [least + i for i in bits_of(bits)]
 
 
-def sums_counted(blocks: Iterable[Block], wanted: dict[int, int]) -> int | None:
-    """How many choices of digits add up to each wanted sum, times its number; None beyond the bound.
+def sums_counted(digits: Sequence[tuple[int, int]], wanted: Iterable[int]) -> int | None:
+    """Return how many choices of digits (extent, step) add up to one of some sums; None beyond the bound.
 
-    >>> sums_counted([Block(8, (3,)), Block(4, (-7,))], {0: 1})
+    >>> sums_counted([(8, 3), (4, -7)], [0])
     2
     """
-    free, digits, states = 1, [], wanted
-    for block in blocks:
-        if block.inner:
-            following = _after_table(states, block)
-            if following is None:
-                return None
-            states = following
-        elif any(block.step):
-            digits.append((block.extent, block.step[0]))
-        else:
-            free *= block.extent
-    digits.sort(key=lambda digit: abs(digit[1]), reverse=True)
+    free = prod(extent for extent, step in digits if not step)
+    moving = sorted((digit for digit in digits if digit[1]), key=lambda digit: -abs(digit[1]))
+    rest = Suffixes([(step,) for _, step in moving], [(0, extent - 1) for extent, _ in moving], 1)
+    states = Counter(-total for total in wanted)
+    if not moving:
+        return free * states[0]
     tried = 0
-    while len(digits) > 2:
-        (extent, step), *digits = digits
-        rest = _Rest.of(digits)
-        following = Counter()
-        for left, times in states.items():
-            candidates = rest.candidates(left, extent, step)
+    for level, (_, step) in enumerate(moving[:-2]):
+        following: Counter[int] = Counter()
+        for reached, times in states.items():
+            candidates = rest.candidates(level, (reached,), (0,), (0,))
             tried += len(candidates) + 1
             if tried > MAX_TRIED:
                 return None
             for digit in candidates:
-                following[left - digit * step] += times
+                following[reached + digit * step] += times
         states = following
-    return free * sum(times * _last_two(digits, left) for left, times in states.items())
+    level = max(0, len(moving) - 2)  # one digit more follows of itself
+    found = ((times, rest.candidates(level, (reached,), (0,), (0,))) for reached, times in states.items())
+    return free * sum(times * len(candidates) for times, candidates in found)
 
 
-def _after_table(states: dict[int, int], block: Block) -> Counter[int] | None:
-    if block.extent > MAX_LISTED:
+# -- views -----------------------------------------------------------------------------------------
+
+
+def find_modes(a: Layout, b: Layout) -> list[int] | None:
+    """The permutation of a's modes that makes its shard b's, or None.
+
+    >>> from tilewise import S
+    >>> find_modes(S[(8, 4) : (4, 1)], S[(4, 8) : (1, 4)])
+    [1, 0]
+    """
+    return _matched(*([tuple(merged_shard(held)) for _, held in modes_of(x)] for x in (a, b)))
+
+
+def _matched(old: Sequence[Any], new: Sequence[Any]) -> list[int] | None:
+    """The positions in `old` of the parts of `new`, each once; None where one of either is left over."""
+    positions: dict[Any, list[int]] = {}
+    for position, part in reversed([*enumerate(old)]):
+        positions.setdefault(part, []).append(position)
+    if len(old) != len(new):
         return None
-    table = Counter(value for (value,) in block.values())
-    if len(states) * len(table) > MAX_TRIED:
-        return None
-    following: Counter[int] = Counter()
-    for left, times in states.items():
-        for value, often in table.items():
-            following[left - value] += times * often
-    return following
+    order = [positions[part].pop() if positions.get(part) else -1 for part in new]
+    return None if -1 in order else order
 
 
-def _last_two(digits: Sequence[tuple[int, int]], left: int) -> int:
-    if not digits:
-        return int(left == 0)
-    (extent, step), *others = digits
-    return len(_Rest.of(others).candidates(left, extent, step))
+def find_digits(a: Layout, b: Layout) -> dict[str, list[int]] | None:
+    """The shape, and the permutation of its modes, that make a's shard b's, where one was found.
+
+    >>> from tilewise import S
+    >>> find_digits(S[(4, 2, 2, 4) : (16, 4, 8, 1)], S[(8, 8) : (8, 1)])
+    {'reshape': [4, 2, 2, 4], 'permute': [0, 2, 1, 3]}
+    """
+    ours, theirs = ([(it.extent, it.stride) for it in merged_shard(x.shard)] for x in (a, b))
+    for old, new in (ours, theirs), (_cut_where(ours, theirs), _cut_where(theirs, ours)):
+        order = old and new and _matched(old, new)
+        if old and order:
+            shape, order = _joined([extent for extent, _ in old], order)
+            return {"reshape": shape, "permute": order}
+    return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rest:
-    """What the digits after one can add: at least, at most, and in multiples of what."""
+def _cut_where(digits: Sequence[Stepped], others: Sequence[Stepped]) -> list[Stepped] | None:
+    """The digits, cut where one of the others begins or ends inside; None where it does not divide one."""
+    pieces: list[Stepped] = []
+    starts = {start for extent, step in others for start in (step, step * extent) if step}
+    for extent, step in digits:
+        inside = (multiple(start, step) for start in starts if step)
+        cuts = [1, *sorted({q for q in inside if q and 1 < q < extent}), extent]
+        if any(later % earlier for earlier, later in pairwise(cuts)):
+            return None
+        pieces += split([(extent, step)], cuts[:-1])
+    return pieces
 
-    low: int
-    high: int
-    unit: int
 
-    @classmethod
-    def of(cls, digits: Sequence[tuple[int, int]]) -> _Rest:
-        ends = [_ends(*digit) for digit in digits]
-        return cls(
-            sum([low for low, _ in ends]),
-            sum([high for _, high in ends]),
-            gcd(*[step for _, step in digits]),
-        )
+def _joined(extents: list[int], order: list[int]) -> tuple[list[int], list[int]]:
+    """The same permutation with neighbours that stay neighbours as one mode."""
+    follows = {before for before, after in pairwise(order) if after == before + 1}
+    starts = [i for i in range(len(extents)) if i - 1 not in follows]
+    mode_of = {start: i for i, start in enumerate(starts)}
+    ends = [*starts[1:], len(extents)]
+    shape = [prod(extents[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return shape, [mode_of[i] for i in order if i in mode_of]
 
-    def candidates(self, left: int, extent: int, step: int) -> range:
-        """The digits after which the rest may still add what is left; for a rest of one digit, it does."""
-        least, most = left - self.high, left - self.low
-        if step < 0:
-            least, most = most, least
-        first, last = max(0, -(-least // step)), min(extent - 1, most // step)
-        if not self.unit:
-            return range(first, last + 1)
-        common = gcd(step, self.unit)
-        if left % common:
-            return range(0)
-        cycle = self.unit // common
-        residue = left // common * pow(step // common, -1, cycle) % cycle
-        return range(first + (residue - first) % cycle, last + 1, cycle)
+
+def dressed_alike(a: Layout, b: Layout) -> bool | None:
+    """Return whether two canonical layouts would be one map, were their shards alike; None: not decided.
+
+    >>> from tilewise import S, Swizzle
+    >>> dressed_alike(S[4 : 1] + 5, S[8 : 1]), dressed_alike(Swizzle(3, 3, 3) @ S[512 : 1], S[512 : 1])
+    (False, False)
+    """
+    if not a.swizzles and not b.swizzles and (a.offset - b.offset).nonzero.terms:
+        return False
+    return agree(canonical(replace(a, shape=b.shape, strides=b.strides)), b)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tilewise.core.algebra.composition import mode_layouts, tilers_of
+from tilewise.core.algebra.composition import tilers_of
+from tilewise.core.algebra.modes import mode_layouts
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import leaves
@@ -95,39 +96,42 @@ def acting(layout: Layout) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A mode cut in two, or its modes each cut in two; `beyond` are modes that no tiler names.
+    """A layout whose modes are cut in two: what lies in a tile, and which tile.
 
-    Copies, offset and swizzles are those of `around`.
+    `pairs` has the two side by side. Copies, offset and swizzles are those of `around`.
     """
 
     around: Layout
-    first: Piece | None = None
-    second: Piece | None = None
-    inside: tuple[Cut, ...] = ()
-    beyond: tuple[Piece, ...] = ()
+    firsts: Sequence[Piece]
+    seconds: Sequence[Piece]
+    pairs: Sequence[Piece]
 
     @classmethod
     def of(cls, layout: Layout, tiler: Any, cut: Callable[[Layout, Any], Layout]) -> Cut:
-        """The cut of a layout by a tiler, or by a tuple of them mode by mode."""
+        """The cut of a layout by a tiler, or by a tuple of them mode by mode; modes without one stay."""
         if not isinstance(tiler, tuple | list):
             made = cut(layout, tiler)
             first, second = Piece(made.shape, made.strides).modes
-            return cls(made, first, second)
+            return cls(made, first.modes, second.modes, (first, second))
         parts = mode_layouts(layout)
-        tiler = tilers_of(tiler, len(parts))
-        inside = []
+        tilers = tilers_of(tiler, len(parts))
+        inside = [cls._of_mode(i, parts[i], part, cut) for i, part in enumerate(tilers)]
+        beyond = list(map(piece_of, parts[len(tilers) :]))
         replica, offset = layout.replica, layout.offset
-        for number, (part, own) in enumerate(zip(parts, tiler, strict=False)):
-            found = cls._of_mode(number, part, own, cut)
-            inside.append(found)
+        for found in inside:
             replica, offset = replica + found.around.replica, offset + found.around.offset
-        around = layout.with_parts((), (), replica, offset)
-        return cls(around, None, None, tuple(inside), tuple(map(piece_of, parts[len(tiler) :])))
+        return cls(
+            layout.with_parts((), (), replica, offset),
+            [joined(found.firsts) for found in inside],
+            [joined(found.seconds) for found in inside] + beyond,
+            [joined(found.pairs) for found in inside] + beyond,
+        )
 
     @classmethod
     def _of_mode(cls, number: int, part: Layout, tiler: Any, cut: Callable[[Layout, Any], Layout]) -> Cut:
         if tiler is None:
-            return cls(part, piece_of(part))
+            whole = piece_of(part)
+            return cls(part, whole.modes, [WHOLE], [whole])
         if isinstance(tiler, Layout) and any(swizzle.bits for swizzle in tiler.swizzles):
             raise Refused(
                 "TW504",
@@ -142,13 +146,11 @@ class Cut:
 
     def logical(self) -> Layout:
         """Every mode as (first, second)."""
-        pieces = self.side_by_side().modes if self.first else [*self._by_mode(), *self.beyond]
-        return layout_of(pieces, self.around)
+        return layout_of(self.pairs, self.around)
 
     def zipped(self) -> Layout:
         """((firsts), (seconds))."""
-        pieces = [joined(self.firsts), joined(self.seconds)]
-        return layout_of(pieces, self.around)
+        return layout_of([joined(self.firsts), joined(self.seconds)], self.around)
 
     def tiled(self) -> Layout:
         """((firsts), second, second, ...)."""
@@ -157,29 +159,6 @@ class Cut:
     def flat(self) -> Layout:
         """(first, first, ..., second, second, ...)."""
         return layout_of([*self.firsts, *self.seconds], self.around)
-
-    @property
-    def firsts(self) -> list[Piece]:
-        """What lies in a tile, mode by mode."""
-        if self.first:
-            return self.first.modes
-        return [joined(cut.firsts) for cut in self.inside]
-
-    @property
-    def seconds(self) -> list[Piece]:
-        """Which tile, mode by mode."""
-        if self.first:
-            return self.second.modes if self.second else [WHOLE]
-        return [*(joined(cut.seconds) for cut in self.inside), *self.beyond]
-
-    def _by_mode(self) -> list[Piece]:
-        return [cut.side_by_side() for cut in self.inside]
-
-    def side_by_side(self) -> Piece:
-        """(first, second) as one mode, or a mode of such modes."""
-        if self.first:
-            return joined([self.first, self.second]) if self.second else self.first
-        return joined([*self._by_mode(), *self.beyond])
 
 
 # -- digits that divide ----------------------------------------------------------------------------

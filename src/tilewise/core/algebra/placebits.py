@@ -15,13 +15,14 @@ A swizzle acts on one storage axis, so a chain of them may add the bits of this 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.axes import Axis
 from tilewise.core.bits import affine
 from tilewise.core.canonical import merged_shard
+from tilewise.core.chains import as_swizzles
 from tilewise.core.errors import Refused
 from tilewise.core.integers import bits_of
 from tilewise.core.layout import Iter, Layout
@@ -88,7 +89,7 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
     after, swizzles, clash = held, tuple[Swizzle, ...](), _clash(held)
     for storage in [axis for axis in held if axis.kind == "storage" and clash]:
         freed, ops = _eliminated(held[storage])
-        after, swizzles = {**held, storage: freed}, tuple(_swizzles(ops, storage))
+        after, swizzles = {**held, storage: freed}, tuple(as_swizzles(ops, storage))
         clash = _clash(after)
         if not clash:
             break
@@ -162,29 +163,6 @@ def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tup
                 left[bit] = move ^ taken
                 ops.append((bit, pivot))
     return left, ops
-
-
-def _swizzles(ops: list[tuple[int, int]], axis: Axis) -> Iterable[Swizzle]:
-    """Yield swizzles that do the same, the outermost first: those that commute are gathered into few."""
-    gathered: list[list[tuple[int, int]]] = []
-    sources: set[int] = set()
-    targets: set[int] = set()
-    for source, target in ops:
-        if not gathered or source in targets or target in sources:
-            gathered.append([])
-            sources, targets = set(), set()
-        gathered[-1].append((source, target))
-        sources.add(source)
-        targets.add(target)
-    for group in gathered:
-        ordered = sorted((source - target, min(source, target)) for source, target in group)
-        while ordered:
-            shift, base = ordered.pop(0)
-            bits = 1
-            while (shift, base + bits) in ordered:
-                ordered.remove((shift, base + bits))
-                bits += 1
-            yield Swizzle(bits, base, shift, axis)
 
 
 def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:

@@ -116,20 +116,11 @@ def _substituted(layout: Layout, names: Names) -> Layout:
             terms.append((new, steps * factor))
         return Vector(tuple(terms))
 
-    swizzles = tuple(
-        Swizzle(sw.bits, sw.base, sw.shift, names.get(sw.axis.name, (sw.axis, 1))[0]).scaled(
-            names.get(sw.axis.name, (sw.axis, 1))[1], 1
-        )
-        for sw in layout.swizzles
-    )
-    return replace(
-        layout,
-        strides=tuple(put(stride) for stride in layout.strides),
-        replica=tuple(Iter(it.extent, put(it.stride)) for it in layout.replica),
-        offset=put(layout.offset),
-        swizzles=swizzles,
-        outer=put(layout.outer),
-    )
+    swizzles = []
+    for swizzle in layout.swizzles:
+        axis, factor = names.get(swizzle.axis.name, (swizzle.axis, 1))
+        swizzles.append(_on(swizzle, axis).scaled(factor, 1))
+    return layout.with_vectors(put, swizzles)
 
 
 # -- one axis as two, two as one -------------------------------------------------------------------
@@ -177,7 +168,6 @@ def _split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None) ->
     return replace(_split_plain(plain, split), swizzles=swizzles, outer=outer)
 
 
-@orders.by_mode
 def fuse_axes(layout: Layout, axes: Sequence[Any], into: Axis | str | None = None) -> Layout:
     """Axes as one: h on the high one and l on the low one become n h + l.
 
@@ -193,6 +183,11 @@ def fuse_axes(layout: Layout, axes: Sequence[Any], into: Axis | str | None = Non
     >>> fuse_axes(S[(4, 32) : (1@warpid, 1@laneid)] + 2@warpid + 3@laneid, ("warpid", "laneid"))
     S[(4, 32) : (32@tx, 1@tx)] + 67@tx
     """
+    return _fuse_axes(layout, axes, into)
+
+
+@orders.by_mode
+def _fuse_axes(layout: Layout, axes: Sequence[Any], into: Axis | str | None) -> Layout:
     if isinstance(axes, Axis | str):
         raise LayoutError(
             "TW103",
@@ -401,9 +396,8 @@ def _on(swizzle: Swizzle, axis: Axis) -> Swizzle:
 # -- what one owner holds --------------------------------------------------------------------------
 
 
-@orders.by_mode
 def footprint(layout: Layout, *axes: Axis | str) -> Layout:
-    """What one owner holds: the layout without the axes that tell owners apart.
+    """Return what one owner holds: the layout without the axes that tell owners apart.
 
     Those are its owner and device axes, or the axes that are named. Digits and copies that move on them
     go, and so do offsets on them; a mode of which nothing is left has extent 1.
@@ -417,6 +411,11 @@ def footprint(layout: Layout, *axes: Axis | str) -> Layout:
     >>> footprint(S[(16, (4, 2)) : (4@laneid, (1@laneid, 1@reg))])
     S[(1, 2) : (0, 1@reg)]
     """
+    return _footprint(layout, *axes)
+
+
+@orders.by_mode
+def _footprint(layout: Layout, *axes: Axis | str) -> Layout:
     dropped = _dropped(layout, axes)
     shard = [_kept(it, dropped, layout, i) for i, it in enumerate(layout.shard)]
     copies = [_kept(it, dropped, layout, None) for it in layout.replica]

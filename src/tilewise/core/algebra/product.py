@@ -17,7 +17,7 @@ from math import prod
 from tilewise.core import orders
 from tilewise.core.algebra.complements import Image, image_of, repeated, tiling_of
 from tilewise.core.algebra.composition import as_tiler, compose
-from tilewise.core.algebra.modes import coalesce
+from tilewise.core.algebra.modes import as_tilers
 from tilewise.core.algebra.pieces import Cut, Piece, acting, joined, layout_of, one_mode, split_evenly
 from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def logical_product(layout: Layout, other: Any) -> Layout:
+def logical_product(layout: Layout, other: Any, *more: Any) -> Layout:
     """(the block, its repetitions in the order of `other`); of a tuple of layouts, so for every mode.
 
     `other` is a layout of repetition numbers, an extent n (for n : 1), or a tuple, one a mode.
@@ -47,39 +47,39 @@ def logical_product(layout: Layout, other: Any) -> Layout:
     >>> logical_product(S[(2, 4) : (4, 1)], S[(3, 2) : (1, 3)])
     S[((2, 4), (3, 2)) : ((4, 1), (8, 24))]
     """
-    if not isinstance(other, tuple | list):
-        return _repeated(layout, other)
-    return _cut(layout, other).logical()
+    if more or isinstance(other, tuple | list):
+        return _cut(layout, other, more).logical()
+    return _repeated(layout, other)
 
 
-def zipped_product(layout: Layout, other: Any) -> Layout:
+def zipped_product(layout: Layout, other: Any, *more: Any) -> Layout:
     """((block), (repetitions)): the logical product, of a tuple with its modes sorted so.
 
     >>> from tilewise import S
     >>> zipped_product(S[(2, 4) : (4, 1)], S[(3, 2) : (2, 1)])
     S[((2, 4), (3, 2)) : ((4, 1), (16, 8))]
     """
-    return _cut(layout, other).zipped()
+    return _cut(layout, other, more).zipped()
 
 
-def tiled_product(layout: Layout, other: Any) -> Layout:
+def tiled_product(layout: Layout, other: Any, *more: Any) -> Layout:
     """((block), repetitions, mode by mode).
 
     >>> from tilewise import S
     >>> tiled_product(S[(2, 4) : (4, 1)], S[(3, 2) : (2, 1)])
     S[((2, 4), 3, 2) : ((4, 1), 16, 8)]
     """
-    return _cut(layout, other).tiled()
+    return _cut(layout, other, more).tiled()
 
 
-def flat_product(layout: Layout, other: Any) -> Layout:
+def flat_product(layout: Layout, other: Any, *more: Any) -> Layout:
     """(the block, mode by mode, repetitions, mode by mode).
 
     >>> from tilewise import S
     >>> flat_product(S[(2, 4) : (4, 1)], S[(3, 2) : (2, 1)])
     S[(2, 4, 3, 2) : (4, 1, 16, 8)]
     """
-    return _cut(layout, other).flat()
+    return _cut(layout, other, more).flat()
 
 
 def blocked_product(layout: Layout, other: Any) -> Layout:
@@ -144,7 +144,7 @@ def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None)
     if order is None and block.order != "row":
         order = range(len(counts))
     grid = dense(tuple(counts), _ranks(order, len(counts))).in_order(block.order)
-    return coalesce(blocked_product(block, grid), by_mode=True)
+    return blocked_product(block, grid).coalesce(by_mode=True)
 
 
 def _next_multiples(extent: int, part: int) -> str:
@@ -168,8 +168,9 @@ def _ranks(order: Sequence[int] | None, rank: int) -> list[int]:
 # -- one product -----------------------------------------------------------------------------------
 
 
-def _cut(layout: Layout, other: Any) -> Cut:
+def _cut(layout: Layout, other: Any, more: tuple[Any, ...]) -> Cut:
     """Block and repetitions, for a tuple mode by mode: each mode as though it were alone."""
+    other = as_tilers(other, more)
     if isinstance(other, tuple | list) and acting(layout).swizzles:
         raise Refused(
             "TW504",

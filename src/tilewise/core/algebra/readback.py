@@ -20,9 +20,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from tilewise.core.chains import as_swizzles
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 
-Digit = tuple[int, int, int, int]
+Reading = tuple[int, int, int, int]
 """(step, extent, weight, whole): `whole` is the extent that the digit has in the index, 0 for the slowest,
 1 where it runs so that none of its bits is a bit of the index."""
 
@@ -38,7 +39,7 @@ class Unread(Exception):
     """The digits cannot be read back by the rule; the reason is the message."""
 
 
-def levels_of(digits: Iterable[Digit], start: int) -> list[Level]:
+def levels_of(digits: Iterable[Reading], start: int) -> list[Level]:
     """The levels of G for digits sorted by step; `Unread` where the rule ends.
 
         postcondition  value_at(levels, p) - value_at(levels, start) == sum of weight * digit
@@ -72,7 +73,7 @@ def _overlap(step: int, reach: int, offset: int) -> str:
 
 
 def value_at(levels: Sequence[Level], place: int) -> int:
-    """What the levels give at a place.
+    """Return what the levels give at a place.
 
     >>> value_at([(1, 1), (8, 4)], 19)
     11
@@ -115,7 +116,7 @@ def merged(levels: Iterable[Level]) -> list[Level]:
 # -- other levels ----------------------------------------------------------------------------------
 
 
-def searched(digits: Sequence[Digit], start: int) -> ReadBack | None:
+def searched(digits: Sequence[Reading], start: int) -> ReadBack | None:
     """An axis read by any levels at all, in place of those of the rule; None where none are found.
 
     A place P can be a level if the remainders of all steps by P, upwards or downwards to the next
@@ -138,7 +139,7 @@ def searched(digits: Sequence[Digit], start: int) -> ReadBack | None:
     return None
 
 
-def _multiples(digits: Sequence[Digit], start: int, place: int) -> list[int] | None:
+def _multiples(digits: Sequence[Reading], start: int, place: int) -> list[int] | None:
     """The whole multiples of `place` in every step, where what is left over never carries."""
     found = []
     least = most = start % place
@@ -217,7 +218,7 @@ class ReadBack:
     swizzles: tuple[Swizzle, ...] = ()
 
 
-def plain(digits: list[Digit], start: int) -> ReadBack:
+def plain(digits: list[Reading], start: int) -> ReadBack:
     """An axis without a swizzle.
 
         requires  digits sorted by step, start >= 0
@@ -230,7 +231,7 @@ def plain(digits: list[Digit], start: int) -> ReadBack:
     return ReadBack(levels, end, -value_at(levels, start) if start else 0)
 
 
-def swizzled(digits: list[Digit], start: int, swizzles: Sequence[Swizzle]) -> ReadBack:
+def swizzled(digits: list[Reading], start: int, swizzles: Sequence[Swizzle]) -> ReadBack:
     """An axis whose places are swizzled: p = Sw(start + sum of step * digit).
 
         requires       digits sorted by step, start >= 0
@@ -269,10 +270,10 @@ class _Bits:
         self.constant = 0
         self.end = 1
 
-    def take(self, digits: Iterable[Digit], start: int) -> list[Digit]:
+    def take(self, digits: Iterable[Reading], start: int) -> list[Reading]:
         """Take the bits of the digits below the period in; the digits above it are left."""
         self.fixed = used = start % self.period
-        above: list[Digit] = []
+        above: list[Reading] = []
         for step, extent, weight, whole in digits:
             column, rest = step, extent
             turned = weight < 0 and whole != 1
@@ -355,31 +356,3 @@ class _Bits:
                 raise Unread("the swizzle mixes bits of the index that are not bits of their own")
             pairs.append((self.weights[read].bit_length() - 1, self.weights[flipped].bit_length() - 1))
         return tuple(reversed(as_swizzles(pairs)))
-
-
-def as_swizzles(moves: Iterable[tuple[int, int]]) -> list[Swizzle]:
-    """XORs of bit `read` into bit `flipped`, first to last, as swizzles; neighbours that commute join.
-
-    >>> as_swizzles([(3, 0), (4, 1), (0, 7)])
-    [Swizzle(2, 0, 3), Swizzle(1, 0, -7)]
-    """
-    batch: list[tuple[int, int]] = []
-    found: list[Swizzle] = []
-    for read, flipped in moves:
-        if any(read == f or flipped == r for r, f in batch):
-            found += _joined(batch)
-            batch = []
-        batch.append((read, flipped))
-    return found + _joined(batch)
-
-
-def _joined(moves: list[tuple[int, int]]) -> list[Swizzle]:
-    """Commuting XORs as the fewest swizzles that take neighbouring bits together."""
-    found: list[Swizzle] = []
-    for shift, low, bits in sorted((r - f, min(r, f), 1) for r, f in moves):
-        last = found[-1] if found else None
-        if last and last.shift == shift and last.base + last.bits == low and last.bits < abs(shift):
-            found[-1] = Swizzle(last.bits + bits, last.base, shift)
-        else:
-            found.append(Swizzle(bits, low, shift))
-    return found

@@ -28,6 +28,7 @@ from tilewise.core.algebra.levels import Form, form_of
 from tilewise.core.algebra.listed import Listed
 from tilewise.core.axes import Axis, m
 from tilewise.core.bits import Bits
+from tilewise.core.bits import affine as affine_of
 from tilewise.core.canonical import merged_shard
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.integers import bits_of
@@ -126,8 +127,8 @@ def explanations(table: Any, axis: Any = m, shape: Any = None) -> Iterator[Expla
         yield beyond
 
 
-def recognise_map(affine: Bits) -> Layout:
-    """The layout, swizzled where it must be, that an affine map over GF(2) is.
+def recognise_map(affine: Bits | Layout) -> Layout:
+    """The layout, swizzled where it must be, that an affine map over GF(2) is; of a layout, its map.
 
         postcondition  recognise_map(A).place(x) == A(x) for every index x of its bits
         refused        TW510 where no swizzle on one storage axis makes one; the witness are two indices
@@ -143,6 +144,8 @@ def recognise_map(affine: Bits) -> Layout:
     >>> recognise_map(affine(Swizzle(3, 4, 3) @ S[2**20, 2**20]))
     Swizzle(3, 4, 3) @ S[1099511627776 : 1]
     """
+    if isinstance(affine, Layout):
+        affine = affine_of(affine)
     overlaps = [i for i in range(len(affine.axes)) if _shared([c[i] for c in affine.columns])]
     if not overlaps:
         return _separated(affine, None)
@@ -267,10 +270,8 @@ def _shaped(listed: Listed, found: Layout) -> Explanation:
     """The layout in the map's shape, where its digits divide it."""
     if len(listed.shape) < 2 and not listed.kept:
         return Explanation(found)
-    from tilewise.core.algebra.modes import reshape
-
     try:
-        return Explanation(reshape(found, listed.shape))
+        return Explanation(found.reshape(listed.shape))
     except Refused as no:
         if listed.kept:
             raise
@@ -345,7 +346,7 @@ class _Search:
                     yield first, -distance
 
     def _above(self, first: int, distance: int, bits: int) -> bool:
-        """Whether reading the endless sign bits may be worth a try."""
+        """Return whether reading the endless sign bits may be worth a try."""
         return self.signed and first - distance + bits <= self.top
 
     def layout(self, bits: int, base: int, shift: int) -> Layout | None:

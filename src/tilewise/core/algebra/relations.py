@@ -22,8 +22,15 @@ from functools import cached_property
 from math import gcd, prod
 
 from tilewise.core import orders
-from tilewise.core.algebra.moves import MAX_LISTED, Movement, moving_names, projected
-from tilewise.core.algebra.views import dressed_alike, find_digits, find_modes
+from tilewise.core.algebra.moves import (
+    MAX_LISTED,
+    Movement,
+    dressed_alike,
+    find_digits,
+    find_modes,
+    moving_names,
+    projected,
+)
 from tilewise.core.axes import DEVICE, KNOWN, SPLITS, STORAGE, Axis
 from tilewise.core.canonical import canonical
 from tilewise.core.compare import agree
@@ -31,7 +38,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import WAVE, lanes_of, plain_extremes
 from tilewise.core.integers import as_int
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Layout, as_layout
 from tilewise.core.shapes import extents_of, spell
 from tilewise.core.vectors import Vector, point
 
@@ -60,7 +67,7 @@ _OF_THREADS = _OF_WAVES | {"tid_in_wg", "wgid", "wid_in_wg"}
 
 
 def kind_of(axis: Axis) -> str:
-    """How far a step along an axis takes an element.
+    """Return how far a step along an axis takes an element.
 
     The lanes and columns of tensor memory are its addresses. An owner of your own may be anything, and
     counts as a device, so that no move is understated.
@@ -100,12 +107,12 @@ class Relation:
 
     @property
     def copies(self) -> dict[str, int | None]:
-        """How many copies of every element are added and dropped."""
+        """Return how many copies of every element are added and dropped."""
         return {"added": self.added, "dropped": self.dropped}
 
     @property
     def free(self) -> bool:
-        """Whether no element moves or changes; `NotDecided` where that is open."""
+        """Return whether no element moves or changes; `NotDecided` where that is open."""
         if self.kind is None:
             raise NotDecided(self.sentence)
         return (
@@ -131,7 +138,7 @@ def relation(
     dtype_a: DType | str | None = None,
     dtype_b: DType | str | None = None,
 ) -> Relation:
-    """What it takes to turn `a` into `b`: nothing, a view, or a move.
+    """Return what it takes to turn `a` into `b`: nothing, a view, or a move.
 
     A permutation of a's modes is looked for. With `permute`, or `reshape` and `permute`, the view is
     given: b is compared with a so read, and with (0, 1, ...) index by index. With `reshape` alone, a
@@ -151,12 +158,7 @@ def relation(
     >>> relation(S[(8, 64) : (64, 1)], Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).moves
     {'m': 448}
     """
-    if not isinstance(b, Layout):
-        raise LayoutError(
-            "TW107",
-            f"a layout is related to a layout, not to the {type(b).__name__} {b!r}",
-            hint="parse(text) makes one of text",
-        )
+    as_layout(b)
     a, b, via = _in_one_unit(a, b, dtype_a, dtype_b)
     if reshape is not None:
         a = _reshaped(a, reshape, permute is not None, via)
@@ -187,13 +189,11 @@ def _with_modes_turned(found: Relation, reshaped: bool) -> Relation:
 
 def _reshaped(a: Layout, reshape: Any, to_permute: bool, via: Via) -> Layout:
     """The layout in the given shape; where no digits of it are the map, its flat index alone is."""
-    from tilewise.core.algebra import modes
-
     shape = a.asked_in(reshape)
     if extents_of(shape) != extents_of(a.shape):
         via["reshape"] = list(extents_of(shape))
     try:
-        return modes.reshape(a, *shape)
+        return a.reshape(*shape)
     except Refused:
         if to_permute:
             raise
@@ -201,12 +201,10 @@ def _reshaped(a: Layout, reshape: Any, to_permute: bool, via: Via) -> Layout:
 
 
 def _permuted(a: Layout, permute: Any, via: Via) -> Layout:
-    from tilewise.core.algebra import modes
-
     order = [as_int(mode, "a mode") for mode in (permute if isinstance(permute, tuple | list) else [permute])]
     if order != sorted(order):
         via["permute"] = order
-    return modes.permute(a, *order)
+    return a.permute(*order)
 
 
 def _in_one_unit(
@@ -259,10 +257,8 @@ def _recast(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Lay
             f"{b.size * other.bits}: neither one tensor nor the same bytes",
             hint="compare layouts of one size, or of the same number of bytes",
         )
-    from tilewise.core.algebra.widths import recast
-
     a, b = (x if x.unit == "element" else x.in_elements(d) for x, d in ((a, one), (b, other)))
-    return (recast(a, one, other), b) if one.bits > other.bits else (a, recast(b, other, one))
+    return (a.recast(one, other), b) if one.bits > other.bits else (a, b.recast(other, one))
 
 
 # -- the classes -----------------------------------------------------------------------------------
@@ -341,7 +337,7 @@ class _Question:
 
     @cached_property
     def dressed_alike(self) -> bool | None:
-        """Whether a view may be all that differs: copies, offsets and swizzles make no difference."""
+        """Return whether a view may be all that differs: copies, offsets and swizzles make no difference."""
         return dressed_alike(self.one, self.other)
 
     def _respelled(self) -> Relation | None:
@@ -408,13 +404,13 @@ class _Question:
         moves = self.moves()
         kind = self._kind()
         before, after = _copies(self.a), _copies(self.b)
-        counted = before is not None and after is not None
+        more = None if before is None or after is None else after - before
         return self._found(
             kind,
             self._sentence(kind, moves),
             moves=_counts(moves),
-            added=max(0, after - before) if counted else None,  # type: ignore[operator]  # counted
-            dropped=max(0, before - after) if counted else None,  # type: ignore[operator]  # counted
+            added=None if more is None else max(0, more),
+            dropped=None if more is None else max(0, -more),
             reading=find_digits(self.a, self.b) if self.search and self.dressed_alike else None,
         )
 
@@ -508,7 +504,7 @@ def _called(names: Mapping[str, str]) -> str:
 
 
 def view_sentence(via: Mapping[str, Any]) -> str:
-    """How a view is taken, for people.
+    """Return how a view is taken, for people.
 
     >>> view_sentence({"reshape": [4, 16], "permute": [1, 0]})
     'a view: read a in shape (4, 16), permute the modes by (1, 0) and it is b; nothing moves'
@@ -530,10 +526,6 @@ def _decided(answer: bool | None, question: str) -> bool:
     return answer
 
 
-def _not(answer: bool | None) -> bool | None:
-    return None if answer is None else not answer
-
-
 def _copies(layout: Layout) -> int | None:
     try:
         return layout.copies
@@ -545,7 +537,7 @@ def _copies(layout: Layout) -> int | None:
 
 
 def _step_between(a: Layout, b: Layout) -> Vector | None:
-    """What must be added to a's places to make them b's, where a few places do not show otherwise."""
+    """Return what must be added to a's places to make them b's, where a few places do not show otherwise."""
     if not a.swizzles and not b.swizzles:
         return (b.offset - a.offset).nonzero  # copies start at 0 in canonical form
     if max(_copies_written(a), _copies_written(b)) > MAX_LISTED:
@@ -593,32 +585,24 @@ def _may_be_called(old: str, new: str) -> bool:
 
 
 def _maps_by_name(layout: Layout) -> dict[str, Any]:
-    """What a canonical layout does along each axis, without its name."""
+    """Return what a canonical layout does along each axis, without its name."""
     axes = {axis.name: axis for axis in layout.axes}
-    return {name: _map_along(layout, axes[name]) for name in moving_names(layout)}
+    return {name: _map_along(layout, axes[name]) for name in layout.moving}
 
 
 def _map_along(layout: Layout, axis: Axis) -> Any:
-    place, carry, weights = 1, 0, []
-    for it in reversed(layout.shard):
-        step = it.stride[axis]
-        if step != carry:
-            weights.append((place, step - carry))
-        place, carry = place * it.extent, step * it.extent
-    # the direction of a copy along several axes depends on their names: its least place does not
-    steps = [(it.extent, it.stride[axis]) for it in layout.replica if it.stride[axis]]
-    least = layout.offset[axis] + sum((extent - 1) * min(0, step) for extent, step in steps)
-    copies = sorted((extent, abs(step)) for extent, step in steps)
-    chain = tuple((s.bits, s.base, s.shift) for s in layout.swizzles if s.axis == axis)
-    return axis.kind, tuple(weights), tuple(copies), least, chain, layout.outer[axis]
+    """A map on one axis as numbers; the direction of a copy along several axes makes no difference."""
+    alone = projected(layout, {axis.name})
+    digits = tuple([(extent, step[axis]) for extent, step in alone.digits])
+    copies = tuple([(it.extent, it.stride[axis]) for it in alone.replica])
+    chain = tuple([(s.bits, s.base, s.shift) for s in alone.swizzles])
+    return axis.kind, digits, copies, alone.offset[axis], chain, alone.outer[axis]
 
 
 def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:
     """The layout with axes called as they are in `other`, in canonical form."""
-    from tilewise.core.algebra.places import relabel
-
     axes = {axis.name: axis for axis in other.axes}
-    return canonical(relabel(layout, {old: axes[new] for old, new in names.items()}))
+    return canonical(layout.relabel({old: axes[new] for old, new in names.items()}))
 
 
 # -- axes that split -------------------------------------------------------------------------------
@@ -630,8 +614,6 @@ def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, di
     They stay as they are where one of them names an axis beside a part of it, or goes beyond its end. Where
     a split makes no layout, all threads are on tx.
     """
-    from tilewise.core.algebra.places import split_axis
-
     if not _names_threads(a, lanes) or not _names_threads(b, lanes):
         return a, b, {}
     parts = [_parts_of(name) for name in moving_names(a, b)]
@@ -646,7 +628,7 @@ def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, di
         into = (high, lanes if low == "laneid" else count, low)
         split[name] = [high, low]
         try:
-            one, other = (split_axis(x, name, into) if name in x.moving else x for x in (one, other))
+            one, other = (x.split_axis(name, into) if name in x.moving else x for x in (one, other))
         except Refused:
             return _on_threads(a, lanes), _on_threads(b, lanes), split
     return one, other, split
@@ -676,14 +658,12 @@ def _names_threads(layout: Layout, lanes: int) -> bool:
 
 def _on_threads(layout: Layout, lanes: int) -> Layout:
     """The layout with warps and lanes fused to tx."""
-    from tilewise.core.algebra.places import fuse_axes
-
     ways = [("warpid", "wgid", 4, "wid_in_wg"), ("tx", "warpid", lanes, "laneid")]
     if "tid_in_wg" in layout.moving:
         ways = [("tx", "wgid", 128, "tid_in_wg")]
     for into, high, count, low in ways:
         if {high, low} & set(layout.moving):
-            layout = fuse_axes(layout, (high, count, low), into=into)
+            layout = layout.fuse_axes((high, count, low), into=into)
     return layout
 
 
@@ -692,17 +672,15 @@ def _on_threads(layout: Layout, lanes: int) -> Layout:
 
 def _by_warps(layout: Layout, threads: Sequence[str], lanes: int) -> Layout:
     """The layout with the warp of a thread, t // lanes, in the place of the thread."""
-    from tilewise.core.algebra.places import split_axis
-
     for name in threads:
         if name in moving_names(layout):
             names = moving_names(layout)
-            layout = projected(split_axis(layout, name, (name, lanes, "laneid")), names)
+            layout = projected(layout.split_axis(name, (name, lanes, "laneid")), names)
     return layout
 
 
 def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> bool | None:
-    """Whether every element stays in its warp, one after another; None beyond the bound."""
+    """Return whether every element stays in its warp, one after another; None beyond the bound."""
     ends = [x.shard[-1:] for x in (a, b)]
     still = gcd(*(last[0].extent if last and not last[0].stride else 1 for last in ends))
     flats = range(0, a.size, still)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd
 
-from tilewise.core.algebra.composition import by_mode, mode_layouts
+from tilewise.core.algebra.composition import by_mode
 from tilewise.core.algebra.levels import Code, Floors, Form, along, digits_of, floors, is_chain
-from tilewise.core.algebra.modes import reshape
+from tilewise.core.algebra.modes import mode_layouts
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
@@ -85,7 +85,7 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
     ((4, 6),) S[2 : 1] + 100
     """
     if shape is not None:
-        layout = reshape(layout, shape)
+        layout = layout.reshape(shape)
     if layout.order != "row":
         pieces_in_row = slices(layout.in_order("row"), *region)
         return Slices([Piece(piece.box, piece.layout.in_order(layout.order)) for piece in pieces_in_row])

@@ -1,37 +1,36 @@
-"""Chains of swizzles: products, normal forms, and offsets moved through them.
+"""Operations on swizzles: products, chains in normal form, and offsets moved through them.
 
-A swizzle is linear over GF(2): I + E, where E takes each bit that it reads to the bit that it flips. A
-chain is a product of such, so it is one swizzle iff every bit that the product moves flips one bit, all at
-one distance, and those bits are one run, no longer than the distance:
-
-    Sw1 o Sw2 = I + E1 + E2 + E1 E2    S is equal, or E1 and E2 differ in it; E1 E2 = 0: no bit that Sw2
-                                       flips is read by Sw1; and the masks XOR to one run of <= |S| bits
-
-On a layout, bits that are 0 in every address may be read or not: that lets swizzles shrink and merge
-that do not merge on all addresses. Which bits those are is read off the digits: bit k of a sum is not
-changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the other steps agree that it is.
+`core.chains` has the law that tells when a chain is one swizzle, and the bits that are 0 on a layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 
-from tilewise.core.canonical import merged_replica
+from tilewise.core.chains import (
+    addresses_of,
+    as_one,
+    first_where,
+    flips_of,
+    least_swizzled,
+    normal_form,
+    zero_bits,
+    zeros_after,
+)
+from tilewise.core.digits import value
 from tilewise.core.errors import LayoutError, NotDecided, Refused
-from tilewise.core.integers import bits_of
 from tilewise.core.layout import Layout
-from tilewise.core.parting import first_where
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import Swizzle, apply_chain
 from tilewise.core.vectors import Vector, along, as_vector, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, SupportsIndex, TypeAlias
+    from typing import Any, SupportsIndex
 
-    Chain: TypeAlias = tuple[Swizzle, ...]
+    from tilewise.core.chains import Chain
 
 
 def merge_swizzles(one: Swizzle, other: Swizzle) -> Swizzle:
@@ -61,36 +60,8 @@ def merge_swizzles(one: Swizzle, other: Swizzle) -> Swizzle:
     return merged
 
 
-def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
-    """The smallest swizzle that acts as a chain does on all addresses whose bits in `zeros` are 0, if any.
-
-    >>> as_one([Swizzle(3, 3, 3)], zeros=~0xFF), as_one([Swizzle(1, 0, 1), Swizzle(1, 0, 2)])
-    (Swizzle(2, 3, 3), None)
-    """
-    flips = _flips(chain)
-    moved = [bit for bit, flip in flips.items() if flip and not zeros >> bit & 1]
-    axis = chain[0].axis
-    if not moved:
-        return Swizzle(0, 0, 0, axis)
-    distances = {bit + 1 - flips[bit].bit_length() for bit in moved}
-    first, last, shift = min(moved), max(moved), distances.pop()
-    free = all(bit in moved or zeros >> bit & 1 for bit in range(first, last))
-    single = all(flips[bit].bit_count() == 1 for bit in moved)
-    if distances or not free or not single or last - first >= abs(shift):
-        return None
-    return Swizzle(last - first + 1, first - max(shift, 0), shift, axis)
-
-
-def _flips(chain: Sequence[Swizzle]) -> dict[int, int]:
-    """What a chain flips at the addresses of one bit, for every bit that it reads."""
-    read = 0
-    for swizzle in chain:
-        read |= swizzle.source
-    return {bit: apply_chain(chain, 1 << bit) ^ 1 << bit for bit in bits_of(read)}
-
-
 def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
-    moved = {bit: flip for bit, flip in _flips((one, other)).items() if flip}
+    moved = {bit: flip for bit, flip in flips_of((one, other)).items() if flip}
     distance = {bit: bit + 1 - flip.bit_length() for bit, flip in moved.items()}
     first, last = min(moved), max(moved)
     double = [bit for bit, flip in moved.items() if flip.bit_count() > 1]
@@ -115,9 +86,9 @@ def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
 def swizzle_chain(chain: Any) -> Any:
     """The normal form of a chain, as a tuple; of a layout, with the smallest swizzles on its places.
 
-    Swizzles merge wherever two of them are one, also past others that commute with them, and what undoes
-    itself goes; commuting ones are put in one order. What does not merge stays in the chain, exactly. On
-    a layout a swizzle also shrinks to the bits that some address sets, and more of them merge.
+    Neighbours merge wherever they are one swizzle, and those that undo each other go. What does not merge
+    stays in the chain, exactly. On a layout a swizzle also shrinks to the bits that some address sets, and
+    more of them merge.
 
         postcondition  of a chain, all addresses go where they went, by no more swizzles; of a layout,
                        swizzle_chain(L).same(L); and swizzle_chain(swizzle_chain(x)) == swizzle_chain(x)
@@ -125,16 +96,16 @@ def swizzle_chain(chain: Any) -> Any:
     Two chains that permute alike need not have one normal form: `same` of layouts decides that.
 
     >>> from tilewise import S
-    >>> swizzle_chain([Swizzle(1, 0, 3), Swizzle(1, 6, 2), Swizzle(1, 1, 3)])
-    (Swizzle(1, 6, 2), Swizzle(2, 0, 3))
+    >>> swizzle_chain([Swizzle(1, 0, 3), Swizzle(1, 1, 3), Swizzle(1, 6, 2)])
+    (Swizzle(2, 0, 3), Swizzle(1, 6, 2))
     >>> swizzle_chain(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
     Swizzle(2, 3, 3) @ S[(4, 64) : (64, 1)]
     """
     if isinstance(chain, Layout):
-        return _acting(chain)
+        return least_swizzled(chain)
     given = (chain,) if isinstance(chain, Swizzle) else tuple(chain)
     _check_chain(given)
-    return _merged(given)
+    return normal_form(given)
 
 
 def inverse_chain(chain: Iterable[Swizzle]) -> Chain:
@@ -145,7 +116,7 @@ def inverse_chain(chain: Iterable[Swizzle]) -> Chain:
     """
     given = tuple(chain)
     _check_chain(given)
-    return _merged(given[::-1])
+    return normal_form(given[::-1])
 
 
 def _check_chain(chain: Chain) -> None:
@@ -156,115 +127,6 @@ def _check_chain(chain: Chain) -> None:
             )
     if len({swizzle.axis for swizzle in chain if swizzle.bits}) > 1:
         raise LayoutError("TW104", "the swizzles of a chain act on one axis")
-
-
-def _merged(chain: Chain) -> Chain:
-    """Merged as far as it goes for all addresses, commuting swizzles in one order."""
-    kept = [swizzle for swizzle in chain if swizzle.bits]
-    whole = as_one(kept) if kept else None
-    if whole is not None:
-        return (whole,) if whole.bits else ()
-    while (shorter := _with_one_merged(kept)) is not None:
-        kept = shorter
-    return tuple(_ordered(kept))
-
-
-def _with_one_merged(chain: list[Swizzle]) -> list[Swizzle] | None:
-    """The chain after two of its swizzles have met and merged, or None."""
-    for i, one in enumerate(chain):
-        bound = [one]  # what must stay to the right of it
-        free: list[Swizzle] = []
-        for j in range(i + 1, len(chain)):
-            other = chain[j]
-            if all(_commute(other, before) for before in bound[1:]):
-                merged = as_one((one, other))
-                if merged is not None:
-                    here = [merged] if merged.bits else []
-                    return [*chain[:i], *free, *here, *bound[1:], *chain[j + 1 :]]
-                if _commute(other, one):
-                    free.append(other)
-                    continue
-            bound.append(other)
-    return None
-
-
-def _commute(one: Swizzle, other: Swizzle) -> bool:
-    """Whether the order of two swizzles makes no difference: neither flips what the other reads."""
-    clash = one.target & other.source, other.target & one.source
-    return not any(clash) or one == other
-
-
-def _ordered(chain: list[Swizzle]) -> list[Swizzle]:
-    """The first in order among those that may stand first, again and again."""
-    rest, ordered = list(chain), []
-    while rest:
-        free = [i for i, one in enumerate(rest) if all(_commute(one, before) for before in rest[:i])]
-        ordered.append(rest.pop(max(free, key=lambda i: (rest[i].base, rest[i].shift, rest[i].bits))))
-    return ordered
-
-
-# -- on the places of a layout ---------------------------------------------------------------------
-
-
-def _acting(layout: Layout) -> Layout:
-    """The layout with its swizzles in normal form, as small as its places allow."""
-    while layout.swizzles:
-        chain = _on_zeros(_merged(layout.swizzles), zero_bits(layout))
-        if chain == layout.swizzles:
-            break
-        layout = replace(layout, swizzles=chain)
-    return layout
-
-
-def _on_zeros(chain: Chain, zeros: int) -> Chain:
-    """Every swizzle, and every two neighbours, as the smallest swizzle on addresses with these zeros."""
-    acting: list[tuple[Swizzle, int]] = []  # the first to act first, each with the zeros that it meets
-    for swizzle in reversed(chain):
-        while True:
-            found = as_one((swizzle,), zeros)
-            assert found is not None
-            swizzle = found
-            pair = as_one((swizzle, acting[-1][0]), acting[-1][1]) if acting and swizzle.bits else None
-            if pair is None:
-                break
-            swizzle, zeros = pair, acting.pop()[1]
-        if swizzle.bits:
-            acting.append((swizzle, zeros))
-            zeros = _zeros_after(swizzle, zeros)
-    return tuple(swizzle for swizzle, _ in reversed(acting))
-
-
-def zero_bits(layout: Layout) -> int:
-    """Bits that are 0 in every address on the swizzled axis before the swizzles, up to their period.
-
-    >>> from tilewise import S
-    >>> bin(zero_bits(Swizzle(2, 0, 3) @ (S[(2, 3) : (8, 2)] + 16)))
-    '0b1'
-    """
-    start, digits = _addresses(layout)
-    zeros = 0
-    for bit in range(layout.period.bit_length() - 1):
-        low = high = start
-        for extent, step in digits:
-            reach = (extent - 1) * step if step % (2 << bit) else 0
-            low, high = low + min(0, reach), high + max(0, reach)
-        if low >> bit == high >> bit and not low >> bit & 1:
-            zeros |= 1 << bit
-    return zeros
-
-
-def _zeros_after(swizzle: Swizzle, zeros: int) -> int:
-    """Which bits are still 0 after a swizzle: those that it does not flip, or flips by bits that are 0."""
-    read = ~zeros & swizzle.source
-    return zeros & ~(read >> swizzle.shift if swizzle.shift > 0 else read << -swizzle.shift)
-
-
-def _addresses(layout: Layout) -> tuple[int, list[tuple[int, int]]]:
-    """(offset, digits as (extent, step)) on the swizzled axis before the swizzles, copies fastest."""
-    axis = layout.swizzles[0].axis
-    copies, start = merged_replica(layout.replica)
-    digits = [(extent, stride[axis]) for extent, stride in layout.digits]
-    return (layout.offset + start)[axis], digits + [(it.extent, it.stride[axis]) for it in copies]
 
 
 # -- offsets ---------------------------------------------------------------------------------------
@@ -316,17 +178,14 @@ def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
     def differs(address: int) -> bool:
         return apply_chain(chain, address + steps) != apply_chain(chain, address) + steps
 
-    start, digits = _addresses(layout)
+    start, digits = addresses_of(layout)
     try:
         found = first_where(digits, start, period, differs)
     except BudgetSpent:
         raise NotDecided(f"whether {asked} passes the swizzles was not decided within the bound") from None
     if found is None:
         return
-    index, address = found, start
-    for extent, step in reversed(digits):
-        index, digit = divmod(index, extent)
-        address += digit * step
+    address = value(digits, found, start)
     element = found // prod([extent for extent, _ in digits[len(layout.digits) :]])
     axis, outer = chain[0].axis, layout.outer[chain[0].axis]
     lives, would = (
@@ -347,5 +206,5 @@ def _passes_zeros(chain: Chain, steps: int, zeros: int) -> bool:
     if steps & ~zeros or apply_chain(chain, steps) != steps:
         return False
     for swizzle in reversed(chain):
-        zeros = _zeros_after(swizzle, zeros)
+        zeros = zeros_after(swizzle, zeros)
     return not steps & ~zeros

@@ -18,10 +18,8 @@ from math import prod
 from tilewise.core import orders
 from tilewise.core.algebra.composition import compose
 from tilewise.core.algebra.inverses import right_inverse
-from tilewise.core.algebra.modes import coalesce
 from tilewise.core.algebra.places import split_axis
-from tilewise.core.algebra.tiles import direct_sum
-from tilewise.core.algebra.widths import storage_axis
+from tilewise.core.algebra.tiles import direct_sum, storage_axis
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent
@@ -71,7 +69,7 @@ def _tiled(atom: Layout, owners: Layout, asked: list[Extent]) -> Layout:
         whole = direct_sum(_repeated(atom, repeats), whole)
     if any(isinstance(part, Layout) for part in asked):
         whole = compose(whole, tuple([part if isinstance(part, Layout) else None for part in asked]))
-    return coalesce(whole, by_mode=True)
+    return whole.coalesce(by_mode=True)
 
 
 def _repeats(mode: int, extent: int, part: Extent) -> int:

@@ -10,25 +10,31 @@ Owners and lanes of tensor memory count no elements and are never scaled.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
+from itertools import chain
 from math import gcd
 
-from tilewise.core.algebra.modes import modes_of, permute, split
-from tilewise.core.algebra.sums import FAST, SLOW, settled, summed
-from tilewise.core.algebra.tiles import Parting
-from tilewise.core.axes import STORAGE, Axis, m
+from tilewise.core.algebra.modes import mode_layouts, modes_of
+from tilewise.core.algebra.tiles import FAST, SLOW, settled, storage_axis, summed
+from tilewise.core.axes import STORAGE, Axis
+from tilewise.core.canonical import merged_replica
+from tilewise.core.digits import place_values
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import mirrored
-from tilewise.core.shapes import size_of
+from tilewise.core.shapes import leaves, size_of
 from tilewise.core.units import storage_scaled, unit_bits
 from tilewise.core.vectors import ZERO, Vector, point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, SupportsIndex
+
+FIRST_PROBES, MAX_PROBES = 1 << 8, 1 << 12
+"""So many elements are tried to show that packs do not lie together: always, and at most."""
 
 
 def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout]:
@@ -40,10 +46,10 @@ def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout
             return operation(layout, *given, **named)
         rank, fastest = len(layout.shape), _unit_mode(layout)
         order = [*(mode for mode in range(rank) if mode != fastest), *range(fastest, min(rank, fastest + 1))]
-        made = operation(permute(mirrored(layout), order), *given, **named)
+        made = operation(mirrored(layout).permute(order), *given, **named)
         if len(made.shape) == rank > 0:
-            made = split(made, rank - 1, size_of(made.shape[-1]))
-            made = permute(made, [order.index(mode) for mode in range(rank)])
+            made = made.split(rank - 1, size_of(made.shape[-1]))
+            made = made.permute([order.index(mode) for mode in range(rank)])
         return mirrored(made)
 
     return asked
@@ -102,8 +108,7 @@ def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -
     count = _count(layout, count)
     if count == 1:
         return layout
-    scale = {own.name: count for own in layout.axes if own.kind == STORAGE}
-    return _packed(layout, count, Vector(((along, 1),)), scale)
+    return _packed(layout, count, Vector(((along, 1),)), count)
 
 
 @_along_the_fastest
@@ -130,11 +135,11 @@ def recast(layout: Layout, old: DType | str, new: DType | str, axis: Axis | str 
         return pack(unpack(layout, parts, along), count, along)
     bits = unit_bits(layout.unit, before)
     step = Vector(((along, piece),))
-    in_bits = storage_scaled(layout, bits, 1, _never)
+    in_bits = storage_scaled(layout, bits, 1, _uneven)
     if parts > 1:
         in_bits = _unpacked(in_bits, parts, step)
     if count > 1:
-        in_bits = _packed(in_bits, count, step, {})
+        in_bits = _packed(in_bits, count, step, 1)
 
     def in_a_byte(axis: Axis, steps: int) -> Refused:
         return Refused(
@@ -147,44 +152,8 @@ def recast(layout: Layout, old: DType | str, new: DType | str, axis: Axis | str 
     return storage_scaled(in_bits, 1, bits, in_a_byte)
 
 
-def _never(axis: Axis, steps: int) -> LayoutError:
-    raise AssertionError(f"{steps}@{axis} is always a whole number of bits")
-
-
-def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> Axis:
-    """The storage axis of that name, or the one that the layout has; `m` where it has none.
-
-    >>> from tilewise import S, laneid, reg
-    >>> storage_axis(S[(8, 2) : (1@laneid, 1@reg)], "a grid lies")
-    reg
-    """
-    if axis is not None:
-        own = next((own for own in layout.axes if own.name == str(axis)), None)
-        named = own or (axis if isinstance(axis, Axis) else Axis(axis))
-        if named.kind != STORAGE:
-            raise Refused(
-                "TW509",
-                f"{what} on a storage axis, and {named} is an axis of kind {named.kind}",
-                witness=named.name,
-                hint=f'an axis of your own counts elements where it says so: Axis("{named}", storage=True)'
-                if named.facts is None
-                else "storage axes count elements, such as m, reg and TCol",
-            )
-        return named
-    named_ones = [own for own in layout.axes if own.kind == STORAGE]
-    moving = [
-        own
-        for own in named_ones
-        if len(named_ones) == 1 or own.name in layout.moving or own == layout.swizzled_axis
-    ]
-    if len(moving) > 1:
-        raise Refused(
-            "TW509",
-            f"{what} on one storage axis, and the layout has {' and '.join(map(str, moving))}",
-            witness=tuple(own.name for own in moving),
-            hint=f'say which, such as axis="{moving[0]}"',
-        )
-    return (moving or named_ones or [m])[0]
+def _uneven(axis: Axis, steps: int) -> LayoutError:
+    return LayoutError("TW508", f"{steps}@{axis} does not divide into packs")
 
 
 def _count(layout: Layout, count: SupportsIndex) -> int:
@@ -210,7 +179,7 @@ def _scaled_up(layout: Layout, count: int) -> Layout:
                 witness=count,
                 hint="unpack the layout without its swizzle",
             )
-    return storage_scaled(layout, count, 1, _never)
+    return storage_scaled(layout, count, 1, _uneven)
 
 
 def _unpacked(layout: Layout, count: int, step: Vector) -> Layout:
@@ -221,8 +190,8 @@ def _unpacked(layout: Layout, count: int, step: Vector) -> Layout:
     return summed(shape, digits, layout, Layout((count,), (step,), unit=layout.unit))
 
 
-def _packed(layout: Layout, count: int, step: Vector, scale: dict[str, int]) -> Layout:
-    """Every `count` elements, each `step` from the last, as one, and the rest divided by the scale."""
+def _packed(layout: Layout, count: int, step: Vector, factor: int) -> Layout:
+    """Every `count` elements, each `step` from the last, as one, and storage divided by the factor."""
     last = size_of(layout.shape[-1:])
     if last % count:
         raise Refused(
@@ -231,12 +200,64 @@ def _packed(layout: Layout, count: int, step: Vector, scale: dict[str, int]) -> 
             witness=(last, count),
             hint="a pack lies within the last mode; permute the modes, or group another shape first",
         )
-    ones = (1,) * (len(layout.shape) - 1)
-    run = Layout((*ones, count), (*(ZERO for _ in ones), step), unit=layout.unit)
+    plain = replace(layout, swizzles=(), offset=layout.offset + layout.outer, outer=ZERO)
+    for spelled in dict.fromkeys((plain, layout, settled(layout))):
+        try:
+            packed = storage_scaled(_every(spelled, count), 1, factor, _uneven)
+            if _unpacked(storage_scaled(packed, factor, 1, _uneven), count, step).same(layout):
+                return packed
+        except LayoutError:  # it does not divide, or it was not decided
+            continue
+    misplaced = _misplaced(layout, count, step, factor)
+    if misplaced is None:
+        raise NotDecided("whether the elements make packs was not decided within the bound")
+    raise _no_pack(layout, count, misplaced)
+
+
+def _every(layout: Layout, count: int) -> Layout:
+    """Return the elements 0, count, 2 count, ... of the last mode, its digits as written if they fit."""
+    *others, last = mode_layouts(layout)
+    shape = (last.size // count, count)
     try:
-        return Parting(layout, run, scale, part_is_fast=True).rest()
-    except Refused as no:
-        raise _no_pack(layout, count, no.witness) from None
+        packs = last.group(*shape)
+    except Refused:
+        packs = last.reshape(*shape)
+    mode = packs.shape[0]
+    digits = [digit for part in others for digit in part.digits]
+    digits += packs.digits[: sum(1 for _ in leaves(mode))]
+    copies, start = merged_replica(layout.replica)
+    return replace(
+        layout,
+        shape=(*layout.shape[:-1], mode),
+        strides=tuple(stride if extent > 1 else ZERO for extent, stride in digits),
+        replica=tuple(copies),
+        offset=(layout.offset + start).nonzero,
+    )
+
+
+def _misplaced(layout: Layout, count: int, step: Vector, factor: int) -> int | None:
+    """Return an index that lies elsewhere than its pack puts it, or starts a pack at no multiple; or None."""
+    copies, least = merged_replica(layout.replica)
+    terms = [term for it in copies for term in it.stride.terms]
+    apart = any(axis.kind == STORAGE and steps % factor for axis, steps in terms)
+    if not layout.swizzles:
+        layout = replace(layout, replica=(), offset=layout.offset + least)
+    layout += step * 0  # it names the axis of packs
+    steps = layout.on_axes(step)
+    stored = [i for i, axis in enumerate(layout.axes) if axis.kind == STORAGE]
+    places = place_values(it.extent for it in layout.shard)
+    turns = [turn for place in places for turn in (place, place - place % count, place + count)]
+    likely = {flat for turn in turns for flat in (turn, turn - 1) if 0 <= flat < layout.size}
+    likely |= set(range(min(layout.size, FIRST_PROBES)))
+    for flat in chain(sorted(likely), range(FIRST_PROBES, min(layout.size, MAX_PROBES))):
+        position = flat % count
+        first = layout.points(flat - position)[0]
+        expected = tuple([place + position * s for place, s in zip(first, steps, strict=True)])
+        if layout.points(flat)[0] != expected:
+            return flat
+        if any(first[i] % factor for i in stored):
+            return flat - position
+    return 0 if apart else None
 
 
 def _a_place(layout: Layout, flat: int) -> Vector:

@@ -27,8 +27,8 @@ from math import prod
 from operator import floordiv, mod
 from typing import TypeVar
 
-from tilewise.core.algebra.composition import compose, mode_layouts
-from tilewise.core.algebra.modes import reshape
+from tilewise.core.algebra.composition import compose
+from tilewise.core.algebra.modes import mode_layouts, reshape
 from tilewise.core.algebra.tiled import OPERANDS, Extent, by_warps, tiled, tiled_operand
 from tilewise.core.algebra.tiles import direct_sum
 from tilewise.core.axes import Axis
