@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from tilewise import Layout, LayoutError, S, Swizzle
 from tilewise.check.access import Access, access_of, lanes_of
 from tilewise.check.banks import conflicts, counted
-from tilewise.check.swizzling import choose
-from tilewise.check.swizzling.candidates import FAMILIES
-from tilewise.check.swizzling.points import Asked, points_of
-from tilewise.check.swizzling.spaces import affine_space, listed_space
+from tilewise.check.swizzling import FAMILIES, choose
+from tilewise.check.swizzling.points import Asked, affine_space, listed_space, points_of
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import NotDecided, Refused

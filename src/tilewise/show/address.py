@@ -43,7 +43,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
     (True, False)
     """
     from tilewise.check.access.patterns import MATRICES
-    from tilewise.check.access.spelling import Words, as_call
+    from tilewise.check.access.patterns import Words, as_call
     from tilewise.core.dtypes import DType
     from tilewise.hardware.catalog.registry import engine_entries
     from tilewise.show.calls import page_knows_call

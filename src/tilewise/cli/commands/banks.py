@@ -90,7 +90,7 @@ def _counts(request: Request) -> str:
 
 
 def _sentences(request: Request) -> list[str]:
-    from tilewise.check.banks.drawing import collision, said
+    from tilewise.check.banks import collision, said
 
     lines = []
     for number, phase in enumerate(request.phases):
@@ -132,7 +132,7 @@ def _numbers(found: Conflicts) -> tuple[int, ...]:
 
 def _why(found: Conflicts, number: int, request: Request) -> list[str]:
     """The phase that takes most, where there are conflicts, and whose words meet there."""
-    from tilewise.check.banks.drawing import collision, said
+    from tilewise.check.banks import collision, said
 
     if request.ways <= 1:
         return []
@@ -153,7 +153,7 @@ class _Text:
         print(*self.lines, sep="\n")
         if not self.drawn:
             return
-        from tilewise.check.banks.drawing import said
+        from tilewise.check.banks import said
         from tilewise.show.phases import phase_lines
         from tilewise.show.terminal import print_out
 
