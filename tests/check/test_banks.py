@@ -252,7 +252,7 @@ def test_few_requests_are_counted_as_many_are(lanes: Lanes, few: int) -> None:
     """In NumPy from `few` on, else by the definition; wherever the bound is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tilewise.check.access.costs.FEW", few)
-        patch.setattr(Conflicts, "_every", lambda *_: None)
+        patch.setattr("tilewise.check.banks._by_ranks", lambda *_: None)
         found = conflicts_of(lanes)
         each = plain(found)
         assert (found.wavefronts, found.worst) == (sum(each), each.index(max(each)))

@@ -14,7 +14,7 @@ from tests.check.test_access import tiles
 from tilewise import LayoutError, Refused, S, Swizzle
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
 from tilewise.check.access.access import INACTIVE
-from tilewise.check.coalesce import Coalescing, coalescing, count, counted
+from tilewise.check.coalesce import Coalescing, coalescing, coalescing_of, count, counted
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
@@ -68,7 +68,7 @@ def test_all_requests_at_once_are_each_of_them(several):
     lanes = max(1, *map(len, rows))
     padded = [row + [None] * (lanes - len(row)) for row in rows]
     array = np.array([[INACTIVE if at is None else at for at in row] for row in padded], np.int64)
-    found = count(bytes, array)
+    found = count("ld", bytes, array)
     for number, row in enumerate(padded):
         each = {name: int(found[name][number]) for name in ("sectors", "lines", "useful", "ideal")}
         assert each == naive(bytes, row)
@@ -78,7 +78,7 @@ def test_all_requests_at_once_are_each_of_them(several):
 def costs_at(layout: Layout, bytes: int) -> Coalescing:
     """An access by its addresses: [request, lane] to bytes."""
     index = S[(*extents_of(layout.shape), bytes)]
-    return Coalescing.of(Lanes(Access("made", Operation.of("ld"), DType.of("u8"), (1,), index), layout))
+    return coalescing_of(Lanes(Access("made", Operation.of("ld"), DType.of("u8"), (1,), index), layout))
 
 
 steps_of_bits = st.lists(st.sampled_from(range(10)), min_size=8, max_size=8, unique=True)
@@ -127,7 +127,7 @@ def test_fewer_lanes_at_once_would_be_one_row_of_the_table(monkeypatch, together
     rng = random.Random(7)
     for bytes in changed:
         rows = [[bytes * rng.randrange(40) for _ in range(32)] for _ in range(20)]
-        found = count(bytes, np.array(rows))
+        found = count("ld", bytes, np.array(rows))
         for number, row in enumerate(rows):
             expected = naive(bytes, row, changed[bytes])
             assert plain(counted("ld", bytes, row)) == expected

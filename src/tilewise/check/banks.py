@@ -1,8 +1,9 @@
 """Bank conflicts: how many wavefronts an access takes, how few it could, and which lanes collide.
 
-`counted` is the definition: the lanes of one request are dealt to phases, and a phase takes as many wavefronts
-as its busiest bank has different words. Of atomics and of asynchronous copies it is lanes that count: those
-that meet at a word go one after the other. `conflicts` has a whole access of a tile; `count` many requests.
+`counted` is the definition: the lanes of one request are dealt to phases, and a phase takes as many
+wavefronts as its busiest bank has different words. Of atomics and of asynchronous copies it is lanes that
+count: those that meet at a word go one after the other. `conflicts` has a whole access of a tile; `count`
+many requests.
 """
 
 from __future__ import annotations
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.access.costs import Int64s
-
-AT_ONCE = 1 << 12
-"""Requests that are counted together in NumPy: a few megabytes."""
 
 
 # -- one request -----------------------------------------------------------------------------------------
@@ -104,15 +102,11 @@ class Request:
         return sum(phase.wavefronts for phase in self.phases)
 
     @property
-    def active(self) -> int:
-        """Lanes that ask for something."""
-        return sum(len(phase.lanes) for phase in self.phases)
-
-    @property
     def ideal(self) -> int:
         """As the profiler counts it: the bytes of the active lanes / 128, rounded up, and never more than
         it took, for lanes that share words can do with less."""
-        return min(self.wavefronts, -(-self.bytes * self.active // WAVEFRONT))
+        active = sum(len(phase.lanes) for phase in self.phases)
+        return min(self.wavefronts, -(-self.bytes * active // WAVEFRONT))
 
     @property
     def ways(self) -> int:
@@ -168,43 +162,9 @@ def _paired(addresses: Sequence[int | None], distance: int) -> bool:
 class Conflicts(Costs):
     """The wavefronts of an access, the fewest that its bytes need, and where they are lost."""
 
-    names = ("wavefronts", "ideal", "ways")
-    distance = WORD
-
-    @staticmethod
-    def _every(access: Access, bits: Bits) -> Mapping[str, int] | None:
-        """Return the counts of every request by ranks, or None where lanes take turns.
-
-        The words that the lanes of a phase ask for are a coset of the space V that is spanned by what their
-        bits, and the words inside a vector, flip. With r = rank of V there are 2^r words; with b = rank of V
-        in the 5 bits of the bank, they fall into 2^b banks, and every bank has as many as every other: V's
-        words of one bank are a coset of the kernel. So each phase takes exactly 2^(r - b) wavefronts.
-
-        Lanes n and n ^ d ask for one address iff bit d of the lane flips nothing.
-        """
-        rule, bytes, lanes = access.operation, access.bytes, access.lanes
-        if rule.in_turn:
-            return None
-        flips = bits.flips[: lanes.bit_length() - 1]
-        together = rule.together(bytes)
-        if together < LANES and any(not any(flips[d.bit_length() - 1 :][:1]) for d in rule.pairs):
-            together *= 2
-        together = min(together, lanes)
-        inside = [WORD << bit for bit in range((bytes // WORD).bit_length() - 1)]
-        steps = [flip // WORD for flip in (*flips[: together.bit_length() - 1], *inside)]
-        words, banks = rank(steps), rank(step % BANKS for step in steps)
-        ways = 1 << words - banks
-        wavefronts = lanes // together * ways
-        ideal = min(wavefronts, -(-lanes * bytes // WAVEFRONT))
-        return {"wavefronts": wavefronts, "ideal": ideal, "ways": ways, "words": words, "banks": banks}
-
-    @staticmethod
-    def _one(access: Access, addresses: Sequence[int | None]) -> Request:
-        return counted(access.operation, access.bytes, addresses)
-
-    @staticmethod
-    def _many(access: Access, addresses: Int64s) -> Mapping[str, Int64s]:
-        return count(access.operation, access.bytes, addresses)
+    def request(self, number: int) -> Request:
+        """Return one request, phase by phase, as the definition has it."""
+        return counted(self.access.operation, self.access.bytes, self.lanes.request(number))
 
     @cached_property
     def wavefronts(self) -> int:
@@ -273,7 +233,7 @@ def conflicts(
     element = dtype or (access.dtype if isinstance(access, Access) else None)
     if element is None:
         raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
-    return Conflicts.of(lanes_of(access_of(access, layout, element, operation, base), layout, base, most))
+    return conflicts_of(lanes_of(access_of(access, layout, element, operation, base), layout, base, most))
 
 
 def conflicts_of(lanes: Lanes) -> Conflicts:
@@ -286,10 +246,38 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
     >>> print(conflicts_of(Lanes(column, S[(32, 32) : (4, 128)])))
     col: 1024 wavefronts, ideal 32, 32 ways
     """
-    return Conflicts.of(lanes)
+    names = ("wavefronts", "ideal", "ways")
+    return Conflicts.counted(lanes, names, WORD, _by_ranks, counted, count)
 
 
-def count(operation: Operation, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
+def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int] | None:
+    """Return the counts of every request by ranks, or None where lanes take turns.
+
+    The words that the lanes of a phase ask for are a coset of the space V that is spanned by what their
+    bits, and the words inside a vector, flip. With r = rank of V there are 2^r words; with b = rank of V
+    in the 5 bits of the bank, they fall into 2^b banks, and every bank has as many as every other: V's
+    words of one bank are a coset of the kernel. So each phase takes exactly 2^(r - b) wavefronts.
+
+    Lanes n and n ^ d ask for one address iff bit d of the lane flips nothing.
+    """
+    rule, bytes, lanes = access.operation, access.bytes, access.lanes
+    if rule.in_turn:
+        return None
+    flips = bits.flips[: lanes.bit_length() - 1]
+    together = rule.together(bytes)
+    if together < LANES and any(not any(flips[d.bit_length() - 1 :][:1]) for d in rule.pairs):
+        together *= 2
+    together = min(together, lanes)
+    inside = [WORD << bit for bit in range((bytes // WORD).bit_length() - 1)]
+    steps = [flip // WORD for flip in (*flips[: together.bit_length() - 1], *inside)]
+    words, banks = rank(steps), rank(step % BANKS for step in steps)
+    ways = 1 << words - banks
+    wavefronts = lanes // together * ways
+    ideal = min(wavefronts, -(-lanes * bytes // WAVEFRONT))
+    return {"wavefronts": wavefronts, "ideal": ideal, "ways": ways, "words": words, "banks": banks}
+
+
+def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
     """Return the counts of requests: addresses[request, lane], INACTIVE where a lane asks for nothing.
 
         requires       up to 32 lanes; addresses that are multiples of `bytes`
@@ -297,31 +285,26 @@ def count(operation: Operation, bytes: int, addresses: Int64s) -> dict[str, Int6
 
     >>> import numpy as np
     >>> requests = np.array([[128 * lane for lane in range(32)], [0] * 32])
-    >>> {name: array.tolist() for name, array in count(Operation.of("ld"), 4, requests).items()}
+    >>> {name: array.tolist() for name, array in count("ld", 4, requests).items()}
     {'wavefronts': [32, 1], 'ideal': [1, 1], 'ways': [32, 1]}
     """
     import numpy as np
 
-    together = operation.together(bytes)
+    rule = Operation.of(operation)
+    together = rule.together(bytes)
     whole = whole_warps(addresses)
     active = whole != INACTIVE
     for request, lane in np.argwhere(active & ((whole < 0) | (whole % bytes != 0)))[:1].tolist():
         raise no_vector(f"lane {lane} of request {request}", bytes, int(whole[request, lane]))
     merged = np.zeros(len(whole), np.bool_)
-    for distance in operation.pairs if together < LANES else ():
+    for distance in rule.pairs if together < LANES else ():
         partner = np.arange(LANES) ^ distance
         merged |= ~((whole != whole[:, partner]) & active & active[:, partner]).any(axis=1)
     wavefronts, ways = np.zeros((2, len(whole)), np.int64)
-    for doubled in (False, True):
-        who = np.flatnonzero(merged == doubled)
-        for part in (who[first : first + AT_ONCE] for first in range(0, len(who), AT_ONCE)):
-            words, new = blocks_of(whole[part].reshape(-1, together << doubled), bytes, WORD)
-            new = words != INACTIVE if operation.in_turn else new
-            banks = np.nonzero(new)[0] * BANKS + words[new] % BANKS
-            phases = (
-                np.bincount(banks, minlength=len(words) * BANKS).reshape(len(part), -1, BANKS).max(axis=2)
-            )
-            wavefronts[part], ways[part] = phases.sum(axis=1), phases.max(axis=1)
+    for doubled in np.unique(merged).tolist():
+        part = merged == doubled
+        phases = blocks_of(whole[part], bytes, WORD, together << doubled, BANKS, rule.in_turn)
+        wavefronts[part], ways[part] = phases.sum(axis=1), phases.max(axis=1)
     needed = -(-active.sum(axis=1) * bytes // WAVEFRONT)
     return {"wavefronts": wavefronts, "ideal": np.minimum(wavefronts, needed), "ways": ways}
 

@@ -12,12 +12,13 @@ from functools import cached_property, reduce
 from operator import or_, sub
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
-from tilewise.check.access.access import INACTIVE, checked
+from tilewise.check.access.access import checked
 from tilewise.check.access.costs import Costs, blocks_of, touched, whole_warps
 from tilewise.core.bits import Bits, rank, sums
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import Operation
 from tilewise.hardware.memory.counters import sectors_of
 from tilewise.hardware.memory.sectors import LINE, OPERATIONS, SECTOR, TOGETHER
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.access.costs import Int64s
-
-AT_ONCE = 1 << 14
-"""Requests that are counted together in NumPy: a few megabytes."""
 
 
 # -- one request -----------------------------------------------------------------------------------------
@@ -137,38 +135,9 @@ def check_operation(operation: str, bytes: int) -> None:
 class Coalescing(Costs):
     """The sectors of an access, the fewest that would hold its bytes, and where they are lost."""
 
-    names = ("sectors", "lines", "useful", "ideal", "first")
-    distance = LINE
-
-    @staticmethod
-    def _every(access: Access, bits: Bits) -> Mapping[str, int]:
-        """Return the counts of every request by ranks; `first` has the bits of all lowest addresses.
-
-        The addresses of a group of lanes are a coset of the space that their bits flip, and so are their
-        sectors and their lines: with the bits inside them left out, 2^rank different ones.
-        """
-        inside = access.lanes.bit_length() - 1
-        lanes, requests = bits.flips[:inside], bits.flips[inside:]
-        together = min(TOGETHER[access.bytes], access.lanes)
-        group, groups = lanes[: together.bit_length() - 1], access.lanes // together
-        useful = access.bytes << rank(lanes)
-        reach = 1 << max((LINE, *lanes)).bit_length()  # what lies above changes no lower bit
-        starts = {start % reach for start in (bits.origin[0], *requests)}
-        return {
-            "sectors": groups << rank(flip // SECTOR for flip in group),
-            "lines": groups << rank(flip // LINE for flip in group),
-            "useful": useful,
-            "ideal": -(-useful // SECTOR),
-            "first": reduce(or_, (min(sums(lanes, start)) for start in starts)),
-        }
-
-    @staticmethod
-    def _one(access: Access, addresses: Sequence[int | None]) -> Transfer:
-        return counted(access.operation.name, access.bytes, addresses)
-
-    @staticmethod
-    def _many(access: Access, addresses: Int64s) -> Mapping[str, Int64s]:
-        return count(access.bytes, addresses)
+    def request(self, number: int) -> Transfer:
+        """Return one request, as the definition has it."""
+        return counted(self.access.operation.name, self.access.bytes, self.lanes.request(number))
 
     @cached_property
     def sectors(self) -> int:
@@ -243,32 +212,55 @@ def coalescing(
     """
     own = access_of(access, layout, dtype, operation, base)
     check_operation(own.operation.name, own.bytes)
-    return Coalescing.of(lanes_of(own, layout, base))
+    return coalescing_of(lanes_of(own, layout, base))
 
 
-def count(bytes: int, addresses: Int64s) -> dict[str, Int64s]:
+def coalescing_of(lanes: Lanes) -> Coalescing:
+    """Return the sectors of lanes whose addresses are known."""
+    names = ("sectors", "lines", "useful", "ideal", "first")
+    return Coalescing.counted(lanes, names, LINE, _by_ranks, counted, count)
+
+
+def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int]:
+    """Return the counts of every request by ranks; `first` has the bits of all lowest addresses.
+
+    The addresses of a group of lanes are a coset of the space that their bits flip, and so are their
+    sectors and their lines: with the bits inside them left out, 2^rank different ones.
+    """
+    inside = access.lanes.bit_length() - 1
+    lanes, requests = bits.flips[:inside], bits.flips[inside:]
+    together = min(TOGETHER[access.bytes], access.lanes)
+    group, groups = lanes[: together.bit_length() - 1], access.lanes // together
+    useful = access.bytes << rank(lanes)
+    reach = 1 << max((LINE, *lanes)).bit_length()  # what lies above changes no lower bit
+    starts = {start % reach for start in (bits.origin[0], *requests)}
+    return {
+        "sectors": groups << rank(flip // SECTOR for flip in group),
+        "lines": groups << rank(flip // LINE for flip in group),
+        "useful": useful,
+        "ideal": -(-useful // SECTOR),
+        "first": reduce(or_, (min(sums(lanes, start)) for start in starts)),
+    }
+
+
+def count(operation: str, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
     """Return the counts of requests: addresses[request, lane], INACTIVE where a lane asks for nothing.
 
         requires       up to 32 lanes; addresses that are multiples of `bytes`
         postcondition  as `counted` says of every request; `first` is 0 where no lane is active
 
     >>> import numpy as np
-    >>> counts = count(4, np.array([[8 * lane for lane in range(32)], [0] * 32]))
+    >>> counts = count("ld", 4, np.array([[8 * lane for lane in range(32)], [0] * 32]))
     >>> counts["sectors"].tolist(), counts["ideal"].tolist(), counts["lines"].tolist()
     ([8, 1], [4, 1], [2, 1])
     """
     import numpy as np
 
+    check_operation(operation, bytes)
     whole = whole_warps(addresses)
-    sectors, lines, useful = np.zeros((3, len(whole)), np.int64)
-    for part in (slice(first, first + AT_ONCE) for first in range(0, len(whole), AT_ONCE)):
-        groups = whole[part].reshape(len(whole[part]), -1, TOGETHER[bytes])
-        sectors[part], lines[part] = (
-            blocks_of(groups, 1, size)[1].sum(axis=(1, 2)) for size in (SECTOR, LINE)
-        )
-        useful[part] = bytes * blocks_of(whole[part], 1, 1)[1].sum(axis=1)
-    inactive = whole == INACTIVE
-    lowest = np.where(inactive, np.iinfo(np.int64).max, whole).min(axis=1)
-    first = np.where(inactive.all(axis=1), 0, lowest)
+    sectors, lines = (blocks_of(whole, bytes, size, TOGETHER[bytes]).sum(axis=1) for size in (SECTOR, LINE))
+    useful = bytes * blocks_of(whole, bytes, bytes, LANES)[:, 0]
+    lowest = np.where(whole < 0, np.iinfo(np.int64).max, whole).min(axis=1)
+    first = np.where((whole < 0).all(axis=1), 0, lowest)
     ideal = -(-useful // SECTOR)
     return {"sectors": sectors, "lines": lines, "useful": useful, "ideal": ideal, "first": first}

@@ -105,7 +105,8 @@ class Access:
             return ""
         of_modes = self.requests > 1 and self.name.startswith(("S[", "("))
         why = ": of three modes the first counts requests, the second lanes" if of_modes else ""
-        return f"{self.lanes} of {LANES} lanes ask, and {self.idle} {'is' if self.idle == 1 else 'are'} idle{why}"
+        idle = f"{self.idle} {'is' if self.idle == 1 else 'are'} idle"
+        return f"{self.lanes} of {LANES} lanes ask, and {idle}{why}"
 
     def as_dict(self) -> dict[str, Any]:
         """The request as plain data."""

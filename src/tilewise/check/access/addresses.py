@@ -7,7 +7,6 @@ XORs, the columns of the address tell. Else every address is listed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewise.check.access.access import BYTE, INACTIVE, MOST_LISTED, Access, Lanes, Stored, check_listed
@@ -23,8 +22,6 @@ from tilewise.core.vectors import ZERO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -67,7 +64,7 @@ def lanes_in(stored: Stored, access: Access, most: int = MOST_LISTED) -> Lanes:
 
 
 def proven(composed: Layout, elements: int, step: int) -> bool:
-    """Return True if each lane's elements are plainly neighbours, a step apart, from a multiple of their width.
+    """Return True if each lane's elements are neighbours, a step apart, from a multiple of their width.
 
         requires  [request, lane, element] to addresses
         false     also where it takes a list to see
@@ -145,53 +142,42 @@ def _listed(stored: Stored, access: Access, most: int) -> NDArray[np.int64]:
 
 
 def _check_lane(stored: Stored, access: Access, request: int, lane: int) -> None:
-    """Refuse a lane whose elements no instruction moves at once; the first fault is the witness.
-
-    >>> from tilewise import S
-    >>> from tilewise.check.access import access_of
-    >>> tile = Stored.of(S[(64, 64) : (1, 64)], "f16")
-    >>> _check_lane(tile, access_of("row:4B", S[(64, 64) : (64, 1)], "f16"), 0, 3)
-    Traceback (most recent call last):
-    tilewise.core.errors.Refused: TW610: lane 3 of request 0 asks for 4 bytes, and elements 6 and 7 are at \
-bytes 768 and 896: no neighbours
-    """
-    start = (request * access.lanes + lane) * access.elements
-    indices = [access.index.points(start + element)[0][0] for element in range(access.elements)]
+    """Refuse a lane that no instruction serves, with the first fault of its vector as the witness."""
+    start, count = (request * access.lanes + lane) * access.elements, access.elements
+    indices = [access.index.points(start + element)[0][0] for element in range(count)]
     outside = [index for index in indices if not 0 <= index < stored.size]
-    if len(outside) == len(indices):
+    if len(outside) == count:
         return  # the lane is inactive
-
-    def refused(why: str, rule: str, wrong: Sequence[int], hint: str, placed: bool = True) -> Refused:
-        witness: dict[str, Any] = {"request": request, "lane": lane, "rule": rule, "elements": [*wrong]}
-        if placed:
-            witness["addresses"] = [_byte(stored, index) for index in wrong]
-        wide = counted(access.bytes, "byte")
-        return Refused(
-            "TW610", f"lane {lane} of request {request} asks for {wide}{why}", witness=witness, hint=hint
-        )
-
+    rows = f"{access.operation.name} takes 16-byte rows as they lie, from multiples of 16 on"
+    hint = rows if access.operation.matrix else ""
     if outside:
+        rule, wrong, hint = "end", [indices[0], outside[0]], "a narrower vector ends with the tile"
+        addresses = {}
         why = f" of which element {outside[0]} is past the end of the tile"
-        hint = "a narrower vector ends with the tile"
-        raise refused(why, "end", (indices[0], outside[0]), hint, placed=False)
-    operation = access.operation
-    whole = (
-        f"{operation.name} takes 16-byte rows as they lie, from multiples of 16 on"
-        if operation.matrix
-        else ""
+    else:
+        places = [stored.at(index) for index in indices]
+        apart = [i for i in range(count - 1) if places[i + 1] != places[i] + stored.step]
+        wrong = indices[apart[0] :][:2] if apart else indices[:1]
+        bytes = [_byte(stored, index) for index in wrong]
+        addresses = {"addresses": bytes}
+        if apart:
+            rule, hint = "neighbours", _turned(stored, access.name) or hint
+            pair = f"elements {wrong[0]} and {wrong[1]} are at bytes {bytes[0]} and {bytes[1]}"
+            why = f", and {pair}: no neighbours"
+        elif places[0] < 0:
+            rule, hint = "negative", ""
+            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, below 0"
+        elif places[0] % (count * stored.step):
+            rule = "alignment"
+            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, no multiple of {access.bytes}"
+        else:
+            return
+    raise Refused(
+        "TW610",
+        f"lane {lane} of request {request} asks for {counted(access.bytes, 'byte')}{why}",
+        witness={"request": request, "lane": lane, "rule": rule, "elements": wrong} | addresses,
+        hint=hint,
     )
-    places = [stored.at(index) for index in indices]
-    for pair, place, after in zip(zip(indices, indices[1:]), places, places[1:], strict=False):
-        if after != place + stored.step:
-            first, second = (_byte(stored, index) for index in pair)
-            why = f", and elements {pair[0]} and {pair[1]} are at bytes {first} and {second}: no neighbours"
-            raise refused(why, "neighbours", pair, _turned(stored, access.name) or whole)
-    if places[0] < 0 or places[0] % (access.elements * stored.step):
-        below = places[0] < 0
-        kind = "below 0" if below else f"no multiple of {access.bytes}"
-        why = f" from element {indices[0]} on, which is at byte {_byte(stored, indices[0])}, {kind}"
-        rule, hint = ("negative", "") if below else ("alignment", whole)
-        raise refused(why, rule, indices[:1], hint)
 
 
 def _byte(stored: Stored, index: int) -> int | str:

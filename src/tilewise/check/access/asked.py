@@ -1,4 +1,4 @@
-"""From what a user requests to the access of a tile: `access_of`, and `widest` with what blocks wider vectors."""
+"""`access_of`: from a user's request to the access of a tile; `widest`: and what blocks wider vectors."""
 
 from __future__ import annotations
 

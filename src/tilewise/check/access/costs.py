@@ -27,12 +27,16 @@ from tilewise.hardware.limits import LANES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Self
+    from collections.abc import Callable
+    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
 
     Int64s = NDArray[np.int64]
+
+AT_ONCE = 1 << 12
+"""Requests that are counted together in NumPy: a few megabytes."""
 
 FEW = 16
 """Requests that are sooner counted by the definition than NumPy is loaded."""
@@ -40,14 +44,7 @@ FEW = 16
 
 @dataclass(frozen=True)
 class Costs:
-    """The counts of an access: those of all its requests together, and the request that loses most.
-
-    A subclass has the `names` of its counts, the `distance` by which requests may move at no cost, the
-    definition of one request, and two that agree with it: for every request by bits, for many in NumPy.
-    """
-
-    names = tuple[str, ...]()
-    distance = 1
+    """The counts of an access: those of all its requests together, and the request that loses most."""
 
     lanes: Lanes = field(repr=False)
     sample: Sample = field(repr=False)
@@ -58,49 +55,46 @@ class Costs:
     """True if addresses are XORs, so that every request costs the same."""
 
     @classmethod
-    def of(cls, lanes: Lanes) -> Self:
+    def counted(
+        cls,
+        lanes: Lanes,
+        names: Sequence[str],
+        distance: int,
+        every: Callable[[Access, Bits], Mapping[str, int] | None],
+        one: Callable[[str, int, Sequence[int | None]], object],
+        many: Callable[[str, int, Int64s], Mapping[str, Int64s]],
+    ) -> Self:
         """Return the costs of lanes whose addresses are known.
 
-        postcondition  request by request those of the definition
+        requires       addresses of a request may move by multiples of the distance at no cost;
+                       every(access, bits) has the counts of every request, or None if they differ, where
+                       bits of request and lane XOR addresses; one(operation, bytes, addresses) is a
+                       request by the definition, with names as its attributes; many has arrays of them
+                       for addresses[request, lane]
+        postcondition  request by request the counts of the definition
         """
         access, layout = lanes.access, lanes.layout
         check_lanes(access.lanes)
         bits = None if layout is None else _affine(layout, access.bytes)
-        every = None if bits is None else cls._every(access, bits)
-        if every is not None:
-            alike = Sample((1,), (access.requests,))
-            return cls(lanes, alike, {name: (count,) for name, count in every.items()}, True)
+        alike = None if bits is None else every(access, bits)
+        if alike is not None:
+            sample = Sample((1,), (access.requests,))
+            return cls(lanes, sample, {name: (count,) for name, count in alike.items()}, True)
         if layout is None:
             sample, table = Sample((access.requests,), (access.requests,)), lanes.table
         else:
-            sample = Sample.of(layout, cls.distance)
+            sample = Sample.of(layout, distance)
             layout, requests = sample.cut(layout), prod(sample.counted)
-            if requests <= FEW:
-                each = [cls._one(access, addresses) for addresses in _rows(layout, requests)]
-                return cls(
-                    lanes, sample, {name: [getattr(own, name) for own in each] for name in cls.names}, False
-                )
+            if requests <= FEW:  # the definition needs no NumPy
+                rows = [one(access.operation.name, access.bytes, row) for row in _rows(layout, requests)]
+                each = {name: [getattr(row, name) for row in rows] for name in names}
+                return cls(lanes, sample, each, False)
             from tilewise.tables import table as listed
 
             check_listed(layout.size)
             table = listed(layout).array.reshape(requests, access.lanes)
-        counts = {name: array.tolist() for name, array in cls._many(access, table).items()}
-        return cls(lanes, sample, counts, False)
-
-    @staticmethod
-    def _every(access: Access, bits: Bits) -> Mapping[str, int] | None:
-        """Return the counts of every request by the bits of request and lane, or None if they differ."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _one(access: Access, addresses: Sequence[int | None]) -> Any:
-        """Return a request by the definition; its attributes are the counts."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _many(access: Access, addresses: Int64s) -> Mapping[str, Int64s]:
-        """Return the counts of the requests of addresses[request, lane]."""
-        raise NotImplementedError
+        counts = many(access.operation.name, access.bytes, table)
+        return cls(lanes, sample, {name: array.tolist() for name, array in counts.items()}, False)
 
     @property
     def access(self) -> Access:
@@ -111,10 +105,6 @@ class Costs:
     def requests(self) -> int:
         """Instructions that a warp executes."""
         return self.access.requests
-
-    def request(self, number: int) -> Any:
-        """Return one request, as the definition has it."""
-        return self._one(self.access, self.lanes.request(number))
 
     def total(self, name: str) -> int:
         """Return a count of all requests together."""
@@ -218,33 +208,51 @@ def touched(
 ) -> dict[int, tuple[int, ...]]:
     """Return {block: the lanes whose vectors touch it}, in order, of lanes that go together.
 
+        requires  addresses are multiples of `bytes`, a power of two like the block
+
     >>> touched(range(3), 8, [0, 8, None], 4)
     {0: (0,), 1: (0,), 2: (1,), 3: (1,)}
     """
     blocks: dict[int, list[int]] = {}
-    for lane in lanes:
-        address = addresses[lane]
-        if address is not None:
-            for number in range(address // block, (address + bytes - 1) // block + 1):
-                blocks.setdefault(number, []).append(lane)
+    for step in range(max(1, bytes // block)):
+        for lane in lanes:
+            address = addresses[lane]
+            if address is not None:
+                blocks.setdefault(address // block + step, []).append(lane)
     return {number: tuple(who) for number, who in sorted(blocks.items())}
 
 
-def blocks_of(addresses: Int64s, bytes: int, block: int) -> tuple[Int64s, NDArray[np.bool_]]:
-    """Return the blocks that vectors touch, sorted along the last axis, and where each differs from the last.
+def blocks_of(
+    addresses: Int64s, bytes: int, block: int, together: int, buckets: int = 0, in_turn: bool = False
+) -> Int64s:
+    """Return how many blocks the vectors of addresses[request, lane] touch: [request, group of lanes].
+
+    With buckets, block n is in bucket n % buckets, and the most of one counts; in turn, each lane does.
 
     >>> import numpy as np
-    >>> [array.tolist() for array in blocks_of(np.array([4, 8, INACTIVE, 4]), 4, 4)]
-    [[-1, 1, 1, 2], [False, True, False, True]]
+    >>> addresses = np.array([[0, 0, 128, 4]])
+    >>> [blocks_of(addresses, 4, 4, 4, *rule).tolist() for rule in ((), (32,), (32, True))]
+    [[[3]], [[2]], [[3]]]
     """
     import numpy as np
 
+    requests, lanes = addresses.shape
+    counts = np.empty((requests, lanes // together), np.int64)
     inside = np.arange(max(1, bytes // block))
-    blocks = np.where(addresses[..., None] < 0, INACTIVE, addresses[..., None] // block + inside)
-    blocks = np.sort(blocks.reshape(*addresses.shape[:-1], -1), axis=-1)
-    new = blocks != INACTIVE
-    new[..., 1:] &= blocks[..., 1:] != blocks[..., :-1]
-    return blocks, new
+    for first in range(0, requests, AT_ONCE):
+        part = slice(first, first + AT_ONCE)
+        groups = addresses[part].reshape(-1, together, 1)
+        blocks = np.where(groups < 0, INACTIVE, groups // block + inside).reshape(len(groups), -1)
+        blocks.sort(axis=1)
+        new = blocks >= 0
+        if not in_turn:
+            new[:, 1:] &= blocks[:, 1:] != blocks[:, :-1]
+        each = new.sum(axis=1)
+        if buckets:
+            which = np.nonzero(new)[0] * buckets + blocks[new] % buckets
+            each = np.bincount(which, minlength=len(groups) * buckets).reshape(-1, buckets).max(axis=1)
+        counts[part] = each.reshape(-1, lanes // together)
+    return counts
 
 
 def whole_warps(addresses: Int64s) -> Int64s:

@@ -38,7 +38,8 @@ def in_fragments(stored: Stored, fragment: Layout) -> Layout:
         if len(fragment.shape) != 2:
             raise Refused(
                 "TW610",
-                f"a fragment has rows and columns, and {spell(fragment.shape)} has {len(fragment.shape)} modes",
+                f"a fragment has rows and columns, and {spell(fragment.shape)} "
+                f"has {len(fragment.shape)} modes",
                 hint="tilewise algebra group gives a layout two modes",
             )
         high, wide = extents_of(fragment.shape)

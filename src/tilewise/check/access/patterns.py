@@ -305,7 +305,7 @@ def _refuse_outside(index: Layout, stored: Stored, axis: str = "m", extent: int 
     """Refuse an index that the tile lacks, or a coordinate on an axis: it is no element of the next row."""
     size = extent or stored.size
     low, high = index.extremes(axis)
-    if 0 <= low and high < size:
+    if low >= 0 and high < size:
         return
     far = low if low < 0 else high
     if extent:

@@ -1,6 +1,6 @@
 """`choose`: the layout of a tile under which all its accesses together take the fewest wavefronts.
 
-Each family of layouts is finite, and all of it is searched. Of what it leaves out, something in it is as good:
+Each family of layouts is finite, and all of it is searched. Something in it is as good as what it leaves out:
 
     swizzles  A bit that is flipped above the 128 bytes that the banks repeat by changes no bank, so
               Swizzle<B, M, S> ends there. Bits inside the widest vector are neither flipped nor read. Where
@@ -315,7 +315,7 @@ def modes(base: Layout, dtype: DType) -> Iterator[Candidate]:
 
 
 def swizzles(base: Layout, size: int, together: int) -> Iterator[Candidate]:
-    """Return every swizzle of the tile that keeps 2^together elements in their order, and changes a bank or a word.
+    """Return every swizzle that keeps 2^together elements in their order, and changes a bank or a word.
 
     >>> from tilewise import S
     >>> [found.name for found in swizzles(S[(8, 32) : (32, 1)], 2, 3)][:4]
@@ -491,5 +491,5 @@ def _weighted(asked: Sequence[Asked], each: Sequence[Count]) -> int:
 
 
 def _odd(layout: Layout) -> bool:
-    """Return True if an extent is no power of two: its accesses are seldom layouts, and are listed at once."""
+    """Return True if an extent is no power of two: accesses are seldom layouts then, and are listed."""
     return any(extent & extent - 1 for extent in extents_of(layout.shape))

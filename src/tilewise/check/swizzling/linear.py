@@ -144,7 +144,7 @@ def _words(points: Points, inner: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _spaces(digits: Sequence[int], count: int) -> Iterator[list[int]]:
-    """Return every subspace of that dimension, by the basis whose leading digits no other vector of it has."""
+    """Return every subspace of that dimension, by the basis whose leading digits no other vector has."""
     for leading in combinations(range(len(digits)), count):
         below = [[at for at in range(lead) if at not in leading] for lead in leading]
         for choice in range(1 << sum(map(len, below))):
@@ -162,7 +162,7 @@ def _spaces(digits: Sequence[int], count: int) -> Iterator[list[int]]:
 def layout_of(
     digits: Digits, kept: Sequence[int], inside: Sequence[int], columns: Mapping[int, int], banks: int
 ) -> Layout:
-    """Return the layout, in elements, whose kept digits come first, then the vectors of a word, then the banks.
+    """Return the layout, in elements: kept digits come first, then the vectors of a word, then the banks.
 
         requires       as `linear` says of them; columns name no leading digit of `inside`
         postcondition  x and y are in one bank iff the columns of x ^ y, less `inside`, XOR to 0

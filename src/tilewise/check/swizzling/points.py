@@ -241,7 +241,7 @@ class Points:
         return sum(demand.least(self.banks + self.sharing) for demand in self.demands)
 
     def cost(self, columns: Sequence[int]) -> int | None:
-        """Return the wavefronts of all accesses where every digit flips these bits of the address, in elements.
+        """Return the wavefronts of all accesses where the digits flip these bits of the address in elements.
 
         postcondition  None where the vectors do not stay together
         """
