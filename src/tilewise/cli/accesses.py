@@ -62,17 +62,14 @@ def cost_options(parser: argparse.ArgumentParser, memory: str, operations: str, 
 
 def by_addresses(args: argparse.Namespace, command: str, such: str, of_tiles: Sequence[str] = ()) -> bool:
     """Return True if the user has one request, by its addresses; refuse options of the other question."""
-    others, why = ("bytes", "addresses"), "is for a request without LAYOUT"
+    others, why = ["bytes", "addresses"], "is for a request without LAYOUT"
     hint = "an access of a tile says its bytes itself: row:16B"
     if args.layout is None:
         if args.addresses is None:
             needed = f"{command} needs LAYOUT and --access, or --addresses"
             raise LayoutError("TW401", needed, hint=f"such as {such}")
-        others, why, hint = (
-            ("access", "base", "request", *of_tiles),
-            "is about a LAYOUT, and none is given",
-            "",
-        )
+        others, hint = ["access", "base", "request", *of_tiles], ""
+        why = "is about a LAYOUT, and none is given"
     for option in others:
         if getattr(args, option) not in (None, [], False):
             raise LayoutError("TW401", f"--{option} {why}", hint=hint)
@@ -137,22 +134,22 @@ def tile_costs(
     The request is that of --request, or the worst. The head of the table names the counts of an access, the
     first of them those that are added up in JSON.
     """
-    accesses, shown = [], []
+    accesses: list[dict[str, Any]] = []
+    shown: list[tuple[str, Own, Any]] = []
+    rows: list[tuple[object, ...]] = []
+    idle: list[str] = []
     for own in costs:
-        number = own.worst
+        access, number = own.access, own.worst
         if args.request is not None:
             number = integer_from(args.request, "--request", "number", "--request 0")
         request = own.request(number)
         accesses.append(own.as_dict() | {"request": {"number": number} | request.as_dict()})
-        shown.append((f"{own.access.name}, request {number} of {own.requests}", own, request))
-    sums = {name: sum(own[name] for own in accesses) for name in (head[0], "ideal", "excess")}
+        shown.append((f"{access.name}, request {number} of {own.requests}", own, request))
+        rows.append((access.name, access.operation.name, access.bytes, own.requests, *counts(own)))
+        idle += [f"{access.name}: {access.idle_said}"] if access.idle else []
+    sums = {name: sum(each[name] for each in accesses) for name in (head[0], "ideal", "excess")}
     layout, base = tile
     data = {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": accesses} | sums
-    rows = [
-        (own.access.name, own.access.operation.name, own.access.bytes, own.requests, *counts(own))
-        for own in costs
-    ]
-    idle = [f"{own.access.name}: {own.access.idle_said}" for own in costs if own.access.idle]
     return data, [*table_lines(("access", "op", "bytes", "requests", *head), rows, "<<"), *idle], shown
 
 

@@ -22,8 +22,13 @@ from tilewise.core.vectors import ZERO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
+
+    Int64s = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
 
 
 def lanes_of(access: Access, layout: Layout, base: int = 0, most: int = MOST_LISTED) -> Lanes:
@@ -49,15 +54,14 @@ def lanes_of(access: Access, layout: Layout, base: int = 0, most: int = MOST_LIS
 
 def lanes_in(stored: Stored, access: Access, most: int = MOST_LISTED) -> Lanes:
     """Return the same, of a tile whose elements have addresses."""
+    first = None
     try:
         composed = stored.layout.compose(access.index)
+        if proven(composed, access.elements, stored.step):
+            first = _first_elements(composed, stored.unit)
     except (Refused, NotDecided):  # it is no layout, or indices reach past the end
-        return Lanes(access, None, _listed(stored, access, most))
-    if proven(composed, access.elements, stored.step):
-        first = _first_elements(composed, stored.unit)
-        if first is not None:
-            return Lanes(access, first)
-    return Lanes(access, None, _listed(stored, access, most))
+        pass
+    return Lanes(access, first, None if first else _listed(stored, access, most))
 
 
 # -- without a list --------------------------------------------------------------------------------------
@@ -119,7 +123,7 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
 # -- with a list -----------------------------------------------------------------------------------------
 
 
-def _listed(stored: Stored, access: Access, most: int) -> NDArray[np.int64]:
+def _listed(stored: Stored, access: Access, most: int) -> Int64s:
     """Return table[request, lane], from a list of every element's address."""
     for lane in range(access.lanes):  # most faults are in the first request, and need no NumPy
         _check_lane(stored, access, 0, lane)
@@ -128,17 +132,34 @@ def _listed(stored: Stored, access: Access, most: int) -> NDArray[np.int64]:
 
     from tilewise.tables import table
 
-    indices = table(access.index).array.reshape(access.requests, access.lanes, access.elements)
-    inside = indices.view(np.uint64) < stored.size  # as unsigned numbers, those below 0 are past the end
-    places = table(stored.layout).array.reshape(-1).take(indices, mode="clip")
-    first, active = places[..., 0], inside[..., 0]
-    wrong = active & ((first % (access.elements * stored.step) != 0) | (first < 0))
-    if access.elements > 1:
-        wrong |= active & (places[..., 1:] - places[..., :-1] != stored.step).any(axis=-1)
-        wrong |= (inside != active[..., None]).any(axis=-1)
+    places = table(stored.layout).array.reshape(-1)
+    first, active, wrong = vectors_in(places, indices_of(access), stored.step)
     for request, lane in np.argwhere(wrong)[:1].tolist():
         _check_lane(stored, access, request, lane)
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
+
+
+def indices_of(access: Access) -> Int64s:
+    """Return the flat indices [request, lane, element]; of inactive lanes some are past the end."""
+    from tilewise.tables import table
+
+    return table(access.index).array.reshape(access.requests, access.lanes, access.elements)
+
+
+def vectors_in(places: Int64s, indices: Int64s, step: int) -> tuple[Int64s, Bools, Bools]:
+    """Return where the vectors of lanes begin, which lanes are active, and which no instruction serves.
+
+    requires  places[index] is where an element begins, for indices[request, lane, element]; the elements of
+              a vector follow one another by a step
+    """
+    inside = indices.view("uint64") < len(places)  # as unsigned numbers, those below 0 are past the end
+    where = places.take(indices, mode="clip")
+    first, active, elements = where[..., 0], inside[..., 0], indices.shape[-1]
+    wrong = active & ((first % (elements * step) != 0) | (first < 0))
+    if elements > 1:
+        wrong |= active & (where[..., 1:] - where[..., :-1] != step).any(axis=-1)
+        wrong |= (inside != active[..., None]).any(axis=-1)
+    return first, active, wrong
 
 
 def _check_lane(stored: Stored, access: Access, request: int, lane: int) -> None:
@@ -146,38 +167,32 @@ def _check_lane(stored: Stored, access: Access, request: int, lane: int) -> None
     start, count = (request * access.lanes + lane) * access.elements, access.elements
     indices = [access.index.points(start + element)[0][0] for element in range(count)]
     outside = [index for index in indices if not 0 <= index < stored.size]
-    if len(outside) == count:
-        return  # the lane is inactive
-    rows = f"{access.operation.name} takes 16-byte rows as they lie, from multiples of 16 on"
-    hint = rows if access.operation.matrix else ""
-    if outside:
-        rule, wrong, hint = "end", [indices[0], outside[0]], "a narrower vector ends with the tile"
-        addresses = {}
-        why = f" of which element {outside[0]} is past the end of the tile"
-    else:
-        places = [stored.at(index) for index in indices]
-        apart = [i for i in range(count - 1) if places[i + 1] != places[i] + stored.step]
-        wrong = indices[apart[0] :][:2] if apart else indices[:1]
-        bytes = [_byte(stored, index) for index in wrong]
-        addresses = {"addresses": bytes}
+    places = [] if outside else [stored.at(index) for index in indices]
+    apart = [i for i in range(1, len(places)) if places[i] != places[i - 1] + stored.step]
+    misplaced = not outside and (places[0] < 0 or places[0] % (count * stored.step))
+    if len(outside) == count or not (outside or apart or misplaced):
+        return  # the lane is inactive, or its vector is one
+    wrong = [indices[0], *outside[:1]]
+    if apart:
+        wrong = indices[apart[0] - 1 : apart[0] + 1]
+    witness: dict[str, Any] = {"request": request, "lane": lane, "rule": "end", "elements": wrong}
+    hint = "a narrower vector ends with the tile"
+    why = f" of which element {wrong[-1]} is past the end of the tile"
+    if not outside:
+        operation, bytes = access.operation, [_byte(stored, index) for index in wrong]
+        hint = f"{operation.name} takes 16-byte rows as they lie, from multiples of 16 on" * operation.matrix
         if apart:
             rule, hint = "neighbours", _turned(stored, access.name) or hint
-            pair = f"elements {wrong[0]} and {wrong[1]} are at bytes {bytes[0]} and {bytes[1]}"
-            why = f", and {pair}: no neighbours"
-        elif places[0] < 0:
-            rule, hint = "negative", ""
-            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, below 0"
-        elif places[0] % (count * stored.step):
-            rule = "alignment"
-            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, no multiple of {access.bytes}"
+            why = f", and elements {wrong[0]} and {wrong[1]} are at bytes {bytes[0]} and {bytes[1]}"
+            why += ": no neighbours"
         else:
-            return
-    raise Refused(
-        "TW610",
-        f"lane {lane} of request {request} asks for {counted(access.bytes, 'byte')}{why}",
-        witness={"request": request, "lane": lane, "rule": rule, "elements": wrong} | addresses,
-        hint=hint,
-    )
+            below = places[0] < 0
+            rule, hint = ("negative", "") if below else ("alignment", hint)
+            kind = "below 0" if below else f"no multiple of {access.bytes}"
+            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, {kind}"
+        witness |= {"rule": rule, "addresses": bytes}
+    message = f"lane {lane} of request {request} asks for {counted(access.bytes, 'byte')}{why}"
+    raise Refused("TW610", message, witness=witness, hint=hint)
 
 
 def _byte(stored: Stored, index: int) -> int | str:

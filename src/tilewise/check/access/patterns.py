@@ -22,7 +22,7 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, spell
-from tilewise.core.vectors import ZERO, Vector, along
+from tilewise.core.vectors import ZERO, along
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import OPERATIONS
@@ -212,70 +212,62 @@ def pattern_from(layout: Layout, stored: Stored, name: str = "", operation: str 
     S[(2, 32, 4) : (4, 64, 1)]
     """
     name = name or str(layout)
-    if layout.order != "row":
-        layout = _in_row_major_order(by_coordinates(layout), stored)
     if any(axis.name in ("laneid", "tid_in_wg", "tx") for axis in layout.axes):
         from tilewise.check.access.fragments import in_fragments
 
-        index = in_fragments(stored, layout)
+        index = in_fragments(stored, by_coordinates(layout))
     else:
-        index = _indices(_on_one_axis(layout, stored), stored)
+        index = _indices(_flat(layout, stored), stored)
     return Pattern(name, operation, lambda elements: in_vectors(index, elements))
 
 
-def _in_row_major_order(index: Layout, stored: Stored) -> Layout:
-    """Return an access whose flat indices count the first mode fastest, as those of CuTe's layouts do.
+def _flat(layout: Layout, stored: Stored) -> Layout:
+    """Return an access by flat row-major indices, of one by coordinates e0, e1, ..., or in CuTe's order.
 
-    >>> from tilewise import S
+    Flat indices of CuTe's layouts count the first mode fastest.
+
+    >>> from tilewise import parse
     >>> tile = Stored.of(S[(16, 8) : (8, 1)], "f32")
-    >>> print(_in_row_major_order(S[((8, 4), (2, 2)) : ((1, 32), (8, 16))], tile))
+    >>> print(_flat(parse("((4,8),(2,2)):((32,1),(16,8))"), tile))
     S[((8, 4), (2, 2)) : ((8, 2), (64, 1))]
     """
-    if index.moving != ("m",):
-        return index
-    _refuse_outside(index, stored)
-    extents = extents_of(stored.layout.shape)
-    if len(index.shape) == 1:  # or its digits would be modes of their own
-        shape, strides = (*index.shape, 1), (*index.strides, ZERO)
-        index = Layout(shape, strides, index.replica, index.offset, index.swizzles, index.outer)
+    if layout.replica:
+        raise LayoutError("TW509", "a lane asks for an element once, and the access has copies")
+    extents, moving = extents_of(stored.layout.shape), set(layout.moving)
+    axes = {f"e{mode}": extent for mode, extent in enumerate(extents)}
+    weights = tuple(prod(extents[mode + 1 :]) for mode in range(len(extents)))
+    turned, layout = layout.order != "row", by_coordinates(layout)
+    if not moving <= {"m"}:
+        if not moving <= axes.keys() or layout.swizzles:
+            raise LayoutError(
+                "TW509",
+                f"lanes ask for indices of the tile, and the access is on {' and '.join(sorted(moving))}",
+                hint="on m it counts flat indices, on e0, e1, ... coordinates; "
+                "on laneid it says who holds them",
+            )
+        for name in sorted(moving):
+            _refuse_outside(layout, stored, name, axes[name])
+        return S[extents:weights].compose(layout)
+    if layout.axes != (m,):  # an axis on which nothing moves is left out
+        strides = tuple(along(m, stride[m]) for stride in layout.strides)
+        offset = along(m, layout.offset[m])
+        layout = Layout(layout.shape, strides, (), offset, layout.swizzles, layout.outer)
+    if not turned:
+        return layout
+    _refuse_outside(layout, stored)
+    if len(layout.shape) == 1:  # or its digits would be modes of their own
+        layout = Layout(
+            (*layout.shape, 1), (*layout.strides, ZERO), (), layout.offset, layout.swizzles, layout.outer
+        )
     try:
-        return S[extents[::-1] : _weights(extents)[::-1]].compose(index)
+        return S[extents[::-1] : weights[::-1]].compose(layout)
     except (Refused, NotDecided) as no:
         raise Refused(
             "TW610",
-            f"{index} counts down the first mode, of {extents[0]}, and a digit goes past the end of one",
+            f"{layout} counts down the first mode, of {extents[0]}, and a digit goes past the end of one",
             witness={"extents": list(extents), "why": no.message},
             hint="say it by coordinates, such as S[(8, 4) : (1@e0, 1@e1)], or by row-major indices",
         ) from None
-
-
-def _weights(extents: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the steps of the coordinates in a flat row-major index."""
-    return tuple(prod(extents[mode + 1 :]) for mode in range(len(extents)))
-
-
-def _on_one_axis(layout: Layout, stored: Stored) -> Layout:
-    """Return an access by flat indices, of one by coordinates e0, e1, ... too."""
-    if layout.axes == (m,):
-        return layout
-    extents, moving = extents_of(stored.layout.shape), set(layout.moving)
-    weights = {f"e{mode}": weight for mode, weight in enumerate(_weights(extents))}
-    if moving <= {"m"}:
-        weights = {"m": 1}
-    elif not moving <= weights.keys() or layout.swizzles:
-        raise LayoutError(
-            "TW509",
-            f"lanes ask for indices of the tile, and the access is on {' and '.join(sorted(moving))}",
-            hint="on m it counts flat indices, on e0, e1, ... coordinates; on laneid it says who holds them",
-        )
-    for name in sorted(moving - {"m"}):
-        _refuse_outside(layout, stored, name, extents[int(name[1:])])
-
-    def flat(vector: Vector) -> Vector:
-        return along(m, sum(steps * weights.get(axis.name, 0) for axis, steps in vector.terms))
-
-    parts = tuple(map(flat, layout.strides)), layout.replica, flat(layout.offset)
-    return Layout(layout.shape, *parts, layout.swizzles, layout.outer)
 
 
 def _indices(layout: Layout, stored: Stored) -> Layout:
@@ -294,8 +286,6 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
             f"{lanes} lanes, and a warp has {LANES}",
             hint="the first of three modes counts requests: such as S[(2, 32, 8) : ...]",
         )
-    if layout.replica:
-        raise LayoutError("TW509", "a lane asks for an element once, and the access has copies")
     _refuse_outside(layout, stored)
     strides = (ZERO,) * len(before) + layout.strides + (ZERO,) * len(after)
     return Layout((*before, *shape, *after), strides, (), layout.offset, layout.swizzles, layout.outer)

@@ -19,7 +19,8 @@ from functools import cached_property
 
 from tilewise.check.access import Access, access_of
 from tilewise.check.access.access import INACTIVE
-from tilewise.check.banks import conflicts
+from tilewise.check.access.addresses import vectors_in
+from tilewise.check.banks import conflicts, count
 from tilewise.check.swizzling.kernels import BUDGET
 from tilewise.check.swizzling.linear import linear, linear_layouts
 from tilewise.check.swizzling.points import Asked, points_of
@@ -67,6 +68,9 @@ BRIEFLY = 1_000
 _OPEN = "the search ended at its bound"
 _WEIGHTED = re.compile(r"(\d+)\s*\*\s*(.+)")
 
+Candidate = tuple[str, Layout]
+"""A layout of the tile, and its name."""
+
 Count = tuple[int, int]
 """Wavefronts, and the ideal."""
 
@@ -74,20 +78,14 @@ Count = tuple[int, int]
 # -- the answer ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A layout of the tile, and its name."""
-
-    family: str
-    name: str
-    layout: Layout
-
-
 @dataclass(frozen=True)
 class Found:
     """The best of a family."""
 
-    candidate: Candidate
+    family: str
+    name: str
+    tile: Layout
+    """The layout, in elements, row-major."""
     wavefronts: tuple[int, ...]
     """Of each access, counted on the layout itself; without weights."""
     ideals: tuple[int, ...]
@@ -102,19 +100,14 @@ class Found:
     """The order in which the user gave the tile."""
 
     @property
-    def family(self) -> str:
-        """The family."""
-        return self.candidate.family
-
-    @property
     def layout(self) -> Layout:
         """The layout, in elements."""
-        return self.candidate.layout.in_order(self.order)
+        return self.tile.in_order(self.order)
 
     @cached_property
     def readers(self) -> Readers:
         """Whether TMA and wgmma take it."""
-        return readers(self.candidate.layout, self.dtype, self.base)
+        return readers(self.tile, self.dtype, self.base)
 
 
 @dataclass(frozen=True)
@@ -297,7 +290,7 @@ def modes(base: Layout, dtype: DType) -> Iterator[Candidate]:
     """Return the tiles [rows, K] of atoms that the hardware's modes have, widest first.
 
     >>> from tilewise import S
-    >>> [found.name for found in modes(S[(64, 48) : (48, 1)], DType.of("bf16"))]
+    >>> [name for name, _ in modes(S[(64, 48) : (48, 1)], DType.of("bf16"))]
     ['32B, K-major', 'none, K-major', '128B, MN-major', '64B, MN-major', '32B, MN-major', 'none, MN-major']
     """
     from tilewise.hardware.operands.tiles import tile
@@ -311,14 +304,14 @@ def modes(base: Layout, dtype: DType) -> Iterator[Candidate]:
                 layout = tile(mode, major, dtype, rows, k)
             except LayoutError:
                 continue
-            yield Candidate("mode", f"{mode}, {name}", layout.coalesce(by_mode=True))
+            yield f"{mode}, {name}", layout.coalesce(by_mode=True)
 
 
 def swizzles(base: Layout, size: int, together: int) -> Iterator[Candidate]:
     """Return every swizzle that keeps 2^together elements in their order, and changes a bank or a word.
 
     >>> from tilewise import S
-    >>> [found.name for found in swizzles(S[(8, 32) : (32, 1)], 2, 3)][:4]
+    >>> [name for name, _ in swizzles(S[(8, 32) : (32, 1)], 2, 3)][:4]
     ['Swizzle<1,3,1>', 'Swizzle<1,3,2>', 'Swizzle<1,3,3>', 'Swizzle<1,3,4>']
     """
     inside, word = ((bytes // size).bit_length() - 1 for bytes in (WAVEFRONT, WORD))
@@ -330,14 +323,14 @@ def swizzles(base: Layout, size: int, together: int) -> Iterator[Candidate]:
         for width in range(1, flipped - low + 1):
             for shift in range(width, read - low - width + 1):
                 swizzle = Swizzle(width, low, sign * shift)
-                yield Candidate("swizzle", str(swizzle), base.swizzled((swizzle,)))
+                yield str(swizzle), base.swizzled((swizzle,))
 
 
 def paddings(base: Layout, size: int, together: int) -> Iterator[Candidate]:
     """Return the tile with a wider pitch of its rows, or of its columns where those are contiguous.
 
     >>> from tilewise import S
-    >>> [found.name for found in paddings(S[(8, 32) : (32, 1)], 2, 3)][:3]
+    >>> [name for name, _ in paddings(S[(8, 32) : (32, 1)], 2, 3)][:3]
     ['pitch 40', 'pitch 48', 'pitch 56']
     """
     if base.swizzles or len(base.shape) != 2 or len(base.strides) != 2 or base.outer:
@@ -349,7 +342,7 @@ def paddings(base: Layout, size: int, together: int) -> Iterator[Candidate]:
     for pitch in range(steps[rows] + 1, steps[rows] + WAVEFRONT // size):
         if pitch % (1 << together) == 0:
             strides = tuple(along(m, pitch) if mode == rows else base.strides[mode] for mode in (0, 1))
-            yield Candidate("padding", f"pitch {pitch}", replace(base, strides=strides))
+            yield f"pitch {pitch}", replace(base, strides=strides)
 
 
 # -- the search ------------------------------------------------------------------------------------------
@@ -397,17 +390,17 @@ class _Search:
         tried, least, best = 0, 0, None
         for candidate in self._candidates(family):
             tried += 1
-            cost = self._cost(candidate.layout)
+            cost = self._cost(candidate[1])
             if cost is not None and (best is None or cost < least):
                 least, best = cost, candidate
             if best and least in (self.free, self.bound):  # nothing costs less
                 self.proven = True
                 break
-        return Searched(family, tried, self._found(best) if best else None)
+        return Searched(family, tried, self._found(family, *best) if best else None)
 
     def _candidates(self, family: str) -> Iterable[Candidate]:
         if family == "plain":
-            return [Candidate("plain", "as it is", self.tile)]
+            return [("as it is", self.tile)]
         if family == "mode":
             return modes(self.tile, self.dtype)
         together = max(own.access.elements for own in self.asked).bit_length() - 1
@@ -423,18 +416,18 @@ class _Search:
         found = linear(self.points, min(self.budget, BRIEFLY) if self.proven else self.budget)
         if found is None:
             return Searched("linear", self.budget, None, _OPEN)
-        best = self._found(Candidate("linear", "linear over GF(2)", found.layout))
+        best = self._found("linear", "linear over GF(2)", found.layout)
         return Searched("linear", found.tried, best, "" if found.least else _OPEN)
 
     # -- the cost of a layout ----------------------------------------------------------------------
 
-    def _found(self, candidate: Candidate) -> Found:
-        each = self._each(candidate.layout, self.asked)
+    def _found(self, family: str, name: str, layout: Layout) -> Found:
+        each = self._each(layout, self.asked)
         assert each is not None, "a layout was chosen that an access refuses"
         wavefronts, ideals = (tuple(counts) for counts in zip(*each, strict=True))
-        bytes = candidate.layout.span(m) * self.size
-        cost = _weighted(self.asked, each)
-        return Found(candidate, wavefronts, ideals, cost, bytes, self.dtype, self.base, self.order)
+        cost, bytes = _weighted(self.asked, each), layout.span(m) * self.size
+        setting = self.dtype, self.base, self.order
+        return Found(family, name, layout, wavefronts, ideals, cost, bytes, *setting)
 
     def _cost(self, layout: Layout) -> int | None:
         """Return the weighted wavefronts, or None where an access cannot be made."""
@@ -462,27 +455,21 @@ class _Search:
                 from tilewise.tables import table
 
                 places = table(layout).array.reshape(-1)
-            count = self._listed(own, places)
-            if count is None:
+            cost = self._listed(own, places)
+            if cost is None:
                 return None
-            each.append(count)
+            each.append(cost)
         return each
 
     def _listed(self, own: Asked, places: NDArray[np.int64]) -> Count | None:
         """Return the cost of an access, for the places of all elements, or None where it cannot be made."""
         import numpy as np
 
-        from tilewise.check.banks import count
-
-        access, elements = own.access, own.elements
-        active = elements[:, :, 0] >= 0
-        there = places[np.maximum(elements, 0)]
-        first = there[:, :, 0]
-        following = first[:, :, None] + np.arange(access.elements)
-        aligned = first % access.elements == 0
-        if not ((there == following).all(axis=2) & aligned | ~active).all():
+        first, active, wrong = vectors_in(places, own.indices, 1)
+        if wrong.any():
             return None
-        counts = count(access.operation, access.bytes, np.where(active, first * self.size, INACTIVE))
+        addresses = np.where(active, first * self.size, INACTIVE)
+        counts = count(own.access.operation, own.access.bytes, addresses)
         return int(counts["wavefronts"].sum()), int(counts["ideal"].sum())
 
 

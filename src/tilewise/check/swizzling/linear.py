@@ -43,8 +43,9 @@ def linear_layouts(points: Points) -> bool:
 
     An odd factor stays outermost: there is one at most, and what it counts are whole rows of all banks.
     """
+    odd = sum(bool(extent & extent - 1) for extent in points.digits.extents)
     inner = len(points.free) - len(points.digits.outer)
-    return len(points.digits.odd) <= 1 and (not points.digits.odd or inner >= points.banks + points.sharing)
+    return odd == 0 or (odd == 1 and inner >= points.banks + points.sharing)
 
 
 def linear(points: Points, budget: int = BUDGET) -> Linear | None:
@@ -221,12 +222,10 @@ def _plain(digits: Digits, position: Mapping[int, int]) -> tuple[tuple[Mode, ...
     """Return shape and strides of the layout before its swizzles, neighbouring digits joined."""
     shape: list[Mode] = []
     strides: list[Vector] = []
-    for mode, extent in enumerate(digits.extents):
-        low = digits.first(mode)
-        steps = {digit: 1 << position[digit] for digit in range(low, low + digits.widths[mode])}
-        outer = [digit for digit in steps if digit in digits.outer][:1]
-        runs = [(extent >> digit - low, steps[digit]) for digit in outer]
-        runs += merged([(2, steps[digit]) for digit in reversed(steps) if digit not in digits.outer])
+    for extent, mode in zip(digits.extents, digits.modes, strict=True):
+        outer = [digit for digit in mode if digit in digits.outer][:1]
+        runs = [(extent >> digit - mode.start, 1 << position[digit]) for digit in outer]
+        runs += merged([(2, 1 << position[digit]) for digit in reversed(mode) if digit not in digits.outer])
         runs = runs or [(1, 0)]
         shape.append(tuple(count for count, _ in runs) if len(runs) > 1 else runs[0][0])
         strides += [along(m, step) for _, step in runs]

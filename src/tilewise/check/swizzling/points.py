@@ -21,6 +21,7 @@ from operator import or_
 
 from tilewise.check.access import Access
 from tilewise.check.access.access import INACTIVE
+from tilewise.check.access.addresses import indices_of
 from tilewise.check.banks import counted
 from tilewise.check.swizzling.kernels import Demand
 from tilewise.core.axes import m
@@ -42,39 +43,31 @@ class Digits:
     """The binary digits of the index of a tile, numbered from the lowest of the last mode.
 
     >>> digits = Digits((64, 48))
-    >>> digits.widths, digits.count, digits.outer
-    ((6, 6), 12, (4, 5))
+    >>> digits.modes, digits.count, digits.outer
+    ([range(6, 12), range(0, 6)], 12, (4, 5))
     """
 
     extents: tuple[int, ...]
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        """How many digits every mode has."""
-        return tuple((extent - 1).bit_length() for extent in self.extents)
+    def modes(self) -> list[range]:
+        """The digits of every mode."""
+        modes = [range(0)]
+        for extent in reversed(self.extents):
+            low = modes[0].stop
+            modes.insert(0, range(low, low + (extent - 1).bit_length()))
+        return modes[:-1]
 
     @property
     def count(self) -> int:
         """Digits of all modes."""
-        return sum(self.widths)
-
-    def first(self, mode: int) -> int:
-        """Return the number of the lowest digit of a mode."""
-        return sum(self.widths[mode + 1 :])
-
-    @property
-    def odd(self) -> tuple[int, ...]:
-        """The modes whose extent is no power of two."""
-        return tuple(mode for mode, extent in enumerate(self.extents) if extent & extent - 1)
+        return sum(map(len, self.modes))
 
     @property
     def outer(self) -> tuple[int, ...]:
         """The digits that count an odd factor: not all of their values are indices."""
-        outer: list[int] = []
-        for mode in self.odd:
-            low = (self.extents[mode] & -self.extents[mode]).bit_length() - 1
-            outer += range(self.first(mode) + low, self.first(mode) + self.widths[mode])
-        return tuple(outer)
+        twos = [(extent & -extent).bit_length() - 1 for extent in self.extents]
+        return tuple(digit for digits, low in zip(self.modes, twos, strict=True) for digit in digits[low:])
 
     def packed(self, flat: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return flat row-major indices as numbers whose bits are the digits; INACTIVE stays.
@@ -86,7 +79,7 @@ class Digits:
         import numpy as np
 
         coordinates = np.unravel_index(np.maximum(flat, 0), self.extents)
-        points = sum(coordinate << self.first(mode) for mode, coordinate in enumerate(coordinates))
+        points = sum(digits << mode.start for digits, mode in zip(coordinates, self.modes, strict=True))
         return np.where(flat < 0, INACTIVE, points)
 
 
@@ -121,12 +114,12 @@ def affine_space(access: Access) -> Space | None:
     return Space(((access.requests, row),), steps, reduce(or_, flips[inside:], origin))
 
 
-def listed_space(access: Access, elements: NDArray[np.int64] | None = None) -> Space:
+def listed_space(access: Access, indices: NDArray[np.int64]) -> Space:
     """Return the space of any access, from a list of its indices [request, lane, element]."""
     import numpy as np
 
-    elements = elements_of(access) if elements is None else elements
-    points = Digits(extents_of(access.tile)).packed(elements)
+    outside = (indices < 0) | (indices >= size_of(access.tile))
+    points = Digits(extents_of(access.tile)).packed(np.where(outside, INACTIVE, indices))
     firsts = points[:, :, 0]
     moved = np.where(firsts < 0, INACTIVE, firsts ^ firsts.max(axis=1, keepdims=True))
     different, times = np.unique(moved, axis=0, return_counts=True)
@@ -135,16 +128,6 @@ def listed_space(access: Access, elements: NDArray[np.int64] | None = None) -> S
     steps = vectors ^ vectors[:, :1]
     alike = None if (steps != steps[0]).any() else tuple(steps[0].tolist())
     return Space(tuple(rows), alike, int(np.bitwise_or.reduce(vectors[:, 0])))
-
-
-def elements_of(access: Access) -> NDArray[np.int64]:
-    """Return the flat indices [request, lane, element]; INACTIVE where a lane asks for nothing."""
-    import numpy as np
-
-    from tilewise.tables import table
-
-    flat = table(access.index).array.reshape(access.requests, access.lanes, access.elements)
-    return np.where((flat >= 0) & (flat < size_of(access.tile)), flat, INACTIVE)
 
 
 @dataclass(frozen=True)
@@ -160,14 +143,14 @@ class Asked:
         return self.access.name == "tma"
 
     @cached_property
-    def elements(self) -> NDArray[np.int64]:
-        """The flat indices [request, lane, element]; INACTIVE where a lane asks for nothing."""
-        return elements_of(self.access)
+    def indices(self) -> NDArray[np.int64]:
+        """The flat indices [request, lane, element]; of inactive lanes some are past the end."""
+        return indices_of(self.access)
 
     @cached_property
     def space(self) -> Space:
         """What its lanes ask for, in digits of the index."""
-        return affine_space(self.access) or listed_space(self.access, self.elements)
+        return affine_space(self.access) or listed_space(self.access, self.indices)
 
     @cached_property
     def free(self) -> int:

@@ -129,7 +129,7 @@ def _found_data(found: Found) -> dict[str, Any]:
     return {
         "layout": str(found.layout),
         "family": found.family,
-        "name": found.candidate.name,
+        "name": found.name,
         "wavefronts": found.cost,
         "bytes": found.bytes,
         "tma": {"boxes": readers.tma, "reason": readers.why_tma},
@@ -179,9 +179,9 @@ def _access_name(weight: int, name: str) -> str:
 def _called(found: Found) -> str:
     words = {
         "plain": "the tile as it is",
-        "mode": f"the hardware's mode {found.candidate.name}",
-        "swizzle": f"the tile under {found.candidate.name}",
-        "padding": f"the tile with a {found.candidate.name}",
+        "mode": f"the hardware's mode {found.name}",
+        "swizzle": f"the tile under {found.name}",
+        "padding": f"the tile with a {found.name}",
         "linear": "a layout that is linear over GF(2)",
     }
     return words[found.family]

@@ -52,8 +52,8 @@ def answer(args: argparse.Namespace) -> Answer:
         return refused(no, "accesses")
     data = {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": list(map(_data, found))}
     refusals = [own.refusal for own in found if own.refusal]
-    for no in refusals[:1]:
-        data |= refusal_data(no, in_a_shell(no.hint))
+    if refusals:
+        data |= refusal_data(refusals[0], in_a_shell(refusals[0].hint))
     lines = "\n".join(line for own in found for line in _lines(own))
     return Answer(data, lines, NO if refusals else YES)
 
