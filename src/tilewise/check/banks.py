@@ -301,8 +301,9 @@ def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str
         partner = np.arange(LANES) ^ distance
         merged |= ~((whole != whole[:, partner]) & active & active[:, partner]).any(axis=1)
     wavefronts, ways = np.zeros((2, len(whole)), np.int64)
-    for doubled in np.unique(merged).tolist():
-        part = merged == doubled
+    for doubled, part in enumerate((~merged, merged)):
+        if not part.any():
+            continue
         phases = blocks_of(whole[part], bytes, WORD, together << doubled, BANKS, rule.in_turn)
         wavefronts[part], ways[part] = phases.sum(axis=1), phases.max(axis=1)
     needed = -(-active.sum(axis=1) * bytes // WAVEFRONT)

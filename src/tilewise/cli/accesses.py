@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilewise.check.banks import Conflicts
     from tilewise.check.coalesce import Coalescing
 
-    Own = TypeVar("Own", Conflicts, Coalescing)
+    Own = TypeVar("Own", bound=Conflicts | Coalescing)
 
 INACTIVE = "x"
 NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"

@@ -1,8 +1,7 @@
 """Accesses as layouts: which element of a tile each lane of a warp requests, and at which address.
 
 access     an access, the addresses of its lanes, and the tile in memory, every element at its address
-indices, fragments
-           rows, columns, matrices and TMA's chunks; register fragments: as layouts
+indices    rows, columns, matrices, TMA's chunks and register fragments as layouts
 patterns   from the words of a text to one of them
 addresses  `lanes_of`: composed with the tile, or why no instruction makes it
 asked      `access_of` from what a user requests; `widest`: the widest vectors, and what blocks wider ones

@@ -247,11 +247,12 @@ def blocks_of(
         new = blocks >= 0
         if not in_turn:
             new[:, 1:] &= blocks[:, 1:] != blocks[:, :-1]
-        each = new.sum(axis=1)
         if buckets:
             which = np.nonzero(new)[0] * buckets + blocks[new] % buckets
-            each = np.bincount(which, minlength=len(groups) * buckets).reshape(-1, buckets).max(axis=1)
-        counts[part] = each.reshape(-1, lanes // together)
+            most = np.bincount(which, minlength=len(groups) * buckets).reshape(-1, buckets).max(axis=1)
+        else:
+            most = new.sum(axis=1)
+        counts[part] = most.reshape(-1, lanes // together)
     return counts
 
 

@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.check.access.access import Stored
-from tilewise.check.access.indices import in_chunks, in_columns, in_matrices, in_rows, in_vectors
+from tilewise.check.access.indices import (
+    in_chunks,
+    in_columns,
+    in_fragments,
+    in_matrices,
+    in_rows,
+    in_vectors,
+)
 from tilewise.core.axes import m
 from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
@@ -213,8 +220,6 @@ def pattern_from(layout: Layout, stored: Stored, name: str = "", operation: str 
     """
     name = name or str(layout)
     if any(axis.name in ("laneid", "tid_in_wg", "tx") for axis in layout.axes):
-        from tilewise.check.access.fragments import in_fragments
-
         index = in_fragments(stored, by_coordinates(layout))
     else:
         index = _indices(_flat(layout, stored), stored)

@@ -271,14 +271,11 @@ def _layout(tile: object) -> Layout:
         return tile
     if isinstance(tile, str) or not isinstance(tile, Sequence):
         extents = [extent.strip() for extent in str(tile).split("x")]
-        by_x = len(extents) > 1 and all(map(str.isdecimal, extents))
-        raise LayoutError(
-            "TW107",
-            f"a shape or a layout belongs here, not the {type(tile).__name__} {tile!r}",
-            hint=f"such as ({', '.join(extents)})"
-            if by_x
-            else "such as (128, 64); parse(text) makes a layout of text",
-        )
+        hint = "such as (128, 64); parse(text) makes a layout of text"
+        if len(extents) > 1 and all(map(str.isdecimal, extents)):
+            hint = f"such as ({', '.join(extents)})"
+        kind = type(tile).__name__
+        raise LayoutError("TW107", f"a shape or a layout belongs here, not the {kind} {tile!r}", hint=hint)
     shape: tuple[int, ...] = tuple(tile)
     return Layout(shape, tuple(along(m, size_of(shape[mode + 1 :])) for mode in range(len(shape))))
 
@@ -388,12 +385,15 @@ class _Search:
         if family == "linear":
             return self._linear()
         tried, least, best = 0, 0, None
-        for candidate in self._candidates(family):
+        for name, layout in self._candidates(family):
             tried += 1
-            cost = self._cost(candidate[1])
-            if cost is not None and (best is None or cost < least):
-                least, best = cost, candidate
-            if best and least in (self.free, self.bound):  # nothing costs less
+            try:
+                cost = self._cost(layout)
+            except Refused:
+                continue
+            if best is None or cost < least:
+                least, best = cost, (name, layout)
+            if least in (self.free, self.bound):  # nothing costs less
                 self.proven = True
                 break
         return Searched(family, tried, self._found(family, *best) if best else None)
@@ -422,59 +422,50 @@ class _Search:
     # -- the cost of a layout ----------------------------------------------------------------------
 
     def _found(self, family: str, name: str, layout: Layout) -> Found:
-        each = self._each(layout, self.asked)
-        assert each is not None, "a layout was chosen that an access refuses"
-        wavefronts, ideals = (tuple(counts) for counts in zip(*each, strict=True))
-        cost, bytes = _weighted(self.asked, each), layout.span(m) * self.size
-        setting = self.dtype, self.base, self.order
-        return Found(family, name, layout, wavefronts, ideals, cost, bytes, *setting)
+        cost, counts = self._counted(layout, self.asked)
+        wavefronts, ideals = zip(*counts, strict=True)
+        bytes = layout.span(m) * self.size
+        return Found(family, name, layout, wavefronts, ideals, cost, bytes, self.dtype, self.base, self.order)
 
-    def _cost(self, layout: Layout) -> int | None:
-        """Return the weighted wavefronts, or None where an access cannot be made."""
+    def _cost(self, layout: Layout) -> int:
+        """Return the weighted wavefronts.
+
+        refused  TW610 an access that cannot be made
+        """
         bits = None if self.points is None or _odd(layout) else affine_map(layout)
         if self.points is None or bits is None or len(bits.axes) != 1 or bits.origin[0]:
-            each = self._each(layout, self.asked)
-            return None if each is None else _weighted(self.asked, each)
-        cost, others = self.points.cost(bits.flips), [own for own in self.asked if own.in_order_of_memory]
-        each = None if cost is None else self._each(layout, others)
-        return None if cost is None or each is None else cost + _weighted(others, each)
+            return self._counted(layout, self.asked)[0]
+        cost = self.points.cost(bits.flips)
+        if cost is None:
+            raise _TORN
+        return cost + self._counted(layout, [own for own in self.asked if own.in_order_of_memory])[0]
 
-    def _each(self, layout: Layout, asked: Sequence[Asked]) -> list[Count] | None:
-        """Return the cost of every access, counted on its addresses, or None where one cannot be made."""
-        places, each = None, []
-        for own in asked:
-            if own.in_order_of_memory or not _odd(layout):
-                access = own.access.name if own.in_order_of_memory else own.access
-                try:
-                    found = conflicts(layout, access, dtype=self.dtype)
-                except Refused:
-                    return None
-                each.append((found.wavefronts, found.ideal))
-                continue
-            if places is None:
-                from tilewise.tables import table
+    def _counted(self, layout: Layout, asked: Sequence[Asked]) -> tuple[int, list[Count]]:
+        """Return the weighted wavefronts, and the cost of every access, counted on its addresses."""
+        places = None
+        if _odd(layout) and not all(own.in_order_of_memory for own in asked):
+            from tilewise.tables import table
 
-                places = table(layout).array.reshape(-1)
-            cost = self._listed(own, places)
-            if cost is None:
-                return None
-            each.append(cost)
-        return each
+            places = table(layout).array.reshape(-1)
+        counts = [self._count(own, layout, places) for own in asked]
+        return sum(own.weight * count[0] for own, count in zip(asked, counts, strict=True)), counts
 
-    def _listed(self, own: Asked, places: NDArray[np.int64]) -> Count | None:
-        """Return the cost of an access, for the places of all elements, or None where it cannot be made."""
-        import numpy as np
-
+    def _count(self, own: Asked, layout: Layout, places: NDArray[np.int64] | None) -> Count:
+        access = own.access
+        if places is None or own.in_order_of_memory:
+            found = conflicts(layout, access.name if own.in_order_of_memory else access, dtype=self.dtype)
+            return found.wavefronts, found.ideal
         first, active, wrong = vectors_in(places, own.indices, 1)
         if wrong.any():
-            return None
+            raise _TORN
+        import numpy as np
+
         addresses = np.where(active, first * self.size, INACTIVE)
-        counts = count(own.access.operation, own.access.bytes, addresses)
+        counts = count(access.operation, access.bytes, addresses)
         return int(counts["wavefronts"].sum()), int(counts["ideal"].sum())
 
 
-def _weighted(asked: Sequence[Asked], each: Sequence[Count]) -> int:
-    return sum(own.weight * wavefronts for own, (wavefronts, _) in zip(asked, each, strict=True))
+_TORN = Refused("TW610", "a vector is torn apart")
 
 
 def _odd(layout: Layout) -> bool:
