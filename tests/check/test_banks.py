@@ -262,15 +262,15 @@ def test_few_requests_are_counted_as_many_are(lanes: Lanes, few: int) -> None:
 
 
 @given(address_layouts())
-def test_ranks_are_those_of_every_phase(lanes: Lanes) -> None:
+def test_ranks_name_the_merge(lanes: Lanes) -> None:
     found = conflicts_of(lanes)
     if found.ranks is not None:
-        words, banks = found.ranks["words"], found.ranks["banks"]
         request = found.request(0)
-        assert request.wavefronts == len(request.phases) << words - banks
+        assert len(request.phases) == found.ranks.phases
+        assert request.merged == found.ranks.merged
         for phase in request.phases:
-            assert sum(map(len, phase.banks.values())) == 1 << words
-            assert len(phase.banks) == 1 << banks
+            assert sum(map(len, phase.banks.values())) == 1 << found.ranks.words
+            assert len(phase.banks) == 1 << found.ranks.banks
 
 
 @pytest.mark.parametrize(

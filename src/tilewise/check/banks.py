@@ -9,7 +9,7 @@ many requests.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
@@ -159,6 +159,20 @@ def _paired(addresses: Sequence[int | None], distance: int) -> bool:
 # -- a whole access --------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """The ranks of the words of every phase, and of their banks."""
+
+    words: int
+    """A phase asks for 2^words different words."""
+    banks: int
+    """They lie in 2^banks banks, as many in each."""
+    phases: int
+    """Phases of a request that have an active lane."""
+    merged: int
+    """The d of the pairs of lanes that doubled the phases; or 0."""
+
+
 class Conflicts(Costs):
     """The wavefronts of an access, the fewest that its bytes need, and where they are lost."""
 
@@ -192,14 +206,17 @@ class Conflicts(Costs):
         return self.first_most(self.counts["wavefronts"])
 
     @property
-    def ranks(self) -> dict[str, int] | None:
-        """The ranks of the words of every phase, and of their banks, which prove the counts; or None."""
-        return {name: self.counts[name][0] for name in ("words", "banks")} if self.closed else None
+    def ranks(self) -> Ranks | None:
+        """The ranks that prove the counts, or None where requests were counted."""
+        names = ("words", "banks", "phases", "merged")
+        return Ranks(*[self.counts[name][0] for name in names]) if self.closed else None
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as plain data; a request of it has its own."""
-        names = ("wavefronts", "ideal", "excess", "ways", "closed", "ranks")
+        names = ("wavefronts", "ideal", "excess", "ways", "closed")
         counts = {name: getattr(self, name) for name in names}
+        ranks = self.ranks
+        counts["ranks"] = None if ranks is None else {"words": ranks.words, "banks": ranks.banks}
         return self.access.as_dict() | counts | {"metric": wavefronts_of(self.access.operation.name)}
 
     def __str__(self) -> str:
@@ -265,16 +282,16 @@ def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int] | None:
         return None
     flips = bits.flips[: lanes.bit_length() - 1]
     together = rule.together(bytes)
-    if together < LANES and any(not any(flips[d.bit_length() - 1 :][:1]) for d in rule.pairs):
-        together *= 2
-    together = min(together, lanes)
+    paired = (d for d in rule.pairs if together < LANES and not any(flips[d.bit_length() - 1 :][:1]))
+    merged = next(paired, 0)
+    together = min(together << bool(merged), lanes)
     inside = [WORD << bit for bit in range((bytes // WORD).bit_length() - 1)]
     steps = [flip // WORD for flip in (*flips[: together.bit_length() - 1], *inside)]
-    words, banks = rank(steps), rank(step % BANKS for step in steps)
-    ways = 1 << words - banks
-    wavefronts = lanes // together * ways
+    ranks = Ranks(rank(steps), rank(step % BANKS for step in steps), lanes // together, merged)
+    ways = 1 << ranks.words - ranks.banks
+    wavefronts = ranks.phases * ways
     ideal = min(wavefronts, -(-lanes * bytes // WAVEFRONT))
-    return {"wavefronts": wavefronts, "ideal": ideal, "ways": ways, "words": words, "banks": banks}
+    return asdict(ranks) | {"wavefronts": wavefronts, "ideal": ideal, "ways": ways}
 
 
 def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
