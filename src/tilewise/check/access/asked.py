@@ -100,8 +100,6 @@ class Question:
     """The width of a vector, where the words have one."""
     base: int
     """The tile's address."""
-    unmoved: Stored
-    """The tile at address 0."""
 
     @classmethod
     def of(
@@ -127,8 +125,7 @@ class Question:
                 f"{pattern.name} of {words.bytes} bytes a lane",
                 hint=f"its rows have {pattern.bytes}",
             )
-        unmoved = Stored.of(layout, dtype) if base else stored
-        return cls(pattern, mover, stored, pattern.bytes or words.bytes, base, unmoved)
+        return cls(pattern, mover, stored, pattern.bytes or words.bytes, base)
 
     def access(self, bytes: int) -> Access:
         """Return the access with vectors of so many bytes.
@@ -178,18 +175,20 @@ class Question:
             hint="ask about the bytes that they are packed into, as u8" if dtype.bits % BYTE else "",
         )
 
-    def refusal(self, bytes: int, unmoved: bool = False) -> Refused | None:
-        """Return why vectors of so many bytes are impossible, at the tile's address or at 0; or None."""
+    def refusal(self, bytes: int) -> Refused | None:
+        """Return why vectors of so many bytes are impossible, or None."""
         try:
-            lanes_in(self.unmoved if unmoved else self.stored, self.access(bytes))
+            lanes_in(self.stored, self.access(bytes))
         except Refused as no:
-            return no
+            return self._by_base(bytes, no)
         return None
 
     def _by_base(self, bytes: int, no: Refused) -> Refused:
         """Return the refusal of a width: the tile's address, where nothing else is in the way."""
-        moved = self.base % bytes and isinstance(no.witness, dict)
-        if not moved or self.refusal(bytes, unmoved=True):
+        if not self.base % bytes or not isinstance(no.witness, dict):
+            return no
+        unmoved = Stored.of(self.stored.tile, self.stored.dtype)
+        if replace(self, stored=unmoved, base=0).refusal(bytes):
             return no
         return Refused(
             "TW610",
@@ -243,11 +242,7 @@ class Width:
     @property
     def refusal(self) -> Refused | None:
         """Why the width in the text is no width of this access."""
-        if self.asked is None:
-            return None
-        no = self.question.refusal(self.asked)
-        assert no is not None, f"{self.access.name} is not the widest"
-        return self.question._by_base(self.asked, no)
+        return None if self.asked is None else self.question.refusal(self.asked)
 
     @property
     def bytes(self) -> int:
