@@ -331,7 +331,7 @@ def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str
 
 
 MARKS = "123456789abcdefghijklmnopqrstuvw"
-"""What stands for a wavefront: the first is 1, the tenth a."""
+"""The signs of wavefronts: the first is 1, the tenth a."""
 
 NOTHING = "."
 
@@ -346,7 +346,7 @@ class Drawing:
     lanes: tuple[int, ...]
     cells: tuple[tuple[int | None, ...], ...]
     given: tuple[int, ...]
-    """How many words every bank gives, or lanes it serves in turn: the most is the count of the phase."""
+    """The words that every bank gives, or lanes it serves in turn: the most is the count of the phase."""
     in_turn: bool = False
 
     def lines(self) -> Iterator[str]:

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What one request moves."""
+    """One request, and the sectors that it moves."""
 
     operation: str
     bytes: int
-    """Of one lane."""
+    """The bytes of one lane."""
     groups: tuple[dict[int, tuple[int, ...]], ...] = field(repr=False)
     """{sector: the lanes that ask for it}, of the lanes that are looked up at once."""
     useful: int

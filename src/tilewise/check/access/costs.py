@@ -132,9 +132,9 @@ class Sample:
     """
 
     counted: tuple[int, ...]
-    """How many values each digit has in the sample."""
+    """The number of values that each digit has in the sample."""
     of_all: tuple[int, ...]
-    """How many it has."""
+    """The number of values that it has."""
 
     @classmethod
     def of(cls, layout: Layout, distance: int) -> Sample:
@@ -150,7 +150,7 @@ class Sample:
 
     @cached_property
     def weights(self) -> list[int]:
-        """For how many requests each of them stands."""
+        """The number of requests for which each of them stands."""
         weights = [1]
         for counted, extent in zip(self.counted, self.of_all, strict=True):
             whole, rest = divmod(extent, counted)

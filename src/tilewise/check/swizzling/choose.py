@@ -48,7 +48,7 @@ FAMILIES = {
     "padding": "another pitch of its rows",
     "linear": "every layout that is linear over GF(2), on the tile's own bytes",
 }
-"""What is searched, simplest first."""
+"""The families of layouts, simplest first."""
 
 PROOFS = {
     "ideal": "no access conflicts",
@@ -57,7 +57,7 @@ PROOFS = {
     "searched": "no layout of those searched takes fewer",
     "open": "whether a linear layout takes fewer was not decided within the bound",
 }
-"""What is known of the layouts that were not found."""
+"""Proofs about all layouts that were not found, in words."""
 
 WHOLE = (8, 16, 32, 64, 128)
 """Bits of elements that banks can be counted for."""
@@ -155,7 +155,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """What TMA and wgmma say of a tile; a reason where it is no."""
+    """The answers of TMA and wgmma about a tile, with a reason where it is no."""
 
     tma: int | None
     """Boxes that fill it."""

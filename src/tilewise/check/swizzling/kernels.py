@@ -115,7 +115,7 @@ class _Search:
         self.depth, self.middle = len(order), len(order) // 2
         self.bound = sum(demand.least(banks) for demand in demands)
         self.weights: list[Counter[int]] = [Counter() for _ in order]
-        """Of the points of spaces by their last coordinate: {the others: phases}."""
+        """Points of spaces by their last coordinate: {the other coordinates: phases}."""
         self.others: list[Demand] = []
         for demand in demands:
             groups = tuple(

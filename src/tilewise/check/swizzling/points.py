@@ -149,7 +149,7 @@ class Asked:
 
     @cached_property
     def space(self) -> Space:
-        """What its lanes ask for, in digits of the index."""
+        """The digits of the index that its lanes ask for."""
         return affine_space(self.access) or listed_space(self.access, self.indices)
 
     @cached_property
