@@ -9,7 +9,7 @@ many requests.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
@@ -287,11 +287,11 @@ def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int] | None:
     together = min(together << bool(merged), lanes)
     inside = [WORD << bit for bit in range((bytes // WORD).bit_length() - 1)]
     steps = [flip // WORD for flip in (*flips[: together.bit_length() - 1], *inside)]
-    ranks = Ranks(rank(steps), rank(step % BANKS for step in steps), lanes // together, merged)
-    ways = 1 << ranks.words - ranks.banks
-    wavefronts = ranks.phases * ways
-    ideal = min(wavefronts, -(-lanes * bytes // WAVEFRONT))
-    return asdict(ranks) | {"wavefronts": wavefronts, "ideal": ideal, "ways": ways}
+    words, banks, phases = rank(steps), rank(step % BANKS for step in steps), lanes // together
+    ways = 1 << words - banks
+    ideal = min(phases * ways, -(-lanes * bytes // WAVEFRONT))
+    ranks = {"words": words, "banks": banks, "phases": phases, "merged": merged}
+    return ranks | {"wavefronts": phases * ways, "ideal": ideal, "ways": ways}
 
 
 def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
