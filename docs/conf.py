@@ -41,11 +41,11 @@ nitpick_ignore_regex = [
     (r"py:.*", r"Options"),  # keywords of `parse`, a type for checkers
     (r"py:.*", r"st\..*|hypothesis\..*"),
     # what opens a device, or is handed on, is on no page
-    (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Counts|Folded"),
-    (r"py:.*", r"tilewise\.check\.(access\.(question|stored)|swizzling\.(candidates|engines))\..*"),
+    (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Int64s|Bools"),
+    (r"py:.*", r"tilewise\.check\.access\.(access\.Stored|patterns\.Pattern)"),
     (
         r"py:.*",
-        r"tilewise\.(gpu\.(Way|Tunable|verify\.part\.(One|Device|Answer))|check\.access\.costs\.Ranks)",
+        r"tilewise\.gpu\.(Way|Tunable|verify\.part\.(One|Device|Answer))",
     ),  # any type
     # ways of a plan
     (

@@ -9,8 +9,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 
 from tilewise import parse
-from tilewise.check.banks import Phase, conflicts
-from tilewise.check.banks.drawing import MARKS, drawing_of
+from tilewise.check.banks import MARKS, Phase, conflicts, drawing_of
 from tilewise.hardware.memory.banks import BANKS
 
 COLOURS = 8

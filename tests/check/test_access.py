@@ -14,7 +14,8 @@ from tests.interpreter import said
 
 from tilewise import Axis, LayoutError, R, Refused, S, Swizzle, laneid, m, parse, reg, warpid
 from tilewise.check.access import Access, access_of, lanes_of, widest
-from tilewise.check.access.addresses import INACTIVE, Neighbours, proven
+from tilewise.check.access.access import INACTIVE
+from tilewise.check.access.addresses import proven
 from tilewise.check.banks import conflicts
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
@@ -332,7 +333,7 @@ def test_what_is_proven_is_so(layout, vector, base):
     except LayoutError:
         composed = None
     assume(composed is not None)
-    if proven(composed, Neighbours(vector, 1)):
+    if proven(composed, vector, 1):
         listed = table(composed).array.reshape(-1, vector)
         assert (listed == listed[:, :1] + range(vector)).all()
         assert (listed[:, 0] % vector == 0).all()
@@ -343,8 +344,8 @@ def test_a_swizzle_below_the_vector_can_turn_it_around():
     """Byte 8 goes to 9, and 9 to 8: an affine map whose columns count, from an odd address."""
     turned = Swizzle(1, 0, 3) @ (S[(4, 1, 2) : (16, 0, 1)] + 8)
     assert turned.points(0) + turned.points(1) == [(9,), (8,)]
-    assert not proven(turned, Neighbours(2, 1))
-    assert proven(Swizzle(1, 0, 3) @ (S[(4, 1, 2) : (16, 0, 1)] + 128), Neighbours(2, 1))
+    assert not proven(turned, 2, 1)
+    assert proven(Swizzle(1, 0, 3) @ (S[(4, 1, 2) : (16, 0, 1)] + 128), 2, 1)
     layout = Swizzle(1, 0, 3) @ (S[(4, 2) : (16, 1)] + 8)
     with pytest.raises(Refused, match="elements 0 and 1 are at bytes 9 and 8"):
         lanes_of(access_of("row:2B", layout, "u8"), layout)
@@ -688,7 +689,7 @@ def test_an_access_imports_the_engine_that_it_names_and_no_other(access, loaded)
     """In an interpreter of its own, for others import them all; the explorer's address asks the same."""
     program = (
         "import sys; from tilewise import S; from tilewise.check.access.patterns import pattern_of; "
-        "from tilewise.check.access.stored import Stored; from tilewise.show.address import page_knows; "
+        "from tilewise.check.access.access import Stored; from tilewise.show.address import page_knows; "
         f"pattern_of({access!r}, Stored.of(S[(64, 64) : (64, 1)], 'bf16')); page_knows({access!r}); "
         "from tilewise.hardware.catalog.registry import ENGINES; "
         "print(*[name for name, module in ENGINES.items() if module in sys.modules])"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 
 import numpy as np
 import pytest
@@ -14,10 +13,8 @@ from tests.check.banks_cases import naive_paired, naive_wavefronts, requests
 
 from tilewise import LayoutError, S, Swizzle
 from tilewise.check.access import Access, Lanes, access_of
-from tilewise.check.access.addresses import INACTIVE
-from tilewise.check.banks import Conflicts, conflicts, conflicts_of, counted
-from tilewise.check.banks.counting import count
-from tilewise.check.banks.linear import ranks_of
+from tilewise.check.access.access import INACTIVE
+from tilewise.check.banks import Conflicts, conflicts, conflicts_of, count, counted
 from tilewise.check.coalesce import counted as counted_sectors
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
@@ -185,10 +182,10 @@ def test_requests_counted_at_once_are_what_they_are_alone(
         row[: len(addresses)] = [INACTIVE if address is None else address for address in addresses]
     counts = count(Operation.of(name), bytes, array)
     alone = [counted(name, bytes, row) for row in rows]
-    assert counts.wavefronts.tolist() == [request.wavefronts for request in alone]
-    assert counts.ideal.tolist() == [request.ideal for request in alone]
+    assert counts["wavefronts"].tolist() == [request.wavefronts for request in alone]
+    assert counts["ideal"].tolist() == [request.ideal for request in alone]
     ways = [max(phase.wavefronts for phase in request.phases) for request in alone]
-    assert counts.ways.tolist() == ways
+    assert counts["ways"].tolist() == ways
 
 
 def test_an_address_below_zero_is_no_question_of_alignment() -> None:
@@ -243,10 +240,10 @@ def test_both_ways_to_count_agree(lanes: Lanes) -> None:
     found = conflicts_of(lanes)
     each = plain(found)
     counts = count(lanes.access.operation, lanes.access.bytes, lanes.table)
-    assert counts.wavefronts.tolist() == each
+    assert counts["wavefronts"].tolist() == each
     assert found.wavefronts == sum(each)
-    assert found.ideal == counts.ideal.sum()
-    assert found.ways == counts.ways.max()
+    assert found.ideal == counts["ideal"].sum()
+    assert found.ways == counts["ways"].max()
     assert each[found.worst] == max(each) == found.request(found.worst).wavefronts
 
 
@@ -255,7 +252,7 @@ def test_few_requests_are_counted_as_many_are(lanes: Lanes, few: int) -> None:
     """In NumPy from `few` on, else by the definition; wherever the bound is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tilewise.check.access.costs.FEW", few)
-        patch.setattr(sys.modules["tilewise.check.banks.conflicts"], "ranks_of", lambda *_: None)
+        patch.setattr("tilewise.check.banks._by_ranks", lambda *_: None)
         found = conflicts_of(lanes)
         each = plain(found)
         assert (found.wavefronts, found.worst) == (sum(each), each.index(max(each)))
@@ -296,7 +293,6 @@ def test_what_is_decided_by_ranks(layout: Layout, closed: bool) -> None:
 
 def test_misaligned_addresses_are_refused_in_both_ways() -> None:
     for layout in (S[(1, 32) : (0, 2)], S[(2, 32) : (2, 4)], S[(1, 32) : (0, 4)] + 2):
-        assert ranks_of(layout, Operation.of("ld"), 4) is None
         with pytest.raises(LayoutError, match="no multiple of 4"):
             conflicts_of(lanes_at(layout))
 

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 from tests.check.test_access import tiles
 
 from tilewise import LayoutError, Refused, S, Swizzle
-from tilewise.check.access import access_of, lanes_of
-from tilewise.check.access.addresses import INACTIVE
-from tilewise.check.coalesce import Coalescing, coalescing, counted, counting
-from tilewise.check.coalesce.linear import each_of
+from tilewise.check.access import Access, Lanes, access_of, lanes_of
+from tilewise.check.access.access import INACTIVE
+from tilewise.check.coalesce import Coalescing, coalescing, coalescing_of, count, counted
+from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
 from tilewise.hardware.memory import sectors
+from tilewise.hardware.memory.banks import Operation
 
 
 def naive(bytes: int, addresses: Sequence[int | None], together: int = 32) -> dict[str, int]:
@@ -66,11 +68,17 @@ def test_all_requests_at_once_are_each_of_them(several):
     lanes = max(1, *map(len, rows))
     padded = [row + [None] * (lanes - len(row)) for row in rows]
     array = np.array([[INACTIVE if at is None else at for at in row] for row in padded], np.int64)
-    found = counting.count(bytes, array)
+    found = count("ld", bytes, array)
     for number, row in enumerate(padded):
-        each = {name: int(getattr(found, name)[number]) for name in ("sectors", "lines", "useful", "ideal")}
+        each = {name: int(found[name][number]) for name in ("sectors", "lines", "useful", "ideal")}
         assert each == naive(bytes, row)
-        assert found.first[number] == min((at for at in row if at is not None), default=0)
+        assert found["first"][number] == min((at for at in row if at is not None), default=0)
+
+
+def costs_at(layout: Layout, bytes: int) -> Coalescing:
+    """An access by its addresses: [request, lane] to bytes."""
+    index = S[(*extents_of(layout.shape), bytes)]
+    return coalescing_of(Lanes(Access("made", Operation.of("ld"), DType.of("u8"), (1,), index), layout))
 
 
 steps_of_bits = st.lists(st.sampled_from(range(10)), min_size=8, max_size=8, unique=True)
@@ -92,23 +100,22 @@ def test_ranks_are_the_count_of_every_request(powers, more, origin, bytes, bits,
     layout = S[shape : tuple(part or 0 for part in steps)]
     layout = layout + bytes * origin
     layout = layout if swizzle is None else swizzle @ layout
-    each = each_of(layout, bytes)
+    costs = costs_at(layout, bytes)
     every = [layout.place(flat)["m"] for flat in range(layout.size)]
     rows = [every[first : first + (1 << bits)] for first in range(0, layout.size, 1 << bits)]
-    event(f"by ranks: {each is not None}")
-    if each is None:
+    event(f"by ranks: {costs.closed}")
+    expected = [naive(bytes, row) for row in rows]
+    for name in ("sectors", "lines", "useful", "ideal"):
+        assert getattr(costs, name) == sum(own[name] for own in expected)
+        assert not costs.closed or all(costs.counts[name] == (own[name],) for own in expected)
+    if not costs.closed:
         assert any(
             every[0] ^ every[a] ^ every[b] ^ every[a ^ b]
             for a in range(len(every))
             for b in range(len(every))
-        ) or any(at % bytes for at in every)
-        return
-    for row in rows:
-        expected = naive(bytes, row)
-        del expected["ideal"]
-        assert {name: getattr(each, name) for name in expected} == expected
+        )
     starts = [min(row) for row in rows]
-    assert each.alignment == next(
+    assert costs.alignment == next(
         size for size in (128, 64, 32, 16, 8, 4, 2, 1) if not any(at % size for at in starts)
     )
 
@@ -116,22 +123,22 @@ def test_ranks_are_the_count_of_every_request(powers, more, origin, bytes, bits,
 @pytest.mark.parametrize("together", [{16: 8}, {8: 16, 16: 8}])
 def test_fewer_lanes_at_once_would_be_one_row_of_the_table(monkeypatch, together):
     changed = dict(sectors.TOGETHER) | together
-    for module in ("transfers", "linear", "counting"):
-        monkeypatch.setattr(f"tilewise.check.coalesce.{module}.TOGETHER", changed)
+    monkeypatch.setattr("tilewise.check.coalesce.TOGETHER", changed)
     rng = random.Random(7)
     for bytes in changed:
         rows = [[bytes * rng.randrange(40) for _ in range(32)] for _ in range(20)]
-        found = counting.count(bytes, np.array(rows))
+        found = count("ld", bytes, np.array(rows))
         for number, row in enumerate(rows):
             expected = naive(bytes, row, changed[bytes])
             assert plain(counted("ld", bytes, row)) == expected
-            assert [int(found.sectors[number]), int(found.lines[number])] == [
+            assert [int(found["sectors"][number]), int(found["lines"][number])] == [
                 expected["sectors"],
                 expected["lines"],
             ]
     layout = S[(4, (2, 16)) : (512, (0, 16))]
-    each = each_of(layout, 16)
-    assert (each.sectors, each.lines) == (16, 4)
+    costs = costs_at(layout, 16)
+    assert costs.closed
+    assert (costs.sectors, costs.lines) == (4 * 16, 4 * 4)
 
 
 # -- whole accesses --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from tilewise import LayoutError, parse
 from tilewise.check.engines import described, engines_of, tma
 from tilewise.check.match import match
-from tilewise.check.swizzling.engines import readers
+from tilewise.check.swizzling.choose import readers
 from tilewise.check.tma import plan_copy
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of

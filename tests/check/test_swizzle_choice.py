@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from tilewise import Layout, LayoutError, S, Swizzle
 from tilewise.check.access import Access, access_of, lanes_of
+from tilewise.check.access.addresses import indices_of
 from tilewise.check.banks import conflicts, counted
-from tilewise.check.swizzling import choose
-from tilewise.check.swizzling.candidates import FAMILIES
-from tilewise.check.swizzling.points import Asked, points_of
-from tilewise.check.swizzling.spaces import affine_space, listed_space
+from tilewise.check.swizzling import FAMILIES, choose
+from tilewise.check.swizzling.points import Asked, affine_space, listed_space, points_of
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import NotDecided, Refused
@@ -183,7 +182,7 @@ def test_what_is_chosen_is_counted_right(question: Question) -> None:
 def test_digits_are_the_same_in_closed_form_and_listed(question: Question) -> None:
     """A listed request is moved by some digits, the same for all its lanes."""
     for access in question[2]:
-        closed, listed = affine_space(access), listed_space(access)
+        closed, listed = affine_space(access), listed_space(access, indices_of(access))
         if closed is None:
             continue
         ((requests, row),) = closed.rows
@@ -201,7 +200,7 @@ def test_common_accesses_have_a_closed_form(tile: Layout, access: str) -> None:
     if len(tile.shape) == 3 and not access.startswith(("row", "S")):
         return
     own = access_of(access, tile, "f16")
-    closed, listed = affine_space(own), listed_space(own)
+    closed, listed = affine_space(own), listed_space(own, indices_of(own))
     assert closed is not None
     assert (closed.steps, closed.reached) == (listed.steps, listed.reached)
 
@@ -266,7 +265,7 @@ def test_the_tile_may_be_contiguous_along_its_first_mode() -> None:
     base = S[(64, 128) : (1, 64)]
     found = choose(base, ["ldmatrix.x4.trans", "tma"], dtype="bf16")
     assert found.proof == "ideal"
-    assert found.best.candidate.name == "128B, MN-major"
+    assert found.best.name == "128B, MN-major"
     assert found.best.readers.wgmma == ("A", "B")
 
 

@@ -12,8 +12,7 @@ from tests.check.naive_swizzling import bijections, cost, least, tabulated
 
 from tilewise.check.swizzling.kernels import Demand, least_kernel
 from tilewise.check.swizzling.linear import layout_of, linear
-from tilewise.check.swizzling.points import Points, groups_of
-from tilewise.check.swizzling.spaces import Digits
+from tilewise.check.swizzling.points import Digits, Points, groups_of
 from tilewise.tables import table
 
 Phases = list[tuple[int, tuple[int, ...]]]

@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from tilewise import S
-from tilewise.check.banks import counted
-from tilewise.check.banks.drawing import MARKS
+from tilewise.check.banks import MARKS, counted
 from tilewise.show.scene.build import scene_of
 
 ROWS = "S[(64, 64) : (64, 1)]"

@@ -12,7 +12,7 @@ from tests.emit import nvrtc
 from tests.moves.exchange_machine import wrong
 
 from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid
-from tilewise.check.banks.phases import counted
+from tilewise.check.banks import counted
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers

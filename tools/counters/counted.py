@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.check import coalesce
 from tilewise.check.banks import counted
-from tilewise.check.coalesce import transfers
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
@@ -86,7 +86,7 @@ def predicted(pattern: Pattern, group: str) -> dict[str, int]:
     """
     kind = pattern.kind
     if group == "global":
-        transfer = transfers.counted(kind.operation, kind.bytes, pattern.addresses)
+        transfer = coalesce.counted(kind.operation, kind.bytes, pattern.addresses)
         return {"sectors": transfer.sectors, "requests": 1}
     request = counted(kind.operation, kind.bytes, pattern.addresses)
     if group == "ideal":

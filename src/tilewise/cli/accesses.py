@@ -1,4 +1,4 @@
-"""What the commands about accesses share: requests by their addresses, tiles in their own unit, tables."""
+"""Helpers of the commands about accesses: options, requests by their addresses, costs of a tile, tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Callable, Sequence
 
-from tilewise.cli.addresses import address_from
+from tilewise.cli.addresses import address_from, integer_from
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import filled_in, layout_from, layout_options
 from tilewise.cli.hints import in_a_shell
@@ -15,33 +15,12 @@ from tilewise.core.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol, TypeVar
+    from typing import Any, TypeVar
 
-    from tilewise.check.access import Access
+    from tilewise.check.banks import Conflicts
+    from tilewise.check.coalesce import Coalescing
 
-    class Costs(Protocol):
-        """What all requests of an access cost, by what a command counts."""
-
-        @property
-        def access(self) -> Access:
-            """What was asked for."""
-
-        @property
-        def requests(self) -> int:
-            """Instructions that a warp executes."""
-
-        @property
-        def worst(self) -> int:
-            """The first request that loses most."""
-
-        def request(self, number: int) -> Any:
-            """One of them, by the definition."""
-
-        def as_dict(self) -> dict[str, Any]:
-            """The counts."""
-
-    Own = TypeVar("Own", bound=Costs)
-
+    Own = TypeVar("Own", bound=Conflicts | Coalescing)
 
 INACTIVE = "x"
 NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"
@@ -49,18 +28,28 @@ OF_WIDTH = ("neighbours", "alignment", "end", "row", "held", "type")
 """Rules that a narrower vector may keep."""
 
 
-def access_arguments(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
-    """[LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], --op, --request."""
-    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+# -- options ---------------------------------------------------------------------------------------------
+
+
+def access_options(
+    parser: argparse.ArgumentParser, such: str, place: str, operations: str, metavar: str = "A"
+) -> None:
+    """Add --access, --base and --op."""
     parser.add_argument(
         "--access",
         action="append",
         default=[],
-        metavar="A",
-        help="who asks for what, such as row:16B; repeatable",
+        metavar=metavar,
+        help=f"who asks for what, {such}; repeatable",
     )
-    parser.add_argument("--base", metavar="N", help=f"the address of the tile in {memory} memory (0)")
+    parser.add_argument("--base", metavar="N", help=f"the address of the tile{place} (0)")
     parser.add_argument("--op", metavar="OP", help=operations)
+
+
+def cost_options(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
+    """Add [LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], --op, --request."""
+    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+    access_options(parser, "such as row:16B", f" in {memory} memory", operations)
     parser.add_argument("--request", metavar="I", help="show this one, not the worst")
     raw = parser.add_argument_group("one request by its addresses")
     raw.add_argument("--bytes", metavar="B", help=f"bytes of one lane{wide}")
@@ -68,45 +57,36 @@ def access_arguments(parser: argparse.ArgumentParser, memory: str, operations: s
     layout_options(parser)
 
 
-def by_addresses(args: argparse.Namespace, command: str, such: str, of_tiles: Sequence[str]) -> bool:
-    """Whether one request is asked about by its addresses; refuse options of the other question."""
-    if args.layout is not None:
-        not_both(args, ("bytes", "addresses"))
-        return False
-    if args.addresses is None:
-        needed = f"{command} needs LAYOUT and --access, or --addresses"
-        raise LayoutError("TW401", needed, hint=f"such as {such}")
-    not_both(args, ("access", "base", "request", *of_tiles))
-    return True
+# -- one request by its addresses ------------------------------------------------------------------------
+
+
+def by_addresses(args: argparse.Namespace, command: str, such: str, of_tiles: Sequence[str] = ()) -> bool:
+    """Return True if the user has one request, by its addresses; refuse options of the other question."""
+    others, why = ["bytes", "addresses"], "is for a request without LAYOUT"
+    hint = "an access of a tile says its bytes itself: row:16B"
+    if args.layout is None:
+        if args.addresses is None:
+            needed = f"{command} needs LAYOUT and --access, or --addresses"
+            raise LayoutError("TW401", needed, hint=f"such as {such}")
+        others, hint = ["access", "base", "request", *of_tiles], ""
+        why = "is about a LAYOUT, and none is given"
+    for option in others:
+        if getattr(args, option) not in (None, [], False):
+            raise LayoutError("TW401", f"--{option} {why}", hint=hint)
+    return args.layout is None
 
 
 def width_from(spelled: str | None, widths: Sequence[int], such: int) -> int:
-    """The value of --bytes, which need not be given where there is one width alone."""
-    if spelled is None and len(widths) == 1:
+    """Return the value of --bytes, which the user may leave out where there is one width alone."""
+    if spelled is not None:
+        return integer_from(spelled, "--bytes", "number", f"--bytes {such}")
+    if len(widths) == 1:
         return widths[0]
-    if spelled is None:
-        raise LayoutError("TW401", "the bytes of one lane are not given", hint=f"such as --bytes {such}")
-    return number_from(spelled, "--bytes", str(such))
-
-
-def requests_shown(found: Sequence[Own], spelled: str | None) -> list[tuple[Own, int, Any]]:
-    """Of each access the request of that number, or its worst: (the access, the number, the request)."""
-    number = None if spelled is None else number_from(spelled, "--request", "0")
-    shown = [(own, own.worst if number is None else number) for own in found]
-    return [(own, at, own.request(at)) for own, at in shown]
-
-
-def tile_data(
-    args: argparse.Namespace, layout: Layout, base: int, shown: Sequence[tuple[Costs, int, Any]], key: str
-) -> dict[str, Any]:
-    """What the commands about accesses of a tile have in JSON; `key` is what they count."""
-    accesses = [own.as_dict() | {"request": {"number": at} | request.as_dict()} for own, at, request in shown]
-    sums = {name: sum(own[name] for own in accesses) for name in (key, "ideal", "excess")}
-    return {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": accesses} | sums
+    raise LayoutError("TW401", "the bytes of one lane are not given", hint=f"such as --bytes {such}")
 
 
 def requested(spelled: str) -> list[int | None]:
-    """The value of --addresses: one address a lane, None where it is inactive; as debuggers print them, too.
+    """Return the value of --addresses, None where a lane is inactive; as debuggers print them, too.
 
     >>> requested("0,0x40,x"), requested("{0x0, 0x40}"), requested("0 64")
     ([0, 64, None], [0, 64], [0, 64])
@@ -114,45 +94,22 @@ def requested(spelled: str) -> list[int | None]:
     text = spelled.strip()
     if text[:1] + text[-1:] in ("{}", "[]"):
         text = text[1:-1].strip()
-    words = re.split(r"\s*,\s*|\s+", text)
-    return [None if word == INACTIVE else _address(word, lane) for lane, word in enumerate(words)]
+    addresses: list[int | None] = []
+    for lane, word in enumerate(re.split(r"\s*,\s*|\s+", text)):
+        try:
+            addresses.append(None if word == INACTIVE else int(word, 0))
+        except ValueError:
+            wrong = f"{word} is no address" if word else "there is none"
+            hint = f"such as 0x1a40 or 6720, and {INACTIVE} for a lane that is inactive"
+            raise LayoutError("TW401", f"--addresses: {wrong}, of lane {lane}", hint=hint) from None
+    return addresses
 
 
-def _address(word: str, lane: int) -> int:
-    try:
-        return int(word, 0)
-    except ValueError:
-        said = f"{word} is no address" if word else "there is none"
-        raise LayoutError(
-            "TW401",
-            f"--addresses: {said}, of lane {lane}",
-            hint=f"such as 0x1a40 or 6720, and {INACTIVE} for a lane that is inactive",
-        ) from None
-
-
-def number_from(spelled: str, option: str, such: str) -> int:
-    """The value of an option that is a number."""
-    try:
-        return int(spelled, 0)
-    except ValueError:
-        raise LayoutError(
-            "TW401", f"{option} {spelled} is no number", hint=f"such as {option} {such}"
-        ) from None
-
-
-def not_both(args: argparse.Namespace, options: Sequence[str]) -> None:
-    """Refuse options that are for a request without LAYOUT where there is one, and the other way round."""
-    for option in options:
-        if getattr(args, option) not in (None, [], False):
-            other = (
-                "is for a request without LAYOUT" if args.layout else "is about a LAYOUT, and none is given"
-            )
-            hint = "an access of a tile says its bytes itself: row:16B" if args.layout else ""
-            raise LayoutError("TW401", f"--{option} {other}", hint=hint)
+# -- accesses of a tile ----------------------------------------------------------------------------------
 
 
 def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
-    """LAYOUT in the unit that it is given in, for what follows counts bytes anyway, and its address.
+    """Return LAYOUT in the unit that it is given in, for what follows counts bytes anyway, and its address.
 
     A piped answer tells the type of its elements.
     """
@@ -165,49 +122,63 @@ def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
     return layout_from(args.layout, args, as_counted=True), address_from(args.base or "0", "--base")
 
 
+def tile_costs(
+    args: argparse.Namespace,
+    tile: tuple[Layout, int],
+    costs: Sequence[Own],
+    head: Sequence[str],
+    counts: Callable[[Own], Sequence[object]],
+) -> tuple[dict[str, Any], list[str], list[tuple[str, Own, Any]]]:
+    """Return the costs of accesses in JSON, as lines, and of each (its name, the access, a request).
+
+    The request is that of --request, or the worst. The head of the table names the counts of an access, the
+    first of them those that are added up in JSON.
+    """
+    accesses: list[dict[str, Any]] = []
+    shown: list[tuple[str, Own, Any]] = []
+    rows: list[tuple[object, ...]] = []
+    idle: list[str] = []
+    for own in costs:
+        access, number = own.access, own.worst
+        if args.request is not None:
+            number = integer_from(args.request, "--request", "number", "--request 0")
+        request = own.request(number)
+        accesses.append(own.as_dict() | {"request": {"number": number} | request.as_dict()})
+        shown.append((f"{access.name}, request {number} of {own.requests}", own, request))
+        rows.append((access.name, access.operation.name, access.bytes, own.requests, *counts(own)))
+        idle += [f"{access.name}: {access.idle_said}"] if access.idle else []
+    sums = {name: sum(each[name] for each in accesses) for name in (head[0], "ideal", "excess")}
+    layout, base = tile
+    data = {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": accesses} | sums
+    return data, [*table_lines(("access", "op", "bytes", "requests", *head), rows, "<<"), *idle], shown
+
+
+def refusal_data(no: Refused, hint: str) -> dict[str, Any]:
+    """Return a refusal in JSON."""
+    witness = witness_data(no.witness)
+    return {"code": no.code, "reason": no.reason, "witness": witness, "hint": hint}
+
+
 def refused(no: Refused, key: str, hint: str = "") -> Answer:
-    """The answer no, with null for what was asked for, and a hint where the refusal has none of its own.
+    """Return the answer no, with null under a key, and a hint where the refusal has none of its own.
 
     The hint is about widths, and left out where they are not what is in the way.
     """
     of_width = isinstance(no.witness, dict) and no.witness.get("rule") in OF_WIDTH
     hint = in_a_shell(no.hint) or (hint if of_width else "")
-    data = {key: None, "code": no.code, "reason": no.reason}
-    data |= {"witness": witness_data(no.witness), "hint": hint}
-    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+    text = f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else "")
+    return Answer({key: None} | refusal_data(no, hint), text, NO)
 
 
-def named(found: Costs, number: int) -> str:
-    """A request of an access."""
-    return f"{found.access.name}, request {number} of {found.requests}"
+def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]], sides: str) -> list[str]:
+    """Return a table whose columns lean to the side of < or >; those without a sign to the right.
 
-
-def access_lines(
-    found: Sequence[Own], head: Sequence[str], counts: Callable[[Own], tuple[object, ...]]
-) -> list[str]:
-    """A table of accesses: what was asked, and what a command counts, under its own heads."""
-    rows = [
-        (own.access.name, own.access.operation.name, own.access.bytes, own.requests, *counts(own))
-        for own in found
-    ]
-    return table_lines(("access", "op", "bytes", "requests", *head), rows, words=2)
-
-
-def idle_lines(found: Sequence[Costs]) -> list[str]:
-    """A line for each access that leaves lanes of the warp idle."""
-    return [f"{own.access.name}: {own.access.idle_said}" for own in found if own.access.idle]
-
-
-def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]], words: int) -> list[str]:
-    """A table with the first columns, so many, to the left, and numbers to the right.
-
-    >>> table_lines(("access", "bytes"), [("row:16B", 16)], 1)
+    >>> table_lines(("access", "bytes"), [("row:16B", 16)], "<")
     ['access   bytes', 'row:16B     16']
     """
     lines = [list(map(str, line)) for line in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = ["<"] * words + [">"] * (len(head) - words)
-    columns = list(zip(sides, widths, strict=True))
+    columns = list(zip(sides.ljust(len(head), ">"), widths, strict=True))
     return [
         "  ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True)).rstrip()
         for line in lines

@@ -60,13 +60,16 @@ def buffer_from(layout: Layout, args: argparse.Namespace) -> Buffer:
 
 
 def address_from(spelled: str, option: str) -> int:
-    """A byte address, decimal or hexadecimal."""
+    """Return a byte address, decimal or hexadecimal."""
+    return integer_from(spelled, option, "address", "0x1a40 or 6720")
+
+
+def integer_from(spelled: str, option: str, noun: str, such: str) -> int:
+    """Return the value of an option that is a number, decimal or hexadecimal."""
     try:
         return int(spelled, 0)
     except ValueError:
-        raise LayoutError(
-            "TW401", f"{option} {spelled} is no address", hint="such as 0x1a40 or 6720"
-        ) from None
+        raise LayoutError("TW401", f"{option} {spelled} is no {noun}", hint=f"such as {such}") from None
 
 
 def base_option(parser: argparse.ArgumentParser) -> None:

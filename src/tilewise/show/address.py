@@ -42,8 +42,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
     >>> page_knows("mma.C:m16n8k16", "f32"), page_knows("mma.C:m16n8k16", "bf16")
     (True, False)
     """
-    from tilewise.check.access.patterns import MATRICES
-    from tilewise.check.access.spelling import Words, as_call
+    from tilewise.check.access.patterns import MATRICES, Words, as_call
     from tilewise.core.dtypes import DType
     from tilewise.hardware.catalog.registry import engine_entries
     from tilewise.show.calls import page_knows_call

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewise.check.banks.drawing import MARKS, NOTHING, drawing_of
-from tilewise.check.banks.phases import Phase
+from tilewise.check.banks import MARKS, NOTHING, Phase, drawing_of
 from tilewise.show.terminal import PALETTE, Line, Piece
 
 

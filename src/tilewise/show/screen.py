@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from tilewise.check.access.lanes import MOST_LISTED
+from tilewise.check.access.access import MOST_LISTED
 from tilewise.check.banks import conflicts
 from tilewise.check.engines import Taken, engines_of
 from tilewise.check.swizzling import PROOFS, Choice, choose

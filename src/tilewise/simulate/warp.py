@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.check.access.lanes import check_lanes
+from tilewise.check.access.access import check_lanes
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout

@@ -282,7 +282,7 @@ def assert_conflict_free(
 
 def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
     """The message: how many wavefronts, and the worst phase of the worst request as a picture."""
-    from tilewise.check.banks.drawing import drawing_of, said
+    from tilewise.check.banks import drawing_of, said
 
     access, request = found.access, found.request(found.worst)
     phase = max(range(len(request.phases)), key=lambda number: request.phases[number].wavefronts)

@@ -2,38 +2,39 @@
 
 An instruction moves neighbouring bytes, from an address that is a multiple of their number. Two proofs need
 no list: before swizzles that leave the bits inside a vector alone, the strides tell; and where sums are
-XORs, the columns of the address tell. Else every address is looked at.
+XORs, the columns of the address tell. Else every address is listed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from tilewise.check.access.access import Access, Lanes
-from tilewise.check.access.lanes import MOST_LISTED, check_listed
-from tilewise.check.access.refusals import Unserved
-from tilewise.check.access.stored import BYTE, Stored
+from tilewise.check.access.access import BYTE, INACTIVE, MOST_LISTED, Access, Lanes, Stored, check_listed
 from tilewise.core.bits import affine_map
+from tilewise.core.digits import merged
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import plain_extremes
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import leaves
+from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import storage_scaled
 from tilewise.core.vectors import ZERO
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     import numpy as np
     from numpy.typing import NDArray
 
-INACTIVE = -1
-"""The address of a lane that asks for nothing: its elements are past the end of the tile."""
+    Int64s = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
 
 
 def lanes_of(access: Access, layout: Layout, base: int = 0, most: int = MOST_LISTED) -> Lanes:
-    """The byte address of every lane in every request, of a tile at the byte address `base`.
+    """Return the byte address of every lane in every request, of a tile at the byte address `base`.
 
-    The layout, and its swizzle, count from there. At most `most` addresses are looked at.
+    The layout, and its swizzle, count from there. At most `most` addresses are listed.
 
         requires       a tile of as many elements as the access has in mind, one address for each
         postcondition  table[request, lane] is where the lane's first element begins; the others follow it
@@ -52,93 +53,58 @@ def lanes_of(access: Access, layout: Layout, base: int = 0, most: int = MOST_LIS
 
 
 def lanes_in(stored: Stored, access: Access, most: int = MOST_LISTED) -> Lanes:
-    """The same, of a tile whose elements have addresses."""
-    vector = Neighbours(access.elements, stored.step)
-    composed = _composed(stored.layout, access.index)
-    if composed is not None and proven(composed, vector):
-        first = _first_elements(composed, stored.unit)
-        if first is not None:
-            return Lanes(access, first)
-    return Lanes(access, None, _listed(stored, access, vector, most))
+    """Return the same, of a tile whose elements have addresses."""
+    first = None
+    try:
+        composed = stored.layout.compose(access.index)
+        if proven(composed, access.elements, stored.step):
+            first = _first_elements(composed, stored.unit)
+    except (Refused, NotDecided):  # it is no layout, or indices reach past the end
+        pass
+    return Lanes(access, first, None if first else _listed(stored, access, most))
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """Elements that one lane moves at once, in the units in which the tile is counted."""
-
-    elements: int
-    step: int
-
-    @property
-    def width(self) -> int:
-        """Units of the whole vector, and what its address is a multiple of."""
-        return self.elements * self.step
+# -- without a list --------------------------------------------------------------------------------------
 
 
-# -- without a list ------------------------------------------------------------------------------------
-
-
-def proven(composed: Layout, vector: Neighbours) -> bool:
-    """Whether it is plain that each lane's elements are neighbours from a multiple of their width.
+def proven(composed: Layout, elements: int, step: int) -> bool:
+    """Return True if each lane's elements are neighbours, a step apart, from a multiple of their width.
 
         requires  [request, lane, element] to addresses
         false     also where it takes a list to see
 
     >>> from tilewise import S, Swizzle
-    >>> [proven(S[(4, 32, 4) : (512, 16, step)], Neighbours(4, 2)) for step in (2, 4)]
+    >>> [proven(S[(4, 32, 4) : (512, 16, step)], 4, 2) for step in (2, 4)]
     [True, False]
-    >>> proven(Swizzle(1, 2, 3) @ S[(4, 32, 4) : (256, 8, 2)], Neighbours(4, 2))
+    >>> proven(Swizzle(1, 2, 3) @ S[(4, 32, 4) : (256, 8, 2)], 4, 2)
     False
     """
-    by_strides = all(
-        swizzle.period == 1 or 1 << swizzle.base >= vector.width for swizzle in composed.swizzles
-    )
-    if by_strides and vector.width & vector.width - 1 == 0:
-        return _by_strides(composed, vector) and _from_zero_on(composed)
-    return _by_columns(composed, vector)
-
-
-def _by_strides(composed: Layout, vector: Neighbours) -> bool:
-    """Blocks of `width` are moved whole, so that what holds before the swizzle holds after it."""
-    (axis,) = composed.axes
-    inner = sum(1 for _ in leaves(composed.shape[2]))
-    following = vector.step
-    for extent, stride in reversed(composed.digits[len(composed.digits) - inner :]):
-        if extent > 1 and stride[axis] != following:
+    width = elements * step
+    if width & width - 1:
+        return False
+    if any(swizzle.period > 1 and 1 << swizzle.base < width for swizzle in composed.swizzles):
+        bits, inside = affine_map(composed), elements.bit_length() - 1
+        if bits is None or len(bits.axes) > 1:
             return False
-        following *= extent
-    others = composed.digits[: len(composed.digits) - inner]
-    starts = [stride[axis] for extent, stride in others if extent > 1]
-    return not any(at % vector.width for at in (*starts, composed.offset[axis], composed.outer[axis]))
-
-
-def _from_zero_on(composed: Layout) -> bool:
-    """Whether no address is below 0; XORs of numbers from 0 on are none, and need no search."""
+        counting = [step << bit for bit in range(inside)]
+        starts = (bits.origin[0], *bits.flips[inside:])
+        return [*bits.flips[:inside]] == counting and not any(start % width for start in starts)
+    # blocks of the width are moved whole: what holds before the swizzle holds after it
     (axis,) = composed.axes
-    low, _ = plain_extremes(composed, axis.name)
+    digits = [(extent, stride[axis]) for extent, stride in composed.digits if extent > 1]
+    inner = sum(extent > 1 for extent in leaves(composed.shape[2]))
+    outer = digits[: len(digits) - inner]
+    if merged(digits[len(outer) :]) != [(elements, step)] * (elements > 1):
+        return False
+    starts = (*(steps for _, steps in outer), composed.offset[axis], composed.outer[axis])
+    if any(start % width for start in starts):
+        return False
+    low, _ = plain_extremes(composed, axis.name)  # XORs of numbers from 0 on are not below 0
     return (low >= 0 and composed.outer[axis] >= 0) or composed.min(axis) >= 0
 
 
-def _by_columns(composed: Layout, vector: Neighbours) -> bool:
-    found = affine_map(composed)
-    if found is None or len(found.axes) > 1 or vector.width & vector.width - 1:
-        return False
-    flips = [flip for (flip,) in found.columns]
-    inside = vector.elements.bit_length() - 1
-    counting = flips[:inside] == [vector.step << bit for bit in range(inside)]
-    return counting and not any(flip % vector.width for flip in (found.origin[0], *flips[inside:]))
-
-
-def _composed(stored: Layout, index: Layout) -> Layout | None:
-    """[request, lane, element] to addresses; None where that is no layout, or indices reach past the end."""
-    try:
-        return stored.compose(index)
-    except (Refused, NotDecided):
-        return None
-
-
 def _first_elements(composed: Layout, unit: int) -> Layout | None:
-    """[request, lane] to the byte address of the first element; None where a swizzle moves bits of a byte."""
+    """Return [request, lane] to the first element's byte, or None where a swizzle moves bits of a byte."""
     inner = sum(1 for _ in leaves(composed.shape[2]))
     digits = composed.digits[: len(composed.digits) - inner]
     strides = tuple([stride if extent > 1 else ZERO for extent, stride in digits])
@@ -146,47 +112,100 @@ def _first_elements(composed: Layout, unit: int) -> Layout | None:
     if unit == BYTE:
         return first
     try:
-        return replace(storage_scaled(first, unit, BYTE, _no_byte), unit="byte")
+        in_bytes = storage_scaled(
+            first, unit, BYTE, lambda axis, _: LayoutError("TW106", f"no byte of {axis}")
+        )
     except LayoutError:
         return None
+    return replace(in_bytes, unit="byte")
 
 
-def _no_byte(axis: object, steps: int) -> LayoutError:
-    return LayoutError("TW106", f"{steps}@{axis} is no whole byte")
+# -- with a list -----------------------------------------------------------------------------------------
 
 
-# -- with a list ---------------------------------------------------------------------------------------
-
-
-def _listed(stored: Stored, access: Access, vector: Neighbours, most: int) -> NDArray[np.int64]:
-    """table[request, lane], every address looked at."""
-    _check_first_request(stored, access, vector)
+def _listed(stored: Stored, access: Access, most: int) -> Int64s:
+    """Return table[request, lane], from a list of every element's address."""
+    for lane in range(access.lanes):  # most faults are in the first request, and need no NumPy
+        _check_lane(stored, access, 0, lane)
     check_listed(max(access.index.size, stored.size), most)
     import numpy as np
 
     from tilewise.tables import table
 
-    asked = table(access.index).array.reshape(access.requests, access.lanes, access.elements)
-    inside = asked.view(np.uint64) < stored.size  # as unsigned numbers, those below 0 are past the end
-    found = table(stored.layout).array.reshape(-1).take(asked, mode="clip")
-    first, active = found[..., 0], inside[..., 0]
-    wrong = active & ((first % vector.width != 0) | (first < 0))
-    if access.elements > 1:
-        wrong |= active & (found[..., 1:] - found[..., :-1] != vector.step).any(axis=-1)
-        wrong |= (inside != active[..., None]).any(axis=-1)
-    for place in np.argwhere(wrong)[:1]:
-        request, lane = map(int, place)
-        raise Unserved(stored, access, request, lane, asked[request, lane].tolist()).why()
+    places = table(stored.layout).array.reshape(-1)
+    first, active, wrong = vectors_in(places, indices_of(access), stored.step)
+    for request, lane in np.argwhere(wrong)[:1].tolist():
+        _check_lane(stored, access, request, lane)
     return np.where(active, first * stored.unit // BYTE, INACTIVE)
 
 
-def _check_first_request(stored: Stored, access: Access, vector: Neighbours) -> None:
-    """Refuse a lane of the first request: most of what is wrong is wrong there, and is seen without NumPy."""
-    for lane in range(access.lanes):
-        places = range(lane * access.elements, (lane + 1) * access.elements)
-        asked = [access.index.points(place)[0][0] for place in places]
-        inside = [0 <= index < stored.size for index in asked]
-        at = [stored.at(index) for index in asked] if all(inside) else []
-        apart = any(address != at[0] + vector.step * i for i, address in enumerate(at))
-        if any(inside) and (not at or apart or at[0] < 0 or at[0] % vector.width):
-            raise Unserved(stored, access, 0, lane, asked).why()
+def indices_of(access: Access) -> Int64s:
+    """Return the flat indices [request, lane, element]; of inactive lanes some are past the end."""
+    from tilewise.tables import table
+
+    return table(access.index).array.reshape(access.requests, access.lanes, access.elements)
+
+
+def vectors_in(places: Int64s, indices: Int64s, step: int) -> tuple[Int64s, Bools, Bools]:
+    """Return where the vectors of lanes begin, which lanes are active, and which no instruction serves.
+
+    requires  places[index] is where an element begins, for indices[request, lane, element]; the elements of
+              a vector follow one another by a step
+    """
+    inside = indices.view("uint64") < len(places)  # as unsigned numbers, those below 0 are past the end
+    where = places.take(indices, mode="clip")
+    first, active, elements = where[..., 0], inside[..., 0], indices.shape[-1]
+    wrong = active & ((first % (elements * step) != 0) | (first < 0))
+    if elements > 1:
+        wrong |= active & (where[..., 1:] - where[..., :-1] != step).any(axis=-1)
+        wrong |= (inside != active[..., None]).any(axis=-1)
+    return first, active, wrong
+
+
+def _check_lane(stored: Stored, access: Access, request: int, lane: int) -> None:
+    """Refuse a lane that no instruction serves, with the first fault of its vector as the witness."""
+    start, count = (request * access.lanes + lane) * access.elements, access.elements
+    indices = [access.index.points(start + element)[0][0] for element in range(count)]
+    outside = [index for index in indices if not 0 <= index < stored.size]
+    places = [] if outside else [stored.at(index) for index in indices]
+    apart = [i for i in range(1, len(places)) if places[i] != places[i - 1] + stored.step]
+    misplaced = not outside and (places[0] < 0 or places[0] % (count * stored.step))
+    if len(outside) == count or not (outside or apart or misplaced):
+        return  # the lane is inactive, or its vector is one
+    wrong = [indices[0], *outside[:1]]
+    if apart:
+        wrong = indices[apart[0] - 1 : apart[0] + 1]
+    witness: dict[str, Any] = {"request": request, "lane": lane, "rule": "end", "elements": wrong}
+    hint = "a narrower vector ends with the tile"
+    why = f" of which element {wrong[-1]} is past the end of the tile"
+    if not outside:
+        operation, bytes = access.operation, [_byte(stored, index) for index in wrong]
+        hint = f"{operation.name} takes 16-byte rows as they lie, from multiples of 16 on" * operation.matrix
+        if apart:
+            rule, hint = "neighbours", _turned(stored, access.name) or hint
+            why = f", and elements {wrong[0]} and {wrong[1]} are at bytes {bytes[0]} and {bytes[1]}"
+            why += ": no neighbours"
+        else:
+            below = places[0] < 0
+            rule, hint = ("negative", "") if below else ("alignment", hint)
+            kind = "below 0" if below else f"no multiple of {access.bytes}"
+            why = f" from element {wrong[0]} on, which is at byte {bytes[0]}, {kind}"
+        witness |= {"rule": rule, "addresses": bytes}
+    message = f"lane {lane} of request {request} asks for {counted(access.bytes, 'byte')}{why}"
+    raise Refused("TW610", message, witness=witness, hint=hint)
+
+
+def _byte(stored: Stored, index: int) -> int | str:
+    """Return where an element is in bytes; in bytes and bits where that is no whole byte."""
+    byte, bit = divmod(stored.at(index) * stored.unit, BYTE)
+    return f"{byte} + {bit} bits" if bit else byte
+
+
+def _turned(stored: Stored, name: str) -> str:
+    """Return a hint where elements are neighbours down the columns, not along the rows."""
+    extents = extents_of(stored.layout.shape)
+    if len(extents) != 2 or min(extents) < 2 or stored.at(extents[1]) != stored.at(0) + stored.step:
+        return ""
+    across = {"row": "col", "col": "row"}.get(name[:3])
+    other = f", and ask for {across}{name[3:]}" if across else ""
+    return f"elements are neighbours down the columns: swap the modes, {stored.tile.permute(1, 0)}{other}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.check.banks.phases import Request, counted
+from tilewise.check.banks import Request, counted
 from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.feeding.steps import addresses_of
 from tilewise.hardware.limits import LANES

@@ -12,18 +12,15 @@ bits of the address. A bank's lowest bits are then a vector's own, and only the 
 That is a bound for layouts of any kind: elements at the same place of a vector of 16 bytes are in 8 of the 32
 banks, wherever the vectors are.
 
-candidates  the hardware's modes, one XOR swizzle, a wider pitch: finite families, all of which is asked
-spaces      what lanes ask for, as digits of the index: in closed form, or listed
-points      accesses as points, and the digits that vectors keep together
-kernels     the search for K, with its proof
-linear      U and K, and the layout that has them
-choose      the best of all, counted on its addresses
-engines     whether TMA fills it, and wgmma reads it
+points   accesses as points, in closed form or listed, and the digits that vectors keep together
+kernels  the search for K, with its proof
+linear   U and K, and the layout that has them
+choose   finite families beside it, the hardware's modes, one XOR swizzle, a wider pitch; the best of all,
+         counted on its addresses; whether TMA fills it, and wgmma reads it
 """
 
 from __future__ import annotations
 
-from tilewise.check.swizzling.candidates import FAMILIES
-from tilewise.check.swizzling.choose import PROOFS, Choice, Found, Searched, choose
+from tilewise.check.swizzling.choose import FAMILIES, PROOFS, Choice, Found, Searched, choose
 
 __all__ = ["FAMILIES", "PROOFS", "Choice", "Found", "Searched", "choose"]

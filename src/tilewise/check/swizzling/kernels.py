@@ -24,11 +24,11 @@ A search that runs to its end without a better map proves that there is none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.core.bits import Basis
+from tilewise.core.bits import rank as rank_of
 
 BUDGET = 20_000
 """Columns that are tried before a search gives up its proof: a second or two."""
@@ -48,40 +48,25 @@ class Demand:
     """Sets of points, each with the point 0; only points of one group can meet in a bank."""
 
     def least(self, banks: int) -> int:
-        """The wavefronts that no map to 2^banks banks is below."""
+        """Return the wavefronts that no map to 2^banks banks is below."""
         return self.phases * max(-(-len(group) >> banks) for group in self.groups)
 
     @cached_property
     def space(self) -> bool:
-        """Whether the points are those of one space."""
+        """True if the points are those of one space."""
         only = self.groups[0]
-        return len(self.groups) == 1 and len(only) == 1 << len(Basis(only))
-
-    def cost(self, columns: Sequence[int]) -> int:
-        """The wavefronts under a map, given by the bank that every coordinate flips."""
-        fullest = (max(Counter(image(columns, point) for point in group).values()) for group in self.groups)
-        return self.phases * max(fullest)
-
-
-def image(columns: Sequence[int], point: int) -> int:
-    """The XOR of the columns of the bits of a point."""
-    value = 0
-    for column in columns:
-        if point & 1:
-            value ^= column
-        point >>= 1
-    return value
+        return len(self.groups) == 1 and len(only) == 1 << rank_of(only)
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A linear map to the banks, and whether no other one costs less."""
+    """A linear map to the banks."""
 
     columns: dict[int, int]
     """{coordinate: the bits of the bank that it flips}."""
     cost: int
     least: bool
-    """Proven: a search of all maps ended, or the bound is reached."""
+    """True if no other map costs less: a search of all maps ended, or the bound is reached."""
     tried: int
 
 
@@ -94,7 +79,7 @@ def least_kernel(
     rank: int = 0,
     budget: int = BUDGET,
 ) -> Kernel | None:
-    """The linear map of `coordinates` to `banks` bits that costs the demands least.
+    """Return the linear map of `coordinates` to `banks` bits that costs the demands least.
 
         requires       all points of the demands lie in the span of the coordinates; of these the last `fixed`
                        are chosen freely, and those before have at least this rank
@@ -108,128 +93,104 @@ def least_kernel(
     4
     """
     search = _Search(demands, coordinates, banks, len(coordinates) - fixed, rank, budget)
-    search.extend(0, 0, Images((0,), (0,), len(coordinates) // 2), search.start)
+    search.extend(0, 0, ((0,), (0,)), sum(demand.phases for demand in demands if demand.space))
     if search.best is None:
         return None
-    found = dict(zip(coordinates, search.best, strict=True))
-    return Kernel(found, search.cost, search.cost == search.bound or not search.spent, search.tried)
+    columns = dict(zip(coordinates, search.best, strict=True))
+    return Kernel(columns, search.cost, search.cost == search.bound or not search.spent, search.tried)
 
 
-@dataclass(frozen=True, slots=True)
-class Images:
-    """The banks of all points of the coordinates so far, as the XOR of two tables: doubling one is cheap.
-
-    >>> images = Images((0,), (0,), 1).extended(0, 5).extended(1, 3)
-    >>> [images.of(point) for point in range(4)]
-    [0, 5, 3, 6]
-    """
-
-    low: tuple[int, ...]
-    high: tuple[int, ...]
-    split: int
-    """The coordinates before this one are in the first table."""
-
-    def of(self, point: int) -> int:
-        """The bank of a point."""
-        return self.low[point & (1 << self.split) - 1] ^ self.high[point >> self.split]
-
-    def extended(self, at: int, column: int) -> Images:
-        """With a column for coordinate `at`, the next one."""
-        if at < self.split:
-            return Images((*self.low, *[own ^ column for own in self.low]), self.high, self.split)
-        return Images(self.low, (*self.high, *[own ^ column for own in self.high]), self.split)
+Images = tuple[tuple[int, ...], tuple[int, ...]]
+"""The banks of all points of the coordinates so far: the XOR of what two tables have, for the coordinates
+before the middle and behind it. Doubling one of them is cheap."""
 
 
 class _Search:
-    """Depth first, the cheapest column first."""
+    """A search, depth first, the cheapest column first."""
 
     def __init__(
         self, demands: Sequence[Demand], order: Sequence[int], banks: int, inner: int, rank: int, budget: int
     ) -> None:
         self.banks, self.inner, self.rank, self.budget = banks, inner, rank, budget
-        self.depth = len(order)
+        self.depth, self.middle = len(order), len(order) // 2
         self.bound = sum(demand.least(banks) for demand in demands)
-        self.start = sum(demand.phases for demand in demands if demand.space)
         self.weights: list[Counter[int]] = [Counter() for _ in order]
+        """Points of spaces by their last coordinate: {the other coordinates: phases}."""
         self.others: list[Demand] = []
         for demand in demands:
-            groups = tuple(tuple(_recoded(group, order)) for group in demand.groups)
-            if demand.space:
-                self._weigh(groups[0], demand.phases)
-            else:
+            groups = tuple(
+                tuple(
+                    sum((point >> coordinate & 1) << at for at, coordinate in enumerate(order))
+                    for point in group
+                )
+                for group in demand.groups
+            )
+            if not demand.space:
                 self.others.append(Demand(demand.phases, groups))
+                continue
+            for point in filter(None, groups[0]):
+                last = point.bit_length() - 1
+                self.weights[last][point ^ 1 << last] += demand.phases
         self.best: list[int] | None = None
         self.cost = 0
         self.tried = 0
 
-    def _weigh(self, space: Iterable[int], phases: int) -> None:
-        for point in space:
-            if point:
-                last = point.bit_length() - 1
-                self.weights[last][point ^ 1 << last] += phases
-
     @property
     def spent(self) -> bool:
-        """Whether the budget ended the search, and not the maps."""
+        """True if the budget ended the search, and not the maps."""
         return self.tried > self.budget
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing is left to be found, or nothing to look for it with."""
-        return self.spent or (self.best is not None and self.cost == self.bound)
 
     def extend(self, rank: int, at: int, images: Images, paid: int) -> None:
         """Choose the columns from `at` on; so far the images of spaces cost `paid`."""
         if at == self.inner and rank < self.rank:
             return
         if at == self.depth:
-            self._take(images, paid)
+            cost = paid + self._more(at, images)
+            if not self._lost(cost):
+                self.cost = cost
+                self.best = [self._bank(images, 1 << coordinate) for coordinate in range(at)]
             return
-        for price, value in self._prices(rank, at, images):
+        low, high = images
+        for price, column in self._prices(rank, at, images):
             if self._lost(paid + price):
                 return
             self.tried += 1
-            extended = images.extended(at, value)
+            if at < self.middle:
+                extended = (*low, *[bank ^ column for bank in low]), high
+            else:
+                extended = low, (*high, *[bank ^ column for bank in high])
             if not self._lost(paid + price + self._more(at + 1, extended)):
-                self.extend(rank + (value == 1 << rank), at + 1, extended, paid + price)
-            if self.done:
+                self.extend(rank + (column == 1 << rank), at + 1, extended, paid + price)
+            if self.spent or (self.best is not None and self.cost == self.bound):
                 return
 
-    def _prices(self, rank: int, at: int, images: Images) -> list[tuple[int, int]]:
-        """(what it adds to the cost, value) of every column, the cheapest and plainest first."""
+    def _bank(self, images: Images, point: int) -> int:
+        return images[0][point & (1 << self.middle) - 1] ^ images[1][point >> self.middle]
+
+    def _prices(self, rank: int, at: int, images: Images) -> Iterator[tuple[int, int]]:
+        """Return (what it adds to the cost, value) of every column, the cheapest and plainest first."""
         prices = [0] * (1 << rank)
-        low, high, split, mask = images.low, images.high, images.split, (1 << images.split) - 1
-        for rest, weight in self.weights[at].items():
-            prices[low[rest & mask] ^ high[rest >> split]] += weight  # images.of, without a call for each
-        found = sorted((price, value.bit_count(), value) for value, price in enumerate(prices))
-        fresh = [(0, 1 << rank)] if rank < self.banks else []
-        return [*fresh, *((price, value) for price, _, value in found)]
+        (low, high), middle, mask = images, self.middle, (1 << self.middle) - 1
+        for point, weight in self.weights[at].items():
+            prices[low[point & mask] ^ high[point >> middle]] += weight  # _bank, without a call for each
+        if rank < self.banks:
+            yield 0, 1 << rank
+        for price, _, value in sorted(
+            (price, value.bit_count(), value) for value, price in enumerate(prices)
+        ):
+            yield price, value
 
     def _lost(self, paid: int) -> bool:
-        """Whether nothing that costs so much already is better than the best."""
+        """Return True if nothing that costs so much already is better than the best."""
         return self.best is not None and paid >= self.cost
 
-    def _take(self, images: Images, paid: int) -> None:
-        cost = paid + self._more(self.depth, images)
-        if not self._lost(cost):
-            self.cost = cost
-            self.best = [images.of(1 << at) for at in range(self.depth)]
-
     def _more(self, at: int, images: Images) -> int:
-        """What demands that are no spaces cost at least, with `at` columns chosen."""
-        return sum(
-            demand.phases * max(self._fullest(group, at, images) for group in demand.groups)
-            for demand in self.others
-        )
-
-    def _fullest(self, group: Sequence[int], at: int, images: Images) -> int:
-        """How many points of a group share a bank, whatever the other columns are."""
-        mask = (1 << at) - 1
-        meeting = Counter((point >> at, images.of(point & mask)) for point in group)
-        return max(*meeting.values(), -(-len(group) >> self.banks))
-
-
-def _recoded(points: Iterable[int], order: Sequence[int]) -> Iterable[int]:
-    """Points by their coordinates in another order."""
-    for point in points:
-        yield sum((point >> coordinate & 1) << at for at, coordinate in enumerate(order))
+        """Return what demands that are no spaces cost at least, with `at` columns chosen."""
+        mask, least = (1 << at) - 1, 0
+        for demand in self.others:
+            fullest = 0
+            for group in demand.groups:  # points that share a bank, whatever the other columns are
+                meeting = Counter((point >> at, self._bank(images, point & mask)) for point in group)
+                fullest = max(fullest, *meeting.values(), -(-len(group) >> self.banks))
+            least += demand.phases * fullest
+        return least

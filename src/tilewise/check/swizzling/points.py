@@ -1,10 +1,14 @@
-"""Accesses as points of GF(2): what each asks of a layout that is linear in the digits of the index.
+"""Accesses as points of GF(2): the demands of each on a layout that is linear in the digits of the index.
 
 An index of a tile is written in binary digits, mode by mode, the last mode lowest; a mode of 48 has the
 digits of 64, of which the last two are never both set. The elements of a vector follow one another from a
 multiple of its width on. So an address that is linear in the digits is given for some of them: the first
 element of a lane and the others differ by the same digits everywhere, and these are the lowest bits of the
 address. They are the `kept` digits; no layout may use them otherwise.
+
+Where the extents of the tile are powers of two, its flat index has the digits of its modes as bits; and where
+the bits of request, lane and element flip bits of it, a request is a coset of what the others ask for: one
+stands for all. Else requests are listed in NumPy.
 """
 
 from __future__ import annotations
@@ -12,19 +16,118 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from tilewise.check.access import Access
-from tilewise.check.banks.phases import counted
-from tilewise.check.swizzling.kernels import Demand, image
-from tilewise.check.swizzling.spaces import Digits, Space, elements_of
-from tilewise.core.shapes import extents_of
+from tilewise.check.access.access import INACTIVE
+from tilewise.check.access.addresses import indices_of
+from tilewise.check.banks import counted
+from tilewise.check.swizzling.kernels import Demand
+from tilewise.core.axes import m
+from tilewise.core.bits import affine_map, combined, sums
+from tilewise.core.shapes import extents_of, size_of
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+Group = tuple[int, ...]
+"""Points of a phase that may meet in a bank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """The binary digits of the index of a tile, numbered from the lowest of the last mode.
+
+    >>> digits = Digits((64, 48))
+    >>> digits.modes, digits.count, digits.outer
+    ([range(6, 12), range(0, 6)], 12, (4, 5))
+    """
+
+    extents: tuple[int, ...]
+
+    @property
+    def modes(self) -> list[range]:
+        """The digits of every mode."""
+        modes = [range(0)]
+        for extent in reversed(self.extents):
+            low = modes[0].stop
+            modes.insert(0, range(low, low + (extent - 1).bit_length()))
+        return modes[:-1]
+
+    @property
+    def count(self) -> int:
+        """Digits of all modes."""
+        return sum(map(len, self.modes))
+
+    @property
+    def outer(self) -> tuple[int, ...]:
+        """The digits that count an odd factor: not all of their values are indices."""
+        twos = [(extent & -extent).bit_length() - 1 for extent in self.extents]
+        return tuple(digit for digits, low in zip(self.modes, twos, strict=True) for digit in digits[low:])
+
+    def packed(self, flat: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return flat row-major indices as numbers whose bits are the digits; INACTIVE stays.
+
+        >>> import numpy as np
+        >>> Digits((64, 48)).packed(np.array([48 * 2 + 5])).tolist()
+        [133]
+        """
+        import numpy as np
+
+        coordinates = np.unravel_index(np.maximum(flat, 0), self.extents)
+        points = sum(digits << mode.start for digits, mode in zip(coordinates, self.modes, strict=True))
+        return np.where(flat < 0, INACTIVE, points)
+
+
+# -- what an access asks for -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The digits that the lanes and the elements of requests ask for.
+
+    postcondition  a request asks what one of `rows` does, moved by some digits
+    """
+
+    rows: tuple[tuple[int, tuple[int, ...]], ...]
+    """(how many requests, the first element of every lane); INACTIVE where a lane asks for nothing."""
+    steps: tuple[int, ...] | None
+    """The digits that lead from the first element of a vector to every other; None where vectors differ."""
+    reached: int
+    """The digits that any first element has."""
+
+
+def affine_space(access: Access) -> Space | None:
+    """Return the space of an access whose lanes all ask, for digits that are affine in theirs; or None."""
+    bits = affine_map(access.index)
+    odd = any(extent & extent - 1 for extent in extents_of(access.tile))
+    if odd or bits is None or bits.axes != (m,) or access.index.max(m) >= size_of(access.tile):
+        return None
+    flips, origin = bits.flips, bits.origin[0]
+    inside, both = access.elements.bit_length() - 1, (access.elements * access.lanes).bit_length() - 1
+    row = tuple(sums(flips[inside:both], origin))
+    steps = tuple(sums(flips[:inside]))
+    return Space(((access.requests, row),), steps, reduce(or_, flips[inside:], origin))
+
+
+def listed_space(access: Access, indices: NDArray[np.int64]) -> Space:
+    """Return the space of any access, from a list of its indices [request, lane, element]."""
+    import numpy as np
+
+    outside = (indices < 0) | (indices >= size_of(access.tile))
+    points = Digits(extents_of(access.tile)).packed(np.where(outside, INACTIVE, indices))
+    firsts = points[:, :, 0]
+    moved = np.where(firsts < 0, INACTIVE, firsts ^ firsts.max(axis=1, keepdims=True))
+    different, times = np.unique(moved, axis=0, return_counts=True)
+    rows = zip(times.tolist(), map(tuple, different.tolist()), strict=True)
+    vectors = points[firsts >= 0]
+    steps = vectors ^ vectors[:, :1]
+    alike = None if (steps != steps[0]).any() else tuple(steps[0].tolist())
+    return Space(tuple(rows), alike, int(np.bitwise_or.reduce(vectors[:, 0])))
 
 
 @dataclass(frozen=True)
@@ -36,18 +139,18 @@ class Asked:
 
     @property
     def in_order_of_memory(self) -> bool:
-        """Whether its lanes go in the order of memory, as TMA's do: each layout has lanes of its own."""
+        """True if its lanes go in the order of memory, as TMA's do: each layout has lanes of its own."""
         return self.access.name == "tma"
 
     @cached_property
-    def space(self) -> Space:
-        """What its lanes ask for, in digits of the index."""
-        return Space.of(self.access)
+    def indices(self) -> NDArray[np.int64]:
+        """The flat indices [request, lane, element]; of inactive lanes some are past the end."""
+        return indices_of(self.access)
 
     @cached_property
-    def elements(self) -> NDArray[np.int64]:
-        """The flat indices [request, lane, element]; INACTIVE where a lane asks for nothing."""
-        return elements_of(self.access)
+    def space(self) -> Space:
+        """The digits of the index that its lanes ask for."""
+        return affine_space(self.access) or listed_space(self.access, self.indices)
 
     @cached_property
     def free(self) -> int:
@@ -60,17 +163,32 @@ class Asked:
         return [(times, self._phases(row)) for times, row in self.space.rows]
 
     def _phases(self, row: Sequence[int]) -> list[list[int]]:
-        """The lanes that go together. Which they are depends on who asks for the same, not on where it is."""
-        own = self.access
-        names = {point: number for number, point in enumerate(dict.fromkeys(row))}
-        stand_ins = [None if point < 0 else own.bytes * names[point] for point in row]
-        request = counted(own.operation, own.bytes, stand_ins)
+        """Return the lanes that go together, which depends on who asks for the same, not on where it is."""
+        access = self.access
+        names = {point: access.bytes * number for number, point in enumerate(dict.fromkeys(row))}
+        stand_ins = [None if point < 0 else names[point] for point in row]
+        request = counted(access.operation, access.bytes, stand_ins)
         return [[row[lane] for lane in phase.lanes] for phase in request.phases if phase.lanes]
+
+    @property
+    def vector(self) -> list[int] | None:
+        """The digits that count the elements of a vector; None where vectors differ or are not aligned."""
+        steps = self.space.steps
+        if steps is None:
+            return None
+        flips = [steps[1 << bit] for bit in range((len(steps) - 1).bit_length())]
+        linear = [*steps] == sums(flips)[: len(steps)] and len({*steps}) == len(steps)
+        if not linear or any(flip.bit_count() != 1 or flip & self.space.reached for flip in flips):
+            return None
+        return [flip.bit_length() - 1 for flip in flips]
+
+
+# -- all accesses of a tile ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Points:
-    """What accesses ask of a layout that is linear in the digits of the index."""
+    """The demands of accesses on a layout that is linear in the digits of the index."""
 
     digits: Digits
     kept: tuple[int, ...]
@@ -92,19 +210,10 @@ class Points:
         """Bits of the bank that are still to be chosen."""
         return self.bank - max(0, len(self.kept) - self.word)
 
-    def cost(self, columns: Sequence[int]) -> int | None:
-        """The wavefronts of all accesses where every digit flips these bits of the address, in elements.
-
-        postcondition  None where the vectors do not stay together
-        """
-        below = (1 << len(self.kept)) - 1
-        together = [columns[digit] for digit in self.kept] == [1 << bit for bit in range(len(self.kept))]
-        if not together or any(columns[digit] & below for digit in self.free):
-            return None
-        return sum(
-            demand.phases * _fullest(demand, columns, self.word, (1 << self.bank) - 1)
-            for demand in self.demands
-        )
+    @property
+    def free(self) -> tuple[int, ...]:
+        """The digits that are not kept."""
+        return tuple(digit for digit in range(self.digits.count) if digit not in self.kept)
 
     @property
     def bound(self) -> int:
@@ -114,60 +223,53 @@ class Points:
         """
         return sum(demand.least(self.banks + self.sharing) for demand in self.demands)
 
-    @property
-    def free(self) -> tuple[int, ...]:
-        """The digits that are not kept."""
-        return tuple(digit for digit in range(self.digits.count) if digit not in self.kept)
+    def cost(self, columns: Sequence[int]) -> int | None:
+        """Return the wavefronts of all accesses where the digits flip these bits of the address in elements.
+
+        postcondition  None where the vectors do not stay together
+        """
+        below = (1 << len(self.kept)) - 1
+        together = [columns[digit] for digit in self.kept] == [1 << bit for bit in range(len(self.kept))]
+        if not together or any(columns[digit] & below for digit in self.free):
+            return None
+        cost, bank = 0, (1 << self.bank) - 1
+        for demand in self.demands:
+            fullest = 0
+            for group in demand.groups:
+                words = {combined(columns, point) >> self.word for point in group}
+                fullest = max(fullest, *Counter(word & bank for word in words).values())
+            cost += demand.phases * fullest
+        return cost
 
 
 def points_of(asked: Sequence[Asked]) -> Points | None:
-    """The accesses of one tile as points; None where no linear layout keeps their vectors together.
+    """Return the accesses of one tile as points; None where no linear layout keeps their vectors together.
 
-    Of one that goes in the order of memory the vectors are kept, and nothing more is asked.
+    Of one that goes in the order of memory the vectors are kept, and it has no other demand.
 
     requires  at least one access, all of one tile and one type
     """
     access = asked[0].access
-    digits, size = Digits(extents_of(access.tile)), access.dtype.bits // 8
+    size = access.dtype.bits // 8
     word = max(0, (WORD // size).bit_length() - 1)
-    kept = _kept(asked)
-    if kept is None:
-        return None
-    demands: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for one in asked:
-        for times, phases in () if one.in_order_of_memory else one.phases:
-            for starts in phases:
-                groups = groups_of(starts, one.access.elements, kept, word)
-                demands[groups] += one.weight * times
-    found = (Demand(phases, groups) for groups, phases in demands.items())
-    bank = (WAVEFRONT // size).bit_length() - 1 - word
-    return Points(digits, kept, word, bank, tuple(sorted(found, key=lambda demand: -demand.phases)))
-
-
-def _kept(asked: Iterable[Asked]) -> tuple[int, ...] | None:
-    """The digits that count the elements of the widest vector, where all vectors agree and are aligned."""
     kept: list[int] = []
-    for one in asked:
-        steps = one.space.steps
-        if steps is None:
+    for own in asked:
+        vector = own.vector
+        if vector is None or vector[: len(kept)] != kept[: len(vector)]:
             return None
-        own = [steps[1 << bit] for bit in range((len(steps) - 1).bit_length())]
-        linear = [sum(step for bit, step in enumerate(own) if at >> bit & 1) for at in range(len(steps))]
-        if [*steps] != linear or any(step.bit_count() != 1 for step in own):
-            return None
-        own = [step.bit_length() - 1 for step in own]
-        if own[: len(kept)] != kept[: len(own)]:
-            return None
-        kept = max(kept, own, key=len)
-        if any(one.space.reached >> digit & 1 for digit in own):
-            return None
-    return tuple(kept)
+        kept = max(kept, vector, key=len)
+    demands: Counter[tuple[Group, ...]] = Counter()
+    for own in asked:
+        for times, phases in () if own.in_order_of_memory else own.phases:
+            for starts in phases:
+                demands[groups_of(starts, own.access.elements, kept, word)] += own.weight * times
+    bank = (WAVEFRONT // size).bit_length() - 1 - word
+    ordered = sorted((Demand(phases, groups) for groups, phases in demands.items()), key=lambda d: -d.phases)
+    return Points(Digits(extents_of(access.tile)), tuple(kept), word, bank, tuple(ordered))
 
 
-def groups_of(
-    starts: Iterable[int], elements: int, kept: Sequence[int], word: int
-) -> tuple[tuple[int, ...], ...]:
-    """The points of a phase, of vectors of so many elements, by the part of a kept vector that they lie in.
+def groups_of(starts: Iterable[int], elements: int, kept: Sequence[int], word: int) -> tuple[Group, ...]:
+    """Return the points of a phase, of vectors of so many elements, by the part of a kept vector they lie in.
 
     Words of different parts are in different banks, whatever the layout does with the other digits.
 
@@ -176,63 +278,17 @@ def groups_of(
     >>> groups_of(range(12), 1, (0, 1), 0)
     ((0, 4, 8),)
     """
-    mask = sum(1 << digit for digit in kept)
-    parts_of = sum(1 << digit for digit in kept[word:])
-    steps = [0]
-    for digit in kept[: (elements - 1).bit_length()]:
-        steps += [step | 1 << digit for step in steps]
+    mask, parts_of = (sum(1 << digit for digit in digits) for digits in (kept, kept[word:]))
+    steps = sums(1 << digit for digit in kept[: (elements - 1).bit_length()])
     parts: dict[int, set[int]] = {}
     for start in starts:
         for step in steps:
             point = start ^ step
             parts.setdefault(point & parts_of, set()).add(point & ~mask)
-    return tuple(sorted({_moved(points) for points in parts.values()}))
+    return tuple(sorted({moved(points) for points in parts.values()}))
 
 
-def _moved(points: set[int]) -> tuple[int, ...]:
-    """Points from one of them on: the same for all translations of a space."""
+def moved(points: set[int]) -> Group:
+    """Return points from one of them on: the same for all translations of a space."""
     first = min(points)
-    moved = sorted(point ^ first for point in points)
-    return tuple(moved)
-
-
-def _fullest(demand: Demand, columns: Sequence[int], word: int, bank: int) -> int:
-    """The most words of one bank."""
-    most = 0
-    for group in demand.groups:
-        words = {image(columns, point) >> word for point in group}
-        most = max(most, *Counter(own & bank for own in words).values())
-    return most
-
-
-def without(demands: Iterable[Demand], inside: Sequence[int]) -> list[Demand]:
-    """The demands where points that differ by the vectors `inside` are one: words instead of elements.
-
-        requires  the vectors are independent, and each has a leading digit that no other has
-
-    >>> without([Demand(4, ((0, 1, 2, 3),))], [1])
-    [Demand(phases=4, groups=((0, 2),))]
-    """
-    merged: Counter[tuple[tuple[int, ...], ...]] = Counter()
-    for demand in demands:
-        groups = {_moved({rest(point, inside) for point in group}) for group in demand.groups}
-        merged[tuple(sorted(groups))] += demand.phases
-    return [Demand(phases, groups) for groups, phases in merged.items()]
-
-
-def rest(point: int, inside: Sequence[int]) -> int:
-    """A point less the leading digits of vectors that lie inside a word."""
-    for vector in inside:
-        if point >> (vector.bit_length() - 1) & 1:
-            point ^= vector
-    return point
-
-
-def support(demands: Iterable[Demand]) -> int:
-    """The digits that any point has."""
-    used = 0
-    for demand in demands:
-        for group in demand.groups:
-            for point in group:
-                used |= point
-    return used
+    return tuple(sorted(point ^ first for point in points))

@@ -25,19 +25,16 @@ conflicts says how that is known, and what is a guess.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
 from tilewise.cli.accesses import (
     NARROWER,
-    access_arguments,
-    access_lines,
     by_addresses,
-    idle_lines,
-    named,
+    cost_options,
     refused,
     requested,
-    requests_shown,
     tile_and_base,
-    tile_data,
+    tile_costs,
     width_from,
 )
 from tilewise.cli.answer import Answer
@@ -45,64 +42,23 @@ from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from tilewise.check.banks import Conflicts, Request
+    from tilewise.check.banks import Request
     from tilewise.hardware.memory.banks import Operation
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --request, --phases."""
-    access_arguments(
-        parser,
-        "shared",
-        "ld, st, ldmatrix, stmatrix, cp.async, atom or tma",
-        " (16 for ldmatrix and stmatrix)",
-    )
+    operations = "ld, st, ldmatrix, stmatrix, cp.async, atom or tma"
+    cost_options(parser, "shared", operations, " (16 for ldmatrix and stmatrix)")
     parser.add_argument("--phases", action="store_true", help="draw the phases of the worst request")
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The wavefronts of every access, or of one request."""
-    one = by_addresses(args, "banks", "--op ld --bytes 4 --addresses 0,128,256", of_tiles=())
-    return _of_addresses(args) if one else _of_layout(args)
-
-
-# -- one request -----------------------------------------------------------------------------------
-
-
-def _of_addresses(args: argparse.Namespace) -> Answer:
-    from tilewise.check.banks import counted
-    from tilewise.hardware.memory.banks import Operation
-
-    operation = Operation.of(args.op or "ld")
-    request = counted(operation, width_from(args.bytes, operation.widths, 16), requested(args.addresses))
-    drawn = [("", request)] if args.phases else []
-    lines = [_counts(request), *([] if args.phases else _sentences(request))]
-    return Answer(request.as_dict(), _Text(lines, drawn)).noted(_unknown([(operation, request.bytes)]))
-
-
-def _counts(request: Request) -> str:
-    several = sum(len(phase.lanes) for phase in request.phases) > 1
-    merged = f"; lanes n and n^{request.merged} ask as one" if request.merged and several else ""
-    plural = "" if request.wavefronts == 1 else "s"
-    return f"{request.wavefronts} wavefront{plural}, ideal {request.ideal}{merged}"
-
-
-def _sentences(request: Request) -> list[str]:
-    from tilewise.check.banks.drawing import collision, said
-
-    lines = []
-    for number, phase in enumerate(request.phases):
-        why = collision(phase)
-        lines += [f"  {said(request, number)}", *([f"    {why}"] if why else [])]
-    return lines
-
-
-# -- accesses of a tile ----------------------------------------------------------------------------
-
-
-def _of_layout(args: argparse.Namespace) -> Answer:
+    """Return the wavefronts of every access, or of one request."""
+    if by_addresses(args, "banks", "--op ld --bytes 4 --addresses 0,128,256"):
+        return _of_addresses(args)
     from tilewise.check.banks import conflicts
 
     layout, base = tile_and_base(args, "banks")
@@ -113,57 +69,63 @@ def _of_layout(args: argparse.Namespace) -> Answer:
         ]
     except Refused as no:
         return refused(no, "wavefronts", NARROWER)
-    shown = requests_shown(found, args.request)
-    data = tile_data(args, layout, base, shown, "wavefronts")
-    draws = args.phases or args.request is not None
-    drawn = [(named(own, at), request) for own, at, request in shown if draws]
-    why = [line for own, at, request in shown if not draws for line in _why(own, at, request)]
-    asked = [(own.access.operation, own.access.bytes) for own in found]
-    return Answer(data, _Text([*_rows(found), *idle_lines(found), *why], drawn)).noted(_unknown(asked))
+    data, lines, shown = tile_costs(
+        args,
+        (layout, base),
+        found,
+        ("wavefronts", "ideal", "excess", "ways"),
+        lambda own: (own.wavefronts, own.ideal, own.excess, own.ways),
+    )
+    drawn = [(name, request) for name, _, request in shown] if args.phases or args.request is not None else []
+    lines += [line for name, _, request in shown if not drawn for line in _why(name, request)]
+    unknown = _unknown([(own.access.operation, own.access.bytes) for own in found])
+    return Answer(data, partial(_print, lines, drawn)).noted(unknown)
 
 
-def _rows(found: Sequence[Conflicts]) -> list[str]:
-    return access_lines(found, ("wavefronts", "ideal", "excess", "ways"), _numbers)
+def _of_addresses(args: argparse.Namespace) -> Answer:
+    from tilewise.check.banks import collision, counted, said
+    from tilewise.hardware.memory.banks import Operation
+
+    operation = Operation.of(args.op or "ld")
+    request = counted(operation, width_from(args.bytes, operation.widths, 16), requested(args.addresses))
+    several = sum(len(phase.lanes) for phase in request.phases) > 1
+    merged = f"; lanes n and n^{request.merged} ask as one" if request.merged and several else ""
+    plural = "" if request.wavefronts == 1 else "s"
+    lines = [f"{request.wavefronts} wavefront{plural}, ideal {request.ideal}{merged}"]
+    for number, phase in enumerate([] if args.phases else request.phases):
+        why = collision(phase)
+        lines += [f"  {said(request, number)}", *([f"    {why}"] if why else [])]
+    drawn = [("", request)] if args.phases else []
+    unknown = _unknown([(operation, request.bytes)])
+    return Answer(request.as_dict(), partial(_print, lines, drawn)).noted(unknown)
 
 
-def _numbers(found: Conflicts) -> tuple[int, ...]:
-    return found.wavefronts, found.ideal, found.excess, found.ways
+def _why(name: str, request: Request) -> Iterator[str]:
+    """Return the phase that takes most, where there are conflicts, and the lanes whose words meet there."""
+    from tilewise.check.banks import collision, said
+
+    if request.ways > 1:
+        worst = [phase.wavefronts for phase in request.phases].index(request.ways)
+        yield f"{name}, {said(request, worst)}"
+        yield f"  {collision(request.phases[worst])}"
 
 
-def _why(found: Conflicts, number: int, request: Request) -> list[str]:
-    """The phase that takes most, where there are conflicts, and whose words meet there."""
-    from tilewise.check.banks.drawing import collision, said
+def _print(lines: Sequence[str], drawn: Sequence[tuple[str, Request]]) -> None:
+    """Print lines, and the phases of requests below them."""
+    print(*lines, sep="\n")
+    if not drawn:
+        return
+    from tilewise.check.banks import said
+    from tilewise.show.phases import phase_lines
+    from tilewise.show.terminal import print_out
 
-    if request.ways <= 1:
-        return []
-    worst = max(range(len(request.phases)), key=lambda phase: request.phases[phase].wavefronts)
-    return [f"{named(found, number)}, {said(request, worst)}", f"  {collision(request.phases[worst])}"]
-
-
-# -- for people ------------------------------------------------------------------------------------
-
-
-class _Text:
-    """Lines, and phases drawn below them: printed when the answer is a text."""
-
-    def __init__(self, lines: Sequence[str], drawn: Sequence[tuple[str, Request]]) -> None:
-        self.lines, self.drawn = lines, drawn
-
-    def __call__(self) -> None:
-        print(*self.lines, sep="\n")
-        if not self.drawn:
-            return
-        from tilewise.check.banks.drawing import said
-        from tilewise.show.phases import phase_lines
-        from tilewise.show.terminal import print_out
-
-        for name, request in self.drawn:
-            for number, phase in enumerate(request.phases):
-                print(f"\n{name}{', ' if name else ''}{said(request, number)}")
-                print_out(phase_lines(phase))
+    for name, request in drawn:
+        for number, phase in enumerate(request.phases):
+            print(f"\n{name}{', ' if name else ''}{said(request, number)}")
+            print_out(phase_lines(phase))
 
 
-def _unknown(asked: Sequence[tuple[Operation, int]]) -> str:
-    """What is not known of the operations that were counted."""
-    told = {operation.name: operation.unknown for operation, bytes in asked if operation.guessed(bytes)}
+def _unknown(counted: Sequence[tuple[Operation, int]]) -> str:
+    """Return the gaps in what is known of the operations that were counted."""
+    told = {operation.name: operation.unknown for operation, bytes in counted if operation.guessed(bytes)}
     return "; ".join(f"of {name} it is not known {unknown}" for name, unknown in told.items())

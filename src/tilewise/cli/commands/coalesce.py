@@ -26,16 +26,12 @@ import argparse
 
 from tilewise.cli.accesses import (
     NARROWER,
-    access_arguments,
-    access_lines,
     by_addresses,
-    idle_lines,
-    named,
+    cost_options,
     refused,
     requested,
-    requests_shown,
     tile_and_base,
-    tile_data,
+    tile_costs,
     width_from,
 )
 from tilewise.cli.answer import Answer
@@ -43,86 +39,57 @@ from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from tilewise.check.access import Access
     from tilewise.check.coalesce import Coalescing, Transfer
-    from tilewise.core.layout import Layout
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[LAYOUT --access A ...] or [--bytes B --addresses A,A,...], --op, --request, --widths."""
-    access_arguments(parser, "global", "ld, st or cp.async")
+    cost_options(parser, "global", "ld, st or cp.async")
     parser.add_argument("--widths", action="store_true", help="narrower vectors too")
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The sectors of every access, or of one request."""
-    one = by_addresses(args, "coalesce", "--bytes 4 --addresses 0,128,256", of_tiles=("widths",))
-    return _of_addresses(args) if one else _of_layout(args)
+    """Return the sectors of every access, or of one request."""
+    from tilewise.check.access import access_of, widest
+    from tilewise.check.coalesce import coalescing, counted
 
-
-def _of_addresses(args: argparse.Namespace) -> Answer:
-    from tilewise.check.coalesce import counted
-
-    bytes = width_from(args.bytes, (), 4)
-    found = counted(args.op or "ld", bytes, requested(args.addresses))
-    return Answer(found.as_dict(), said(found))
-
-
-def _of_layout(args: argparse.Namespace) -> Answer:
-    from tilewise.check.coalesce import coalescing
-
+    if by_addresses(args, "coalesce", "--bytes 4 --addresses 0,128,256", ("widths",)):
+        request = counted(args.op or "ld", width_from(args.bytes, (), 4), requested(args.addresses))
+        return Answer(request.as_dict(), said(request))
     layout, base = tile_and_base(args, "coalesce")
+    accesses: list[Access] = []
     try:
-        accesses = [access for asked in args.access for access in _widths(asked, layout, base, args)]
+        for text in args.access:
+            if args.widths:
+                width = widest(text, layout, args.dtype, args.op, base)
+                accesses += [width.access, *width.narrower]
+            else:
+                accesses.append(access_of(text, layout, args.dtype, args.op, base))
         found = [coalescing(layout, access, dtype=args.dtype, base=base) for access in accesses]
     except Refused as no:
         return refused(no, "sectors", NARROWER)
-    shown = requests_shown(found, args.request)
-    data = tile_data(args, layout, base, shown, "sectors")
-    why = [
-        f"{named(own, at)}: {said(request)}"
-        for own, at, request in shown
-        if request.excess or args.request is not None
-    ]
-    return Answer(data, "\n".join([*_rows(found), *idle_lines(found), *why]))
+    head = ("sectors", "ideal", "excess", "lines", "used", "aligned")
+    data, lines, shown = tile_costs(args, (layout, base), found, head, _counts)
+    why = [f"{name}: {said(own)}" for name, _, own in shown if own.excess or args.request is not None]
+    return Answer(data, "\n".join([*lines, *why]))
 
 
-def _widths(asked: str, layout: Layout, base: int, args: argparse.Namespace) -> Iterator[Access]:
-    """The access, or with --widths the widest of its kind and all that are narrower."""
-    from tilewise.check.access import access_of, widest
-
-    if not args.widths:
-        yield access_of(asked, layout, args.dtype, args.op, base)
-        return
-    width = widest(asked, layout, args.dtype, args.op, base)
-    yield width.access
-    yield from width.narrower
-
-
-def _rows(found: Sequence[Coalescing]) -> list[str]:
-    return access_lines(found, ("sectors", "ideal", "excess", "lines", "used", "aligned"), _numbers)
-
-
-def _numbers(found: Coalescing) -> tuple[object, ...]:
+def _counts(found: Coalescing) -> tuple[object, ...]:
     counts = found.sectors, found.ideal, found.excess, found.lines
     return *counts, f"{found.efficiency:.0%}", found.alignment
 
 
 def said(found: Transfer) -> str:
-    """One request in a sentence."""
+    """Return one request in a sentence."""
     from tilewise.hardware.memory.sectors import SECTOR
 
-    text = (
-        f"{_many(found.useful, 'byte')} in {_many(found.sectors, 'sector')} of {_many(found.lines, 'line')}"
-    )
+    def many(count: int, word: str) -> str:
+        return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+    text = f"{many(found.useful, 'byte')} in {many(found.sectors, 'sector')} of {many(found.lines, 'line')}"
     if not found.excess:
         return text
     into = (found.first or 0) % SECTOR
     begins = f"; the first byte is {into} into its sector" if into else ""
-    return f"{text}; {_many(found.ideal, 'sector')} would do{begins}"
-
-
-def _many(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+    return f"{text}; {many(found.ideal, 'sector')} would do{begins}"

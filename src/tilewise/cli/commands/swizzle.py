@@ -26,10 +26,10 @@ from __future__ import annotations
 import argparse
 import re
 
+from tilewise.cli.accesses import access_options, refused, table_lines
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.answer import Answer
 from tilewise.cli.arguments import filled_in, layout_from, layout_options, text_from
-from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -49,15 +49,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tile", metavar="TILE", help="a shape such as 128x64, a layout, or - for standard input"
     )
-    parser.add_argument(
-        "--access",
-        action="append",
-        default=[],
-        metavar="[N*]A",
-        help="who asks for what, N times, such as row:16B@st or 4*ldmatrix.x4; repeatable",
+    such, operations = (
+        "N times, such as row:16B@st or 4*ldmatrix.x4",
+        "ld, st, ldmatrix, stmatrix, cp.async, atom or tma",
     )
-    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
-    parser.add_argument("--op", metavar="OP", help="ld, st, ldmatrix, stmatrix, cp.async, atom or tma")
+    access_options(parser, such, " in shared memory", operations, "[N*]A")
     parser.add_argument("--among", metavar="F,F", help="plain, mode, swizzle, padding, linear (all)")
     parser.add_argument("--ideal", action="store_true", help="no where every layout has conflicts")
     layout_options(parser)
@@ -84,11 +80,8 @@ def answer(args: argparse.Namespace) -> Answer:
             ideal=args.ideal,
         )
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"layout": None, "code": no.code, "reason": no.reason}
-        data |= {"witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
-    return Answer(choice_data(found), "\n".join(_lines(found)), YES)
+        return refused(no, "layout")
+    return Answer(choice_data(found), "\n".join(_lines(found)))
 
 
 def _tile(args: argparse.Namespace) -> Layout | tuple[int, ...]:
@@ -136,7 +129,7 @@ def _found_data(found: Found) -> dict[str, Any]:
     return {
         "layout": str(found.layout),
         "family": found.family,
-        "name": found.candidate.name,
+        "name": found.name,
         "wavefronts": found.cost,
         "bytes": found.bytes,
         "tma": {"boxes": readers.tma, "reason": readers.why_tma},
@@ -168,7 +161,8 @@ def _lines(found: Choice) -> Iterator[str]:
     yield f"  TMA         {_tma(best)}"
     yield f"  wgmma       {_wgmma(best)}"
     yield "searched"
-    yield from _table(found)
+    head = ("family", "tried", "wavefronts", "bytes", "TMA", "wgmma", "its best")
+    yield from (f"  {line}" for line in table_lines(head, [*map(_row, found.searched)], "<>>><<<"))
 
 
 def _over(found: Choice) -> Iterator[str]:
@@ -185,9 +179,9 @@ def _access_name(weight: int, name: str) -> str:
 def _called(found: Found) -> str:
     words = {
         "plain": "the tile as it is",
-        "mode": f"the hardware's mode {found.candidate.name}",
-        "swizzle": f"the tile under {found.candidate.name}",
-        "padding": f"the tile with a {found.candidate.name}",
+        "mode": f"the hardware's mode {found.name}",
+        "swizzle": f"the tile under {found.name}",
+        "padding": f"the tile with a {found.name}",
         "linear": "a layout that is linear over GF(2)",
     }
     return words[found.family]
@@ -201,18 +195,6 @@ def _tma(found: Found) -> str:
 def _wgmma(found: Found) -> str:
     operands, why = found.readers.wgmma, found.readers.why_wgmma
     return f"reads it as {' and as '.join(operands)}" if operands else f"no: {why}"
-
-
-def _table(found: Choice) -> Iterator[str]:
-    head = ("family", "tried", "wavefronts", "bytes", "TMA", "wgmma", "its best")
-    rows = [head, *map(_row, found.searched)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        family, *numbers, tma, wgmma, layout = row
-        cells = [f"{family:{widths[0]}}"]
-        cells += [f"{cell:>{width}}" for cell, width in zip(numbers, widths[1:4], strict=True)]
-        cells += [f"{tma:{widths[4]}}", f"{wgmma:{widths[5]}}", layout]
-        yield "  " + "  ".join(cells).rstrip()
 
 
 def _row(one: Searched) -> tuple[str, ...]:

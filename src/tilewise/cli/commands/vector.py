@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.accesses import refused, tile_and_base
+from tilewise.cli.accesses import access_options, refusal_data, refused, tile_and_base
 from tilewise.cli.answer import NO, YES, Answer, witness_data
 from tilewise.cli.arguments import layout_options
 from tilewise.cli.hints import in_a_shell
@@ -36,15 +36,7 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT --dtype T [--access A ...] [--base N] [--op OP]."""
     parser.add_argument("layout", metavar="LAYOUT", help="a tile, or - for standard input")
-    parser.add_argument(
-        "--access",
-        action="append",
-        default=[],
-        metavar="A",
-        help="who asks for what, such as row (that is meant) or col; repeatable",
-    )
-    parser.add_argument("--base", metavar="N", help="the address of the tile (0)")
-    parser.add_argument("--op", metavar="OP", help="ld, st or cp.async")
+    access_options(parser, "such as row (that is meant) or col", "", "ld, st or cp.async")
     layout_options(parser)
 
 
@@ -59,10 +51,9 @@ def answer(args: argparse.Namespace) -> Answer:
     except Refused as no:
         return refused(no, "accesses")
     data = {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": list(map(_data, found))}
-    refusals = [*filter(None, (own.refusal for own in found))]
+    refusals = [own.refusal for own in found if own.refusal]
     if refusals:
-        data |= {"code": refusals[0].code, "reason": refusals[0].reason}
-        data |= {"witness": witness_data(refusals[0].witness), "hint": in_a_shell(refusals[0].hint)}
+        data |= refusal_data(refusals[0], in_a_shell(refusals[0].hint))
     lines = "\n".join(line for own in found for line in _lines(own))
     return Answer(data, lines, NO if refusals else YES)
 

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewise.check.access.addresses import INACTIVE
-from tilewise.check.banks.counting import count
+from tilewise.check.access.access import INACTIVE
+from tilewise.check.banks import count
 from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.hardware.matrices.forms import ROWS
@@ -130,7 +130,7 @@ class Accesses:
             active &= np.arange(self.threads) % LANES < ROWS * len(access.words)
         requests = np.where(active, access.addresses(self.threads), INACTIVE).reshape(-1, LANES)
         requests = requests[active.reshape(-1, LANES).any(axis=1)]
-        return int(count(Operation.of(self.operation), access.way.bytes, requests).wavefronts.sum())
+        return int(count(Operation.of(self.operation), access.way.bytes, requests)["wavefronts"].sum())
 
 
 # -- out of a linear memory ------------------------------------------------------------------------

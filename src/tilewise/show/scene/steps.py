@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilewise.check.access import Access
-from tilewise.check.banks.conflicts import Conflicts, conflicts
-from tilewise.check.banks.phases import Phase
+from tilewise.check.banks import Conflicts, Phase, conflicts
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
