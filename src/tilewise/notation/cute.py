@@ -77,7 +77,7 @@ def pointer_in(text: str) -> tuple[int, int] | None:
     if found is None:
         return None
     if word := found["type"] or found["raw"]:
-        from tilewise.notation.dialects.cute.printed import bits_of
+        from tilewise.notation.elements import bits_of
 
         bits = bits_of(word)
         return None if bits is None else (bits, 0)

@@ -36,9 +36,10 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import all_extents, coordinates, extents_of
 from tilewise.core.vectors import ZERO, as_vector
-from tilewise.notation.dialects.cute.printed import CuteParser, element_of, tile_mode
+from tilewise.notation.dialects.cute.printed import CuteParser, tile_mode
 from tilewise.notation.dialects.given import Given, Reading
 from tilewise.notation.dialects.values import Written
+from tilewise.notation.elements import element_of
 
 _MMA = """\
 Tiled MMA

@@ -29,9 +29,10 @@ from tilewise.core.shapes import as_shape, leaves
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.notation.cute import CUTE_OPERATIONS
-from tilewise.notation.dialects.cute.printed import along_basis, coordinate, element_of, nested_basis, static
+from tilewise.notation.dialects.cute.printed import along_basis, coordinate, nested_basis, static
 from tilewise.notation.dialects.given import Reading
 from tilewise.notation.dialects.values import Item, Value, Written, between, values
+from tilewise.notation.elements import element_of
 from tilewise.notation.tokens import NAME, Token
 from tilewise.notation.trees import NumberCursor
 
