@@ -56,6 +56,14 @@ def test_moves_are_the_naive_moves(seed):
     assert found.view(np.uint8).tobytes() == expected(asked, source, room).tobytes(), str(asked)
 
 
+def test_a_box_that_ends_where_a_digit_of_the_source_begins_is_the_naive_move():
+    """In blocks of 8, a box of 8 has no digit beyond the first block, whatever its source goes on to."""
+    source = S[((3, 8), 4) : ((40, 4), 1)]
+    given = np.arange(112, dtype=np.uint8)
+    found = move(given, source, S[(8, 4) : (1, 8)], shape=(8, 4))
+    assert found.tolist() == given[:32].reshape(8, 4).T.reshape(-1).tolist()
+
+
 @pytest.mark.parametrize("seed", [seed for seed in range(240) if case(seed, 600).shape])
 def test_out_has_the_fill_in_elements_beyond_the_box_and_keeps_its_holes(seed):
     """The naive move of one fill to all elements, and then of the box."""

@@ -325,12 +325,14 @@ def _common(ours: Steps, theirs: Steps, extent: int) -> list[tuple[int, int, int
         return None
     weights = sorted({1, *values[0], *values[1]})
     size = -(-extent // weights[-1]) * weights[-1]
-    sides = [split(_reaching(steps, size), weights) for steps in (ours, theirs)]
-    common = [
-        (reach, read, write, weight)
-        for (reach, read), (_, write), weight in zip(*sides, reversed(weights), strict=True)
+    cuts = [weight for weight in weights if weight < size]
+    read, written = (
+        [piece for piece in split(_reaching(steps, size), cuts) if piece[0] > 1] for steps in (ours, theirs)
+    )
+    return [
+        (reach, step, other, weight)
+        for (reach, step), (_, other), weight in zip(read, written, reversed(cuts), strict=True)
     ]
-    return [digit for digit in common if digit[0] > 1]
 
 
 def _reaching(steps: Steps, size: int) -> Steps:
