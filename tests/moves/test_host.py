@@ -118,7 +118,6 @@ def test_moves_taken_apart_are_the_naive_moves(seed, monkeypatch):
     monkeypatch.setattr(blocks, "TOGETHER", 128)
     monkeypatch.setattr(blocks, "ALONE", 1024)
     monkeypatch.setattr(moving, "CHUNK", 50)
-    monkeypatch.setattr(moving, "WORTH", 0)
     asked = case(seed, 400)
     source = storage(asked, seed)
     room = asked.target.max("m") + 1
@@ -152,7 +151,6 @@ def test_whole_periods_are_moved_as_by_addresses(name, cores, monkeypatch):
     monkeypatch.setattr(blocks, "_cores", lambda: cores)
     monkeypatch.setattr(blocks, "BLOCK", 4096)
     monkeypatch.setattr(blocks, "ALONE", 4096)
-    monkeypatch.setattr(moving, "WORTH", 0)
     source, target, kind = PERIODS[name]
     bits = 8 * np.dtype(kind).itemsize
     pair = pair_of(source, target, DType.of(f"b{bits}"))

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.core.layout import Layout
 from tilewise.core.swizzles import period_of
+from tilewise.core.vectors import as_vector
 from tilewise.moves.host.blocks import WORDS, Array, Words, move_words
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Digit, Pair
@@ -19,8 +21,8 @@ from tilewise.tables import table
 CHUNK = 1 << 15
 """Elements whose addresses are held at once."""
 
-WORTH, LONGEST = 1 << 13, 1 << 16
-"""Elements whose addresses take as long as making a pair of periods; bytes of a period that fits a buffer."""
+LONGEST = 1 << 16
+"""Bytes of a period that is worth a buffer."""
 
 
 def move_bytes(source: Array, target: Array, pair: Pair) -> None:
@@ -37,11 +39,11 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
     [0, 3, 1, 4, 2, 5]
     """
     together = int(source.ctypes.data) | int(target.ctypes.data) | 16
-    parts = _parts(pair, 8 * (together & -together))
-    if parts is None:
-        _move_listed(source, target, pair)
-    for part in parts or ():
-        digits = sorted(part.digits or (), key=lambda digit: -abs(digit.write))
+    for part in _parts(pair, 8 * (together & -together)):
+        if part.digits is None:
+            _move_listed(source, target, part)
+            continue
+        digits = sorted(part.digits, key=lambda digit: -abs(digit.write))
         given = Words(_words(source, part.bits), part.source, digits, "read")
         move_words(given, Words(_words(target, part.bits), part.target, digits, "write"))
 
@@ -70,20 +72,40 @@ def _words(array: Array, bits: int) -> Array:
 
 
 @lru_cache(maxsize=256)
-def _parts(pair: Pair, aligned: int) -> list[Pair] | None:
-    """Return pairs of strided words or whole periods that together are the pair; None where one has neither.
+def _parts(pair: Pair, aligned: int) -> list[Pair]:
+    """Return pairs of strided words, of whole periods, or without digits, that together are the pair.
 
     `aligned` are the bits to which both storages are.
     """
     if pair.digits is None:
-        return None
+        return [pair]
     parts = []
     for part in within_limits(simplest(pair, aligned)):
-        whole = of_periods(simplest(part, aligned) if pair.limits else part)
-        if whole is None or whole.bits < 8:
-            return None
-        parts.append(whole)
+        wide = simplest(part, aligned) if pair.limits else part
+        whole = None if wide.bits < 8 else of_periods(wide)
+        parts.append(whole or _by_index(wide))
     return parts
+
+
+def _by_index(pair: Pair) -> Pair:
+    """Return the pair as one of two layouts in the shape of its digits."""
+    digits = pair.digits or (Digit(1, 0, 0),)
+    shape = tuple(digit.extent for digit in digits)
+    source, target = (
+        Layout(
+            shape,
+            tuple(map(as_vector, steps)),
+            (),
+            as_vector(side.start),
+            side.swizzles,
+            as_vector(side.outer),
+        )
+        for side, steps in (
+            (pair.source, [digit.read for digit in digits]),
+            (pair.target, [digit.write for digit in digits]),
+        )
+    )
+    return replace(pair, layouts=(source, target), box=shape, digits=None)
 
 
 def within_limits(pair: Pair) -> Iterator[Pair]:
@@ -138,7 +160,6 @@ def of_periods(pair: Pair) -> Pair | None:
     >>> [(digit.extent, digit.write) for digit in pair.digits]
     [(4096, 4), (4, 1)]
     """
-    elements = prod(digit.extent for digit in pair.digits or ())
     for name, side in (("read", pair.source), ("write", pair.target)):
         period = period_of(side.swizzles)
         if period == 1:
@@ -150,7 +171,7 @@ def of_periods(pair: Pair) -> Pair | None:
         if any(step < 0 or step % period for step in steps) or reach >= period:
             return None
         is_whole = prod(digit.extent for digit in inner) == period
-        if not is_whole or elements < WORTH or period * pair.bits > 8 * LONGEST:
+        if not is_whole or period * pair.bits > 8 * LONGEST:
             return None
         pair = replace(pair, digits=tuple(digits))
     return pair
@@ -178,7 +199,7 @@ def _move_listed(source: Array, target: Array, pair: Pair) -> None:
         read = read.reshape(-1)
         for places in write.reshape(len(read), -1).T:  # one of them for each copy
             if pair.bits < 8:
-                _move_narrow(source, target, pair.bits, read, places)
+                _move_halves(source, target, read, places)
             else:
                 _words(target, pair.bits)[places] = _words(source, pair.bits)[read]
 
@@ -194,11 +215,10 @@ def _windows(box: tuple[int, ...]) -> Iterator[tuple[tuple[int, int], ...]]:
             yield (start, min(start + part, first)), *window
 
 
-def _move_narrow(source: Array, target: Array, bits: int, read: Any, write: Any) -> None:
-    """Move elements of less than a byte; those that share a byte are written one after another."""
-    each, mask = 8 // bits, (1 << bits) - 1
-    elements = source[read // each] >> (read % each * bits).astype(np.uint8) & mask
-    for part in range(each):
-        own = write % each == part
-        places = write[own] // each
-        target[places] = target[places] & (0xFF ^ mask << part * bits) | elements[own] << part * bits
+def _move_halves(source: Array, target: Array, read: Any, write: Any) -> None:
+    """Move elements of 4 bits; the two of a byte are written one after another."""
+    elements = source[read >> 1] >> (read & 1).astype(np.uint8) * 4 & 15
+    for half in range(2):
+        own = write & 1 == half
+        places = write[own] >> 1
+        target[places] = target[places] & 0xF0 >> 4 * half | elements[own] << 4 * half
