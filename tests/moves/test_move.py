@@ -11,7 +11,7 @@ from tilewise import LayoutError, S, parse
 from tilewise.moves import move, plan
 from tilewise.moves.plan import COPY_RATES, LAUNCH
 from tilewise.moves.tiles.tile import RATE
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 
 def elements(array, bits):

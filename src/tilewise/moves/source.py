@@ -16,7 +16,7 @@ from tilewise.emit.parts.template import filled
 from tilewise.emit.parts.words import check_free
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 _COLUMNS = 100
 

@@ -12,7 +12,7 @@ from tilewise.gpu.compile import Source, cubin
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 FILL_THREADS = 256
 _FILL = """

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilewise.core.swizzles import Swizzle
 from tilewise.emit.parts.template import filled
+from tilewise.moves.pairs.pair import Pair
 
 NAME = "move"
 INT = 1 << 31
@@ -61,6 +63,14 @@ def counting(most: int) -> str:
     return "long long" if most >= INT // 2 else "int"
 
 
+def farthest(pair: Pair) -> int:
+    """How far places count on either side of a pair, in its elements."""
+    digits = pair.digits or ()
+    reads = sum(abs(digit.read) * digit.extent for digit in digits)
+    writes = sum(abs(digit.write) * digit.extent for digit in digits)
+    return max(pair.source.size, pair.target.size, reads, writes)
+
+
 def cast(kind: str) -> str:
     """A cast of an int to that type."""
     return "" if kind == "int" else f"({kind})"
@@ -94,12 +104,11 @@ def split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, i
         inner *= extents[i]
 
 
-def swizzled(bits: int, base: int, shift: int, unit: int) -> str:
+def swizzled(swizzle: Swizzle, unit: int) -> str:
     """A statement that swizzles a byte address x, by a swizzle over elements of some bytes."""
-    base += unit.bit_length() - 1
-    source = (1 << bits) - 1 << base + max(shift, 0)
+    shift = swizzle.shift
     way = f">> {shift}" if shift >= 0 else f"<< {-shift}"
-    return f"x ^= (x & {source}ll) {way};"
+    return f"x ^= (x & {swizzle.source * unit}ll) {way};"
 
 
 def constant(value: int, unit: int) -> str:

@@ -8,7 +8,7 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.pairs.nibbles import in_bytes, spread
+from tilewise.moves.pairs.digits import in_bytes, spread
 from tilewise.moves.pairs.pair import Pair, Side
 from tilewise.moves.tiles.aims import MIDDLE, OTHERS, SMALL, Aim, aims, bytes_of
 from tilewise.moves.tiles.conflicts import calmest
