@@ -196,10 +196,15 @@ class Bound:
         count = -(-self._writes // given.itemsize)
         try:
             return given.library.empty(given, count, stream)
+        except LayoutError:
+            raise
         except (MemoryError, RuntimeError, ValueError) as error:
-            if isinstance(error, LayoutError):
-                raise
-            raise _no_memory(given, count * given.itemsize, error) from error
+            size, where = count * given.itemsize, _place(given)
+            raise LayoutError(
+                "TW706",
+                f"the result takes {size} bytes, which {where} does not give: {first_line(error)}",
+                hint="free some, move a part at a time, or give storage that is there as out",
+            ) from error
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
         """The plan for storages that are aligned so, loaded on a device."""
@@ -317,15 +322,9 @@ def _check_target(given: Storage, made: Storage, bound: Bound) -> None:
         )
 
 
-def _no_memory(given: Storage, size: int, error: Exception) -> LayoutError:
-    where = "the CPU" if given.device is None else f"GPU {given.device}"
-    return LayoutError(
-        "TW706",
-        f"the result takes {size} bytes, which {where} does not give: {first_line(error)}",
-        hint="free some, move a part at a time, or give storage that is there as out",
-    )
-
-
 def _where(storage: Storage) -> str:
-    where = "the CPU" if storage.device is None else f"GPU {storage.device}"
-    return f"{storage.library.name}'s on {where}"
+    return f"{storage.library.name}'s on {_place(storage)}"
+
+
+def _place(storage: Storage) -> str:
+    return "the CPU" if storage.device is None else f"GPU {storage.device}"
