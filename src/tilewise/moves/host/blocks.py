@@ -10,7 +10,7 @@ Swizzled storages go by whole periods: one call of NumPy's brings those to the p
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise, product
@@ -134,15 +134,11 @@ def move_words(source: Words, target: Words) -> None:
         return
     reach = _reach(given, taken, whole, BLOCK)
     few = _runs(given, _reach(given, taken, whole, STREAMS * ROW)) <= STREAMS
-    strides = None if few or given.itemsize >= max(WORDS) // 8 else _kept_apart(given, reach)
-    cuts = [range(0, extent, part) for extent, part in zip(taken.shape, reach, strict=True)]
-    boxes = list(product(*([slice(at, min(at + own.step, own.stop)) for at in own] for own in cuts)))
+    direct = few or given.itemsize >= max(WORDS) // 8
+    boxes = [tuple(slice(*own) for own in box) for box in grid(taken.shape, reach)]
 
     def work(share: list[Box]) -> None:
-        held = None
-        if strides is not None:
-            size = sum((part - 1) * step for part, step in zip(reach, strides, strict=True)) // given.itemsize
-            held = strided(np.empty(size + 1, given.dtype), reach, strides)
+        held = None if direct else _kept_apart(given, reach)
         for box in share:
             block = source.read(box)
             if held is not None:
@@ -159,6 +155,20 @@ def move_words(source: Words, target: Words) -> None:
     shares = [boxes[len(boxes) * k // count : len(boxes) * (k + 1) // count] for k in range(count)]
     with ThreadPoolExecutor(workers) as pool:
         list(pool.map(work, shares))
+
+
+def grid(extents: Sequence[int], parts: Sequence[int]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield the boxes of a shape that go so far on each axis, (start, stop) of each.
+
+    >>> list(grid((3, 2), (2, 2)))
+    [((0, 2), (0, 2)), ((2, 3), (0, 2))]
+    """
+    return product(
+        *(
+            [(start, min(start + part, extent)) for start in range(0, extent, part)]
+            for extent, part in zip(extents, parts, strict=True)
+        )
+    )
 
 
 def _cores() -> int:
@@ -213,18 +223,22 @@ def _runs(array: Array, reach: Sequence[int]) -> int:
     return -(-prod(reach) * array.itemsize // step)
 
 
-def _kept_apart(source: Array, reach: Sequence[int]) -> list[int]:
-    """Return the steps of a buffer in the order of the source, whose rows begin in different sets of a cache.
+def _kept_apart(source: Array, reach: Sequence[int]) -> Array:
+    """Return a buffer in the order of the source, whose rows begin in different sets of a cache.
 
     A row is a run of the source, or of ROW bytes; rows are an odd number of lines apart, or nearly.
     """
-    unit = source.itemsize
-    steps, step, row = [0] * source.ndim, unit, True
-    for axis in dict.fromkeys((*_by_step(source), *range(source.ndim))):
-        if row and reach[axis] > 1 and (source.strides[axis] != step or step >= ROW):
-            row, step = False, -(-(-(-step // LINE) | 1) * LINE // unit) * unit
-        steps[axis], step = step, step * reach[axis]
-    return steps
+    unit, row, inner = source.itemsize, source.itemsize, 0
+    order = [*_by_step(source), *(axis for axis in range(source.ndim) if not source.strides[axis])]
+    for axis in order:
+        if reach[axis] > 1 and (source.strides[axis] != row or row >= ROW):
+            break
+        row, inner = row * reach[axis], inner + 1
+    apart = -(-(-(-row // LINE) | 1) * LINE // unit)
+    outer = [reach[axis] for axis in order[inner:]][::-1]
+    rows = np.empty((*outer, apart), source.dtype)[..., : row // unit]
+    held = rows.reshape(*outer, *(reach[axis] for axis in order[:inner][::-1]))
+    return held.transpose(np.argsort(order[::-1]))
 
 
 # -- one block -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import numpy as np
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import period_of
 from tilewise.core.vectors import as_vector
-from tilewise.moves.host.blocks import WORDS, Array, Words, move_words
+from tilewise.moves.host.blocks import WORDS, Array, Words, grid, move_words
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Digit, Pair
 from tilewise.tables import table
@@ -193,8 +193,11 @@ def _cut(digit: Digit, name: str, period: int) -> list[Digit]:
 def _move_listed(source: Array, target: Array, pair: Pair) -> None:
     ours, theirs = pair.layouts
     ours = ours.with_parts(ours.shape, ours.strides, (), ours.offset)  # any of its copies will do
-    shape = None if pair.box else (ours.size,)
-    for window in _windows(pair.box or (ours.size,)):
+    box, shape = pair.box or (ours.size,), None if pair.box else (ours.size,)
+    chunk = max(1, CHUNK // prod(it.extent for it in theirs.replica))
+    inner = next(mode for mode in range(len(box)) if prod(box[mode + 1 :]) <= chunk)
+    rest = box[inner + 1 :]
+    for window in grid(box, [1] * inner + [max(1, chunk // prod(rest)), *rest]):
         read, write = (table(own, shape=shape, window=window).array for own in (ours, theirs))
         read = read.reshape(-1)
         for places in write.reshape(len(read), -1).T:  # one of them for each copy
@@ -202,17 +205,6 @@ def _move_listed(source: Array, target: Array, pair: Pair) -> None:
                 _move_halves(source, target, read, places)
             else:
                 _words(target, pair.bits)[places] = _words(source, pair.bits)[read]
-
-
-def _windows(box: tuple[int, ...]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield the parts of a box, none of them of more than CHUNK elements."""
-    first, *rest = box
-    whole = prod(rest) <= CHUNK
-    part = CHUNK // prod(rest) if whole else 1
-    for start in range(0, first, part):
-        inside = [tuple((0, extent) for extent in rest)] if whole else _windows(tuple(rest))
-        for window in inside:
-            yield (start, min(start + part, first)), *window
 
 
 def _move_halves(source: Array, target: Array, read: Any, write: Any) -> None:

@@ -208,7 +208,7 @@ class _Text:
     def places(
         self, run: tuple[int, ...], way: str, row: str, rows: int, position: str, more: str = "0"
     ) -> str:
-        """How far a position in one side's run is on the other side, and some more; none is beyond the last."""
+        """How far a position in one side's run is on the other side, and some more."""
         near, steps = cast(self.near), [getattr(self.digits[i], way) for i in run]
         if len(run) == 1:
             further = f" + {more} * {steps[0]}" if rows > 1 else ""
