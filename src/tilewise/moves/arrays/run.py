@@ -178,7 +178,15 @@ class Bound:
                 hint="leave stream= out, or move an array on the stream's GPU",
             )
         if given.size < self._reads or (given.pointer | given.size) % self._unit:
-            raise _source_refused(given, self)
+            plan = self.plan
+            if given.size >= self._reads:
+                raise _not_whole("x", given, self)
+            raise LayoutError(
+                "TW704",
+                f"x has {given.size} bytes, and the source reaches {self._reads}: "
+                f"{counted(plan.pair.source.size, 'element')} of {plan.dtype}",
+                hint=f"the source is {plan.source}; x counts from its first element on",
+            )
         if out is None:
             made = self._empty(given, stream)
         else:
@@ -256,18 +264,6 @@ def row_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 # -- what is refused -------------------------------------------------------------------------------
-
-
-def _source_refused(given: Storage, bound: Bound) -> LayoutError:
-    plan = bound.plan
-    if given.size < bound._reads:
-        return LayoutError(
-            "TW704",
-            f"x has {given.size} bytes, and the source reaches {bound._reads}: "
-            f"{counted(plan.pair.source.size, 'element')} of {plan.dtype}",
-            hint=f"the source is {plan.pair.layouts[0]}; x counts from its first element on",
-        )
-    return _not_whole("x", given, bound)
 
 
 def _not_whole(name: str, storage: Storage, bound: Bound) -> LayoutError:
