@@ -27,7 +27,7 @@ from tilewise.moves.tiles.tile import Tile
 
 
 class Accesses(TileKernel):
-    """What reads a tile and stores nothing, and writes as many vectors, those that were read."""
+    """A kernel that reads a tile and stores nothing, and writes as many vectors, those that it read."""
 
     def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
         yield "    ;"

@@ -56,7 +56,7 @@ KERNELS: dict[type, Callable[[Any, int, bytes, str], str]] = {
     Turned: lambda way, storage, fill, name: turned_kernel(way, storage, name),
     Gather: lambda way, storage, fill, name: gather_kernel(way, name),
 }
-"""What writes the kernel of each way, of its source's bytes, its fill and its name."""
+"""The writer of each way's kernel, by the bytes of its source, its fill and its name."""
 
 OFF = ("", "0", "false", "no", "off")
 """What TILEWISE_CHECKED says where nothing is to be checked, in any case."""

@@ -1,4 +1,4 @@
-"""How the elements of a plan go: all together, by tiles, turned in registers, or one by one.
+"""The ways of a plan's elements: all together, by tiles, turned in registers, or one by one.
 
 A way has what a plan asks: its launch, what it writes, what it costs, its tile. A new one is a class with
 the members of these, a row in the tables of `tilewise.moves.plan` and `tilewise.moves.lines`, and a line in
@@ -41,7 +41,7 @@ class Bulk:
 
     @property
     def stays(self) -> bool:
-        """Whether they begin in the target where they do in the source."""
+        """True if they begin in the target where they do in the source."""
         return self.read == self.write
 
     def alignment(self, aligned: int) -> int:
@@ -58,7 +58,7 @@ class Bulk:
 
 
 def bulk_of(pair: Pair) -> Bulk | None:
-    """The bytes of a pair; None where they are not one run of neighbours on both sides, and nothing else.
+    """Return the bytes of a pair; None where they are not one run of neighbours on both sides alone.
 
         requires  the simplest digits
 
@@ -96,7 +96,7 @@ class Gather:
 
     @property
     def in_words(self) -> bool:
-        """Whether a thread has a word of the target, wherever runs begin."""
+        """True if a thread has a word of the target, wherever runs begin."""
         return self.changes_words and self.vector > 1
 
     @property
@@ -106,7 +106,7 @@ class Gather:
 
     @property
     def items(self) -> int:
-        """How many threads have something to do, with elements, copies and fill that are written."""
+        """The number of threads that have elements, copies or fill to write."""
         target = self.pair.layouts[1]
         if self.pair.digits is None:
             return target.size * prod(it.extent for it in target.replica)
@@ -117,7 +117,7 @@ class Gather:
 
     @property
     def blocks(self) -> int:
-        """How many blocks of threads there are."""
+        """The number of blocks of threads."""
         return -(-self.items // self.threads)
 
     def alignment(self, aligned: int) -> int:
@@ -129,12 +129,12 @@ class Gather:
 
     @property
     def changes_words(self) -> bool:
-        """Whether elements of less than a byte are changed in words of 4 bytes."""
+        """True if elements of less than a byte are changed in words of 4 bytes."""
         return self.pair.bits < 8
 
     @property
     def rate(self) -> float | None:
-        """What it reaches of a copy's rate; None of whole bytes, where none was measured."""
+        """The part of a copy's rate that it reaches; None of whole bytes, whose rate was not measured."""
         return RATE if self.changes_words else None
 
     @property
@@ -148,7 +148,7 @@ class Gather:
 
 
 def gather_of(pair: Pair, aligned: int = ALIGNED) -> Gather:
-    """The move of a pair element by element, as many at once as the target has them side by side.
+    """Return the move of a pair element by element, as many at once as the target has them side by side.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -175,7 +175,7 @@ Way = Bulk | Tile | Turned | Gather
 
 
 def way_of(pair: Pair, aligned: int = ALIGNED) -> Way:
-    """The way that a pair takes between storages that are aligned to as many bytes.
+    """Return the way that a pair takes between storages that are aligned to as many bytes.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of

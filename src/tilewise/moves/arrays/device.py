@@ -150,7 +150,7 @@ def loaded(plan: Plan, index: int) -> Loaded:
 
 @lru_cache(maxsize=64)
 def gpu_of(index: int) -> devices.Gpu:
-    """Return the GPU of that number; the driver is asked, which whoever moves on one has."""
+    """Return the GPU of that number, as the driver knows it; refuse a missing one."""
     try:
         driver, device = _device(index)
         names = driver.CUdevice_attribute

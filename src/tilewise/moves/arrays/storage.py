@@ -94,7 +94,7 @@ def _library_of(array: Any) -> Library:
 
 
 class Library:
-    """What is asked of every library, as NumPy has it."""
+    """A library of arrays, as NumPy is one."""
 
     name = "NumPy"
 

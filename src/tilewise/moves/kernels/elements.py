@@ -16,7 +16,7 @@ class Elements(Terms):
     """The addresses of elements that a thread gathers."""
 
     def addresses(self) -> Iterator[Spelled]:
-        """Of each element of a vector, and of those that a vector which begins before has more."""
+        """Yield the address of each element of a vector, and of those that one which begins before has."""
         tile = self.tile
         run, places = tile.write_run, range(tile.vector + tile.lag)
         if tile.partial:  # those beyond the run are read within it
@@ -38,7 +38,7 @@ class Elements(Terms):
 
     @property
     def ahead(self) -> int:
-        """How many positions of the write run are held before position k, less those that are gathered."""
+        """Return the positions of the write run that are held before position k, but for gathered ones."""
         return self.tile.halo * self.tile.write_inner - self.tile.lag
 
     def row_names(self) -> dict[int, str]:
@@ -48,7 +48,7 @@ class Elements(Terms):
         return names
 
     def _kept_at(self, position: str, *further: str | int) -> str:
-        """The byte in shared memory of a position in the write run."""
+        """Return the byte in shared memory of a position in the write run."""
         tile = self.tile
         run = tile.merged(tile.write_run, tile.extents)
         begin = ["shift"] if tile.read_shift else []
@@ -59,7 +59,7 @@ class Elements(Terms):
         return address if self.tile.swizzle_shift is None else f"kept({address})"
 
     def steps(self, base: str, at: str = "at") -> Iterator[Spelled]:
-        """Elements that are always as far apart: the first address, and constants.
+        """Yield elements that are always as far apart: the first address, and constants.
 
         A swizzle moves all of them by the same where steps between them touch no bit that it reads or
         changes: whole lines, and a power of two.
@@ -74,7 +74,7 @@ class Elements(Terms):
             yield [] if place else [line], text if together else self._swizzled(text)
 
     def offset(self, place: int) -> int:
-        """Bytes in shared memory from a vector's first element to another, where no digit ends between."""
+        """Return the bytes from a vector's first element to another, where no digit ends between."""
         tile, offset = self.tile, 0
         for i in tile.write_run[:-1]:
             place, value = divmod(place, tile.extents[i])
@@ -82,7 +82,7 @@ class Elements(Terms):
         return offset + place * tile.pitches[tile.write_run[-1]] if tile.write_run else 0
 
     def _staggered(self) -> Iterator[Spelled]:
-        """Elements as far apart as each other, from those on with which the thread begins.
+        """Yield elements as far apart as each other, from those on with which the thread begins.
 
         Each word, or each element of words, that may be the first has an address.
         """
@@ -101,7 +101,7 @@ class Elements(Terms):
             yield [] if place else lines, added(f"at{chosen}", further)
 
     def _past(self) -> Iterator[Spelled]:
-        """Elements along several digits of which the fastest ends once at most: from there they go on.
+        """Yield elements along several digits of which the fastest ends once at most: from there they go on.
 
         Both parts of a vector have an address, of which each of its elements takes one.
         """
@@ -122,7 +122,7 @@ class Elements(Terms):
             yield [] if place else lines, self._swizzled(part)
 
     def _carried(self) -> Iterator[Spelled]:
-        """Elements along two digits: one address from the other, with a carry where the faster one ends.
+        """Yield elements along two digits: each address from the last, with a carry where the faster one ends.
 
         Those that are all of the faster digit apart are a step of the other apart.
         """

@@ -44,7 +44,7 @@ _FETCHES = {
 
 
 def fetching(kind: str) -> str:
-    """The function by which kernels read a vector, or a word, of the source."""
+    """Return the function by which kernels read a vector, or a word, of the source."""
     bytes_, least, pointer, loads, results = _FETCHES[kind]
     told = ", ".join(f'"=r"({result})' for result in results)
     slots = {
@@ -59,12 +59,12 @@ def fetching(kind: str) -> str:
 
 
 def counting(most: int) -> str:
-    """The type that counts so far, and a tile further."""
+    """Return the type that counts so far, and a tile further."""
     return "long long" if most >= INT // 2 else "int"
 
 
 def farthest(pair: Pair) -> int:
-    """How far places count on either side of a pair, in its elements."""
+    """Return the largest count of a place on either side of a pair, in its elements."""
     digits = pair.digits or ()
     reads = sum(abs(digit.read) * digit.extent for digit in digits)
     writes = sum(abs(digit.write) * digit.extent for digit in digits)
@@ -72,12 +72,12 @@ def farthest(pair: Pair) -> int:
 
 
 def cast(kind: str) -> str:
-    """A cast of an int to that type."""
+    """Return a cast of an int to that type."""
     return "" if kind == "int" else f"({kind})"
 
 
 def added(*terms: str | int) -> str:
-    """Terms and numbers as a sum.
+    """Return terms and numbers as a sum.
 
     >>> added("a", "b * 4", -31), added("a", 0), added(0)
     ('a + b * 4 - 31', 'a', '0')
@@ -87,12 +87,12 @@ def added(*terms: str | int) -> str:
 
 
 def bracketed(text: str) -> str:
-    """A sum as a factor."""
+    """Return a sum as a factor."""
     return f"({text})" if " " in text else text
 
 
 def split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, int]) -> Iterator[str]:
-    """The digits of an index, the fastest first."""
+    """Yield the digits of an index, the fastest first."""
     inner = 1
     for i in digits:
         text = name if inner == 1 else f"{name} / {inner}"
@@ -105,7 +105,7 @@ def split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, i
 
 
 def swizzled(swizzle: Swizzle, unit: int) -> str:
-    """A statement that swizzles a byte address x, by a swizzle over elements of some bytes."""
+    """Return a statement that swizzles a byte address x, by a swizzle over elements of some bytes."""
     shift = swizzle.shift
     way = f">> {shift}" if shift >= 0 else f"<< {-shift}"
     return f"x ^= (x & {swizzle.source * unit}ll) {way};"

@@ -40,7 +40,7 @@ class Terms:
         return wide if step == 1 else f"{wide} * {step}"
 
     def begin(self, name: str, side: Side, before: int = 0) -> str:
-        """The byte of a side, less some elements, where the tile begins."""
+        """Return the byte of a side, less some elements, where the tile begins."""
         steps = {i: getattr(self.digits[i], name) * self.unit for i in self.tile.block_order}
         terms = [self.term(f"o{i}", step) for i, step in steps.items()]
         return added(*terms, (side.start - before) * self.unit)
@@ -49,12 +49,12 @@ class Terms:
         return f"{name}_at({address})" if side.swizzles else address
 
     def in_sector(self, name: str, place: str) -> str:
-        """How many bytes of a tile a place lies behind the begin of its sector."""
+        """Return the bytes of a tile from the begin of a place's sector to the place."""
         address = f"2 * (u64){name} + {place}" if self.spread else f"(u64)({name} + {place})"
         return f"(int)({address} & {SECTOR - 1})"
 
     def kept(self, names: Mapping[int, str]) -> list[str]:
-        """Bytes in shared memory of in-tile digits, to be added."""
+        """Return the bytes in shared memory of in-tile digits, to be added."""
         pitches = self.tile.pitches
         return [f"{name} * {pitches[i]}" for i, name in names.items() if pitches[i]]
 
@@ -67,7 +67,7 @@ class Terms:
         return f"({self.digits[digit].extent + more} - {self.origin(digit)})"
 
     def origins(self) -> Iterator[str]:
-        """Where in each digit the block's tile begins."""
+        """Yield the begin of the block's tile in each digit."""
         order, inner = self.tile.block_order, 1
         for i in order:
             text = "blockIdx.x" if inner == 1 else f"blockIdx.x / {inner}u"
@@ -79,7 +79,7 @@ class Terms:
     def run_digits(
         self, run: Sequence[int], extents: Sequence[int] | dict[int, int], position: str
     ) -> dict[int, str]:
-        """The digits of a run, as text, of a position in it."""
+        """Return the digits of a run, as text, of a position in it."""
         names, inner = {}, 1
         for i in run:
             text = position if inner == 1 else f"{position} / {inner}"
@@ -88,7 +88,7 @@ class Terms:
         return names
 
     def count(self, place: int, digits: Sequence[str]) -> str:
-        """What digits, as text, count in a limit."""
+        """Return the count of digits, given as text, in a limit."""
         counts = [digit.counts[place] for digit in self.digits]
         return added(
             *(
@@ -106,7 +106,7 @@ class Terms:
         return [i for i in self.tile.rows if i in self.tile.ragged or self.tile.halo_of(i)]
 
     def rows_there(self) -> Iterator[str]:
-        """The first, and the last, value of digits of which rows are missing where the tensor ends."""
+        """Yield the first, and the last, value of digits of which rows are missing where the tensor ends."""
         far, near = cast(self.far), "" if self.far == "int" else "(int)"
         for i in self.cut:
             halo = self.tile.halo_of(i)
@@ -115,7 +115,7 @@ class Terms:
             yield f"const int last{i} = {near}min({far}{self.tile.held[i] - 1}, {self.left(i, halo - 1)});"
 
     def there(self, digit: int) -> str:
-        """A row's digit, or that of a row that is there, where it is not."""
+        """Return a row's digit, or that of the nearest row that the tensor has."""
         own = f"q{digit}"
         if digit not in self.cut:
             return own
@@ -125,12 +125,12 @@ class Terms:
 
     @cached_property
     def run_ragged(self) -> bool:
-        """Whether the last tile along a row is not whole."""
+        """True if the last tile along a row is not whole."""
         return any(i in self.tile.ragged for i in self.tile.read_run[-1:])
 
     @cached_property
     def whole(self) -> str:
-        """Whether no digit of the tile goes beyond the tensor, nor one of its halo."""
+        """The test that no digit of the tile goes beyond the tensor, nor one of its halo."""
         tile = self.tile
         tests = [f"{self.origin(i)} + {tile.extents[i]} <= {self.digits[i].extent}" for i in tile.ragged]
         tests += [f"{self.origin(tile.write_run[-1])} >= {tile.halo}"] if tile.halo else []
@@ -138,7 +138,7 @@ class Terms:
 
     @cached_property
     def inside(self) -> str:
-        """Whether all that the tile reads is in the storage, and nothing of it beyond a limit that fills.
+        """The test that all the tile reads is in the storage, and nothing of it beyond a limit that fills.
 
         Nothing where no tile needs a test. Where the source is swizzled, a row that is no element's may be
         swizzled to anywhere: then the tile is to be whole.
@@ -146,8 +146,8 @@ class Terms:
         tile, source = self.tile, self.pair.source
         tests = [self.whole] if self.whole and source.swizzles else []
         tests += self._within(fills=True)
+        # then a vector may be read of which some bytes are no element's
         past = tile.read_shift or tile.run_bytes % VECTOR != 0 or self.run_ragged
-        """Whether a vector may be read of which some bytes are no element's."""
         if past or tile.halo or tile.ragged or self.pair.limits:
             ends: dict[bool, list[str | int]] = {True: ["from"], False: ["from"]}
             for i in tile.rows:
@@ -163,7 +163,7 @@ class Terms:
         return " && ".join(tests)
 
     def _within(self, *, fills: bool) -> list[str]:
-        """Whether the last element of the tile is within the limits that fill, or that do not."""
+        """Return tests that the last element of the tile is within the limits that fill, or that do not."""
         last = [added(self.origin(i), extent - 1) for i, extent in enumerate(self.tile.extents)]
         limits = enumerate(self.pair.limits)
         return [f"{self.count(i, last)} < {limit.bound}" for i, limit in limits if limit.fills == fills]

@@ -39,7 +39,7 @@ HELD = 6.5
 """Vectors of the source that a thread may hold at most for that, beside what it gathers."""
 
 TIMES = 2
-"""How often the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
+"""Times that the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
 
 _AT_ONCE = """\
 // Threads that a multiprocessor has at once.
@@ -121,7 +121,7 @@ __device__ __forceinline__ V16 in_order(V16 v, int first)
 """
 
 Moved = Callable[[str, tuple[int, int]], Iterator[str]]
-"""What moves a vector by the name of its registers, of (the first vector, how many) of a row."""
+"""The lines that move a vector, by the name of its registers and (the first vector, how many) of a row."""
 
 _TEMPLATE = """\
 $prelude
@@ -185,7 +185,7 @@ class TileKernel(Elements):
         return filled(_TEMPLATE, slots) + "\n"
 
     def _functions(self) -> Iterator[str]:
-        """Functions of addresses, and what reads, and writes, a part of a vector."""
+        """Yield functions of addresses, and those that read, and write, a part of a vector."""
         tile, shift, stagger = self.tile, self.tile.swizzle_shift, self.tile.stagger
         if tile.few_registers:
             yield _AT_ONCE
@@ -209,7 +209,7 @@ class TileKernel(Elements):
             yield _WORDS_IN_ORDER if stagger.of_words else of_elements
 
     def _bounds(self) -> str:
-        """Threads of a block, and the blocks of a multiprocessor for which registers are to last."""
+        """Return the threads of a block, and the blocks for which a multiprocessor's registers are to last."""
         tile = self.tile
         gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
         if tile.few_registers:
@@ -221,7 +221,7 @@ class TileKernel(Elements):
         return f"{tile.threads}"
 
     def _loop(self, items: int, times: int | None) -> Iterator[str]:
-        """A loop of the threads over items, unrolled so many times, or wholly."""
+        """Begin a loop of the threads over items, unrolled so many times, or wholly."""
         threads = self.tile.threads
         yield f"#pragma unroll {times or ''}".rstrip()
         yield f"for (int i = 0; i < {-(-items // threads)}; ++i) {{"
@@ -232,7 +232,7 @@ class TileKernel(Elements):
     # -- reading -----------------------------------------------------------------------------------
 
     def _reading(self) -> Iterator[str]:
-        """What reads the tile; one of which something may not be there tests every vector.
+        """Yield the lines that read the tile; where the tensor may lack a part, every vector is tested.
 
         Elsewhere all vectors come to registers first, so that many are under way at once; then to shared
         memory. The wait of the warp keeps the assembler from putting stores before the last of the loads.
@@ -267,7 +267,7 @@ class TileKernel(Elements):
         return [(0, whole), (whole, tile.run_vectors - whole)]
 
     def _read(self, part: tuple[int, int], moved: Moved, number: int | None = None) -> Iterator[str]:
-        """A loop over vectors of the rows: to registers that have a number, or to one after another."""
+        """Loop over vectors of the rows: to registers that have a number, or to one after another."""
         tile, (first, vectors) = self.tile, part
         yield from self._loop(tile.row_count * vectors, 1 if number is None else None)
         if tile.rows:
@@ -280,10 +280,10 @@ class TileKernel(Elements):
         yield "}"
 
     def _guarded(self, value: str, part: tuple[int, int]) -> Iterator[str]:
-        """A vector of which the storage may have a part, to shared memory.
+        """Move a vector of which the storage may have a part to shared memory.
 
-        A row that is none of the tensor is left out. Spread, it is not: no byte may have more than the 4 bits
-        of one element.
+        A row that the tensor has not is left out. Where elements are spread it is read as well: no byte may
+        have more than the 4 bits of one.
         """
         beyond = []
         for i in [] if self.spread else self.cut:
@@ -297,7 +297,7 @@ class TileKernel(Elements):
         yield from self._store(value, part)
 
     def _load(self, value: str, part: tuple[int, int]) -> Iterator[str]:
-        """A vector of the source to registers."""
+        """Read a vector of the source to registers."""
         tile, unit, guarded = self.tile, self.unit, value == "one"
         names = {i: f"q{i}" if guarded else self.there(i) for i in tile.rows}
         terms = ["from", *(self.term(name, self.digits[i].read * unit) for i, name in names.items())]
@@ -330,13 +330,13 @@ class TileKernel(Elements):
         yield f"    {value} = {whole};"
 
     def _as_bytes(self, value: str) -> str:
-        """A vector of elements of 4 bits as one, or two, of shared memory."""
+        """Make a vector of elements of 4 bits one, or two, of shared memory."""
         halves = (0, 2)[: self.tile.taken // VECTOR]
         parts = [f"spread({value}.x[{i}], {value}.x[{i + 1}])" for i in halves]
         return f"    V16 one[{len(parts)}] = {{{', '.join(parts)}}};"
 
     def _fill(self) -> Iterator[str]:
-        """Elements beyond a limit that fills are the fill."""
+        """Set elements beyond a limit that fills to the fill."""
         tile, limits = self.tile, self.pair.limits
         if not any(limit.fills for limit in limits):
             return
@@ -357,7 +357,7 @@ class TileKernel(Elements):
         yield "    }"
 
     def _beside(self, begin: str, part: tuple[int, int]) -> Iterator[str]:
-        """No vector that has nothing of its row, which begins so many bytes behind a sector's begin."""
+        """Leave out vectors that have nothing of their row, which begins so many bytes into a sector."""
         (first, vectors), taken, run = part, self.tile.taken, self.tile.run_bytes
         tests = [f"c * {taken} >= {begin} + {run}"] if (first + vectors) * taken > run else []
         tests += [f"c * {taken} + {taken} <= {begin}"] if (first + 1) * taken < SECTOR else []
@@ -365,7 +365,7 @@ class TileKernel(Elements):
             yield f"    if ({' || '.join(tests)}) continue;"
 
     def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
-        """A vector to shared memory."""
+        """Store a vector in shared memory."""
         tile = self.tile
         if self.spread and value != "one":
             yield self._as_bytes(value)
@@ -392,7 +392,7 @@ class TileKernel(Elements):
     # -- writing -----------------------------------------------------------------------------------
 
     def _writing(self) -> Iterator[str]:
-        """What writes the tile; one that has an edge of the tensor tests every vector."""
+        """Yield the lines that write the tile; one that has an edge of the tensor tests every vector."""
         plain = self._write(tested=False)
         if not self.whole:
             yield from plain
@@ -404,7 +404,7 @@ class TileKernel(Elements):
         yield "}"
 
     def _write(self, *, tested: bool) -> Iterator[str]:
-        """A loop over the vectors of the target: gathered from shared memory, and written."""
+        """Loop over the vectors of the target: each is gathered from shared memory, and written."""
         tile, unit = self.tile, self.unit
         vectors, extents = tile.write_vectors, tile.write_row_extents
         rows, columns = prod(extents.values()), min(vectors, tile.columns)
@@ -445,7 +445,7 @@ class TileKernel(Elements):
         return 0 if own is None else self.digits[own].write
 
     def _elements_in_sector(self, place: str) -> str:
-        """How many elements a place of the target lies behind the begin of its sector."""
+        """Return the elements from the begin of a sector of the target to a place in it."""
         return self.in_sector("target", place) + (f" / {self.unit}" if self.unit > 1 else "")
 
     def _gathered(self, tested: bool) -> Iterator[str]:
@@ -459,7 +459,7 @@ class TileKernel(Elements):
         yield from self._put("out", f"run + k * {unit}", tested)
 
     def _packed(self) -> Iterator[str]:
-        """Elements e0, e1, ... as one vector."""
+        """Put elements e0, e1, ... into one vector."""
         unit = self.unit
         yield "    V16 out;"
         for place in range(VECTOR // max(unit, 4)):
@@ -476,7 +476,7 @@ class TileKernel(Elements):
             yield "    out = in_order(out, first);"
 
     def _packed_halves(self) -> Iterator[str]:
-        """Two elements of 4 bits as a byte, before four bytes are a word, and two words are all."""
+        """Put two elements of 4 bits into a byte, then four bytes into a word, and two words together."""
         for word in range(2):
             pairs = [f"(e{8 * word + 2 * i} | e{8 * word + 2 * i + 1} << 4)" for i in range(4)]
             yield f"    const u32 half{word} = {in_word(pairs)};"
@@ -485,7 +485,7 @@ class TileKernel(Elements):
             yield "    out = out << 16 * first | out >> (64 - 16 * first & 63);"
 
     def _parted(self, tested: bool) -> Iterator[str]:
-        """Bytes of two rows of the source, each read once; halves of both make vectors of two target runs.
+        """Read bytes of two rows of the source, each once; halves of both make vectors of two target runs.
 
         One vector is at k. The other begins `lag` elements before: words of it lie across those of the first.
         """
@@ -524,7 +524,7 @@ class TileKernel(Elements):
         yield "    }"
 
     def _turned(self, tested: bool) -> Iterator[str]:
-        """Words of neighbours in the source, turned into vectors of as many target runs."""
+        """Turn words of neighbours in the source into vectors of as many target runs."""
         tile, exchanged = self.tile, self.pair.exchanged
         if exchanged is None:
             yield from self._words("w", "at")
@@ -540,7 +540,7 @@ class TileKernel(Elements):
             yield "    }"
 
     def _words(self, name: str, at: str, further: int = 0) -> Iterator[str]:
-        """The words of a vector's elements; four that are neighbours in shared memory are read at once."""
+        """Read the words of a vector's elements; four that are neighbours in shared memory at once."""
         addresses = list(self.steps(self._kept_at("k", further), at))
         yield from indented(addresses[0][0])
         together = [self.offset(place) for place in range(4)] == [0, 4, 8, 12]
@@ -552,7 +552,7 @@ class TileKernel(Elements):
             yield f"    const u32 {name}{place} = {value};"
 
     def _columns(self, ahead: int, tested: bool) -> Iterator[str]:
-        """The words w0, w1, ... as vectors of target runs, the first of which begins some elements ahead."""
+        """Write words w0, w1, ... as vectors of target runs; the first begins some elements ahead."""
         words, inner = self.tile.words, self.tile.read_run[0]
         yield "    V16 " + ", ".join(f"out{j}" for j in range(words)) + ";"
         for word in range(4):
@@ -567,7 +567,7 @@ class TileKernel(Elements):
     def _put(
         self, value: str, place: str, tested: bool, k: str = "k", column: dict[int, str] | None = None
     ) -> Iterator[str]:
-        """A vector to a place of the target; one not all the run's, or beyond a limit, by its elements.
+        """Write a vector to a place of the target; one not all the run's, or beyond a limit, by its elements.
 
         Words have a column each. Gathered elements of 4 bits are packed as they are gathered, turned ones are
         not.
@@ -600,7 +600,7 @@ class TileKernel(Elements):
         yield "    }"
 
     def _own(self, ends: tuple[str, str] | None, limits: Sequence[str], k: str) -> Iterator[str]:
-        """A mask of the elements of a vector that are to be written, of as many bits as they have in it."""
+        """Make a mask of the elements of a vector that are to be written, a bit or 4 bits for each."""
         vector, each = self.tile.vector, 4 if self.spread else 1
         bits = each * vector
         kind, letters = ("u32", "u") if bits <= 32 else ("u64", "ull")
@@ -618,7 +618,7 @@ class TileKernel(Elements):
             yield f"    if (!({' && '.join(limits)})) own &= ~({one} << {each} * v);"
 
     def _run_ends(self, tested: bool) -> tuple[str, str] | None:
-        """The positions between which a run is the tensor's, where a vector may lie across."""
+        """Return the positions between which a run is the tensor's, where a vector may lie across."""
         tile, inner = self.tile, self.tile.write_inner
         last = tile.write_run[-1] if tile.write_run else 0
         ragged = tested and bool(tile.write_run) and last in tile.ragged
@@ -628,7 +628,7 @@ class TileKernel(Elements):
         return low, f"{self.left(last)} * {inner}" if ragged else str(tile.run_elements)
 
     def _resets(self, place: int) -> dict[int, str]:
-        """Digits of the write run that begin anew where a limit then counts less, at their last values."""
+        """Return digits of the write run that begin anew where a limit then counts less, at their last value."""
         run, most, resets = self.tile.write_run, 0, 0
         for number, i in enumerate(run):
             count = self.digits[i].counts[place]
@@ -637,7 +637,7 @@ class TileKernel(Elements):
         return {i: str(self.tile.extents[i] - 1) for i in run[:resets]}
 
     def _count_at(self, place: int, position: str, known: dict[int, str]) -> str:
-        """What an element at a position of the write run counts in a limit, some digits being known.
+        """Return the count in a limit of an element at a position of the write run, some digits being known.
 
         A position before the tile's own is one of the halo's: counted from there, as divisions round to zero.
         """
@@ -655,13 +655,13 @@ def indented(lines: Iterable[str]) -> Iterator[str]:
 
 
 def in_word(bytes_: Sequence[str]) -> str:
-    """Four bytes as one word."""
+    """Return four bytes as one word."""
     low, high = (f"__byte_perm({bytes_[i]}, {bytes_[i + 1]}, 0x0040)" for i in (0, 2))
     return f"__byte_perm({low}, {high}, 0x5410)"
 
 
 def turned(words: int, word: int) -> Iterator[str]:
-    """One word of each target run, of the words of as many source runs."""
+    """Make one word of each target run of the words of as many source runs."""
     rows = [f"w{words * word + row}" for row in range(words)]
     if words == 2:
         columns = [(*rows, "0x5410"), (*rows, "0x7632")]

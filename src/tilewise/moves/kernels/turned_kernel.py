@@ -173,14 +173,14 @@ class _Text:
         self.tile, self.digits = tile, tile.digits
         self.names = {run: f"o{run[0]}" for run in tile.counts}
         self.names |= {tile.write_run: "along", tile.read_run: "across"}
-        """What says where a tile begins: in the target's run, across it in the source's, in other digits."""
+        """Names of a tile's begin: in the target's run, across it in the source's, in other digits."""
         self.wide = counting(farthest(tile.pair) + 8 * tile.wide)
         """The type of a place in a storage, of one in a tile, and of a position in a run."""
         self.near = counting(max(self._reach(tile.write_run, "read"), self._reach(tile.read_run, "write")))
         self.far = counting(max(map(tile.length, (tile.read_run, tile.write_run))) + tile.wide + tile.tall)
 
     def _reach(self, run: tuple[int, ...], way: str) -> int:
-        """How far positions of a run in a tile are apart on the other side, and more."""
+        """Return at least the distance of a run's positions in a tile on the other side."""
         steps: list[int] = [abs(getattr(self.digits[i], way)) for i in run]
         if len(run) == 1:
             return (self.tile.wide + self.tile.rows) * (steps[0] + 1)
@@ -188,7 +188,7 @@ class _Text:
         return sum(map(int.__mul__, extents, steps)) + 8 * self.tile.wide
 
     def origins(self) -> Iterator[str]:
-        """Where the block's tile begins."""
+        """Yield the begin of the block's tile."""
         inner, extents = 1, {self.tile.write_run: self.tile.tall, self.tile.read_run: self.tile.wide}
         for run, count in self.tile.counts.items():
             text = f"blockIdx.x / {inner}u" if inner > 1 else "blockIdx.x"
@@ -197,7 +197,7 @@ class _Text:
             inner *= count
 
     def begin(self, way: str, start: int, ours: tuple[int, ...], theirs: tuple[int, ...]) -> str:
-        """The element of a side, where runs are `ours`, from which places in the tile count."""
+        """Return the element of a side, where runs are `ours`, from which places in the tile count."""
         terms = []
         for run, name in self.names.items():
             step = getattr(self.digits[run[0]], way)
@@ -208,7 +208,7 @@ class _Text:
     def places(
         self, run: tuple[int, ...], way: str, row: str, rows: int, position: str, more: str = "0"
     ) -> str:
-        """How far a position in one side's run is on the other side, and some more."""
+        """Return the places on the other side from a run's begin to a position in it, and some more."""
         near, steps = cast(self.near), [getattr(self.digits[i], way) for i in run]
         if len(run) == 1:
             further = f" + {more} * {steps[0]}" if rows > 1 else ""
@@ -223,7 +223,7 @@ class _Text:
         return added(*terms)
 
     def whole(self, elements: int) -> str:
-        """Whether all words that a tile reads are in the storage; no, where its rows are not evenly apart."""
+        """Return the test that a tile's words are all in the storage; false where rows lie unevenly apart."""
         run = self.tile.write_run
         if len(run) > 1:
             return "false"

@@ -25,7 +25,7 @@ WIDEST = 128
 
 
 def simplest(pair: Pair, aligned: int = WIDEST) -> Pair:
-    """The same map by fewer digits of wider elements; `aligned` are the bits to which both storages are.
+    """Return the map by fewer digits of wider elements; `aligned` are the bits to which both storages are.
 
         postcondition  every element of the result is neighbours on both sides that go together
 
@@ -48,7 +48,7 @@ def simplest(pair: Pair, aligned: int = WIDEST) -> Pair:
 
 
 def in_bytes(pair: Pair) -> Pair | None:
-    """The pair of bytes, whose last digit is the one of two; None where a row begins amid a byte.
+    """Return the pair of bytes, whose last digit is the one of two; None where a row begins amid a byte.
 
         requires  the simplest digits
 
@@ -66,7 +66,7 @@ def in_bytes(pair: Pair) -> Pair | None:
 
 
 def spread(pair: Pair) -> Pair:
-    """The pair of elements of 4 bits that are a byte each, but for the storages, where two are in one.
+    """Return the pair of elements of 4 bits that are a byte each, but for the storages, where two are in one.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -78,7 +78,7 @@ def spread(pair: Pair) -> Pair:
 
 
 def _upwards(pair: Pair) -> Pair:
-    """Digits that step down in the target are counted from their other end, unless a limit counts them."""
+    """Count digits that step down in the target from their other end, unless a limit counts them."""
     digits, source, target = [], pair.source, pair.target
     for digit in pair.digits or ():
         if digit.write < 0 and not any(digit.counts):
@@ -91,7 +91,7 @@ def _upwards(pair: Pair) -> Pair:
 
 
 def _fused(pair: Pair) -> Pair:
-    """The pair with two digits as one where one goes on as the other ends, on both sides and in limits."""
+    """Join two digits where one goes on as the other ends, on both sides and in all limits."""
     digits = [digit for digit in pair.digits or () if digit.extent > 1]
     while (found := next(filter(_go_on, permutations(digits, 2)), None)) is not None:
         slow, fast = found
@@ -107,7 +107,7 @@ def _go_on(pair: tuple[Digit, Digit]) -> bool:
 
 
 def _halved(pair: Pair, a: Digit, b: Digit) -> Pair | None:
-    """The pair by elements of twice the width: two neighbours along a in the source, along b in the target.
+    """Return the pair by elements of twice the width: neighbours along a in the source, b in the target.
 
     Where these are two digits, a last one of two says which of both each is. None where something is no whole
     number of such elements: a place, a step, a limit, which counts one of the digits at most, or a swizzle.
