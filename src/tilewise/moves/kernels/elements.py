@@ -122,7 +122,7 @@ class Elements(Terms):
             yield [] if place else lines, self._swizzled(part)
 
     def _carried(self) -> Iterator[Spelled]:
-        """Yield elements along two digits: each address from the last, with a carry where the faster one ends.
+        """Yield elements along two digits: each address from the last, with a carry as the faster one ends.
 
         Those that are all of the faster digit apart are a step of the other apart.
         """

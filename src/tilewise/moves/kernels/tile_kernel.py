@@ -209,7 +209,7 @@ class TileKernel(Elements):
             yield _WORDS_IN_ORDER if stagger.of_words else of_elements
 
     def _bounds(self) -> str:
-        """Return the threads of a block, and the blocks for which a multiprocessor's registers are to last."""
+        """Return the threads of a block, and the blocks that a multiprocessor's registers are to serve."""
         tile = self.tile
         gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
         if tile.few_registers:
@@ -628,7 +628,7 @@ class TileKernel(Elements):
         return low, f"{self.left(last)} * {inner}" if ragged else str(tile.run_elements)
 
     def _resets(self, place: int) -> dict[int, str]:
-        """Return digits of the write run that begin anew where a limit then counts less, at their last value."""
+        """Return digits of the write run that begin anew as a limit counts less, at their last values."""
         run, most, resets = self.tile.write_run, 0, 0
         for number, i in enumerate(run):
             count = self.digits[i].counts[place]
