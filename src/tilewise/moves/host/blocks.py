@@ -61,13 +61,15 @@ class Words:
     """
 
     def __init__(self, words: Array, side: Side, digits: Sequence[Digit], name: str) -> None:
-        begin, unit, period = words[side.start + side.outer :], words.itemsize, period_of(side.swizzles)
+        begin, unit = words[side.start + side.outer :], words.itemsize
         extents, steps = [digit.extent for digit in digits], [getattr(digit, name) * unit for digit in digits]
         self.plain: Array = strided(begin, extents, steps)
         """The words as if nothing were swizzled."""
-        self.inner = {axis: step for axis, step in enumerate(steps) if 0 < step < period * unit}
+        self.inner: dict[int, int] = {}
         """The axes that go through a period, and their steps."""
-        if self.inner:
+        period = period_of(side.swizzles) if side.swizzles else 1
+        if period > 1:
+            self.inner = {axis: step for axis, step in enumerate(steps) if 0 < step < period * unit}
             outer = [axis for axis in range(len(digits)) if axis not in self.inner]
             shape = [*(extents[axis] for axis in outer), period]
             self._periods = strided(begin, shape, [*(steps[axis] for axis in outer), unit])
@@ -126,12 +128,12 @@ def move_words(source: Words, target: Words) -> None:
     [0, 3, 1, 4, 2, 5]
     """
     whole = {*source.inner, *target.inner}
+    if not whole and target.plain.nbytes <= BLOCK:
+        target.plain[...] = source.plain
+        return
     if not whole:
         source.plain, target.plain = _items(source.plain, target.plain)
     given, taken = source.plain, target.plain
-    if not whole and taken.nbytes <= BLOCK:
-        taken[...] = given
-        return
     reach = _reach(given, taken, whole, BLOCK)
     few = _runs(given, _reach(given, taken, whole, STREAMS * ROW)) <= STREAMS
     direct = few or given.itemsize >= max(WORDS) // 8

@@ -43,9 +43,8 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
         if part.digits is None:
             _move_listed(source, target, part)
             continue
-        digits = sorted(part.digits, key=lambda digit: -abs(digit.write))
-        given = Words(_words(source, part.bits), part.source, digits, "read")
-        move_words(given, Words(_words(target, part.bits), part.target, digits, "write"))
+        given = Words(_words(source, part.bits), part.source, part.digits, "read")
+        move_words(given, Words(_words(target, part.bits), part.target, part.digits, "write"))
 
 
 def fill_bytes(target: Array, element: bytes) -> None:
@@ -83,7 +82,11 @@ def _parts(pair: Pair, aligned: int) -> list[Pair]:
     for part in within_limits(simplest(pair, aligned)):
         wide = simplest(part, aligned) if pair.limits else part
         whole = None if wide.bits < 8 else of_periods(wide)
-        parts.append(whole or _by_index(wide))
+        if whole is None or whole.digits is None:
+            parts.append(_by_index(wide))
+            continue
+        ordered = sorted(whole.digits, key=lambda digit: -abs(digit.write))
+        parts.append(replace(whole, digits=tuple(ordered)))
     return parts
 
 

@@ -271,9 +271,10 @@ def _digits(
         limits += bounds
     axis = _storage_axis(target, "target")
     digits += [Digit(it.extent, 0, it.stride[axis]) for it in target.replica]
-    missing = [(0,) * (len(limits) - len(digit.counts)) for digit in digits]
-    counted = [replace(own, counts=own.counts + more) for own, more in zip(digits, missing, strict=True)]
-    return tuple(counted), tuple(limits)
+    if limits:
+        every = len(limits)
+        digits = [replace(own, counts=(*own.counts, *(0,) * (every - len(own.counts)))) for own in digits]
+    return tuple(digits), tuple(limits)
 
 
 def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[list[tuple[int, int]]]:
