@@ -7,7 +7,7 @@ import pytest
 from tests.moves.pairs import WORDS, case
 from tests.moves.test_move import elements, expected, storage
 
-from tilewise import DType, R, S, Swizzle
+from tilewise import DType, R, S, Swizzle, laneid
 from tilewise.moves.host import blocks, moving
 from tilewise.moves.host.moving import of_periods, within_limits
 from tilewise.moves.pairs.pair import pair_of
@@ -185,6 +185,19 @@ def test_blocks_of_periods_go_by_way_of_a_buffer(name, monkeypatch):
 )
 def test_parts_of_periods_are_not_moved_as_whole_ones(layout):
     assert of_periods(pair_of(S[layout.shape], layout, DType.of("u8"))) is None
+
+
+@pytest.mark.parametrize("box", [None, (1, 3, 4)])
+def test_an_axis_that_never_steps_is_no_storage_of_listed_elements(box):
+    source, target = S[(1, 3, 4) : (1 @ laneid, 5, 1)], S[(1, 4, 3) : (1 @ laneid, 4, 1)]
+    if box:
+        target = S[(1, (2, 2), (3, 2)) : (1 @ laneid, (20, 7), (2, 1))]
+    pair = pair_of(source, target, DType.of("u8"), box)
+    row, out = np.arange(pair.source.size, dtype="u1"), np.zeros(pair.target.size, "u1")
+    moving._move_listed(row, out, pair)
+    for x in np.ndindex(source.shape):
+        ours, theirs = x, x if box else target.coordinates(source.flat_index(*x))
+        assert out[target.place(*theirs)["m"]] == source.place(*ours)["m"]
 
 
 def test_limits_are_few_boxes():

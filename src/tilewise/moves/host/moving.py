@@ -201,7 +201,10 @@ def _move_listed(source: Array, target: Array, pair: Pair) -> None:
     inner = next(mode for mode in range(len(box)) if prod(box[mode + 1 :]) <= chunk)
     rest = box[inner + 1 :]
     for window in grid(box, [1] * inner + [max(1, chunk // prod(rest)), *rest]):
-        read, write = (table(own, shape=shape, window=window).array for own in (ours, theirs))
+        read, write = (
+            table(own, shape=shape, window=window).columns[(*own.moving, own.axes[0].name)[0]]
+            for own in (ours, theirs)
+        )
         read = read.reshape(-1)
         for places in write.reshape(len(read), -1).T:  # one of them for each copy
             if pair.bits < 8:
