@@ -20,23 +20,17 @@ from move import Case, cases, copied, in_turn, random_bytes
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import find
 from tilewise.moves.arrays.device import Loaded
-from tilewise.moves.kernels.reading import Reading
 from tilewise.moves.kernels.spelling import NAME, added
-from tilewise.moves.kernels.tile_kernel import kernel_of
-from tilewise.moves.kernels.writing import Writing
+from tilewise.moves.kernels.tile_kernel import TileKernel
 from tilewise.moves.plan import Plan
 from tilewise.moves.tiles.tile import Tile
 
 
-class Reads(Reading):
-    """What reads a tile, and stores nothing."""
+class Accesses(TileKernel):
+    """A kernel that reads a tile and stores nothing, and writes as many vectors, those that it read."""
 
     def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
         yield "    ;"
-
-
-class Writes(Writing):
-    """What writes as many vectors, those that were read."""
 
     def _turned(self, tested: bool) -> Iterator[str]:
         tile = self.tile
@@ -86,8 +80,7 @@ class Alone(Plan):
         """The kernel under that name."""
         assert isinstance(self.way, Tile)
         storage = self.pair.source.size * self.pair.bits // 8
-        halves = Reads(self.way, storage, self.fill), Writes(self.way, storage, self.fill)
-        return kernel_of(*halves, name).replace("__syncthreads();", "")
+        return Accesses(self.way, storage, self.fill).source(name).replace("__syncthreads();", "")
 
 
 def alone(case: Case) -> Alone:

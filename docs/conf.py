@@ -38,7 +38,7 @@ nitpick_ignore_regex = [
     # the standard library and NumPy are documented elsewhere, and the build is offline
     (r"py:.*", r"(typing|types|collections|pathlib|random|numpy|np)\..*"),
     (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random"),
-    (r"py:.*", r"Options"),  # keywords of `parse`, a type for checkers
+    (r"py:.*", r"Options|OfMemory"),  # keywords of `parse` and of `plan`, types for checkers
     (r"py:.*", r"st\..*|hypothesis\..*"),
     # what opens a device, or is handed on, is on no page
     (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Int64s|Bools"),
@@ -50,7 +50,7 @@ nitpick_ignore_regex = [
     # ways of a plan
     (
         r"py:.*",
-        r"tilewise\.moves\.(ways\.\w+\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+)",
+        r"tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+)",
     ),
     # parts of an exchange
     (

@@ -3,13 +3,14 @@
 import pytest
 
 from tilewise.core.errors import Refused
+from tilewise.gpu.device import Gpu
 from tilewise.moves.arrays import tuned
 
 ASKED = ("transpose(512, 256)", "--dtype", "f32", "--tune")
 
 
 def test_what_is_measured_is_told(tilewise, monkeypatch):
-    monkeypatch.setattr(tuned, "name_of_device", lambda index: "made up")
+    monkeypatch.setattr(tuned, "gpu_of", lambda index: Gpu(index, "made up", (9, 0)))
     monkeypatch.setattr(
         tuned, "_measured", lambda plans, index: [10e-6 - i * 1e-6 for i in range(len(plans))]
     )
@@ -28,7 +29,7 @@ def test_without_a_gpu_nothing_is_measured(tilewise, monkeypatch, words):
     def missing(index):
         raise Refused("TW608", "no GPU 0 can be used here", hint="take one")
 
-    monkeypatch.setattr(tuned, "name_of_device", missing)
+    monkeypatch.setattr(tuned, "gpu_of", missing)
     run = tilewise("plan", *words)
     assert run.code == 2
     assert "nothing is measured: no GPU 0 can be used here" in run.out + run.err

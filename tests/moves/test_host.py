@@ -7,10 +7,9 @@ import pytest
 from tests.moves.pairs import WORDS, case
 from tests.moves.test_move import elements, expected, storage
 
-from tilewise import DType, R, S, Swizzle
+from tilewise import DType, R, S, Swizzle, laneid
 from tilewise.moves.host import blocks, moving
-from tilewise.moves.host.parts import within_limits, without_swizzles
-from tilewise.moves.host.periods import of_periods
+from tilewise.moves.host.moving import of_periods, within_limits
 from tilewise.moves.pairs.pair import pair_of
 
 ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
@@ -19,6 +18,15 @@ ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
 def given(shape, kind):
     """Random bytes as an array."""
     return np.resize(ITEMS, np.prod(shape) * np.dtype(kind).itemsize).view(kind).reshape(shape)
+
+
+def copy(source, target):
+    """Move the elements of an array to another of its shape, as the words of a pair."""
+    order = sorted(range(target.ndim), key=lambda axis: -abs(target.strides[axis]))
+    sides = [blocks.Words.__new__(blocks.Words) for _ in range(2)]
+    for side, array in zip(sides, (source, target), strict=True):
+        side.plain, side.inner = array.transpose(order), {}
+    blocks.move_words(*sides)
 
 
 PERMUTED = [
@@ -49,7 +57,7 @@ def test_blocks_are_numpy_s_assignment(shape, kind, order, cores, monkeypatch):
     monkeypatch.setattr(blocks, "ALONE", 1 << 18)
     source = given(shape, kind).transpose(order)
     target = np.zeros(source.shape, kind)
-    blocks.copy(source, target)
+    copy(source, target)
     assert target.tobytes() == source.tobytes()
 
 
@@ -58,8 +66,8 @@ def test_blocks_of_any_strides_are_numpy_s_assignment(seed, monkeypatch):
     """Small blocks, so that small arrays have many of them: views with gaps, downwards, broadcast."""
     draw = np.random.default_rng(seed)
     monkeypatch.setattr(blocks, "BLOCK", int(draw.choice([64, 200, 1024])))
-    monkeypatch.setattr(blocks, "DIRECT", int(draw.choice([64, 200, 1024])))
-    monkeypatch.setattr(blocks, "ACROSS", int(draw.choice([4, 32, 512])))
+    monkeypatch.setattr(blocks, "STREAMS", int(draw.choice([1, 8, 24])))
+    monkeypatch.setattr(blocks, "ROW", int(draw.choice([16, 64, 512])))
     monkeypatch.setattr(blocks, "ALONE", 2048)
     monkeypatch.setattr(blocks, "TOGETHER", int(draw.choice([8, 64, 256])))
     kind = str(draw.choice(["u1", "u2", "u4", "u8", "c16"]))
@@ -70,7 +78,7 @@ def test_blocks_of_any_strides_are_numpy_s_assignment(seed, monkeypatch):
         source = np.broadcast_to(source[:1], shape)
     wanted = target.base.copy()
     _same_view(wanted, target)[...] = source
-    blocks.copy(source, target)
+    copy(source, target)
     assert target.base.tobytes() == wanted.tobytes()
 
 
@@ -96,30 +104,8 @@ def test_small_arrays_start_no_threads(monkeypatch):
     monkeypatch.setattr(blocks, "_cores", lambda: 64)
     source = given((1024, 1024), "u1").T
     target = np.zeros(source.shape, "u1")
-    blocks.copy(source, target)
+    copy(source, target)
     assert target.tobytes() == source.tobytes()
-
-
-@pytest.mark.parametrize(
-    ("shape", "kind", "order", "buffered"),
-    [
-        ((1024, 1024), "u8", (1, 0), True),  # a column has its lines in one set of the cache
-        ((1021, 1019), "u8", (1, 0), False),
-        ((1021, 4099), "u1", (1, 0), True),  # many elements a line
-        ((3, 350_001), "u1", (1, 0), False),  # three streams
-        ((16, 1 << 16), "u4", (1, 0), True),
-        ((64, 4096, 64), "u4", (0, 2, 1), False),  # a block is one run of the source
-        ((64, 64, 4096), "u4", (0, 2, 1), True),
-        ((41, 43, 300), "u4", (1, 0, 2), False),  # rows stay rows
-    ],
-    ids=str,
-)
-def test_buffers_are_for_lines_that_displace_one_another(shape, kind, order, buffered):
-    source = np.empty(shape, kind).transpose(order)
-    target = np.empty(source.shape, kind)
-    by_step = blocks._by_step(target)[::-1]
-    _, buffer = blocks._blocks(source.transpose(by_step), target.transpose(by_step))
-    assert (buffer is not None) == buffered
 
 
 # -- moves taken apart -----------------------------------------------------------------------------
@@ -129,11 +115,9 @@ def test_buffers_are_for_lines_that_displace_one_another(shape, kind, order, buf
 def test_moves_taken_apart_are_the_naive_moves(seed, monkeypatch):
     """As large moves are done: small blocks, short lists, and swizzles taken apart."""
     monkeypatch.setattr(blocks, "BLOCK", 256)
-    monkeypatch.setattr(blocks, "DIRECT", 256)
     monkeypatch.setattr(blocks, "TOGETHER", 128)
     monkeypatch.setattr(blocks, "ALONE", 1024)
     monkeypatch.setattr(moving, "CHUNK", 50)
-    monkeypatch.setattr(moving, "WORTH", 0)
     asked = case(seed, 400)
     source = storage(asked, seed)
     room = asked.target.max("m") + 1
@@ -147,47 +131,6 @@ def _filled(asked, room):
     if asked.dtype.bits < 8:
         return np.full(-(-room // 2), asked.fill * 17, np.uint8)
     return np.full(room, asked.fill, WORDS[asked.dtype.bits]).view(np.uint8)
-
-
-@pytest.mark.parametrize(
-    ("swizzle", "rows", "row"),
-    [
-        (Swizzle(3, 3, 3), 64, 64),
-        (Swizzle(2, 3, 3), 64, 32),
-        (Swizzle(3, 4, 3), 32, 128),
-        (Swizzle(2, 0, 5), 32, 64),
-        (Swizzle(3, 0, -4), 16, 32),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("both", [False, True])
-def test_swizzled_tiles_need_no_lists(swizzle, rows, row, both):
-    plain = S[(3, rows, row) : (rows * row, row, 1)]
-    turned = S[(3, rows, row) : (rows * row, 1, rows)]
-    kind = DType.of("u8")
-    pair = pair_of(swizzle @ plain, swizzle @ turned if both else turned, kind)
-    parts = without_swizzles(pair)
-    assert parts is not None
-    assert len(parts) <= 2 ** (swizzle.bits * (1 + both))
-    _moves_each_element_once(pair, parts)
-
-
-def _moves_each_element_once(pair, parts):
-    """Whether parts have the elements of a pair, each with its places in source and target."""
-    found = sorted(
-        (part.source.start + read, part.target.start + write)
-        for part in parts
-        for read, write in zip(
-            *(moving._sums(part.digits, name).tolist() for name in ("read", "write")), strict=True
-        )
-    )
-    own, other = pair.layouts
-    assert found == sorted((own.points(i)[0][0], other.points(i)[0][0]) for i in range(own.size))
-
-
-def test_swizzles_of_sums_that_carry_are_not_taken_apart():
-    padded = Swizzle(3, 3, 3) @ S[(64, 64) : (72, 1)]
-    assert without_swizzles(pair_of(padded, S[64, 64], DType.of("u8"))) is None
 
 
 TILES = S[((6, 8), (5, 64)) : ((2560, 64), (512, 1))]
@@ -208,32 +151,26 @@ def test_whole_periods_are_moved_as_by_addresses(name, cores, monkeypatch):
     monkeypatch.setattr(blocks, "_cores", lambda: cores)
     monkeypatch.setattr(blocks, "BLOCK", 4096)
     monkeypatch.setattr(blocks, "ALONE", 4096)
-    monkeypatch.setattr(moving, "WORTH", 0)
     source, target, kind = PERIODS[name]
     bits = 8 * np.dtype(kind).itemsize
     pair = pair_of(source, target, DType.of(f"b{bits}"))
-    assert [way for _, way in moving._parts(pair, 128)] == ["periods"]
+    assert len(moving._parts(pair, 128)) == 1
     row = given((pair.source.size,), kind).view("u1")
     ours, theirs = (np.zeros(pair.target.size * bits // 8, "u1") for _ in range(2))
     moving.move_bytes(row, ours, pair)
-    moving._move_listed(row, theirs, bits, moving._by_digits(pair))
+    moving._move_listed(row, theirs, pair)
     assert ours.tobytes() == theirs.tobytes()
 
 
 @pytest.mark.parametrize("name", ["out of atoms, turned", "both swizzled", "upwards"])
-def test_blocks_of_periods_whose_lines_displace_one_another_go_by_way_of_a_buffer(name, monkeypatch):
-    brought = []
-    keep_apart = blocks._buffer
-
-    def counted(*asked):
-        brought.append(keep_apart(*asked))
-        return brought[-1]
-
-    monkeypatch.setattr(blocks, "_buffer", counted)
-    for constant, value in {"WAYS": 0, "STREAMS": 1, "ROW": 64}.items():
+def test_blocks_of_periods_go_by_way_of_a_buffer(name, monkeypatch):
+    kept = []
+    kept_apart = blocks._kept_apart
+    monkeypatch.setattr(blocks, "_kept_apart", lambda *asked: kept.append(asked) or kept_apart(*asked))
+    for constant, value in {"STREAMS": 0, "ROW": 64}.items():
         monkeypatch.setattr(blocks, constant, value)
     test_whole_periods_are_moved_as_by_addresses(name, 1, monkeypatch)
-    assert any(brought)
+    assert kept
 
 
 @pytest.mark.parametrize(
@@ -248,6 +185,19 @@ def test_blocks_of_periods_whose_lines_displace_one_another_go_by_way_of_a_buffe
 )
 def test_parts_of_periods_are_not_moved_as_whole_ones(layout):
     assert of_periods(pair_of(S[layout.shape], layout, DType.of("u8"))) is None
+
+
+@pytest.mark.parametrize("box", [None, (1, 3, 4)])
+def test_an_axis_that_never_steps_is_no_storage_of_listed_elements(box):
+    source, target = S[(1, 3, 4) : (1 @ laneid, 5, 1)], S[(1, 4, 3) : (1 @ laneid, 4, 1)]
+    if box:
+        target = S[(1, (2, 2), (3, 2)) : (1 @ laneid, (20, 7), (2, 1))]
+    pair = pair_of(source, target, DType.of("u8"), box)
+    row, out = np.arange(pair.source.size, dtype="u1"), np.zeros(pair.target.size, "u1")
+    moving._move_listed(row, out, pair)
+    for x in np.ndindex(source.shape):
+        ours, theirs = x, x if box else target.coordinates(source.flat_index(*x))
+        assert out[target.place(*theirs)["m"]] == source.place(*ours)["m"]
 
 
 def test_limits_are_few_boxes():
@@ -275,6 +225,10 @@ LARGE = {
     "swizzled, digits carry": ((Swizzle(3, 3, 3) @ S[(1024, 2048) : (2056, 1)], S[1024, 2048], "u8"), {}),
     "one long digit, swizzled": ((Swizzle(3, 3, 3) @ S[1 << 21 : 3], S[1 << 21], "u8"), {}),
     "no digits in common": ((S[(2097, 1001) : (1003, 1)], S[(1001, 2097) : (2099, 1)], "u8"), {}),
+    "no digits in common, and copies": (
+        (S[(203, 101) : (103, 1)], S[(101, 203) : (209, 1)] + R[256 : 1 << 15], "u8"),
+        {},
+    ),
     "padded": ((S[2001, 1003], S[2048, 1024], "u8"), {"shape": (2001, 1003)}),
     "copies": ((S[1023, 1025], S[(1023, 1025) : (1, 1023)] + R[2 : 1 << 21], "u8"), {}),
 }

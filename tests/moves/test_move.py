@@ -11,7 +11,7 @@ from tilewise import LayoutError, S, parse
 from tilewise.moves import move, plan
 from tilewise.moves.plan import COPY_RATES, LAUNCH
 from tilewise.moves.tiles.tile import RATE
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 
 def elements(array, bits):
@@ -54,6 +54,14 @@ def test_moves_are_the_naive_moves(seed):
     given = source if asked.dtype.bits < 8 else source.view(WORDS[asked.dtype.bits])
     found = move(given, asked.source, asked.target, dtype=asked.dtype, shape=asked.shape, fill=element(asked))
     assert found.view(np.uint8).tobytes() == expected(asked, source, room).tobytes(), str(asked)
+
+
+def test_a_box_that_ends_where_a_digit_of_the_source_begins_is_the_naive_move():
+    """In blocks of 8, a box of 8 has no digit beyond the first block, whatever its source goes on to."""
+    source = S[((3, 8), 4) : ((40, 4), 1)]
+    given = np.arange(112, dtype=np.uint8)
+    found = move(given, source, S[(8, 4) : (1, 8)], shape=(8, 4))
+    assert found.tolist() == given[:32].reshape(8, 4).T.reshape(-1).tolist()
 
 
 @pytest.mark.parametrize("seed", [seed for seed in range(240) if case(seed, 600).shape])

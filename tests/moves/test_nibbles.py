@@ -14,15 +14,14 @@ from tests.moves.test_tiles import check, permuted
 from tilewise import O, S, Swizzle
 from tilewise.moves import move, plan
 from tilewise.moves.kernels import spelling
-from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.nibbles import in_bytes, spread
+from tilewise.moves.pairs.digits import in_bytes, simplest, spread
 from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import tile_for
 from tilewise.moves.tiles.turned import FEW_TILES, Turned, turned_by
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 GUARD = 0xA5
 

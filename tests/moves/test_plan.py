@@ -16,7 +16,7 @@ from tilewise import LayoutError, R, Refused, S, laneid, move, parse, plan, reg,
 from tilewise.hardware.limits import shared_bytes
 from tilewise.moves import Exchange, Plan, tune
 from tilewise.moves.exchange import exchange
-from tilewise.moves.ways.gather import Gather
+from tilewise.moves.ways import Gather
 
 MEMORY = S[64, 96], S[(64, 96) : (1, 64)]
 FRAGMENTS = parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)]

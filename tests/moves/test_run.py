@@ -674,7 +674,7 @@ def test_streams_of_every_library_are_known_by_their_handles(stream):
 # -- a driver that is made up ----------------------------------------------------------------------
 
 
-KEPT = device._arch, device._context, device._module, device._function, bound_of
+KEPT = device.gpu_of, device._context, device._module, device._function, bound_of
 """What has a driver's answers, and plans that are loaded by it."""
 
 
@@ -686,6 +686,7 @@ class Driver:
         driver, core = ModuleType("cuda.bindings.driver"), ModuleType("cuda.core")
         driver.cuInit = lambda flags: (0,)
         driver.cuDeviceGet = lambda index: (0, index)
+        driver.cuDeviceGetName = lambda size, device: (0, b"made up\0")
         driver.cuDeviceGetAttribute = lambda name, device: (0, {"major": 9, "minor": 0}[name])
         driver.CUdevice_attribute = SimpleNamespace(
             CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR="major",

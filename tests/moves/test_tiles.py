@@ -17,8 +17,7 @@ from tilewise.moves import move, plan
 from tilewise.moves.arrays.tuned import tiles_of
 from tilewise.moves.kernels import spelling
 from tilewise.moves.kernels.checked import Fault
-from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.nibbles import in_bytes, spread
+from tilewise.moves.pairs.digits import in_bytes, simplest, spread
 from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS

@@ -9,7 +9,7 @@ import pytest
 from tilewise import S
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves import plan
-from tilewise.moves.tiles.traffic import begins_at, traffic
+from tilewise.moves.tiles.runs import begins_at
 
 
 def turned(shape, order, dtype):
@@ -64,7 +64,7 @@ def counted(tile, name):
 )
 def test_sectors_are_those_that_are_counted(shape, order, dtype):
     tile = turned(shape, order, dtype).way
-    reads, writes = traffic(tile, 256)
+    reads, writes = tile.sectors(256)
     assert reads == pytest.approx(counted(tile, "read"), rel=0.03)
     if not tile.halo:
         assert writes == pytest.approx(counted(tile, "write"), rel=0.03)
@@ -82,7 +82,7 @@ def test_sectors_are_those_that_are_counted(shape, order, dtype):
 )
 def test_sectors_of_gaps_and_of_steps_downwards_are_those_that_are_counted(source, target, dtype):
     tile = plan(source, target, dtype).way
-    reads, writes = traffic(tile, 256)
+    reads, writes = tile.sectors(256)
     assert reads == pytest.approx(counted(tile, "read"), rel=0.05)
     assert writes == pytest.approx(counted(tile, "write"), rel=0.05)
 

@@ -53,10 +53,10 @@ class Timed(Driver):
 @pytest.fixture
 def timed(monkeypatch, tmp_path):
     monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path))
-    for kept in (tuning._known, device.name_of_device):
+    for kept in (tuning._known, device.gpu_of):
         kept.cache_clear()
     yield Timed(monkeypatch)
-    for kept in (tuning._known, device.name_of_device, device._arch, device._context, run.bound_of):
+    for kept in (tuning._known, device.gpu_of, device._context, run.bound_of):
         kept.cache_clear()
 
 

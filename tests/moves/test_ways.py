@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, replace
 
 import pytest
@@ -11,13 +12,12 @@ from tests.moves.test_tiles import permuted
 
 from tilewise import S, Swizzle, plan
 from tilewise.moves import lines
-from tilewise.moves.kernels import text
 from tilewise.moves.source import host_source
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.turned import Turned
-from tilewise.moves.ways.bulk import Bulk
-from tilewise.moves.ways.gather import Gather
+from tilewise.moves.ways import Bulk, Gather
 
+PLANS = sys.modules["tilewise.moves.plan"]  # whose name is the function's
 TURNED = permuted((1023, 511), (1, 0))
 EACH = {
     Bulk: plan(S[64], S[64] + 8, "u8"),
@@ -57,7 +57,7 @@ class Fifth:
 
 def test_each_way_has_its_kernel_and_its_sentences():
     assert {type(own.way) for own in EACH.values()} == set(EACH)
-    assert text.KERNELS.keys() == lines.STEPS.keys() == EACH.keys()
+    assert PLANS.KERNELS.keys() == lines.STEPS.keys() == EACH.keys()
 
 
 @pytest.mark.parametrize("way", EACH, ids=lambda way: way.__name__)
@@ -71,7 +71,7 @@ def test_a_new_way_is_a_class_and_its_rows_in_the_tables(way, monkeypatch):
     own = replace(EACH[way], chosen=Fifth(), checked=False)
     with pytest.raises(KeyError):
         _ = own.kernel
-    monkeypatch.setitem(text.KERNELS, Fifth, lambda way, storage, fill, name: f"{name} of {storage} bytes")
+    monkeypatch.setitem(PLANS.KERNELS, Fifth, lambda way, storage, fill, name: f"{name} of {storage} bytes")
     monkeypatch.setitem(lines.STEPS, Fifth, lambda plan, way: iter([f"by {way.blocks} of a fifth kind"]))
     assert own.code("fifth") == f"fifth of {own.sizes[0]} bytes"
     said = own.data()

@@ -2,9 +2,9 @@
 
 pairs      two layouts as one list of digits, as few and as wide as can be
 tiles      the box that a block of threads moves: which one, and how it lies in shared memory
-ways       how elements go: all together, by tiles, or one by one
 kernels    CUDA C++ of tiles, and of what no tile takes
 types      types of elements, by name or as arrays have them
+ways       how elements go: all together, by tiles, or one by one
 plan       the plan in memory, and what it costs
 lines      plans in lines of text
 named      moves that have names
@@ -16,23 +16,21 @@ exchange   moves between registers
 
 from __future__ import annotations
 
-from typing import overload
-
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.moves.plan import Plan, between_registers, memory_plan
-from tilewise.moves.tiles.tiling import ALIGNED
 from tilewise.moves.types import given_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Unpack
 
     from tilewise.core.dtypes import DType
     from tilewise.hardware.architectures import Architecture
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.exchange import Exchange
     from tilewise.moves.named import Named
+    from tilewise.moves.plan import OfMemory
 
 __all__ = ["Bound", "Exchange", "Plan", "move", "plan", "tune"]
 
@@ -43,56 +41,7 @@ _OF_MEMORY = {
     "aligned": "storages that are aligned",
     "checked": "accesses that are checked",
 }
-"""{what is asked of a plan in memory alone: what it is about}."""
-
-_LATER = {"Bound": "tilewise.moves.arrays.run", "Exchange": "tilewise.moves.exchange"}
-"""{name: the module that has it} of what takes NumPy, and is imported when it is asked for."""
-
-
-@overload
-def plan(
-    source: Named,
-    target: None = None,
-    dtype: DType | str | None = None,
-    *,
-    device: str = "h200",
-    fill: bytes | float = 0,
-    aligned: int = ALIGNED,
-    checked: bool | None = None,
-) -> Plan: ...
-
-
-@overload
-def plan(
-    source: Layout,
-    target: Layout,
-    dtype: DType | str,
-    *,
-    arch: Architecture | str | int | None = None,
-    shared: int,
-) -> Exchange: ...
-
-
-@overload
-def plan(
-    source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int
-) -> Exchange: ...
-
-
-@overload
-def plan(
-    source: Layout | Named,
-    target: Layout | None = None,
-    dtype: DType | str | None = None,
-    *,
-    shape: Any = None,
-    device: str = "h200",
-    fill: bytes | float = 0,
-    aligned: int = ALIGNED,
-    checked: bool | None = None,
-    arch: Architecture | str | int | None = None,
-    shared: int | None = None,
-) -> Plan | Exchange: ...
+"""Options of plans in memory alone, with the noun for errors."""
 
 
 def plan(
@@ -100,22 +49,19 @@ def plan(
     target: Layout | None = None,
     dtype: DType | str | None = None,
     *,
-    shape: Any = None,
-    device: str = "h200",
-    fill: bytes | float = 0,
-    aligned: int = ALIGNED,
-    checked: bool | None = None,
     arch: Architecture | str | int | None = None,
     shared: int | None = None,
+    **asked: Unpack[OfMemory],
 ) -> Plan | Exchange:
     """How to move a tensor of that type from one layout to another, or as a named move says.
 
     `dtype` is a type by name, or as NumPy or torch has it: that of an array gives the plan of its move.
 
-    Between two layouts of memory it is a `Plan`. `shape` is the box that moves, where the two differ; `fill`
-    is a number, or the bytes of an element, for places of the target that no element takes; `aligned` are
-    bytes to which both storages are, a power of two; `device` is whose times are expected. A `checked` plan
-    has a kernel that tests every access; so has each where the environment says TILEWISE_CHECKED=1.
+    Between two layouts of memory it is a `Plan`. `shape=None` is the box that moves, where the two differ;
+    `fill=0` is a number, or the bytes of an element, for places of the target that no element takes;
+    `aligned=256` are bytes to which both storages are, a power of two; `device="h200"` is whose times are
+    expected. A plan with `checked=True` has a kernel that tests every access; so has each where the
+    environment says TILEWISE_CHECKED=1.
 
     Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
     architecture that has its instructions, sm_90 where none is said; `shared` are bytes of shared memory that
@@ -143,9 +89,20 @@ def plan(
       2  wait for the block, once
       3  load 8 vectors of 16 B a thread: 64 wavefronts for the block
     """
-    of_memory = {"shape": shape, "device": device, "fill": fill, "aligned": aligned, "checked": checked}
     if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
-        return _between_registers(source, target, given_type(dtype), arch, shared, of_memory)
+        usual = memory_plan.__kwdefaults__ or {}
+        for name, given in asked.items():
+            if isinstance(given, str | int | float | None) and given in (usual.get(name), None, False):
+                continue
+            raise LayoutError(
+                "TW401",
+                f"a move between registers has no {_OF_MEMORY.get(name, name)}",
+                hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
+            )
+        from tilewise.moves.exchange import exchange
+        from tilewise.moves.exchange.plan import ARCH
+
+        return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch, shared=shared)
     if shared is not None:
         raise LayoutError(
             "TW401", "a move in memory says what it has of shared memory", hint="leave out shared="
@@ -156,31 +113,7 @@ def plan(
             "a move in memory is planned for no architecture: its kernel is for each that has room for it",
             hint="leave out arch=",
         )
-    return memory_plan(source, target, dtype, **of_memory)
-
-
-def _between_registers(
-    source: Layout,
-    target: Layout,
-    dtype: DType | str,
-    arch: Any,
-    shared: int | None,
-    of_memory: dict[str, Any],
-) -> Exchange:
-    """The plan, if nothing is asked that memory alone has."""
-    for name, usual in (memory_plan.__kwdefaults__ or {}).items():
-        given = of_memory[name]
-        if isinstance(given, str | int | float | None) and given in (usual, None, False):
-            continue
-        raise LayoutError(
-            "TW401",
-            f"a move between registers has no {_OF_MEMORY[name]}",
-            hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
-        )
-    from tilewise.moves.exchange import exchange
-    from tilewise.moves.exchange.plan import ARCH
-
-    return exchange(source, target, dtype, arch=ARCH if arch is None else arch, shared=shared)
+    return memory_plan(source, target, dtype, **asked)
 
 
 def move(
@@ -234,32 +167,20 @@ def move(
         named = whole_move(source, target, shape)
         source, target, shape = named.source, named.target, named.shape
         if named.dtype is not None:
-            dtype = named.element_of(_itemsize(x), dtype)
+            from tilewise.moves.arrays.storage import storage_of
+
+            kind = getattr(x, "dtype", None)  # torch may only trace the array
+            dtype = named.element_of(int(getattr(kind, "itemsize", 0)) or storage_of(x).itemsize, dtype)
     from tilewise.moves.arrays.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)
-
-
-def _itemsize(x: Any) -> int:
-    """Bytes of an element of an array, which torch may only trace."""
-    kind: Any = getattr(x, "dtype", None)
-    if hasattr(kind, "itemsize"):
-        return int(kind.itemsize)
-    from tilewise.moves.arrays.storage import storage_of
-
-    return storage_of(x).itemsize
 
 
 def tune(
     source: Layout | Named,
     target: Layout | None = None,
     dtype: DType | str | None = None,
-    *,
-    shape: Any = None,
-    device: str = "h200",
-    fill: bytes | float = 0,
-    aligned: int = ALIGNED,
-    checked: bool | None = None,
+    **asked: Unpack[OfMemory],
 ) -> Plan:
     """The plan between two layouts with the tile that a GPU makes fastest, measured there and remembered.
 
@@ -268,16 +189,17 @@ def tune(
 
         refused  TW608 where there is no GPU
     """
-    own = memory_plan(
-        source, target, dtype, shape=shape, device=device, fill=fill, aligned=aligned, checked=checked
-    )
-    return own.tuned()
+    return memory_plan(source, target, dtype, **asked).tuned()
 
 
 def __getattr__(name: str) -> Any:
     """What takes NumPy is imported when it is asked for."""
-    if name not in _LATER:
-        raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")
-    from importlib import import_module
+    if name == "Bound":
+        from tilewise.moves.arrays.run import Bound
 
-    return getattr(import_module(_LATER[name]), name)
+        return Bound
+    if name == "Exchange":
+        from tilewise.moves.exchange import Exchange
+
+        return Exchange
+    raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")

@@ -9,9 +9,7 @@ from tilewise.core.integers import counted
 from tilewise.moves.pairs.fills import spelled
 from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.turned import Turned
-from tilewise.moves.ways.bulk import Bulk
-from tilewise.moves.ways.gather import Gather
-from tilewise.moves.ways.way import Way
+from tilewise.moves.ways import Bulk, Gather, Way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

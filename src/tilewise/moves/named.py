@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 from operator import mul
-from typing import Any
+from typing import Any, cast
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused, of_kind
@@ -69,8 +69,7 @@ class Named:
         """
         from tilewise.moves import plan
 
-        found: Plan = plan(self, dtype=dtype, **asked)
-        return found
+        return cast("Plan", plan(self, dtype=dtype, **asked))
 
     def move(self, x: Any, **asked: Any) -> Any:
         """The elements of x, moved; `tilewise.move` says what else can be asked.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,26 +14,49 @@ from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
 from tilewise.emit.names import checked as checked_name
 from tilewise.hardware.limits import BLOCKS
+from tilewise.moves.kernels.gather_kernel import gather_kernel
 from tilewise.moves.kernels.spelling import NAME
-from tilewise.moves.kernels.text import text_of
+from tilewise.moves.kernels.tile_kernel import tile_kernel
+from tilewise.moves.kernels.turned_kernel import turned_kernel
 from tilewise.moves.lines import lines_of_memory, steps_of_memory
 from tilewise.moves.pairs.fills import given_fill, spelled
 from tilewise.moves.pairs.pair import Pair, pair_of
+from tilewise.moves.tiles.tile import Tile
 from tilewise.moves.tiles.tiling import ALIGNED
+from tilewise.moves.tiles.turned import Turned
 from tilewise.moves.types import given_type
-from tilewise.moves.ways.choice import way_of
-from tilewise.moves.ways.way import Way
+from tilewise.moves.ways import Bulk, Gather, Way, way_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.named import Named
+
+    class OfMemory(TypedDict, total=False):
+        """The options of `memory_plan`, as what passes them on has them."""
+
+        shape: Any
+        device: str
+        fill: bytes | float
+        aligned: int
+        checked: bool | None
+
 
 COPY_RATES = {"h200": 4.2e12, "h100": 3.0e12}
 """Bytes a second, read and written, of a copy from device memory to device memory (docs/move.md)."""
 
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""
+
+KERNELS: dict[type, Callable[[Any, int, bytes, str], str]] = {
+    Bulk: lambda way, storage, fill, name: "",
+    Tile: tile_kernel,
+    Turned: lambda way, storage, fill, name: turned_kernel(way, storage, name),
+    Gather: lambda way, storage, fill, name: gather_kernel(way, name),
+}
+"""The writer of each way's kernel, by the bytes of its source, its fill and its name."""
 
 OFF = ("", "0", "false", "no", "off")
 """What TILEWISE_CHECKED says where nothing is to be checked, in any case."""
@@ -72,12 +96,8 @@ class Plan:
     @cached_property
     def kind(self) -> str:
         """How it moves: `view` not at all, `copy` all together, `tile` by shared memory, `gather` apart."""
-        return "view" if self._is_view else self.way.kind
-
-    @property
-    def _is_view(self) -> bool:
-        """Whether the source is the target as it is."""
-        return self.way.stays and self.pair.source.size == self.pair.target.size and not self.fills
+        stays = self.way.stays and self.pair.source.size == self.pair.target.size
+        return "view" if stays and not self.fills else self.way.kind
 
     @property
     def source(self) -> Layout:
@@ -120,11 +140,9 @@ class Plan:
     @cached_property
     def _keeps_room(self) -> bool:
         """Whether the kernel leaves such places as they are."""
-        return self.has_room and not (self.way.fills_beyond and self._target_is_whole)
-
-    @property
-    def _target_is_whole(self) -> bool:
-        return self.target.holes.count == 0 and self.target.min(self.target.axes[0]) == 0
+        target = self.target
+        is_whole = self.way.fills_beyond and target.holes.count == 0 and target.min(target.axes[0]) == 0
+        return self.has_room and not is_whole
 
     @property
     def ends_amid(self) -> bool:
@@ -140,8 +158,14 @@ class Plan:
 
     def code(self, name: str = NAME) -> str:
         """The kernel under that name."""
-        _refuse_beyond_a_grid(self.way)
-        text = text_of(self.way, self.sizes[0], self.fill, checked_name(name, "a kernel"))
+        way = self.way
+        if way.blocks > BLOCKS:
+            raise Refused(
+                "TW602",
+                f"it takes {way.blocks} blocks of {way.threads} threads, and a grid has at most {BLOCKS}",
+                hint="move a part of the tensor at a time",
+            )
+        text = KERNELS[type(way)](way, self.sizes[0], self.fill, checked_name(name, "a kernel"))
         if not (self.checked and text):
             return text
         from tilewise.moves.kernels.checked import checked_source  # few ask for it
@@ -169,8 +193,7 @@ class Plan:
         """The plan for storages that are aligned to as many bytes."""
         if aligned == self.aligned:
             return self
-        aligned = _known_alignment(aligned, self.dtype)
-        return replace(self, aligned=aligned, chosen=None)
+        return replace(self, aligned=_known_alignment(aligned, self.dtype), chosen=None)
 
     def bind(self) -> Bound:
         """The plan as what is called with arrays: checked, compiled once, and launched.
@@ -279,7 +302,8 @@ class Plan:
             "vector": self.vector,
             "swizzle": self.swizzle,
             "bytes": self.bytes,
-            "sectors": None if self.sectors is None else _rounded(self.sectors),
+            "sectors": self.sectors
+            and dict(zip(("read", "write"), (round(own, 3) for own in self.sectors), strict=True)),
             "copy_fraction": self.copy_fraction,
             "seconds": self.seconds,
             "blocks": self.launch[0],
@@ -347,7 +371,12 @@ def memory_plan(
         known = " ".join(COPY_RATES)
         hint = f"known: {known}; leave it out, and the kernel is the same"
         raise LayoutError("TW601", f"no rates of a device {device!r}", hint=hint)
-    _known_width(kind)
+    if kind.bits not in (4, 8, 16, 32, 64, 128):
+        raise LayoutError(
+            "TW602",
+            f"{kind} has {counted(kind.bits, 'bit')}: elements of 4, 8, 16, 32, 64 or 128 bits are moved",
+            hint="move the bytes or words that hold them: u8, u32, ...",
+        )
     aligned = _known_alignment(aligned, kind)
     pair = pair_of(source, target, kind, shape)
     if checked is None:
@@ -372,24 +401,6 @@ def between_registers(source: Layout, target: Layout) -> bool:
     return of_registers(source) and of_registers(target)
 
 
-def _refuse_beyond_a_grid(way: Way) -> None:
-    if way.blocks > BLOCKS:
-        raise Refused(
-            "TW602",
-            f"it takes {way.blocks} blocks of {way.threads} threads, and a grid has at most {BLOCKS}",
-            hint="move a part of the tensor at a time",
-        )
-
-
-def _known_width(dtype: DType) -> None:
-    if dtype.bits not in (4, 8, 16, 32, 64, 128):
-        raise LayoutError(
-            "TW602",
-            f"{dtype} has {counted(dtype.bits, 'bit')}: elements of 4, 8, 16, 32, 64 or 128 bits are moved",
-            hint="move the bytes or words that hold them: u8, u32, ...",
-        )
-
-
 def _known_alignment(aligned: int, dtype: DType) -> int:
     """The bytes to which storages are aligned: a power of two, and whole elements."""
     number = as_int(aligned, "an alignment")
@@ -402,8 +413,3 @@ def _known_alignment(aligned: int, dtype: DType) -> int:
             hint=f"at least {dtype.bits // 8} bytes",
         )
     return number
-
-
-def _rounded(sectors: tuple[float, float]) -> dict[str, float]:
-    reads, writes = sectors
-    return {"read": round(reads, 3), "write": round(writes, 3)}

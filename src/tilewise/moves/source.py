@@ -16,7 +16,7 @@ from tilewise.emit.parts.template import filled
 from tilewise.emit.parts.words import check_free
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 _COLUMNS = 100
 
@@ -156,8 +156,9 @@ def _needed(plan: Plan, name: str) -> Iterator[str]:
         )
         yield f"Launched with {counted(blocks, 'block')} of {threads} threads{dynamic}."
     if plan.fills:
-        filled_ = "last byte is" if plan.fill_from else f"{_target_bytes(plan)} bytes are"
-        yield f"Before it, the target's {filled_} filled with {_bytes(plan)}."
+        filled_ = "last byte is" if plan.fill_from else f"{plan.sizes[1]} bytes are"
+        value = f"{plan.fill[0]:#04x}" if _even(plan) else plan.fill.hex(" ")
+        yield f"Before it, the target's {filled_} filled with {value}."
     least = alignment(plan)
     if plan.kernel or least > 1:
         where = f"are multiples of {least} bytes" if least > 1 else "may be any addresses"
@@ -170,17 +171,9 @@ def _tested(plan: Plan) -> bool:
     return plan.checked and bool(plan.kernel)
 
 
-def _bytes(plan: Plan) -> str:
-    return f"{plan.fill[0]:#04x}" if _even(plan) else plan.fill.hex(" ")
-
-
 def _even(plan: Plan) -> bool:
     """Whether the fill is one byte again and again."""
     return len(set(plan.fill)) == 1
-
-
-def _target_bytes(plan: Plan) -> int:
-    return -(-plan.pair.target.size * plan.pair.bits // 8)
 
 
 def alignment(plan: Plan) -> int:
@@ -204,28 +197,23 @@ def _launch(plan: Plan, name: str) -> Iterator[str]:
     if least > 1:
         yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
         yield "    return cudaErrorMisalignedAddress;"
-    declared = "cudaError_t "
-    *first, last = _calls(plan, name)
-    for launched, answer in first:
+    declared, calls = "cudaError_t ", list(_calls(plan, name))
+    for number, (launched, answer) in enumerate(calls, 1):
         yield from launched
+        if number == len(calls) and not _tested(plan):
+            yield f"return {answer};"
+            return
         yield f"{declared}status = {answer};"
         yield "if (status != cudaSuccess)"
         yield "    return status;"
         declared = ""
-    yield from last[0]
-    if not _tested(plan):
-        yield f"return {last[1]};"
-        return
-    yield f"{declared}status = {last[1]};"
-    yield "if (status != cudaSuccess)"
-    yield "    return status;"
     yield filled(_FAULT, {"name": name})
 
 
 def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:
     """(a launch, or nothing; the expression of its status) of all that is to be done."""
     if plan.fills and _even(plan):
-        to, count = _beyond("char", "target", plan.fill_from), _target_bytes(plan) - plan.fill_from
+        to, count = _beyond("char", "target", plan.fill_from), plan.sizes[1] - plan.fill_from
         yield [], f"cudaMemsetAsync({to}, {plan.fill[0]:#04x}, {count}, stream)"
     elif plan.fills:
         word, count = _fill_words(plan)
@@ -254,7 +242,7 @@ def _beyond(kind: str, name: str, bytes_: int) -> str:
 def _fill_words(plan: Plan) -> tuple[int, int]:
     """Bytes of the words in which the target is filled, and how many there are."""
     word = min(len(plan.fill), 8)
-    return word, _target_bytes(plan) // word
+    return word, plan.sizes[1] // word
 
 
 def _fill_kernel(plan: Plan, name: str) -> str:

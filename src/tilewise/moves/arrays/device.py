@@ -12,7 +12,7 @@ from tilewise.gpu.compile import Source, cubin
 from tilewise.moves.kernels.spelling import NAME
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.ways.bulk import Bulk
+from tilewise.moves.ways import Bulk
 
 FILL_THREADS = 256
 _FILL = """
@@ -50,7 +50,7 @@ class Loaded:
     def __init__(self, plan: Plan, index: int) -> None:
         driver = self._driver = devices.package("cuda.bindings.driver")
         self._current, self._start = driver.cuCtxGetCurrent, driver.cuLaunchKernel
-        self._index, self._arch = index, _arch(index)
+        self._index, self._arch = index, gpu_of(index).arch
         self._context = _context(index)
         self._element = plan.fill
         self.fills, self.fills_apart = plan.fills, plan.fills_apart
@@ -149,36 +149,27 @@ def loaded(plan: Plan, index: int) -> Loaded:
 
 
 @lru_cache(maxsize=64)
-def _arch(index: int) -> str:
-    """What kernels are compiled for; asked of the driver, as whoever moves on a device has one."""
-    driver = devices.package("cuda.bindings.driver")
-    names = driver.CUdevice_attribute
+def gpu_of(index: int) -> devices.Gpu:
+    """Return the GPU of that number, as the driver knows it; refuse a missing one."""
     try:
-        _checked(driver.cuInit(0))
-        (device,) = _checked(driver.cuDeviceGet(index))
-        major, minor = (
-            int(_checked(driver.cuDeviceGetAttribute(name, device))[0])
-            for name in (
-                names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
-                names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
-            )
+        driver, device = _device(index)
+        names = driver.CUdevice_attribute
+        asked = (
+            names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR,
+            names.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR,
         )
-    except Exception:  # the binding's own kinds; what is wrong is said where a device is looked for
-        return devices.find(index).arch
-    return devices.Gpu(index, "", (major, minor)).arch
-
-
-@lru_cache(maxsize=64)
-def name_of_device(index: int) -> str:
-    """What a device is called; it is refused where there is none."""
-    try:
-        driver = devices.package("cuda.bindings.driver")
-        _checked(driver.cuInit(0))
-        (device,) = _checked(driver.cuDeviceGet(index))
+        major, minor = (int(_checked(driver.cuDeviceGetAttribute(own, device))[0]) for own in asked)
         (name,) = _checked(driver.cuDeviceGetName(128, device))
-        return bytes(name).partition(b"\0")[0].decode()
-    except Exception:  # as for the architecture
-        return devices.find(index).name
+    except Exception:  # the binding's own kinds; what is wrong is said where a device is looked for
+        return devices.find(index)
+    return devices.Gpu(index, bytes(name).partition(b"\0")[0].decode(), (major, minor))
+
+
+def _device(index: int) -> tuple[Any, Any]:
+    """Return the driver, and its device of that number."""
+    driver = devices.package("cuda.bindings.driver")
+    _checked(driver.cuInit(0))
+    return driver, _checked(driver.cuDeviceGet(index))[0]
 
 
 SET, SET_FOR_A_LAUNCH = 256 << 20, 50 << 20
@@ -238,11 +229,8 @@ class Clock:
 @lru_cache(maxsize=64)
 def _context(index: int) -> int:
     """The context of a device that all libraries share."""
-    driver = devices.package("cuda.bindings.driver")
-    _checked(driver.cuInit(0))
-    (device,) = _checked(driver.cuDeviceGet(index))
-    (context,) = _checked(driver.cuDevicePrimaryCtxRetain(device))
-    return int(context)
+    driver, device = _device(index)
+    return int(_checked(driver.cuDevicePrimaryCtxRetain(device))[0])
 
 
 @lru_cache(maxsize=4096)

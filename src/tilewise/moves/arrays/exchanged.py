@@ -16,7 +16,7 @@ import numpy as np
 from tilewise.bridge.dlpack import read_capsule, tensor_in
 from tilewise.core.errors import LayoutError
 from tilewise.gpu import device as devices
-from tilewise.moves.arrays.storage import NUMPY, Library, Storage, as_type, first_line, reach
+from tilewise.moves.arrays.storage import NUMPY, Library, Storage, first_line, reach
 
 _CPU, _CUDA = 1, 2
 
@@ -73,9 +73,6 @@ class _Exchanged(Library):
                 hint="its library has its own: leave it out",
             )
         return int(_own(device)[1].handle)
-
-    def element(self, fill: Any, kind: Any) -> bytes:
-        return as_type(fill, np.dtype(kind))
 
     def ended(self, given: Storage, made: Storage) -> Any:
         (array, held), (_, result) = given.array, made.array

@@ -178,7 +178,15 @@ class Bound:
                 hint="leave stream= out, or move an array on the stream's GPU",
             )
         if given.size < self._reads or (given.pointer | given.size) % self._unit:
-            raise _source_refused(given, self)
+            plan = self.plan
+            if given.size >= self._reads:
+                raise _not_whole("x", given, self)
+            raise LayoutError(
+                "TW704",
+                f"x has {given.size} bytes, and the source reaches {self._reads}: "
+                f"{counted(plan.pair.source.size, 'element')} of {plan.dtype}",
+                hint=f"the source is {plan.source}; x counts from its first element on",
+            )
         if out is None:
             made = self._empty(given, stream)
         else:
@@ -196,10 +204,15 @@ class Bound:
         count = -(-self._writes // given.itemsize)
         try:
             return given.library.empty(given, count, stream)
+        except LayoutError:
+            raise
         except (MemoryError, RuntimeError, ValueError) as error:
-            if isinstance(error, LayoutError):
-                raise
-            raise _no_memory(given, count * given.itemsize, error) from error
+            size, where = count * given.itemsize, _place(given)
+            raise LayoutError(
+                "TW706",
+                f"the result takes {size} bytes, which {where} does not give: {first_line(error)}",
+                hint="free some, move a part at a time, or give storage that is there as out",
+            ) from error
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
         """The plan for storages that are aligned so, loaded on a device."""
@@ -251,18 +264,6 @@ def row_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 # -- what is refused -------------------------------------------------------------------------------
-
-
-def _source_refused(given: Storage, bound: Bound) -> LayoutError:
-    plan = bound.plan
-    if given.size < bound._reads:
-        return LayoutError(
-            "TW704",
-            f"x has {given.size} bytes, and the source reaches {bound._reads}: "
-            f"{counted(plan.pair.source.size, 'element')} of {plan.dtype}",
-            hint=f"the source is {plan.pair.layouts[0]}; x counts from its first element on",
-        )
-    return _not_whole("x", given, bound)
 
 
 def _not_whole(name: str, storage: Storage, bound: Bound) -> LayoutError:
@@ -317,15 +318,9 @@ def _check_target(given: Storage, made: Storage, bound: Bound) -> None:
         )
 
 
-def _no_memory(given: Storage, size: int, error: Exception) -> LayoutError:
-    where = "the CPU" if given.device is None else f"GPU {given.device}"
-    return LayoutError(
-        "TW706",
-        f"the result takes {size} bytes, which {where} does not give: {first_line(error)}",
-        hint="free some, move a part at a time, or give storage that is there as out",
-    )
-
-
 def _where(storage: Storage) -> str:
-    where = "the CPU" if storage.device is None else f"GPU {storage.device}"
-    return f"{storage.library.name}'s on {where}"
+    return f"{storage.library.name}'s on {_place(storage)}"
+
+
+def _place(storage: Storage) -> str:
+    return "the CPU" if storage.device is None else f"GPU {storage.device}"

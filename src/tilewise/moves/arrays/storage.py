@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -93,60 +94,20 @@ def _library_of(array: Any) -> Library:
 
 
 class Library:
-    """What is asked of every library."""
+    """A library of arrays, as NumPy is one."""
 
-    name: ClassVar[str]
-
-    def seen(self, array: Any) -> Storage:
-        """The array's storage."""
-        raise NotImplementedError
-
-    def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Extents and strides, in elements."""
-        raise NotImplementedError
-
-    def empty(self, like: Storage, count: int, stream: Any) -> Storage:
-        """New storage of that many elements of the same type, on the same device."""
-        raise NotImplementedError
-
-    def writable(self, out: Storage) -> str:
-        """Why nothing can be written there; nothing where it can."""
-        raise NotImplementedError
-
-    def written(self, out: Storage) -> None:
-        """Tell the library that an array of the caller's has other elements now."""
-
-    def stream(self, device: int, stream: Any) -> int:
-        """The handle of the stream that is given, or of the one on which the library works now."""
-        raise NotImplementedError
-
-    def filling(self, fill: Any, kind: Any, itemsize: int) -> bytes:
-        """The bytes of an element of that type and value; as many bytes are taken as they are."""
-        if isinstance(fill, bytes | bytearray) and len(fill) == itemsize:
-            return bytes(fill)
-        return self.element(fill, kind)
-
-    def element(self, fill: Any, kind: Any) -> bytes:
-        """The bytes of an element of that type and value."""
-        raise NotImplementedError
-
-    def ended(self, given: Storage, made: Storage) -> Any:
-        """The result, when its kernel has been launched."""
-        return made.array
-
-
-class _NumPy(Library):
     name = "NumPy"
 
     def seen(self, array: Any) -> Storage:
-        kind, shape = array.dtype, array.shape
+        """The array's storage."""
+        kind, size = array.dtype, array.nbytes
         refuse_objects(kind)
-        size = array.nbytes
         if size and not array.flags.c_contiguous:
-            size = kind.itemsize + reach(shape, array.strides)
+            size = kind.itemsize + reach(array.shape, array.strides)
         return Storage(array, self, None, array.ctypes.data, size, kind, kind.itemsize)
 
     def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Extents and strides, in elements."""
         rests = [step % array.itemsize for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
         if any(rests):
             raise LayoutError(
@@ -157,15 +118,35 @@ class _NumPy(Library):
         return array.shape, tuple(step // array.itemsize for step in array.strides)
 
     def empty(self, like: Storage, count: int, stream: Any) -> Storage:
+        """New storage of that many elements of the same type, on the same device."""
         return self.seen(np.empty(count, like.type))
 
     def writable(self, out: Storage) -> str:
+        """Why nothing can be written there; nothing where it can."""
         if not out.array.flags.c_contiguous:
             return "is not contiguous"
-        return "" if out.array.flags.writeable else "is read-only"
+        return "" if getattr(out.array.flags, "writeable", True) else "is read-only"
+
+    def written(self, out: Storage) -> None:
+        """Tell the library that an array of the caller's has other elements now."""
+
+    def stream(self, device: int, stream: Any) -> int:
+        """The handle of the stream that is given, or of the one on which the library works now."""
+        return handle_of(stream)
+
+    def filling(self, fill: Any, kind: Any, itemsize: int) -> bytes:
+        """The bytes of an element of that type and value; as many bytes are taken as they are."""
+        if isinstance(fill, bytes | bytearray) and len(fill) == itemsize:
+            return bytes(fill)
+        return self.element(fill, kind)
 
     def element(self, fill: Any, kind: Any) -> bytes:
-        return as_type(fill, kind)
+        """The bytes of an element of that type and value."""
+        return as_type(fill, np.dtype(kind))
+
+    def ended(self, given: Storage, made: Storage) -> Any:
+        """The result, when its kernel has been launched."""
+        return made.array
 
 
 _CLAMPED = ("torch.float8_e4m3fn", "torch.float8_e8m0fnu")
@@ -198,8 +179,18 @@ class _Torch(Library):
                 "the tensor's bits are not its values: it is a lazy view",
                 hint="x.resolve_conj().resolve_neg()",
             )
-        if array.is_nested or array.is_quantized:  # which no type tells: a view may have another
-            raise _of_several_parts(array)
+        if array.is_quantized:  # which no type tells: a view may have another
+            raise LayoutError(
+                "TW704",
+                "the tensor is quantized, and a move has no scale for its result",
+                hint="x.int_repr() has the numbers that are stored",
+            )
+        if array.is_nested:
+            raise LayoutError(
+                "TW704",
+                "the tensor is nested: it is several, each with a shape",
+                hint="move each of x.unbind()",
+            )
         try:
             if array.is_contiguous():
                 size = array.nbytes
@@ -235,7 +226,7 @@ class _Torch(Library):
         if stream is None or like.device is None:
             made = torch.empty(count, dtype=like.type, device=x.device)
         else:  # what the allocator gives is ordered on the stream that is current
-            other = torch.cuda.ExternalStream(self.stream(like.device, stream), device=like.device)
+            other = torch.cuda.ExternalStream(handle_of(stream), device=like.device)
             with torch.cuda.stream(other):
                 made = torch.empty(count, dtype=like.type, device=x.device)
         return Storage(
@@ -288,21 +279,11 @@ class _CuPy(Library):
             size = array.itemsize + reach(array.shape, array.strides)
         return Storage(array, self, array.device.id, array.data.ptr, size, array.dtype, array.itemsize)
 
-    steps = _NumPy.steps
-    element = _NumPy.element
-
     def empty(self, like: Storage, count: int, stream: Any) -> Storage:
-        cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(like.device):
-            if stream is None:
-                made = cupy.empty(count, like.type)
-            else:
-                with cupy.cuda.ExternalStream(handle_of(stream), like.device):
-                    made = cupy.empty(count, like.type)
-        return Storage(made, self, like.device, made.data.ptr, made.nbytes, like.type, like.itemsize)
-
-    def writable(self, out: Storage) -> str:
-        return "" if out.array.flags.c_contiguous else "is not contiguous"
+        cuda = sys.modules["cupy"].cuda
+        other = nullcontext() if stream is None else cuda.ExternalStream(handle_of(stream), like.device)
+        with cuda.Device(like.device), other:
+            return self.seen(sys.modules["cupy"].empty(count, like.type))
 
     def stream(self, device: int, stream: Any) -> int:
         if stream is None:
@@ -310,7 +291,7 @@ class _CuPy(Library):
         return handle_of(stream)
 
 
-NUMPY, TORCH, CUPY = _NumPy(), _Torch(), _CuPy()
+NUMPY, TORCH, CUPY = Library(), _Torch(), _CuPy()
 
 
 def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -417,15 +398,3 @@ def check_own_width(itemsize: int, dtype: Any) -> None:
 
 def first_line(error: Exception) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
-
-
-def _of_several_parts(tensor: Any) -> LayoutError:
-    if tensor.is_quantized:
-        return LayoutError(
-            "TW704",
-            "the tensor is quantized, and a move has no scale for its result",
-            hint="x.int_repr() has the numbers that are stored",
-        )
-    return LayoutError(
-        "TW704", "the tensor is nested: it is several, each with a shape", hint="move each of x.unbind()"
-    )

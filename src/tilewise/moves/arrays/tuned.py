@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewise.gpu.compile import cache_folder, keep
-from tilewise.moves.arrays.device import Clock, loaded, name_of_device
+from tilewise.moves.arrays.device import Clock, gpu_of, loaded
 from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.plan import Plan
@@ -42,7 +42,7 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
 
     A plan that has no tile has nothing to choose, and is as it was.
     """
-    name = name_of_device(index)
+    name = gpu_of(index).name
     tiles = tiles_of(plan)
     if len(tiles) < 2:
         return plan
@@ -64,7 +64,7 @@ def remembered(plan: Plan, index: int) -> Plan:
     """The plan with the tile that is remembered for its class; as it was where none is."""
     if not isinstance(plan.way, Tiled) or not (known := _known()):
         return plan
-    wanted = known.get(name_of_device(index), {}).get(shape_class(plan))
+    wanted = known.get(gpu_of(index).name, {}).get(shape_class(plan))
     found = next((tile for tile in tiles_of(plan) if traits(tile) == wanted), None) if wanted else None
     return plan if found is None else replace(plan, chosen=found)
 

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
-from itertools import product
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from tilewise.core.swizzles import Swizzle
-from tilewise.moves.host.blocks import copy
-from tilewise.moves.host.parts import within_limits, without_swizzles
-from tilewise.moves.host.periods import WORDS, move_periods, of_periods
+from tilewise.core.layout import Layout
+from tilewise.core.swizzles import period_of
+from tilewise.core.vectors import as_vector
+from tilewise.moves.host.blocks import WORDS, Array, Words, grid, move_words
 from tilewise.moves.pairs.digits import simplest
-from tilewise.moves.pairs.pair import Digit, Pair, Side, by_mode
-
-Array = np.ndarray[Any, Any]
-Int64s = np.ndarray[Any, np.dtype[np.int64]]
-
-Way = Literal["strided", "periods", "listed"]
-"""As strided arrays, by whole periods of swizzles, or by lists of addresses."""
+from tilewise.moves.pairs.pair import Digit, Pair
+from tilewise.tables import table
 
 CHUNK = 1 << 15
 """Elements whose addresses are held at once."""
 
-WORTH = 1 << 13
-"""Elements whose addresses take as long as making one more part of a pair, or as moving it by periods."""
+LONGEST = 1 << 16
+"""Bytes of a period that is worth a buffer."""
 
 
 def move_bytes(source: Array, target: Array, pair: Pair) -> None:
@@ -43,19 +38,13 @@ def move_bytes(source: Array, target: Array, pair: Pair) -> None:
     >>> out.tolist()
     [0, 3, 1, 4, 2, 5]
     """
-    if pair.digits is None:
-        _move_listed(source, target, pair.bits, _by_index(pair))
-        return
-    for part, way in _parts(pair, 8 * _alignment(source, target)):
-        if way == "listed":
-            _move_listed(source, target, part.bits, _by_digits(part))
+    together = int(source.ctypes.data) | int(target.ctypes.data) | 16
+    for part in _parts(pair, 8 * (together & -together)):
+        if part.digits is None:
+            _move_listed(source, target, part)
             continue
-        words, places = _words(source, part.bits), _words(target, part.bits)
-        if way == "periods":
-            move_periods(words, places, part)
-        else:
-            digits = part.digits or ()
-            copy(_strided(words, part.source, digits, "read"), _strided(places, part.target, digits, "write"))
+        given = Words(_words(source, part.bits), part.source, part.digits, "read")
+        move_words(given, Words(_words(target, part.bits), part.target, part.digits, "write"))
 
 
 def fill_bytes(target: Array, element: bytes) -> None:
@@ -72,159 +61,162 @@ def fill_bytes(target: Array, element: bytes) -> None:
     target[len(target) - rest :] = np.frombuffer(element[:rest], np.uint8)
 
 
-@lru_cache(maxsize=256)
-def _parts(pair: Pair, aligned: int) -> list[tuple[Pair, Way]]:
-    """A pair as pairs that are moved in some way each; `aligned` are bits of the storages."""
-    found: list[tuple[Pair, Way]] = []
-    for part in within_limits(simplest(pair, aligned)):
-        wide = simplest(part, aligned) if pair.limits else part
-        swizzled = wide.bits >= 8 and (wide.source.swizzles or wide.target.swizzles)
-        whole = of_periods(wide) if swizzled and _elements(wide) >= WORTH else None
-        plain = without_swizzles(wide) if whole is None and _worth(wide) else None
-        if whole is not None:
-            found.append((whole, "periods"))
-        elif plain is None:
-            found.append((wide, "listed"))
-        else:
-            found += [(simplest(own, aligned) if len(plain) > 1 else own, "strided") for own in plain]
-    return found
-
-
-def _worth(part: Pair) -> bool:
-    """Whether to take it apart into strided arrays, as far as its swizzles ask."""
-    if part.bits < 8:
-        return False
-    parts = prod(1 << swizzle.bits for side in (part.source, part.target) for swizzle in side.swizzles)
-    return parts == 1 or _elements(part) >= parts * WORTH
-
-
-def _elements(part: Pair) -> int:
-    return prod(digit.extent for digit in part.digits or ())
-
-
-def _alignment(*arrays: Array) -> int:
-    """Bytes, to which all arrays begin."""
-    together = 16
-    for array in arrays:
-        together |= int(array.ctypes.data)
-    return together & -together
-
-
 def _words(array: Array, bits: int) -> Array:
-    """Bytes as words, as far as they are whole ones."""
+    """Return bytes as words, as far as they are whole ones."""
     unit = bits // 8
     return array[: len(array) // unit * unit].view(WORDS[bits])
 
 
-def _strided(array: Array, side: Side, digits: tuple[Digit, ...], name: str) -> Array:
-    """The elements of a side, digit by digit."""
-    steps = [getattr(digit, name) * array.itemsize for digit in digits]
-    return np.lib.stride_tricks.as_strided(array[side.start :], [digit.extent for digit in digits], steps)
+# -- a pair taken apart ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _parts(pair: Pair, aligned: int) -> list[Pair]:
+    """Return pairs of strided words, of whole periods, or without digits, that together are the pair.
+
+    `aligned` are the bits to which both storages are.
+    """
+    if pair.digits is None:
+        return [pair]
+    parts = []
+    for part in within_limits(simplest(pair, aligned)):
+        wide = simplest(part, aligned) if pair.limits else part
+        whole = None if wide.bits < 8 else of_periods(wide)
+        if whole is None or whole.digits is None:
+            parts.append(_by_index(wide))
+            continue
+        ordered = sorted(whole.digits, key=lambda digit: -abs(digit.write))
+        parts.append(replace(whole, digits=tuple(ordered)))
+    return parts
+
+
+def _by_index(pair: Pair) -> Pair:
+    """Return the pair as one of two layouts in the shape of its digits."""
+    digits = pair.digits or (Digit(1, 0, 0),)
+    shape = tuple(digit.extent for digit in digits)
+    source, target = (
+        Layout(
+            shape,
+            tuple(map(as_vector, steps)),
+            (),
+            as_vector(side.start),
+            side.swizzles,
+            as_vector(side.outer),
+        )
+        for side, steps in (
+            (pair.source, [digit.read for digit in digits]),
+            (pair.target, [digit.write for digit in digits]),
+        )
+    )
+    return replace(pair, layouts=(source, target), box=shape, digits=None)
+
+
+def within_limits(pair: Pair) -> Iterator[Pair]:
+    """Yield pairs without limits that together move what the pair does, each element once.
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> padded = pair_of(S[10], S[((3, 4),) : ((8, 1),)], DType.of("u8"), shape=(10,))
+    >>> for part in within_limits(padded):
+    ...     print(part.target.start, [(digit.extent, digit.write) for digit in part.digits])
+    0 [(2, 8), (4, 1)]
+    16 [(1, 8), (2, 1)]
+    """
+    if not pair.limits:
+        yield pair
+        return
+    *limits, limit = pair.limits
+    digits = pair.digits or ()
+    weights = [digit.counts[-1] for digit in digits]
+    implied = any(  # such as the end of a target that goes on beyond the box
+        own.bound <= limit.bound and [digit.counts[place] for digit in digits] == weights
+        for place, own in enumerate(limits)
+    )
+    others = tuple(replace(digit, counts=digit.counts[:-1]) for digit in digits)
+    pair, left = replace(pair, limits=tuple(limits), digits=others), limit.bound
+    for i in [] if implied else sorted(range(len(weights)), key=lambda i: -weights[i]):
+        if weights[i]:
+            whole, rest = divmod(left, weights[i])
+            if whole:
+                yield from within_limits(_some(pair, i, 0, min(whole, digits[i].extent)))
+            if whole >= digits[i].extent or not rest:
+                return
+            pair, left = _some(pair, i, whole, 1), rest
+    yield from within_limits(pair)
+
+
+def _some(pair: Pair, digit: int, first: int, count: int) -> Pair:
+    """Return the part of a pair where a digit has some values."""
+    own, digits = (pair.digits or ())[digit], list(pair.digits or ())
+    digits[digit] = replace(own, extent=count)
+    source = replace(pair.source, start=pair.source.start + first * own.read)
+    target = replace(pair.target, start=pair.target.start + first * own.write)
+    return replace(pair, digits=tuple(digits), source=source, target=target)
+
+
+def of_periods(pair: Pair) -> Pair | None:
+    """Return the pair by digits that end where its swizzles repeat; None where periods are not whole, or few.
+
+    >>> from tilewise import DType, S, Swizzle
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> pair = of_periods(pair_of(S[4096, 4], Swizzle(1, 0, 1) @ S[4096, 4], DType.of("u8")))
+    >>> [(digit.extent, digit.write) for digit in pair.digits]
+    [(4096, 4), (4, 1)]
+    """
+    for name, side in (("read", pair.source), ("write", pair.target)):
+        period = period_of(side.swizzles)
+        if period == 1:
+            continue
+        digits = [piece for digit in pair.digits or () for piece in _cut(digit, name, period)]
+        inner = [digit for digit in digits if 0 < getattr(digit, name) < period]
+        steps = [side.start, *(getattr(digit, name) for digit in digits if digit not in inner)]
+        reach = sum((digit.extent - 1) * getattr(digit, name) for digit in inner)
+        if any(step < 0 or step % period for step in steps) or reach >= period:
+            return None
+        is_whole = prod(digit.extent for digit in inner) == period
+        if not is_whole or period * pair.bits > 8 * LONGEST:
+            return None
+        pair = replace(pair, digits=tuple(digits))
+    return pair
+
+
+def _cut(digit: Digit, name: str, period: int) -> list[Digit]:
+    """Return a digit in two where a period ends within it, if it ends there with one of its steps."""
+    step = getattr(digit, name)
+    if not 0 < step < period < step * digit.extent or period % step or digit.extent % (period // step):
+        return [digit]
+    fast = period // step
+    slow = Digit(digit.extent // fast, fast * digit.read, fast * digit.write)
+    return [slow, replace(digit, extent=fast)]
 
 
 # -- by addresses ----------------------------------------------------------------------------------
 
 
-def _move_listed(source: Array, target: Array, bits: int, lists: Iterator[tuple[Int64s, Int64s]]) -> None:
-    if bits < 8:
-        for read, write in lists:
-            _write_narrow(target, bits, write, _read_narrow(source, bits, read))
-        return
-    words, places = _words(source, bits), _words(target, bits)
-    for read, write in lists:
-        places[write] = words[read]
-
-
-def _by_digits(pair: Pair) -> Iterator[tuple[Int64s, Int64s]]:
-    """(addresses of the source, addresses of the target), a part of the elements at a time."""
-    slow, parted, fast = _listed(pair.digits or ())
-    sums = [_sums(fast, name) for name in ("read", "write")]
-    listed = max(1, CHUNK // len(sums[0]))
-    for outer in product(*(range(digit.extent) for digit in slow)):
-        steps = list(zip(outer, slow, strict=True))
-        at = [sum(number * getattr(digit, name) for number, digit in steps) for name in ("read", "write")]
-        for first in range(0, parted.extent, listed):
-            values = np.arange(first, min(first + listed, parted.extent))
-            read, write = (
-                np.add.outer(values * step + begin, own).reshape(-1)
-                for step, begin, own in zip((parted.read, parted.write), at, sums, strict=True)
-            )
-            yield _on(pair.source, read), _on(pair.target, write)
-
-
-def _listed(digits: tuple[Digit, ...]) -> tuple[list[Digit], Digit, list[Digit]]:
-    """Digits that are counted one by one, one that is counted in parts, and those that are listed whole."""
-    slow, fast, listed = list(digits) or [Digit(1, 0, 0)], list[Digit](), 1
-    while len(slow) > 1 and listed * slow[-1].extent <= CHUNK:
-        listed *= slow[-1].extent
-        fast.insert(0, slow.pop())
-    return slow[:-1], slow[-1], fast
-
-
-def _sums(digits: list[Digit], step: str) -> Int64s:
-    """What all values of some digits add up to on a side."""
-    total = np.zeros(1, np.int64)
-    for digit in digits:
-        total = np.add.outer(total, np.arange(digit.extent, dtype=np.int64) * getattr(digit, step)).reshape(
-            -1
+def _move_listed(source: Array, target: Array, pair: Pair) -> None:
+    ours, theirs = pair.layouts
+    ours = ours.with_parts(ours.shape, ours.strides, (), ours.offset)  # any of its copies will do
+    box, shape = pair.box or (ours.size,), None if pair.box else (ours.size,)
+    chunk = max(1, CHUNK // prod(it.extent for it in theirs.replica))
+    inner = next(mode for mode in range(len(box)) if prod(box[mode + 1 :]) <= chunk)
+    rest = box[inner + 1 :]
+    for window in grid(box, [1] * inner + [max(1, chunk // prod(rest)), *rest]):
+        read, write = (
+            table(own, shape=shape, window=window).columns[(*own.moving, own.axes[0].name)[0]]
+            for own in (ours, theirs)
         )
-    return total
+        read = read.reshape(-1)
+        for places in write.reshape(len(read), -1).T:  # one of them for each copy
+            if pair.bits < 8:
+                _move_halves(source, target, read, places)
+            else:
+                _words(target, pair.bits)[places] = _words(source, pair.bits)[read]
 
 
-def _on(side: Side, sums: Int64s) -> Int64s:
-    """The addresses of a side, of what its digits add up to."""
-    places = sums + side.start
-    for swizzle in reversed(side.swizzles):
-        places = _swizzled(swizzle, places)
-    return places + side.outer
-
-
-def _swizzled(swizzle: Swizzle, places: Int64s) -> Int64s:
-    read = places & swizzle.source
-    return places ^ (read >> swizzle.shift if swizzle.shift >= 0 else read << -swizzle.shift)
-
-
-def _by_index(pair: Pair) -> Iterator[tuple[Int64s, Int64s]]:
-    """The addresses of both layouts, index by index; of the source one copy of each element."""
-    box = pair.box or (pair.layouts[0].size,)
-    modes = [list(by_mode(layout, pair.box)) for layout in pair.layouts]
-    axes = [layout.axes[0] for layout in pair.layouts]
-    again = pair.layouts[1].replica
-    copies = _sums([Digit(it.extent, 0, it.stride[axes[1]]) for it in again], "write").tolist()
-    for start in range(0, prod(box), CHUNK):
-        indices = np.unravel_index(np.arange(start, min(start + CHUNK, prod(box))), box)
-        sums = [
-            np.add.reduce([_places(index, mode, axis) for index, mode in zip(indices, side, strict=True)])
-            for side, axis in zip(modes, axes, strict=True)
-        ]
-        read = _on(pair.source, sums[0])
-        for copied in copies:
-            yield read, _on(pair.target, sums[1] + copied)
-
-
-def _places(index: Int64s, mode: tuple[Any, ...], axis: Any) -> Int64s:
-    """What the index of a mode adds to the address, digit by digit."""
-    places = np.zeros_like(index)
-    for it in reversed(mode):
-        index, own = np.divmod(index, it.extent)
-        places += own * it.stride[axis]
-    return places
-
-
-# -- elements of less than a byte ------------------------------------------------------------------
-
-
-def _read_narrow(array: Array, bits: int, places: Int64s) -> Array:
-    """Elements of less than a byte, a byte each; the lowest bits come first."""
-    each = 8 // bits
-    held: Array = array[places // each] >> (places % each * bits).astype(np.uint8) & ((1 << bits) - 1)
-    return held
-
-
-def _write_narrow(array: Array, bits: int, places: Int64s, elements: Array) -> None:
-    """Put elements of less than a byte into their bits; those that share a byte come one after another."""
-    each = 8 // bits
-    for part in range(each):
-        own = places % each == part
-        at, kept = places[own] // each, 0xFF ^ ((1 << bits) - 1) << part * bits
-        array[at] = array[at] & kept | elements[own] << part * bits
+def _move_halves(source: Array, target: Array, read: Any, write: Any) -> None:
+    """Move elements of 4 bits; the two of a byte are written one after another."""
+    elements = source[read >> 1] >> (read & 1).astype(np.uint8) * 4 & 15
+    for half in range(2):
+        own = write & 1 == half
+        places = write[own] >> 1
+        target[places] = target[places] & 0xF0 >> 4 * half | elements[own] << 4 * half

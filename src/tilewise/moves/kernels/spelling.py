@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilewise.core.swizzles import Swizzle
 from tilewise.emit.parts.template import filled
+from tilewise.moves.pairs.pair import Pair
 
 NAME = "move"
 INT = 1 << 31
@@ -42,7 +44,7 @@ _FETCHES = {
 
 
 def fetching(kind: str) -> str:
-    """The function by which kernels read a vector, or a word, of the source."""
+    """Return the function by which kernels read a vector, or a word, of the source."""
     bytes_, least, pointer, loads, results = _FETCHES[kind]
     told = ", ".join(f'"=r"({result})' for result in results)
     slots = {
@@ -57,17 +59,25 @@ def fetching(kind: str) -> str:
 
 
 def counting(most: int) -> str:
-    """The type that counts so far, and a tile further."""
+    """Return the type that counts so far, and a tile further."""
     return "long long" if most >= INT // 2 else "int"
 
 
+def farthest(pair: Pair) -> int:
+    """Return the largest count of a place on either side of a pair, in its elements."""
+    digits = pair.digits or ()
+    reads = sum(abs(digit.read) * digit.extent for digit in digits)
+    writes = sum(abs(digit.write) * digit.extent for digit in digits)
+    return max(pair.source.size, pair.target.size, reads, writes)
+
+
 def cast(kind: str) -> str:
-    """A cast of an int to that type."""
+    """Return a cast of an int to that type."""
     return "" if kind == "int" else f"({kind})"
 
 
 def added(*terms: str | int) -> str:
-    """Terms and numbers as a sum.
+    """Return terms and numbers as a sum.
 
     >>> added("a", "b * 4", -31), added("a", 0), added(0)
     ('a + b * 4 - 31', 'a', '0')
@@ -77,12 +87,12 @@ def added(*terms: str | int) -> str:
 
 
 def bracketed(text: str) -> str:
-    """A sum as a factor."""
+    """Return a sum as a factor."""
     return f"({text})" if " " in text else text
 
 
 def split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, int]) -> Iterator[str]:
-    """The digits of an index, the fastest first."""
+    """Yield the digits of an index, the fastest first."""
     inner = 1
     for i in digits:
         text = name if inner == 1 else f"{name} / {inner}"
@@ -94,12 +104,11 @@ def split(name: str, digits: Sequence[int], extents: Sequence[int] | dict[int, i
         inner *= extents[i]
 
 
-def swizzled(bits: int, base: int, shift: int, unit: int) -> str:
-    """A statement that swizzles a byte address x, by a swizzle over elements of some bytes."""
-    base += unit.bit_length() - 1
-    source = (1 << bits) - 1 << base + max(shift, 0)
+def swizzled(swizzle: Swizzle, unit: int) -> str:
+    """Return a statement that swizzles a byte address x, by a swizzle over elements of some bytes."""
+    shift = swizzle.shift
     way = f">> {shift}" if shift >= 0 else f"<< {-shift}"
-    return f"x ^= (x & {source}ll) {way};"
+    return f"x ^= (x & {swizzle.source * unit}ll) {way};"
 
 
 def constant(value: int, unit: int) -> str:

@@ -1,15 +1,32 @@
-"""The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors."""
+"""The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors.
+
+From the source to shared memory all vectors are under way at once. Only tiles that have an end of the
+storage, or a fill, or an edge of a tensor that is swizzled, test what they read: where others have rows that
+the tensor has not, the nearest that it has are read in their place. Only tiles that have an edge of the
+tensor test what they write. Elements of 4 bits that are a byte each in shared memory are spread when a vector
+is read, and packed again: a vector of 8 bytes of a storage has 16 of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 
 from tilewise.emit.parts.template import filled
-from tilewise.moves.kernels.reading import Reading
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, swizzled
-from tilewise.moves.kernels.spread import SpreadReading, SpreadWriting
-from tilewise.moves.kernels.writing import Writing
-from tilewise.moves.tiles.tile import Tile
+from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.kernels.elements import Elements
+from tilewise.moves.kernels.spelling import (
+    NAME,
+    PRELUDE,
+    TYPES,
+    added,
+    cast,
+    constant,
+    fetching,
+    split,
+    swizzled,
+)
+from tilewise.moves.tiles.tile import VECTOR, Tile
 
 STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
@@ -21,6 +38,9 @@ or turn words of 4 bits; and that gather halves of bytes."""
 HELD = 6.5
 """Vectors of the source that a thread may hold at most for that, beside what it gathers."""
 
+TIMES = 2
+"""Times that the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
+
 _AT_ONCE = """\
 // Threads that a multiprocessor has at once.
 #if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ / 100 == 10
@@ -29,6 +49,79 @@ _AT_ONCE = """\
 #define MOVE_AT_ONCE 1024
 #endif
 """
+
+_PART = """\
+// The 16 bytes at an address, those of them that are in the storage.
+__device__ __forceinline__ V16 part(const u8* at, const u8* source)
+{
+    V16 v = {};
+    for (int i = 0; i < 16; ++i)
+        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
+    return v;
+}
+"""
+
+_SPREAD = """\
+// 8 bytes of a storage, in the first half of a vector.
+__device__ __forceinline__ V16 eight(const u8* at)
+{
+    const u64 x = *(const u64*)at;
+    return V16{{(u32)x, (u32)(x >> 32)}};
+}
+
+// The 16 elements of 8 bytes, a byte each.
+__device__ __forceinline__ V16 spread(u32 low, u32 high)
+{
+    const u32 a = low & 0x0f0f0f0fu, b = low >> 4 & 0x0f0f0f0fu;
+    const u32 c = high & 0x0f0f0f0fu, d = high >> 4 & 0x0f0f0f0fu;
+    return V16{{__byte_perm(a, b, 0x5140), __byte_perm(a, b, 0x7362),
+                __byte_perm(c, d, 0x5140), __byte_perm(c, d, 0x7362)}};
+}
+
+// And back.
+__device__ __forceinline__ u64 packed(V16 v)
+{
+    const u32 low = __byte_perm(v.x[0] | v.x[0] >> 4, v.x[1] | v.x[1] >> 4, 0x6420);
+    const u32 high = __byte_perm(v.x[2] | v.x[2] >> 4, v.x[3] | v.x[3] >> 4, 0x6420);
+    return (u64)high << 32 | low;
+}
+
+// Some bits of 8 bytes; what else is in their words is other threads'.
+__device__ __forceinline__ void put(u32* words, u64 x, u64 mask)
+{
+    #pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const u32 own = (u32)(mask >> 32 * i), bits = (u32)(x >> 32 * i);
+        if (own == 0xffffffffu) words[i] = bits;
+        else if (own) {
+            atomicAnd(words + i, bits | ~own);
+            atomicOr(words + i, bits & own);
+        }
+    }
+}
+"""
+
+_WORDS_IN_ORDER = """\
+// A vector that was gathered from one of its words on.
+__device__ __forceinline__ V16 in_order(V16 v, int first)
+{
+    if (first & 1) v = V16{{v.x[3], v.x[0], v.x[1], v.x[2]}};
+    if (first & 2) v = V16{{v.x[2], v.x[3], v.x[0], v.x[1]}};
+    return v;
+}
+"""
+
+_ELEMENTS_IN_ORDER = """\
+// A vector each of whose words was gathered from one of its elements on.
+__device__ __forceinline__ V16 in_order(V16 v, int first)
+{
+    for (int i = 0; i < 4; ++i) v.x[i] = __funnelshift_r(v.x[i], v.x[i], -$bits * first);
+    return v;
+}
+"""
+
+Moved = Callable[[str, tuple[int, int]], Iterator[str]]
+"""The lines that move a vector, by the name of its registers and (the first vector, how many) of a row."""
 
 _TEMPLATE = """\
 $prelude
@@ -47,9 +140,12 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
 }
 """
 
+_HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
+"""The low, and the high, halves of the bytes of two words, side by side in bytes."""
+
 
 def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
-    """The source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
+    """Return the source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
 
         requires  pointers aligned as the tile was chosen for; `fill` is an element
 
@@ -61,62 +157,521 @@ def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     >>> "held0[i] = fetched(at);" in tile_kernel(tile, 1 << 20, bytes(4))
     True
     """
-    if tile.pair.spread:
-        one = bytes([fill[0] & 15])
-        return kernel_of(SpreadReading(tile, storage, one), SpreadWriting(tile, storage, one), name)
-    return kernel_of(Reading(tile, storage, fill), Writing(tile, storage, fill), name)
+    return TileKernel(tile, storage, fill).source(name)
 
 
-def kernel_of(reading: Reading, writing: Writing, name: str) -> str:
-    """The kernel whose halves these are."""
-    tile = reading.tile
-    slots = {
-        "prelude": PRELUDE,
-        "functions": "\n".join([*_functions(reading), *writing.functions()]),
-        "bounds": _bounds(tile),
-        "name": name,
-        "shared": _shared(tile),
-        "origins": "\n".join(reading.origins()),
-        "wide": reading.wide,
-        "from": reading.begin(),
-        "into": writing.begin(),
-        "read": "\n".join(reading.lines()),
-        "write": "\n".join(writing.lines()),
-    }
-    return filled(_TEMPLATE, slots) + "\n"
+class TileKernel(Elements):
+    """The text of a tile's kernel."""
+
+    def source(self, name: str) -> str:
+        """Return the kernel under a name."""
+        tile, pair = self.tile, self.pair
+        size = tile.shared_bytes
+        shared = "extern __shared__ __align__(128) u8 tile[];"
+        before = tile.halo * self.digits[tile.write_run[-1]].read if tile.halo else 0
+        slots = {
+            "prelude": PRELUDE,
+            "functions": "\n".join(self._functions()),
+            "bounds": self._bounds(),
+            "name": name,
+            "shared": shared if size > STATIC else f"__shared__ __align__(128) u8 tile[{size}];",
+            "origins": "\n".join(self.origins()),
+            "wide": self.wide,
+            "from": self.begin("read", pair.source, before),
+            "into": self.begin("write", pair.target),
+            "read": "\n".join(self._reading()),
+            "write": "\n".join(self._writing()),
+        }
+        return filled(_TEMPLATE, slots) + "\n"
+
+    def _functions(self) -> Iterator[str]:
+        """Yield functions of addresses, and those that read, and write, a part of a vector."""
+        tile, shift, stagger = self.tile, self.tile.swizzle_shift, self.tile.stagger
+        if tile.few_registers:
+            yield _AT_ONCE
+        if shift is not None:
+            yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
+        for name, side in (("source_at", self.pair.source), ("target_at", self.pair.target)):
+            if side.swizzles:
+                yield f"__device__ __forceinline__ {self.wide} {name}({self.wide} x)"
+                yield "{"
+                for swizzle in reversed(side.swizzles):
+                    yield f"    {swizzled(swizzle, self.unit)}"
+                yield f"    return {added('x', side.outer * self.unit)};"
+                yield "}"
+        yield fetching("V16")
+        if self.inside:
+            yield filled(_PART, {"bytes": self.storage})
+        if self.spread:
+            yield _SPREAD
+        elif stagger is not None:
+            of_elements = filled(_ELEMENTS_IN_ORDER, {"bits": 8 * self.unit})
+            yield _WORDS_IN_ORDER if stagger.of_words else of_elements
+
+    def _bounds(self) -> str:
+        """Return the threads of a block, and the blocks that a multiprocessor's registers are to serve."""
+        tile = self.tile
+        gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
+        if tile.few_registers:
+            return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
+        if tile.parted:
+            return f"{tile.threads}, {PARTED // tile.threads}"
+        if gathered and tile.row_count * tile.run_vectors <= HELD * tile.threads:
+            return f"{tile.threads}, {AT_ONCE // tile.threads}"
+        return f"{tile.threads}"
+
+    def _loop(self, items: int, times: int | None) -> Iterator[str]:
+        """Begin a loop of the threads over items, unrolled so many times, or wholly."""
+        threads = self.tile.threads
+        yield f"#pragma unroll {times or ''}".rstrip()
+        yield f"for (int i = 0; i < {-(-items // threads)}; ++i) {{"
+        yield f"    const int item = threadIdx.x + i * {threads};"
+        if items % threads:
+            yield f"    if (item >= {items}) break;"
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _reading(self) -> Iterator[str]:
+        """Yield the lines that read the tile; where the tensor may lack a part, every vector is tested.
+
+        Elsewhere all vectors come to registers first, so that many are under way at once; then to shared
+        memory. The wait of the warp keeps the assembler from putting stores before the last of the loads.
+        """
+        tile, parts = self.tile, self._parts
+        if tile.read_shift:
+            yield f"const int shift = {self.in_sector('source', 'from')};"
+        held = [-(-tile.row_count * vectors // tile.threads) for _, vectors in parts]
+        plain = [
+            *(f"V16 held{number}[{count}];" for number, count in enumerate(held)),
+            *(line for number, part in enumerate(parts) for line in self._read(part, self._load, number)),
+            "__syncwarp();",
+            *(line for number, part in enumerate(parts) for line in self._read(part, self._store, number)),
+        ]
+        if not self.inside:
+            yield from plain
+            return
+        yield from self.rows_there()
+        yield f"if ({self.inside}) {{"
+        yield from indented(plain)
+        yield "} else {"
+        yield from indented(self._read((0, tile.run_vectors), self._guarded))
+        yield "}"
+
+    @property
+    def _parts(self) -> list[tuple[int, int]]:
+        """(the first vector, how many) of rows: those that a row has wherever it begins, and the rest."""
+        tile = self.tile
+        whole = tile.run_bytes // tile.taken
+        if not tile.read_shift or not whole:
+            return [(0, tile.run_vectors)]
+        return [(0, whole), (whole, tile.run_vectors - whole)]
+
+    def _read(self, part: tuple[int, int], moved: Moved, number: int | None = None) -> Iterator[str]:
+        """Loop over vectors of the rows: to registers that have a number, or to one after another."""
+        tile, (first, vectors) = self.tile, part
+        yield from self._loop(tile.row_count * vectors, 1 if number is None else None)
+        if tile.rows:
+            row = added(f"item / {vectors}", tile.unread)
+            yield f"    const int c = {added(first, f'item % {vectors}')}, row = {row};"
+        else:
+            yield f"    const int c = {added(first, 'item')};"
+        yield from split("row", tile.rows, tile.held)
+        yield from moved("one" if number is None else f"held{number}[i]", part)
+        yield "}"
+
+    def _guarded(self, value: str, part: tuple[int, int]) -> Iterator[str]:
+        """Move a vector of which the storage may have a part to shared memory.
+
+        A row that the tensor has not is left out. Where elements are spread it is read as well: no byte may
+        have more than the 4 bits of one.
+        """
+        beyond = []
+        for i in [] if self.spread else self.cut:
+            halo = self.tile.halo_of(i)
+            beyond.append(f"q{i} >= {self.left(i, halo)}")
+            beyond += [f"q{i} < {halo} - {self.origin(i)}"] if halo else []
+        if beyond:
+            yield f"    if ({' || '.join(beyond)}) continue;"
+        yield from self._load(value, part)
+        yield from self._fill()
+        yield from self._store(value, part)
+
+    def _load(self, value: str, part: tuple[int, int]) -> Iterator[str]:
+        """Read a vector of the source to registers."""
+        tile, unit, guarded = self.tile, self.unit, value == "one"
+        names = {i: f"q{i}" if guarded else self.there(i) for i in tile.rows}
+        terms = ["from", *(self.term(name, self.digits[i].read * unit) for i, name in names.items())]
+        if tile.read_shift:
+            yield f"    {self.wide} place = {' + '.join(terms)};"
+            yield f"    const int lead = {self.in_sector('source', 'place')};"
+            yield from self._beside("lead", part)
+            place = f"place - lead + c * {tile.taken}"
+        else:
+            if self.run_ragged and guarded:
+                last = tile.read_run[-1]
+                inner = prod(tile.held[i] for i in tile.read_run[:-1]) * unit
+                yield f"    if (c * 16 >= {self.left(last, tile.halo_of(last))} * {inner}) continue;"
+            place = self.at(self.pair.source, "source", " + ".join([*terms, "c * 16"]))
+        if self.spread:
+            yield f"    const {self.wide} at = {place};"
+            whole = f"{'fetched' if tile.taken > VECTOR else 'eight'}(source + (at >> 1))"
+            if guarded:
+                within = f"at >= 0 && at + {tile.taken} <= {self.stored}"
+                yield f"    const V16 own = {within} ? {whole} : part(source + (at >> 1), source);"
+                yield self._as_bytes("own")
+                return
+        else:
+            yield f"    const u8* at = source + {place};"
+            whole = "fetched(at)"
+            if guarded:
+                within = f"at >= source && at + 16 <= source + {self.storage}ull"
+                yield f"    V16 {value} = {within} ? *(const V16*)at : part(at, source);"
+                return
+        yield f"    {value} = {whole};"
+
+    def _as_bytes(self, value: str) -> str:
+        """Make a vector of elements of 4 bits one, or two, of shared memory."""
+        halves = (0, 2)[: self.tile.taken // VECTOR]
+        parts = [f"spread({value}.x[{i}], {value}.x[{i + 1}])" for i in halves]
+        return f"    V16 one[{len(parts)}] = {{{', '.join(parts)}}};"
+
+    def _fill(self) -> Iterator[str]:
+        """Set elements beyond a limit that fills to the fill."""
+        tile, limits = self.tile, self.pair.limits
+        if not any(limit.fills for limit in limits):
+            return
+        lead = f" - lead / {self.unit}" if tile.read_shift else ""
+        elements = tile.taken // self.unit
+        yield f"    for (int v = 0; v < {elements}; ++v) {{"
+        yield f"        const int position = c * {elements} + v{lead};"
+        names = {i: f"q{i}" for i in tile.rows} | self.run_digits(tile.read_run, tile.held, "position")
+        every = range(len(self.digits))
+        texts = [added(self.origin(i), names.get(i, 0), -tile.halo_of(i)) for i in every]
+        beyond = " || ".join(
+            f"{self.count(place, texts)} >= {limit.bound}"
+            for place, limit in enumerate(limits)
+            if limit.fills
+        )
+        value = constant(self.fill, self.unit)
+        yield f"        if ({beyond}) (({TYPES[self.unit]}*)&one)[v] = {value};"
+        yield "    }"
+
+    def _beside(self, begin: str, part: tuple[int, int]) -> Iterator[str]:
+        """Leave out vectors that have nothing of their row, which begins so many bytes into a sector."""
+        (first, vectors), taken, run = part, self.tile.taken, self.tile.run_bytes
+        tests = [f"c * {taken} >= {begin} + {run}"] if (first + vectors) * taken > run else []
+        tests += [f"c * {taken} + {taken} <= {begin}"] if (first + 1) * taken < SECTOR else []
+        if tests:
+            yield f"    if ({' || '.join(tests)}) continue;"
+
+    def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
+        """Store a vector in shared memory."""
+        tile = self.tile
+        if self.spread and value != "one":
+            yield self._as_bytes(value)
+        start = []
+        if tile.read_shift:
+            leads = [(f"q{i}", self.digits[i].read * self.unit % SECTOR) for i in tile.rows]
+            behind = added("shift", *(f"{name} * {step}" for name, step in leads if step))
+            yield f"    const int back = {behind if behind == 'shift' else f'({behind}) & 31'};"
+            yield from self._beside("back", part)
+            start = ["shift - back"]
+        rows = self.kept({i: f"q{i}" for i in tile.rows})
+        address = self._swizzled(added(*start, *rows, f"c * {tile.taken}"))
+        stores = [(value, address)]
+        if self.spread:
+            yield f"    const int to = {address};"
+            parts = range(tile.taken // VECTOR)
+            stores = [(f"one[{number}]", added("to", number * VECTOR)) for number in parts]
+        for own, to in stores:
+            if tile.word_stores:
+                yield f"    for (int w = 0; w < 4; ++w) ((u32*)(tile + {to}))[w] = {own}.x[w];"
+            else:
+                yield f"    *(V16*)(tile + {to}) = {own};"
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def _writing(self) -> Iterator[str]:
+        """Yield the lines that write the tile; one that has an edge of the tensor tests every vector."""
+        plain = self._write(tested=False)
+        if not self.whole:
+            yield from plain
+            return
+        yield f"if ({self.whole}) {{"
+        yield from indented(plain)
+        yield "} else {"
+        yield from indented(self._write(tested=True))
+        yield "}"
+
+    def _write(self, *, tested: bool) -> Iterator[str]:
+        """Loop over the vectors of the target: each is gathered from shared memory, and written."""
+        tile, unit = self.tile, self.unit
+        vectors, extents = tile.write_vectors, tile.write_row_extents
+        rows, columns = prod(extents.values()), min(vectors, tile.columns)
+        groups = -(-vectors // columns)
+        yield from self._loop(groups * columns * rows, 1 if tested else TIMES)
+        column, row = f"item % {columns}", f"item / {columns}"
+        if groups > 1:
+            column, row = f"{column} + item / {columns * rows} * {columns}", f"{row} % {rows}"
+        yield f"    const int c = {column}, row = {row};" if extents else "    const int c = item;"
+        if groups * columns > vectors:
+            yield f"    if (c >= {vectors}) continue;"
+        yield from split("row", tuple(extents), extents)
+        if tile.words > 1:
+            yield f"    const int j = q{tile.read_run[0]} * {tile.words};"
+        names = self.row_names()
+        beyond = [f"{names[i]} >= {self.left(i)}" for i in extents if i in tile.ragged and tested]
+        if beyond:
+            yield f"    if ({' || '.join(beyond)}) continue;"
+        terms = [self.term(names[i], self.digits[i].write * unit) for i in extents]
+        yield f"    const {self.wide} run = {added('into', *terms, tile.leader * self._second_run)};"
+        back = f" - {self._elements_in_sector('run')}" if tile.write_shift else ""
+        yield f"    const int k = c * {tile.vector}{back};"
+        if tile.uneven:
+            end = self._elements_in_sector(f"run + {tile.run_elements * unit}")
+            yield f"    if (k >= {tile.run_elements} - {end}) continue;"
+        if tile.words > 1:
+            yield from self._turned(tested)
+        elif tile.parted:
+            yield from self._parted(tested)
+        else:
+            yield from self._gathered(tested)
+        yield "}"
+
+    @property
+    def _second_run(self) -> int:
+        """Bytes from the first run to the second of those to which halves of bytes go."""
+        own = self.pair.exchanged
+        return 0 if own is None else self.digits[own].write
+
+    def _elements_in_sector(self, place: str) -> str:
+        """Return the elements from the begin of a sector of the target to a place in it."""
+        return self.in_sector("target", place) + (f" / {self.unit}" if self.unit > 1 else "")
+
+    def _gathered(self, tested: bool) -> Iterator[str]:
+        unit, addresses = self.unit, list(self.addresses())
+        for text, _ in addresses:
+            yield from indented(text)
+        for place, (_, address) in enumerate(addresses):
+            wide = TYPES[max(unit, 4)]
+            yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
+        yield from self._packed_halves() if self.spread else self._packed()
+        yield from self._put("out", f"run + k * {unit}", tested)
+
+    def _packed(self) -> Iterator[str]:
+        """Put elements e0, e1, ... into one vector."""
+        unit = self.unit
+        yield "    V16 out;"
+        for place in range(VECTOR // max(unit, 4)):
+            first = place * (4 // unit)
+            if unit == VECTOR:
+                yield "    out = e0;"
+            elif unit >= 4:
+                yield f"    (({TYPES[unit]}*)&out)[{place}] = e{place};"
+            elif unit == 2:
+                yield f"    out.x[{place}] = __byte_perm(e{first}, e{first + 1}, 0x5410);"
+            else:
+                yield f"    out.x[{place}] = {in_word([f'e{first + i}' for i in range(4)])};"
+        if self.tile.stagger:
+            yield "    out = in_order(out, first);"
+
+    def _packed_halves(self) -> Iterator[str]:
+        """Put two elements of 4 bits into a byte, then four bytes into a word, and two words together."""
+        for word in range(2):
+            pairs = [f"(e{8 * word + 2 * i} | e{8 * word + 2 * i + 1} << 4)" for i in range(4)]
+            yield f"    const u32 half{word} = {in_word(pairs)};"
+        yield f"    {'const ' * (not self.tile.stagger)}u64 out = (u64)half1 << 32 | half0;"
+        if self.tile.stagger:
+            yield "    out = out << 16 * first | out >> (64 - 16 * first & 63);"
+
+    def _parted(self, tested: bool) -> Iterator[str]:
+        """Read bytes of two rows of the source, each once; halves of both make vectors of two target runs.
+
+        One vector is at k. The other begins `lag` elements before: words of it lie across those of the first.
+        """
+        tile = self.tile
+        second_row = tile.pitches[self.pair.exchanged or 0]
+        addresses = list(self.addresses())
+        for text, _ in addresses:
+            yield from indented(text)
+        for place, (_, address) in enumerate(addresses):
+            yield f"    const u32 a{place} = *(const u8*)(tile + {address});"
+            yield f"    const u32 b{place} = *(const u8*)(tile + {added(address, second_row)});"
+        before = -(-tile.lag // 4)
+        for word in range(before + 4):
+            first = tile.lag + 4 * (word - before)
+            for name, of in (("even", "a"), ("odd", "b")):
+                bytes_ = [f"{of}{max(0, place)}" for place in range(first, first + 4)]
+                yield f"    const u32 {name}{word} = {in_word(bytes_)};"
+        form, other_form = _HALVES[:: -1 if tile.leader else 1]
+        yield "    V16 out, other;"
+        for word in range(4):
+            yield f"    out.x[{word}] = {form.format(f'even{word + before}', f'odd{word + before}')};"
+        across = 4 * before - tile.lag
+        for word in range(4 + (across > 0)):
+            yield f"    const u32 h{word} = {other_form.format(f'even{word}', f'odd{word}')};"
+        order = sum(across + byte << 4 * byte for byte in range(4))
+        for word in range(4):
+            value = f"__byte_perm(h{word}, h{word + 1}, {order:#06x})" if across else f"h{word}"
+            yield f"    other.x[{word}] = {value};"
+        yield from self._put("out", "run + k", tested)
+        yield "    {"
+        behind = "before" if tile.lag else "k"
+        if tile.lag:
+            yield f"        const int before = k - {tile.lag};"
+        begin = added(f"run + {behind}", -self._second_run if tile.leader else self._second_run)
+        yield from indented(self._put("other", begin, tested, behind))
+        yield "    }"
+
+    def _turned(self, tested: bool) -> Iterator[str]:
+        """Turn words of neighbours in the source into vectors of as many target runs."""
+        tile, exchanged = self.tile, self.pair.exchanged
+        if exchanged is None:
+            yield from self._words("w", "at")
+            yield from self._columns(0, tested)
+            return
+        yield from self._words("even", "at0")
+        yield from self._words("odd", "at1", tile.pitches[exchanged])
+        for half, form in enumerate(_HALVES):
+            yield "    {"
+            for place in range(tile.vector):
+                yield f"        const u32 w{place} = {form.format(f'even{place}', f'odd{place}')};"
+            yield from indented(self._columns(half * self._second_run, tested))
+            yield "    }"
+
+    def _words(self, name: str, at: str, further: int = 0) -> Iterator[str]:
+        """Read the words of a vector's elements; four that are neighbours in shared memory at once."""
+        addresses = list(self.steps(self._kept_at("k", further), at))
+        yield from indented(addresses[0][0])
+        together = [self.offset(place) for place in range(4)] == [0, 4, 8, 12]
+        for place, (_, address) in enumerate(addresses):
+            first = place // 4 * 4
+            if together and place == first:
+                yield f"    const V16 {name}_{first} = *(const V16*)(tile + {address});"
+            value = f"{name}_{first}.x[{place % 4}]" if together else f"*(const u32*)(tile + {address})"
+            yield f"    const u32 {name}{place} = {value};"
+
+    def _columns(self, ahead: int, tested: bool) -> Iterator[str]:
+        """Write words w0, w1, ... as vectors of target runs; the first begins some elements ahead."""
+        words, inner = self.tile.words, self.tile.read_run[0]
+        yield "    V16 " + ", ".join(f"out{j}" for j in range(words)) + ";"
+        for word in range(4):
+            yield from turned(words, word)
+        for j in range(words):
+            further = (ahead + j * self.digits[inner].write) * self.unit
+            place = added("run", f"k * {self.unit}", further)
+            yield "    {"
+            yield from indented(self._put(f"out{j}", place, tested, column={inner: f"(j + {j})"}))
+            yield "    }"
+
+    def _put(
+        self, value: str, place: str, tested: bool, k: str = "k", column: dict[int, str] | None = None
+    ) -> Iterator[str]:
+        """Write a vector to a place of the target; one not all the run's, or beyond a limit, by its elements.
+
+        Words have a column each. Gathered elements of 4 bits are packed as they are gathered, turned ones are
+        not.
+        """
+        vector, ends = self.tile.vector, self._run_ends(tested)
+        whole = [f"{k} >= {ends[0]} && {k} + {vector} <= {ends[1]}"] if ends else []
+        limits = []
+        for number, limit in enumerate(self.pair.limits):
+            if tested and not limit.fills:
+                known = self._resets(number) | (column or {})
+                whole.append(f"{self._count_at(number, f'{k} + {vector - 1}', known)} < {limit.bound}")
+                limits.append(f"{self._count_at(number, f'{k} + v', column or {})} < {limit.bound}")
+        place, to, kind = self.at(self.pair.target, "target", place), "to", "V16"
+        if self.spread:
+            value, to, kind = value if value == "out" else f"packed({value})", "(target + (to >> 1))", "u64"
+        yield f"    const {self.wide} to = {place};" if self.spread else f"    u8* to = target + {place};"
+        if not whole:
+            yield f"    *({kind}*){to} = {value};"
+            return
+        yield f"    if ({' && '.join(whole)}) *({kind}*){to} = {value};"
+        yield "    else {"
+        yield from indented(indented(self._own(ends, limits, k)))
+        if self.spread:
+            yield f"        put((u32*){to}, {value}, own);"
+        else:
+            unit = TYPES[self.unit]
+            yield "        #pragma unroll"
+            yield f"        for (int v = 0; v < {vector}; ++v)"
+            yield f"            if (own >> v & 1) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
+        yield "    }"
+
+    def _own(self, ends: tuple[str, str] | None, limits: Sequence[str], k: str) -> Iterator[str]:
+        """Make a mask of the elements of a vector that are to be written, a bit or 4 bits for each."""
+        vector, each = self.tile.vector, 4 if self.spread else 1
+        bits = each * vector
+        kind, letters = ("u32", "u") if bits <= 32 else ("u64", "ull")
+        every, one = (f"{(1 << count) - 1:#x}{letters}" for count in (bits, each))
+        if ends:
+            zero, most = f"{cast(self.far)}0", f"{cast(self.far)}{vector}"
+            cut = f"{every} >> {bits} - {each} * min(high, {most}) & {every} << {each} * max(low, {zero})"
+            yield f"const {self.far} low = {ends[0]} - {k}, high = {ends[1]} - {k};"
+            yield f"{kind} own = low < high && low < {vector} && high > 0 ? {cut} : 0;"
+        else:
+            yield f"{kind} own = {every};"
+        if limits:
+            yield "#pragma unroll"
+            yield f"for (int v = 0; v < {vector}; ++v)"
+            yield f"    if (!({' && '.join(limits)})) own &= ~({one} << {each} * v);"
+
+    def _run_ends(self, tested: bool) -> tuple[str, str] | None:
+        """Return the positions between which a run is the tensor's, where a vector may lie across."""
+        tile, inner = self.tile, self.tile.write_inner
+        last = tile.write_run[-1] if tile.write_run else 0
+        ragged = tested and bool(tile.write_run) and last in tile.ragged
+        if not (tile.partial or ragged):
+            return None
+        low = f"-{self.origin(last)} * {inner}" if tile.halo else "0"
+        return low, f"{self.left(last)} * {inner}" if ragged else str(tile.run_elements)
+
+    def _resets(self, place: int) -> dict[int, str]:
+        """Return digits of the write run that begin anew as a limit counts less, at their last values."""
+        run, most, resets = self.tile.write_run, 0, 0
+        for number, i in enumerate(run):
+            count = self.digits[i].counts[place]
+            resets = number if count < most else resets
+            most += (self.tile.extents[i] - 1) * count
+        return {i: str(self.tile.extents[i] - 1) for i in run[:resets]}
+
+    def _count_at(self, place: int, position: str, known: dict[int, str]) -> str:
+        """Return the count in a limit of an element at a position of the write run, some digits being known.
+
+        A position before the tile's own is one of the halo's: counted from there, as divisions round to zero.
+        """
+        tile, run = self.tile, self.tile.write_run
+        halo = tile.halo if len(run) > 1 else 0
+        position = f"({added(position, halo * tile.write_inner)})"
+        names = self.row_names() | self.run_digits(run, tile.extents, position) | known
+        before = {run[-1]: -halo} if halo else {}
+        every = range(len(self.digits))
+        return self.count(place, [added(self.origin(i), names.get(i, 0), before.get(i, 0)) for i in every])
 
 
-def _functions(reading: Reading) -> Iterator[str]:
-    """Functions of addresses, and what reads a part of a vector."""
-    if reading.tile.few_registers:
-        yield _AT_ONCE
-    tile, shift = reading.tile, reading.tile.swizzle_shift
-    if shift is not None:
-        yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
-    sides = (("source_at", tile.pair.source), ("target_at", tile.pair.target))
-    for name, side in sides:
-        if side.swizzles:
-            yield f"__device__ __forceinline__ {reading.wide} {name}({reading.wide} x)"
-            yield "{"
-            for swizzle in reversed(side.swizzles):
-                yield f"    {swizzled(swizzle.bits, swizzle.base, swizzle.shift, tile.unit)}"
-            yield f"    return {added('x', side.outer * tile.unit)};"
-            yield "}"
-    yield from reading.functions()
+def indented(lines: Iterable[str]) -> Iterator[str]:
+    return (f"    {line}" for line in lines)
 
 
-def _bounds(tile: Tile) -> str:
-    """Threads of a block, and the blocks of a multiprocessor for which registers are to last."""
-    if tile.few_registers:
-        return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
-    if tile.parted:
-        return f"{tile.threads}, {PARTED // tile.threads}"
-    gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
-    few_held = tile.row_count * tile.run_vectors <= HELD * tile.threads
-    return f"{tile.threads}, {AT_ONCE // tile.threads}" if gathered and few_held else f"{tile.threads}"
+def in_word(bytes_: Sequence[str]) -> str:
+    """Return four bytes as one word."""
+    low, high = (f"__byte_perm({bytes_[i]}, {bytes_[i + 1]}, 0x0040)" for i in (0, 2))
+    return f"__byte_perm({low}, {high}, 0x5410)"
 
 
-def _shared(tile: Tile) -> str:
-    if tile.shared_bytes > STATIC:
-        return "extern __shared__ __align__(128) u8 tile[];"
-    return f"__shared__ __align__(128) u8 tile[{tile.shared_bytes}];"
+def turned(words: int, word: int) -> Iterator[str]:
+    """Make one word of each target run of the words of as many source runs."""
+    rows = [f"w{words * word + row}" for row in range(words)]
+    if words == 2:
+        columns = [(*rows, "0x5410"), (*rows, "0x7632")]
+    else:
+        first, second = ", ".join(rows[:2]), ", ".join(rows[2:])
+        for names, order in (("ab", "0x5140"), ("cd", "0x7362")):
+            left, right = (f"{name}{word}" for name in names)
+            value = f"__byte_perm({first}, {order}), {right} = __byte_perm({second}, {order})"
+            yield f"    const u32 {left} = {value};"
+        pairs = (f"a{word}", f"b{word}"), (f"c{word}", f"d{word}")
+        columns = [(*pair, order) for pair in pairs for order in ("0x5410", "0x7632")]
+    for j, column in enumerate(columns):
+        yield f"    out{j}.x[{word}] = __byte_perm({', '.join(column)});"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.emit.parts.template import filled
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, fetching
+from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, farthest, fetching
 from tilewise.moves.kernels.tile_kernel import AT_ONCE, STATIC
 from tilewise.moves.tiles.turned import Turned
 
@@ -126,46 +126,41 @@ def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
     >>> "turn(x);" in turned_kernel(turned_of(pair), 388112)
     True
     """
-    text = _Text(tile, storage)
+    text = _Text(tile)
+    size, row_vectors = tile.shared_bytes, tile.tall // 32 + 1
+    dynamic = "extern __shared__ __align__(128) u8 tile[];\n"
+    dynamic += "auto const runs = (u32*)tile;"  # no pointer that a checked kernel tests
     slots = {
         "prelude": PRELUDE,
         "fetched": fetching("u32"),
         "threads": tile.threads,
         "together": AT_ONCE // tile.threads,
         "name": name,
-        "shared": "\n".join(_shared(tile)),
+        "shared": dynamic if size > STATIC else f"__shared__ u32 runs[{size // 4}];",
         "origins": "\n".join(text.origins()),
         "wide": text.wide,
         "near": text.near,
         "far": text.far,
-        "from": text.begin("read"),
-        "into": text.begin("write"),
-        "whole": text.whole,
+        "from": text.begin("read", tile.pair.source.start, tile.read_run, tile.write_run),
+        "into": text.begin("write", tile.pair.target.start, tile.write_run, tile.read_run),
+        "whole": text.whole(2 * storage),
         "last": 2 * storage - 16,
         "bytes": storage,
-        "row_places": text.places(tile.write_run, "read"),
-        "run_places": text.places(tile.read_run, "write"),
+        "row_places": text.places(tile.write_run, "read", "r", 8, "along + 8 * r", "min(j, last)"),
+        "run_places": text.places(tile.read_run, "write", "row", 1, "across + row"),
         "length": f"({text.far}){tile.length(tile.write_run)}",
         "row_length": tile.length(tile.read_run),
         "rows": tile.rows,
         "tall": tile.tall,
         "row_elements": tile.wide,
         "row_words": tile.wide // 8,
-        "run_vectors": tile.tall // 32 + 1,
+        "run_vectors": row_vectors,
         "run_pitch": tile.run_pitch,
         "skew": tile.skew,
         "turns": -(-tile.rows * tile.wide // 64 // tile.threads),
-        "writes": -(-tile.wide * (tile.tall // 32 + 1) // tile.threads),
+        "writes": -(-tile.wide * row_vectors // tile.threads),
     }
     return filled(_TEMPLATE, slots) + "\n"
-
-
-def _shared(tile: Turned) -> Iterator[str]:
-    if tile.shared_bytes > STATIC:
-        yield "extern __shared__ __align__(128) u8 tile[];"
-        yield "auto const runs = (u32*)tile;"  # no pointer that a checked kernel tests
-    else:
-        yield f"__shared__ u32 runs[{tile.shared_bytes // 4}];"
 
 
 class _Text:
@@ -174,71 +169,66 @@ class _Text:
     Where a run is one digit, what a block begins with is added once, and a place counts from there.
     """
 
-    def __init__(self, tile: Turned, storage: int) -> None:
-        self.tile, self.elements = tile, 2 * storage
-        sides = (tile.pair.source, "read"), (tile.pair.target, "write")
-        reach = [sum(abs(getattr(digit, way)) * digit.extent for digit in tile.digits) for _, way in sides]
-        self.wide = counting(max(*reach, *(side.size for side, _ in sides)) + 8 * tile.wide)
+    def __init__(self, tile: Turned) -> None:
+        self.tile, self.digits = tile, tile.digits
+        self.names = {run: f"o{run[0]}" for run in tile.counts}
+        self.names |= {tile.write_run: "along", tile.read_run: "across"}
+        """Names of a tile's begin: in the target's run, across it in the source's, in other digits."""
+        self.wide = counting(farthest(tile.pair) + 8 * tile.wide)
         """The type of a place in a storage, of one in a tile, and of a position in a run."""
         self.near = counting(max(self._reach(tile.write_run, "read"), self._reach(tile.read_run, "write")))
         self.far = counting(max(map(tile.length, (tile.read_run, tile.write_run))) + tile.wide + tile.tall)
 
     def _reach(self, run: tuple[int, ...], way: str) -> int:
-        """How far positions of a run in a tile are apart on the other side, and more."""
-        extents = [self.tile.digits[i].extent for i in run]
-        steps: list[int] = [abs(getattr(self.tile.digits[i], way)) for i in run]
+        """Return at least the distance of a run's positions in a tile on the other side."""
+        steps: list[int] = [abs(getattr(self.digits[i], way)) for i in run]
         if len(run) == 1:
             return (self.tile.wide + self.tile.rows) * (steps[0] + 1)
+        extents = (self.digits[i].extent for i in run)
         return sum(map(int.__mul__, extents, steps)) + 8 * self.tile.wide
 
     def origins(self) -> Iterator[str]:
-        """Where the block's tile begins: in the target's run, across it in the source's, in other digits."""
-        tile, inner = self.tile, 1
-        named = {tile.write_run: ("along", tile.tall), tile.read_run: ("across", tile.wide)}
-        for run, count in tile.counts.items():
-            name, step = named.get(run, (f"o{run[0]}", 1))
-            text = f"blockIdx.x / {inner}u % {count}u" if inner > 1 else f"blockIdx.x % {count}u"
-            yield f"const {self.far} {name} = ({self.far})({text})" + (f" * {step};" if step > 1 else ";")
+        """Yield the begin of the block's tile."""
+        inner, extents = 1, {self.tile.write_run: self.tile.tall, self.tile.read_run: self.tile.wide}
+        for run, count in self.tile.counts.items():
+            text = f"blockIdx.x / {inner}u" if inner > 1 else "blockIdx.x"
+            step = f" * {extents[run]}" if run in extents else ""
+            yield f"const {self.far} {self.names[run]} = ({self.far})({text} % {count}u){step};"
             inner *= count
 
-    def begin(self, way: str) -> str:
-        """The element of a side from which places in the tile count."""
-        tile = self.tile
-        start = tile.pair.source.start if way == "read" else tile.pair.target.start
-        ours, theirs = (tile.read_run, tile.write_run)[:: 1 if way == "read" else -1]
-        names = {ours: "across", theirs: "along"} if way == "read" else {ours: "along", theirs: "across"}
-        steps = {
-            names.get(run, f"o{run[0]}"): getattr(tile.digits[run[0]], way)
-            for run in tile.counts
-            if run not in (ours, theirs) or (run == theirs and len(run) == 1)
-        }
-        terms = [f"{cast(self.wide)}{name} * {step}" for name, step in steps.items() if step]
-        return added(names[ours], *terms, start)
+    def begin(self, way: str, start: int, ours: tuple[int, ...], theirs: tuple[int, ...]) -> str:
+        """Return the element of a side, where runs are `ours`, from which places in the tile count."""
+        terms = []
+        for run, name in self.names.items():
+            step = getattr(self.digits[run[0]], way)
+            if step and run != ours and (run != theirs or len(run) == 1):
+                terms.append(f"{cast(self.wide)}{name} * {step}")
+        return added(self.names[ours], *terms, start)
 
-    def places(self, run: tuple[int, ...], way: str) -> str:
-        """How far a position in one side's run is on the other side; no row is beyond the last."""
-        cast_, digits = cast(self.near), self.tile.digits
+    def places(
+        self, run: tuple[int, ...], way: str, row: str, rows: int, position: str, more: str = "0"
+    ) -> str:
+        """Return the places on the other side from a run's begin to a position in it, and some more."""
+        near, steps = cast(self.near), [getattr(self.digits[i], way) for i in run]
         if len(run) == 1:
-            step = getattr(digits[run[0]], way)
-            return (
-                f"{cast_}r * {8 * step} + min(j, last) * {step}" if way == "read" else f"{cast_}row * {step}"
-            )
-        position = "(along + 8 * r + min(j, last))" if way == "read" else "(across + row)"
+            further = f" + {more} * {steps[0]}" if rows > 1 else ""
+            return f"{near}{row} * {rows * steps[0]}{further}"
+        position = f"({position} + {more})" if rows > 1 else f"({position})"
         terms, inner = [], 1
-        for i in run:
+        for i, step in zip(run, steps, strict=True):
             digit = position if inner == 1 else f"{position} / {inner}"
-            digit = digit if i == run[-1] else f"{digit} % {digits[i].extent}"
-            terms.append(f"{cast_}({digit}) * {getattr(digits[i], way)}")
-            inner *= digits[i].extent
+            digit = digit if i == run[-1] else f"{digit} % {self.digits[i].extent}"
+            terms.append(f"{near}({digit}) * {step}")
+            inner *= self.digits[i].extent
         return added(*terms)
 
-    @property
-    def whole(self) -> str:
-        """Whether all words that a tile reads are in the storage; no, where its rows are not evenly apart."""
+    def whole(self, elements: int) -> str:
+        """Return the test that a tile's words are all in the storage; false where rows lie unevenly apart."""
         run = self.tile.write_run
         if len(run) > 1:
             return "false"
-        step = self.tile.digits[run[0]].read
-        last = f"{cast(self.wide)}(left - 1) * {step}"
-        low, high = ("from", added("from", last))[:: 1 if step >= 0 else -1]
-        return f"{low} >= {0 if step >= 0 else 8} && {high} <= {self.elements - self.tile.wide - 16}"
+        step = self.digits[run[0]].read
+        low, high = "from", added("from", f"{cast(self.wide)}(left - 1) * {step}")
+        if step < 0:
+            low, high = high, low
+        return f"{low} >= {0 if step >= 0 else 8} && {high} <= {elements - self.tile.wide - 16}"

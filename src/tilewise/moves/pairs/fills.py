@@ -15,8 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.simulate.numbers import Float
-
 _PACKED = {"f64": "<d", "f32": "<f", "xf32": "<f", "f16": "<e"}
 """Floats that the standard library packs; of the others the CPU model knows the bits, and takes NumPy."""
 
@@ -171,18 +169,15 @@ def _rounded(fill: Any, dtype: DType) -> int:
         code = int(encode(number, dtype))
     except LayoutError as error:
         raise no_element(fill, dtype.name, error.hint) from None
-    if not _held(number, float(decode(code, dtype)), FLOATS.get(dtype.name)):
+    made, own = float(decode(code, dtype)), FLOATS.get(dtype.name)
+    too_large = own is not None and own.special == "none" and abs(number) > own.largest
+    if (
+        not kept(number, made)
+        or (not isnan(number) and copysign(1, number) != copysign(1, made))
+        or too_large
+    ):
         raise no_element(fill, dtype.name)
     return code
-
-
-def _held(number: float, made: float, own: Float | None) -> bool:
-    """Whether a number was rounded and no more: its sign is the same, and it is as finite as it was."""
-    if isnan(number) or isnan(made):
-        return isnan(number) and isnan(made)
-    if copysign(1, number) != copysign(1, made) or isfinite(number) != isfinite(made):
-        return False
-    return own is None or own.special != "none" or abs(number) <= own.largest
 
 
 def _integer(fill: Any, dtype: DType) -> bytes:

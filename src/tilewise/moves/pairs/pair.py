@@ -8,7 +8,7 @@ other there is no such list, and each side is asked by the index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from math import prod
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 _NO_MEMORY = ("reg", "TCol")
 """Storage that no pointer reaches: registers, and the columns of tensor memory."""
-
-Steps = list[tuple[int, int]]
-"""(extent, stride) of the digits of a mode, the slowest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +132,16 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     source, target = _in_elements(source, dtype), _in_elements(target, dtype)
     sides = _side(source, "source"), _side(target, "target")
     for side, name in zip(sides, ("source", "target"), strict=True):
-        _refuse_beyond_64_bits(side, name, dtype)
-    target = _without_idle_copies(target)
+        size = -(-side.size * dtype.bits // 8)
+        if max(size, side.size) >= 1 << 63:
+            raise LayoutError(
+                "TW302",
+                f"the {name} reaches {size} bytes, and kernels count them in 64-bit integers",
+                hint="move a part of it, which a memory holds",
+            )
+    moving = tuple(it for it in target.replica if it.stride.terms)
+    if len(moving) != len(target.replica):  # copies that lie where the elements do
+        target = target.with_parts(target.shape, target.strides, moving, target.offset)
     _refuse_meeting(target)
     return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
 
@@ -155,14 +160,6 @@ def _in_elements(layout: Layout, dtype: DType) -> Layout:
     return layout if layout.unit == "element" else layout.in_elements(dtype)
 
 
-def _without_idle_copies(layout: Layout) -> Layout:
-    """The same map without the copies of elements that lie where these do."""
-    moving = tuple(it for it in layout.replica if it.stride.terms)
-    if len(moving) == len(layout.replica):
-        return layout
-    return layout.with_parts(layout.shape, layout.strides, moving, layout.offset)
-
-
 def _side(layout: Layout, name: str) -> Side:
     """The storage that a layout asks for."""
     axis = _storage_axis(layout, name)
@@ -177,16 +174,6 @@ def _side(layout: Layout, name: str) -> Side:
             hint=f"a storage begins at address zero: add {-low}, and pass the storage from there",
         )
     return Side(layout.offset[axis], high + 1, layout.swizzles, layout.outer[axis])
-
-
-def _refuse_beyond_64_bits(side: Side, name: str, dtype: DType) -> None:
-    size = -(-side.size * dtype.bits // 8)
-    if max(size, side.size) >= 1 << 63:
-        raise LayoutError(
-            "TW302",
-            f"the {name} reaches {size} bytes, and kernels count them in 64-bit integers",
-            hint="move a part of it, which a memory holds",
-        )
 
 
 def _storage_axis(layout: Layout, name: str) -> str:
@@ -230,8 +217,8 @@ def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
             )
         return None
     box = extents_of(as_shape(shape))
-    fits = len(box) == len(ours) == len(theirs) and all(map(_within, box, ours, theirs))
-    if not fits:
+    sides = zip(box, ours, theirs, strict=False)
+    if not len(box) == len(ours) == len(theirs) or any(own > min(both) for own, *both in sides):
         raise LayoutError(
             "TW702",
             f"the box {spell(box)} is not in both {spell(source.shape)} and {spell(target.shape)}",
@@ -251,92 +238,51 @@ def how_many(layout: Layout) -> str:
     return f"{counted(layout.size, 'element')}{shape}"
 
 
-def _within(box: int, *sides: int) -> bool:
-    return box <= min(sides)
-
-
 # -- digits ----------------------------------------------------------------------------------------
 
 
 def _digits(
     source: Layout, target: Layout, box: tuple[int, ...] | None
 ) -> tuple[tuple[Digit, ...] | None, tuple[Limit, ...]]:
-    """The digits that both sides have in common, and where they count too far."""
-    axes = [_storage_axis(layout, "") for layout in (source, target)]
+    """Return the digits that both sides have in common, None where places clash; and where they go too far.
+
+    The slowest digits of a mode go as far as the target needs, whatever either side has.
+    """
     digits: list[Digit] = []
     limits: list[Limit] = []
-    for extent, goes_on, ours, theirs in _modes(source, target, axes, box):
-        common = _common(ours, theirs, goes_on)
-        if common is None:
-            return None, ()
-        own = list(_limits(prod(reach for reach, *_ in common), extent, goes_on))
-        for reach, read, write, weight in common:
-            digits.append(Digit(reach, read, write, (0,) * len(limits) + (weight,) * len(own)))
-        limits += own
-    digits += [Digit(it.extent, 0, it.stride[axes[1]]) for it in target.replica]
-    return tuple(_counted(digit, len(limits)) for digit in digits), tuple(limits)
-
-
-def _limits(reach: int, extent: int, goes_on: int) -> Iterator[Limit]:
-    """Where digits that count to `reach` go beyond the box, and beyond the target."""
-    if reach > extent:
-        yield Limit(extent, fills=goes_on > extent)
-    if reach > goes_on > extent:
-        yield Limit(goes_on, fills=False)
-
-
-def _counted(digit: Digit, limits: int) -> Digit:
-    missing = (0,) * (limits - len(digit.counts))
-    return Digit(digit.extent, digit.read, digit.write, digit.counts + missing)
-
-
-def _modes(
-    source: Layout, target: Layout, axes: Sequence[str], box: tuple[int, ...] | None
-) -> Iterator[tuple[int, int, Steps, Steps]]:
-    """Of each mode: its extent in the box, how far the target goes on, and the digits of both sides.
-
-    Without a box all is one mode, the flat index.
-    """
-    ours, theirs = (
-        [merged((it.extent, it.stride[axis]) for it in mode) for mode in by_mode(layout, box)]
-        for layout, axis in zip((source, target), axes, strict=True)
-    )
     extents = box or (source.size,)
     ends = extents_of(target.shape) if box else extents
-    yield from zip(extents, ends, ours, theirs, strict=True)
+    sides = _by_mode(source, box), _by_mode(target, box)
+    for extent, end, *both in zip(extents, ends, *sides, strict=True):
+        values = [place_values(count for count, _ in steps) for steps in both]
+        if clash(*values):
+            return None, ()
+        weights = sorted({1, *values[0], *values[1]})
+        reach = -(-end // weights[-1]) * weights[-1]
+        cuts = [weight for weight in weights if weight < reach]
+        pieces = []
+        for (_, slowest), *faster in (steps or [(1, 0)] for steps in both):
+            slow = reach // prod(count for count, _ in faster), slowest
+            pieces.append([piece for piece in split([slow, *faster], cuts) if piece[0] > 1])
+        bounds = [Limit(extent, fills=end > extent)] if reach > extent else []
+        bounds += [Limit(end, fills=False)] if reach > end > extent else []
+        for (count, read), (_, write), weight in zip(*pieces, reversed(cuts), strict=True):
+            digits.append(Digit(count, read, write, (0,) * len(limits) + (weight,) * len(bounds)))
+        limits += bounds
+    axis = _storage_axis(target, "target")
+    digits += [Digit(it.extent, 0, it.stride[axis]) for it in target.replica]
+    if limits:
+        every = len(limits)
+        digits = [replace(own, counts=(*own.counts, *(0,) * (every - len(own.counts)))) for own in digits]
+    return tuple(digits), tuple(limits)
 
 
-def by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[tuple[Any, ...]]:
-    if box is None:
-        yield layout.shard
-        return
-    iters = iter(layout.shard)
-    for mode in layout.shape:
-        yield tuple(islice(iters, sum(1 for _ in leaves(mode))))
-
-
-def _common(ours: Steps, theirs: Steps, extent: int) -> list[tuple[int, int, int, int]] | None:
-    """Return (extent, read, write, weight) of common digits, the slowest first; None where places clash.
-
-    The slowest digits go as far as `extent` needs, whatever either side has.
-    """
-    values = [place_values(reach for reach, _ in steps) for steps in (ours, theirs)]
-    if clash(*values):
-        return None
-    weights = sorted({1, *values[0], *values[1]})
-    size = -(-extent // weights[-1]) * weights[-1]
-    sides = [split(_reaching(steps, size), weights) for steps in (ours, theirs)]
-    common = [
-        (reach, read, write, weight)
-        for (reach, read), (_, write), weight in zip(*sides, reversed(weights), strict=True)
-    ]
-    return [digit for digit in common if digit[0] > 1]
-
-
-def _reaching(steps: Steps, size: int) -> Steps:
-    """Return the digits, the slowest of them with the extent that makes them `size` in all."""
-    (_, slowest), *faster = steps or [(1, 0)]
-    return [(size // prod(extent for extent, _ in faster), slowest), *faster]
+def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[list[tuple[int, int]]]:
+    """Yield the digits of each mode, (extent, stride); without a box all is one mode, the flat index."""
+    axis, iters = _storage_axis(layout, ""), iter(layout.shard)
+    for mode in layout.shape if box else [layout.shape]:
+        own = islice(iters, sum(1 for _ in leaves(mode)))
+        yield merged((it.extent, it.stride[axis]) for it in own)
 
 
 def _taken(layout: Layout) -> int | None:

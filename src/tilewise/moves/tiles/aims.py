@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.moves.pairs.pair import Pair
-from tilewise.moves.tiles.runs import shifts_of
+from tilewise.moves.tiles.runs import begins_at, run_of
 from tilewise.moves.tiles.tile import LINE, VECTOR
 
 SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
@@ -94,60 +94,36 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
     >>> next(aims(simplest(pair_of(*turned, DType.of("bf16"))), 256))
     Aim(read=256, write=256, bytes=4096, share=32)
     """
-    total = bytes_of(pair)
-    shifts = shifts_of(pair, aligned)
+    digits, unit, total = pair.digits or (), pair.bits // 8, bytes_of(pair)
+    whole, reach = [digit.extent for digit in digits], LINE // unit * 8
+    shifts = tuple(
+        begins_at(pair, name, run_of(pair, name, reach), whole, aligned) < VECTOR
+        for name in ("read", "write")
+    )
     shifted = sum(shifts)
-    yield from _for_few(pair, shifted, total)
+    reads = next((digit.extent for digit in digits if digit.read == 1), 0)
+    writes = next((digit.extent for digit in digits if digit.write == 1), 0)
+    # a vector of the target goes over several values of a digit that does not divide it
+    splits = 0 < writes < VECTOR // unit and VECTOR // unit % writes != 0
+    if not (pair.exchanged is not None or pair.spread or unit == VECTOR or splits):
+        # large tiles would be too few; elements of 16 bytes were as fast in those
+        if total < SMALL:
+            yield SMALL_SHIFTED.get((pair.bits, shifted), SMALL_ODD) if shifted else SMALL_WHOLE
+        elif shifted == 2 and total < MIDDLE:
+            yield from SHIFTED_MIDDLE.get(pair.bits, ())
+        elif not shifted and pair.bits <= 16 and total < MIDDLE_WHOLE:
+            yield WHOLE_MIDDLE
     if total >= SMALL:
+        bytes_ = pair.bits == 8 and not pair.spread
         if shifted and pair.exchanged is not None:
             yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
-        yield from (SPLIT[shifted],) if _splits(pair) or (shifted == 2 and _joins(pair)) else ()
-        if _long(pair):
+        if splits or (shifted == 2 and bytes_ and 0 < writes < LINE):
+            yield SPLIT[shifted]
+        if all(digit.extent * unit >= LONG for digit in digits if 1 in (digit.read, digit.write)):
             yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
             yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()
-        yield from (NARROW_BYTES,) if shifted and _is_narrow(pair) else ()
+        if shifted and bytes_ and reads % VECTOR and NARROW_BYTES.read < reads < NARROW <= writes:
+            yield NARROW_BYTES
         yield from (WHOLE, ONE_SHIFTED, BOTH_SHIFTED)[shifted]
     yield from FEWER
     yield from LEAST
-
-
-def _for_few(pair: Pair, shifted: int, total: int) -> Iterator[Aim]:
-    """What is aimed at where large tiles would be too few; elements of 16 bytes were as fast in those."""
-    if pair.exchanged is not None or pair.spread or pair.bits == 8 * VECTOR or _splits(pair):
-        return
-    if total < SMALL:
-        yield SMALL_SHIFTED.get((pair.bits, shifted), SMALL_ODD) if shifted else SMALL_WHOLE
-    elif shifted == 2 and total < MIDDLE:
-        yield from SHIFTED_MIDDLE.get(pair.bits, ())
-    elif not shifted and pair.bits <= 16 and total < MIDDLE_WHOLE:
-        yield WHOLE_MIDDLE
-
-
-def _long(pair: Pair) -> bool:
-    """Whether the fastest digits of both sides are long."""
-    fastest = (digit for digit in pair.digits or () if 1 in (digit.read, digit.write))
-    return all(digit.extent * pair.bits // 8 >= LONG for digit in fastest)
-
-
-def _fastest(pair: Pair, name: str, otherwise: int) -> int:
-    """Elements of the digit whose neighbours lie side by side there; where there is none, so many."""
-    return next((digit.extent for digit in pair.digits or () if getattr(digit, name) == 1), otherwise)
-
-
-def _is_narrow(pair: Pair) -> bool:
-    """Whether bytes lie in short rows that are no whole vectors, and are to lie in longer ones."""
-    reads, writes = (_fastest(pair, name, 0) for name in ("read", "write"))
-    odd = pair.bits == 8 and not pair.spread and reads % VECTOR != 0
-    return odd and NARROW_BYTES.read < reads < NARROW <= writes
-
-
-def _joins(pair: Pair) -> bool:
-    """Whether runs of bytes in the target are of several digits, the fastest of which is no line long."""
-    return pair.bits == 8 and not pair.spread and _fastest(pair, "write", LINE) < LINE
-
-
-def _splits(pair: Pair) -> bool:
-    """Whether a vector of the target goes over several values of a digit that does not divide it."""
-    vector = VECTOR * 8 // pair.bits
-    inner = _fastest(pair, "write", vector)
-    return inner < vector and vector % inner != 0

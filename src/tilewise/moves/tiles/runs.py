@@ -1,30 +1,16 @@
-"""Runs of a side: elements that are neighbours there, over as many digits as that takes."""
+"""Runs of a side: elements that are neighbours there, over as many digits as that takes; their begin."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from math import gcd
 
 from tilewise.moves.pairs.pair import Pair, Side
-from tilewise.moves.tiles.tile import LINE, VECTOR
-
-
-def shifts_of(pair: Pair, aligned: int) -> tuple[bool, bool]:
-    """Whether rows of the source, and of the target, begin elsewhere than at whole vectors."""
-    reads, writes = (_alignment(pair, side, name, aligned) < VECTOR for side, name in sides_of(pair))
-    return reads, writes
 
 
 def sides_of(pair: Pair) -> tuple[tuple[Side, str], tuple[Side, str]]:
     """Both sides, and what a digit calls its step there."""
     return (pair.source, "read"), (pair.target, "write")
-
-
-def _alignment(pair: Pair, side: Side, name: str, aligned: int) -> int:
-    """Bytes to which all rows of a side are aligned, were its run as long as can be."""
-    unit = pair.bits // 8
-    run = set(run_of(pair, name, LINE // unit * 8))
-    steps = [getattr(digit, name) for i, digit in enumerate(pair.digits or ()) if i not in run]
-    return gcd(aligned, *(step * unit for step in (*steps, side.start, side.outer)))
 
 
 def run_of(pair: Pair, name: str, wanted: int) -> dict[int, int]:
@@ -51,3 +37,21 @@ def run_of(pair: Pair, name: str, wanted: int) -> dict[int, int]:
         if taken != extent:
             break
     return run
+
+
+def begins_at(pair: Pair, name: str, run: Collection[int], extents: Sequence[int], aligned: int) -> int:
+    """The bytes that all runs of a side begin at multiples of; `name` is "read" or "write".
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.digits import simplest
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> pair = simplest(pair_of(S[512, 508], S[(512, 508) : (1, 512)], DType.of("u8")))
+    >>> begins_at(pair, "read", (1,), (128, 128), 256), begins_at(pair, "write", (0,), (128, 128), 256)
+    (4, 128)
+    """
+    side = pair.source if name == "read" else pair.target
+    unit, least = pair.bits // 8, gcd(aligned, side.start * pair.bits // 8, side.outer * pair.bits // 8)
+    for i, digit in enumerate(pair.digits or ()):
+        if i not in run or extents[i] != digit.extent:
+            least = gcd(least, getattr(digit, name) * unit * (extents[i] if i in run else 1))
+    return least

@@ -21,7 +21,7 @@ from typing import Any
 
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.pairs.pair import Digit, Pair
-from tilewise.moves.tiles.traffic import traffic
+from tilewise.moves.tiles.runs import begins_at
 
 VECTOR = 16
 """Bytes of the widest access of a thread."""
@@ -403,8 +403,34 @@ class Tile:
         return min(aligned, VECTOR)
 
     def sectors(self, aligned: int) -> tuple[float, float]:
-        """Sectors that are read, and written, for as many bytes of elements as one has."""
-        return traffic(self, aligned)
+        """Sectors that are read, and written, for as many bytes of elements as one has.
+
+        Blocks share no sectors: where runs begin anywhere, both of two neighbours read the one in which one
+        ends and the next begins. It comes from device memory once, and twice from the cache that all
+        multiprocessors share, which has little more to give than a copy takes.
+
+        >>> from tilewise import S
+        >>> from tilewise.moves import plan
+        >>> ways = [plan(S[n, n], S[(n, n) : (1, n)], "u8").way for n in (16384, 16381)]
+        >>> [tuple(round(share, 2) for share in way.sectors(256)) for way in ways]
+        [(1.0, 1.0), (1.39, 1.0)]
+        """
+        aligned *= 2 if self.pair.spread else 1
+        reads = self.surplus * self._covered("read", self.read_run, aligned)
+        return reads, 1.0 if self.halo else self._covered("write", self.write_run, aligned)
+
+    def _covered(self, name: str, run: tuple[int, ...], aligned: int) -> float:
+        """Bytes of sectors for a byte of what it has of a side without a gap in which a sector has room."""
+        sector = SECTOR * (2 if self.pair.spread else 1)
+        length = elements = prod(self.extents[i] for i in run)
+        steps = sorted((abs(getattr(digit, name)), i) for i, digit in enumerate(self.digits) if i not in run)
+        for step, i in steps:
+            if step and (step - length) * self.unit < sector:
+                run, length = (*run, i), length + step * (self.extents[i] - 1)
+                elements *= self.extents[i]
+        begin = min(sector, begins_at(self.pair, name, run, self.extents, aligned))
+        covered = -(-length * self.unit // begin) * begin
+        return (covered + sector - begin) / (elements * self.unit)
 
     @property
     def rate(self) -> float:

@@ -8,13 +8,12 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.pairs.nibbles import in_bytes, spread
-from tilewise.moves.pairs.pair import Pair, Side
+from tilewise.moves.pairs.digits import in_bytes, spread
+from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.tiles.aims import MIDDLE, OTHERS, SMALL, Aim, aims, bytes_of
 from tilewise.moves.tiles.conflicts import calmest
-from tilewise.moves.tiles.runs import run_of, sides_of
+from tilewise.moves.tiles.runs import begins_at, run_of, sides_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
-from tilewise.moves.tiles.traffic import begins_at
 
 ALIGNED = 256
 """Bytes to which an allocator aligns what it gives."""
@@ -54,8 +53,25 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
 
 
 def _laid(boxes: Iterator[Tile]) -> Iterator[Tile]:
-    """Boxes in shared memory, those that fit with their paddings."""
-    return (tile for tile in map(calmest, _by_waste(boxes)) if tile.shared_bytes <= SHARED)
+    """Boxes in shared memory, those that fit with their paddings.
+
+    Those come first that read little more than they write, and whose threads all have work.
+    """
+    wasteful: list[Tile] = []
+
+    def thrifty() -> Iterator[Tile]:
+        for box in boxes:
+            small = bytes_of(box.pair) < (MIDDLE if box.unit == 1 else SMALL)
+            reads_little = box.surplus <= (HALO_OF_SMALL if small else HALO)
+            if reads_little and box.write_vectors * VECTOR <= SLACK * box.run_elements * box.unit:
+                yield box
+            else:
+                wasteful.append(box)
+
+    for box in chain(thrifty(), wasteful):
+        tile = calmest(box)
+        if tile.shared_bytes <= SHARED:
+            yield tile
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
@@ -86,19 +102,6 @@ def _boxes_of(pair: Pair, aligned: int, more: Sequence[Aim]) -> Iterator[Tile]:
         yield from (box for box in tried if box is not None)
 
 
-def _by_waste(boxes: Iterator[Tile]) -> Iterator[Tile]:
-    """The same, those first that read little more than they write, and whose threads all have work."""
-    wasteful = []
-    for box in boxes:
-        small = bytes_of(box.pair) < (MIDDLE if box.unit == 1 else SMALL)
-        most = HALO_OF_SMALL if small else HALO
-        if box.surplus <= most and box.write_vectors * VECTOR <= SLACK * box.run_elements * box.unit:
-            yield box
-        else:
-            wasteful.append(box)
-    yield from wasteful
-
-
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
     """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
     box = _box(pair, aim, aligned)
@@ -125,7 +128,8 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     )
     if any(shift and side.swizzles for shift, (side, _) in zip(shifts, sides_of(pair), strict=True)):
         return None
-    if any(not _keeps_vectors(pair, side) for side, _ in sides_of(pair)):
+    kept = [unit << own.base for side, _ in sides_of(pair) for own in side.swizzles if own.bits]
+    if min(kept, default=VECTOR) < VECTOR:
         return None
     tile = Tile(pair, tuple(extents), read_run, write_run, THREADS[0], shifts[0], shifts[1])
     tile = _evened(tile)
@@ -183,12 +187,6 @@ def _grow(pair: Pair, extents: list[int], read_run: tuple[int, ...], wanted: int
         bytes_now = prod(extents) * pair.bits // 8
         if 2 * bytes_now <= wanted and i not in read_run[:-1]:
             extents[i] = min(digits[i].extent, extents[i] * (wanted // bytes_now))
-
-
-def _keeps_vectors(pair: Pair, side: Side) -> bool:
-    """Whether a swizzle of a side moves whole vectors."""
-    unit = pair.bits // 8
-    return all(not own.bits or unit << own.base >= VECTOR for own in side.swizzles)
 
 
 def _evened(tile: Tile) -> Tile:
