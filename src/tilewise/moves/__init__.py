@@ -64,17 +64,6 @@ def plan(
 
 @overload
 def plan(
-    source: Layout,
-    target: Layout,
-    dtype: DType | str,
-    *,
-    arch: Architecture | str | int | None = None,
-    shared: int,
-) -> Exchange: ...
-
-
-@overload
-def plan(
     source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int
 ) -> Exchange: ...
 
@@ -91,7 +80,6 @@ def plan(
     aligned: int = ALIGNED,
     checked: bool | None = None,
     arch: Architecture | str | int | None = None,
-    shared: int | None = None,
 ) -> Plan | Exchange: ...
 
 
@@ -106,7 +94,6 @@ def plan(
     aligned: int = ALIGNED,
     checked: bool | None = None,
     arch: Architecture | str | int | None = None,
-    shared: int | None = None,
 ) -> Plan | Exchange:
     """How to move a tensor of that type from one layout to another, or as a named move says.
 
@@ -118,8 +105,7 @@ def plan(
     has a kernel that tests every access; so has each where the environment says TILEWISE_CHECKED=1.
 
     Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
-    architecture that has its instructions, sm_90 where none is said; `shared` are bytes of shared memory that
-    it takes at most, in rounds if need be.
+    architecture that has its instructions, sm_90 where none is said.
 
     Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
     `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
@@ -145,11 +131,7 @@ def plan(
     """
     of_memory = {"shape": shape, "device": device, "fill": fill, "aligned": aligned, "checked": checked}
     if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
-        return _between_registers(source, target, given_type(dtype), arch, shared, of_memory)
-    if shared is not None:
-        raise LayoutError(
-            "TW401", "a move in memory says what it has of shared memory", hint="leave out shared="
-        )
+        return _between_registers(source, target, given_type(dtype), arch, of_memory)
     if arch is not None:
         raise LayoutError(
             "TW401",
@@ -164,7 +146,6 @@ def _between_registers(
     target: Layout,
     dtype: DType | str,
     arch: Any,
-    shared: int | None,
     of_memory: dict[str, Any],
 ) -> Exchange:
     """The plan, if nothing is asked that memory alone has."""
@@ -180,7 +161,7 @@ def _between_registers(
     from tilewise.moves.exchange import exchange
     from tilewise.moves.exchange.plan import ARCH
 
-    return exchange(source, target, dtype, arch=ARCH if arch is None else arch, shared=shared)
+    return exchange(source, target, dtype, arch=ARCH if arch is None else arch)
 
 
 def move(

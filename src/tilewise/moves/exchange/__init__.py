@@ -11,7 +11,6 @@ accesses   stores and loads as data, and their wavefronts
 shared     through memory: registers packed, stored, loaded, packed again
 search     the best of all ways to reach it
 turns      of a warp alone: stores right before the loads that need them
-rounds     part after part, where memory does not hold all
 followed   the same, followed value by value
 plain      the same for any extents, unit by unit
 packing    words out of the bytes of others

@@ -11,7 +11,7 @@ from tilewise.check.shuffle.cost import STEP, cycles
 from tilewise.check.shuffle.steps import Program
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int, counted
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.architectures import NUMBERS, Architecture, Needs
 from tilewise.hardware.limits import shared_bytes
@@ -20,7 +20,6 @@ from tilewise.hardware.matrices.kinds import KINDS
 from tilewise.moves.exchange.accesses import Accesses
 from tilewise.moves.exchange.plain import one_by_one
 from tilewise.moves.exchange.question import Question, apart, question, within_warps
-from tilewise.moves.exchange.rounds import Rounds, in_rounds
 from tilewise.moves.exchange.search import through_shared
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed, by_shuffles, in_threads
@@ -66,7 +65,7 @@ class Exchange:
     dtype: DType
     asked: Question
     """All threads that take part, in the units that go together."""
-    way: Renamed | Program | Rounds
+    way: Renamed | Program | Shared
     arch: Architecture
     """For which it was planned."""
 
@@ -74,7 +73,7 @@ class Exchange:
     def kind(self) -> str:
         """`view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
         `shared`: through shared memory."""
-        if isinstance(self.way, Rounds):
+        if isinstance(self.way, Shared):
             return "shared"
         if isinstance(self.way, Renamed):
             return "registers" if self.way.packer.steps else "view"
@@ -93,17 +92,12 @@ class Exchange:
     @property
     def slots(self) -> int:
         """Warps that have shared memory of their own; 1 where all share it."""
-        return self.threads // self.way.asked.threads if isinstance(self.way, Rounds) else 1
-
-    @property
-    def rounds(self) -> int:
-        """Times that shared memory is filled, each with a part."""
-        return len(self.way.each) if isinstance(self.way, Rounds) else 0
+        return self.threads // self.way.asked.threads if isinstance(self.way, Shared) else 1
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory, for all threads that take part."""
-        return self.way.bytes * self.slots if isinstance(self.way, Rounds) else 0
+        return self.way.bytes * self.slots if isinstance(self.way, Shared) else 0
 
     @property
     def shuffles(self) -> int:
@@ -113,17 +107,17 @@ class Exchange:
     @property
     def within_warps(self) -> bool:
         """Whether nothing leaves a warp."""
-        return not isinstance(self.way, Rounds) or self.way.asked.alone
+        return not isinstance(self.way, Shared) or self.way.asked.alone
 
     @property
     def barriers(self) -> int:
         """Barriers of more than a warp."""
-        return self.way.waits if isinstance(self.way, Rounds) and not self.within_warps else 0
+        return 0 if self.within_warps else 1
 
     @cached_property
     def wavefronts(self) -> tuple[int, int]:
         """Of shared memory, stored and loaded, of all warps."""
-        if not isinstance(self.way, Rounds):
+        if not isinstance(self.way, Shared):
             return 0, 0
         stored, loaded = self.way.wavefronts
         return stored * self.slots, loaded * self.slots
@@ -165,15 +159,14 @@ class Exchange:
     @property
     def vector(self) -> dict[str, Any] | None:
         """What one instruction stores, and loads: bytes of a lane, or matrices of 8 rows of 16 bytes."""
-        if not isinstance(self.way, Rounds):
+        if not isinstance(self.way, Shared):
             return None
-        first = self.way.each[0]
-        return {"write": spelled(first.stores), "read": spelled(first.loads)}
+        return {"write": spelled(self.way.stores), "read": spelled(self.way.loads)}
 
     @property
     def swizzle(self) -> list[int] | None:
         """Bits of the addresses in shared memory that are XORs; None where there are none."""
-        return (list(self.way.each[0].swizzle) or None) if isinstance(self.way, Rounds) else None
+        return (list(self.way.swizzle) or None) if isinstance(self.way, Shared) else None
 
     @property
     def steps(self) -> list[str]:
@@ -188,7 +181,7 @@ class Exchange:
             "vector": self.vector,
             "swizzle": self.swizzle,
             "shared_bytes": self.shared_bytes,
-            "rounds": self.rounds,
+            "rounds": int(isinstance(self.way, Shared)),
             "wavefronts": list(self.wavefronts),
             "shuffles": self.shuffles,
             "barriers": self.barriers,
@@ -219,58 +212,40 @@ def exchange(
     dtype: DType | str,
     *,
     arch: Architecture | str | int = ARCH,
-    shared: int | None = None,
 ) -> Exchange:
     """How to turn one layout of registers into another, inside a warp, a warpgroup or a block.
 
     `arch` is the architecture: those before sm_90 have no stmatrix, and most have less shared memory.
-    Of that, `shared` bytes are taken at most, all that a block can have where none are said; what needs more
-    goes in rounds.
 
         requires       layouts over reg and the axes of threads; see `question`
         postcondition  the plan's, followed value by value for every thread
-        refused        TW609 where no way was found, or where memory does not suffice
+        refused        TW609 where no way was found, or where a block has too little shared memory
 
     >>> from tilewise import parse
     >>> print(exchange(parse("wgmma.D(f32, n=16)"), parse("wgmma.A(f16)"), "f16").kind)
     view
-    >>> rows = parse("S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]")
-    >>> small = exchange(parse("wgmma.D(f32, n=64)"), rows, "f32", shared=8192)
-    >>> small.rounds, small.shared_bytes, small.barriers
-    (2, 8192, 3)
     """
     kind, known = DType.of(dtype), Architecture.of(arch)
     asked = question(source, target, kind)
     without = frozenset(name for name, need in NEEDS.items() if not need.met(known))
     limit = shared_bytes(known)
-    if shared is not None:
-        limit = min(limit, _room(shared))
     found = Exchange(source, target, kind, asked, _way(asked, without, limit), known)
     if found.shared_bytes > limit:
         raise Refused(
             "TW609",
-            f"the exchange takes {found.shared_bytes} bytes of shared memory, and rounds of {limit} on "
-            f"{known} were not found",
+            f"the exchange takes {found.shared_bytes} bytes of shared memory, and a block of {known} "
+            f"has {limit}",
             hint="move the tensor part by part",
         )
     return found
 
 
-def _room(shared: int) -> int:
-    given = as_int(shared, "bytes of shared memory")
-    if given < 0:
-        raise LayoutError(
-            "TW401", f"there are no {given} bytes of shared memory", hint="0 where none may be taken"
-        )
-    return given
-
-
-def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | Rounds:
+def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | Shared:
     inside = in_threads(asked)
     if inside is not None:
         return inside
     one = within_warps(asked)
-    found: Program | Rounds | None
+    found: Program | Shared | None
     if one is not None:
         most = limit // asked.warps
         shared = _through_memory([one], without, most)
@@ -283,23 +258,19 @@ def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Prog
     return found
 
 
-def _through_memory(parts: list[Question], without: frozenset[str], limit: int) -> Rounds | None:
+def _through_memory(parts: list[Question], without: frozenset[str], limit: int) -> Shared | None:
     """The best way for one of several questions that say the same, of `limit` bytes if there is one."""
     best: Shared | None = None
     for part in parts:
         best = through_shared(part, without, best)
     plain = [own for part in parts if best is None and (own := one_by_one(part, limit)) is not None]
-    best = min(plain, key=lambda way: (way.bytes > limit, way.cycles), default=best)
-    if best is None or best.bytes <= limit:
-        return None if best is None else Rounds((best,))
-    smaller = [way for part in parts if (way := in_rounds(part, without, limit)) is not None]
-    return min(smaller, key=lambda way: way.cycles, default=Rounds((best,)))
+    return min(plain, key=lambda way: (way.bytes > limit, way.cycles), default=best)
 
 
-def _instructions(way: Renamed | Program | Rounds) -> set[str]:
+def _instructions(way: Renamed | Program | Shared) -> set[str]:
     """The names of those that move something to another thread."""
-    if isinstance(way, Rounds):
-        return {side.operation for own in way.each for side in (own.stores, own.loads)}
+    if isinstance(way, Shared):
+        return {way.stores.operation, way.loads.operation}
     return {step.operation for step in way.steps} if isinstance(way, Program) else set()
 
 
@@ -344,18 +315,7 @@ def _steps(plan: Exchange) -> Iterator[str]:
     elif isinstance(way, Program):
         yield "in every warp " + ", ".join(f"{count} {name}" for name, count in way.counts().items())
     else:
-        yield from _steps_of_rounds(plan, way)
-
-
-def _steps_of_rounds(plan: Exchange, way: Rounds) -> Iterator[str]:
-    if len(way.each) == 1:
-        yield from _steps_of_shared(plan, way.each[0])
-        return
-    for number, part in enumerate(way.each, 1):
-        if number > 1:
-            yield f"wait for {_who(plan)}, before memory is used again"
-        for step in _steps_of_shared(plan, part):
-            yield f"round {number}: {step}"
+        yield from _steps_of_shared(plan, way)
 
 
 def _who(plan: Exchange) -> str:
@@ -381,7 +341,7 @@ def _steps_of_shared(plan: Exchange, way: Shared) -> Iterator[str]:
 def _often(plan: Exchange, way: Shared) -> str:
     if way.turns:
         return f", {2 * len(way.turns) - 1} times: stores and loads take {len(way.turns)} turns"
-    return "" if plan.within_warps or plan.rounds > 1 else ", once"
+    return "" if plan.within_warps else ", once"
 
 
 def _said(side: Accesses) -> str:

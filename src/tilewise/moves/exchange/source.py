@@ -20,7 +20,6 @@ from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
 from tilewise.moves.exchange.packing import Packer, Permute
 from tilewise.moves.exchange.plan import Exchange
-from tilewise.moves.exchange.rounds import Rounds
 from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.within import Renamed
 
@@ -57,7 +56,7 @@ def function(plan: Exchange, name: str = NAME) -> str:
         warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, plan.way, Bound(0, ""))
         return "\n".join([*_head(plan), device_function(warp, called)])
     before, after = plan.registers
-    pointer = ", void *shared" if isinstance(plan.way, Rounds) else ""
+    pointer = ", void *shared" if isinstance(plan.way, Shared) else ""
     body = _renamed(plan.way) if isinstance(plan.way, Renamed) else list(_through(plan, plan.way))
     return "\n".join(
         [
@@ -90,7 +89,7 @@ def _contract(plan: Exchange) -> Iterator[str]:
     """Who calls it together, and what becomes of the memory; of what stays inside a thread nothing."""
     if plan.kind == "shuffles":
         yield _WARP
-    if not isinstance(plan.way, Rounds):
+    if not isinstance(plan.way, Shared):
         return
     who = {
         "warp": _WARP,
@@ -141,26 +140,11 @@ def _order(packer: Packer, step: Permute) -> str:
 # -- through shared memory -------------------------------------------------------------------------
 
 
-def _through(plan: Exchange, way: Rounds) -> Iterator[str]:
+def _through(plan: Exchange, way: Shared) -> Iterator[str]:
+    """Stores, a wait, loads, in turns."""
     yield from _numbers(plan, way)
-    if len(way.each) == 1:
-        first = way.each[0]
-        names = {own: f"from[{own}]" for own in range(first.before[0].given)}
-        yield from _round(plan, first, names)
-        return
-    names = {own: f"a{own}" for own in range(plan.registers[0])}
-    yield from (f"const unsigned {name} = from[{own}];" for own, name in names.items())
-    for number, part in enumerate(way.each):
-        if number:
-            yield _wait(plan)
-        yield "{"
-        yield from (f"    {line}" for line in _round(plan, part, names))
-        yield "}"
-
-
-def _round(plan: Exchange, way: Shared, names: dict[int, str]) -> Iterator[str]:
-    """Stores, a wait, loads, in turns; the registers of the source have names."""
     packer, stored = way.before
+    names = {own: f"from[{own}]" for own in range(packer.given)}
     yield from _permutes(packer, "a", names)
     given = iter([names.get(own, f"a{own}") for own in words] for words in stored)
     unpacker, results = way.after
@@ -178,12 +162,10 @@ def _round(plan: Exchange, way: Shared, names: dict[int, str]) -> Iterator[str]:
     if unpacker.picked:
         yield f"const unsigned picked = ({fields(way.loads.picked.columns)}) * 0x1111;"
     yield from _permutes(unpacker, "d", {})
-    guard = condition(way.loads.active, way.loads.threads) if plan.rounds > 1 else ""
-    made = [f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None]
-    yield from [f"if ({guard}) {{", *(f"    {line}" for line in made), "}"] if guard else made
+    yield from (f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None)
 
 
-def _numbers(plan: Exchange, way: Rounds) -> Iterator[str]:
+def _numbers(plan: Exchange, way: Shared) -> Iterator[str]:
     """The number of the thread among those that share memory, and where that begins."""
     thread = {"warp": "threadIdx.x & 31", "warpgroup": "threadIdx.x & 127", "block": "threadIdx.x"}
     room = "(unsigned)__cvta_generic_to_shared(shared)"
