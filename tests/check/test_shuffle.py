@@ -14,15 +14,14 @@ from tests.check.conftest import golden, tilewise
 from tests.check.shuffle_cases import CASES, Case, random_cases
 
 from tilewise import LayoutError, Refused, S, laneid, parse, reg, warpid, wid_in_wg
-from tilewise.check.shuffle import shuffle
-from tilewise.check.shuffle.bound import bound
-from tilewise.check.shuffle.lanes import LaneMap, completed, lane_layout
-from tilewise.check.shuffle.linear import LANE, Linear, linear
-from tilewise.check.shuffle.programs import programs
-from tilewise.check.shuffle.reading import fit
-from tilewise.check.shuffle.reorder import reorder
-from tilewise.check.shuffle.steps import Program, Step, followed
-from tilewise.check.shuffle.transfer import Transfer
+from tilewise.check.registers.affine import LANE, Side, fitted
+from tilewise.check.registers.lanes import LaneMap, completed, lane_layout
+from tilewise.check.registers.prices import bound
+from tilewise.check.registers.programs import programs
+from tilewise.check.registers.reading import fit
+from tilewise.check.registers.steps import Program, Step, followed
+from tilewise.check.registers.warp import Transfer
+from tilewise.check.shuffle import reorder, shuffle
 from tilewise.cli.commands.shuffle import plan_data, plan_text
 from tilewise.core.bits import Basis
 from tilewise.core.dtypes import DType
@@ -113,10 +112,12 @@ def _affine_table(rng: Random, bits: int, width: int) -> Transfer:
         column = rng.randrange(1, 1 << LANE_BITS + width)
         if basis.add_new(column):
             columns.append(column)
-    found = Linear(rng.randrange(1 << LANE_BITS + width), tuple(columns))
+    found = Side(
+        rng.randrange(1 << LANE_BITS + width), tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS])
+    )
     rows = [
         tuple(frozenset({(place & LANE, place >> LANE_BITS)}) for place in row)
-        for row in ([found(lane | at << LANE_BITS) for at in range(1 << width)] for lane in range(32))
+        for row in ([found.label(lane, at) for at in range(1 << width)] for lane in range(32))
     ]
     return Transfer(bits, tuple(rows), 1 << width)
 
@@ -145,7 +146,7 @@ def test_every_program_that_is_tried_is_right() -> None:
     met: Counter[tuple[bool, bool]] = Counter()
     for _ in range(60):
         table = random_table(rng)
-        tried = list(programs(table, linear(table), frozenset()))
+        tried = list(programs(table, fitted(table), frozenset()))
         assert all(holds(table, program, rng) for program in tried)
         least = bound(table, by_shuffles=False).count
         fewest = min(program.exchanges for program in tried)

@@ -252,7 +252,7 @@ def test_the_nearest_is_told_without_a_plan_of_its_steps(monkeypatch, dtype, m, 
     """Steps take seconds to plan; the bound of the exchanges is that of the plan, and is told at once."""
     layout, wanted = D(dtype, m=m, n=64), parse(to)
     with monkeypatch.context() as patched:
-        patched.setattr("tilewise.check.shuffle.question.programs", None)
+        patched.setattr("tilewise.check.shuffle.programs", None)
         near = plan(layout, to=wanted).near
     source, target, times = Wanted.of(wanted, near.way.words).nearing(near.way)
     steps = shuffle(source, target, f"b{near.way.words.taken}")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from tilewise.check.shuffle.gather import parities
-from tilewise.check.shuffle.lanes import LaneMap
-from tilewise.check.shuffle.linear import combined
+from tilewise.check.registers.gather import parities
+from tilewise.check.registers.lanes import LaneMap
+from tilewise.core.bits import combined
 from tilewise.emit.names import checked
 from tilewise.hardware.limits import LANE_BITS, LANES
 
@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tilewise.check.shuffle.question import WarpPlan
-    from tilewise.check.shuffle.steps import Step
+    from tilewise.check.registers.steps import Step
+    from tilewise.check.shuffle import WarpPlan
 
 EVERY_LANE = "0xffffffffu"
 

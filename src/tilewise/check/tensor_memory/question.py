@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tilewise.check.shuffle.bound import Bound, bound
-from tilewise.check.shuffle.transfer import transfer
+from tilewise.check.registers.prices import Bound, bound
+from tilewise.check.registers.warp import transfer
 from tilewise.check.tensor_memory.compared import BETWEEN_WARPS, STAGES, Fit, Misfit, compare
 from tilewise.check.tensor_memory.wanted import Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewise.check.shuffle.reading import fit, orders
+from tilewise.check.registers.reading import fit, orders
 from tilewise.check.tensor_memory.ways import REGISTER, Way
 from tilewise.check.tensor_memory.words import PART, Words
 from tilewise.core.algebra.modes import refinement

@@ -13,8 +13,7 @@ from operator import xor
 
 import numpy as np
 
-from tilewise.check.shuffle.linear import combined, kernel
-from tilewise.core.bits import Basis
+from tilewise.core.bits import Basis, combined, kernel
 from tilewise.hardware.limits import LANE_BITS
 from tilewise.moves.exchange.question import Int64s, Question
 

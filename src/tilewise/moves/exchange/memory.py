@@ -15,8 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tilewise.check.shuffle.linear import combined, kernel
-from tilewise.core.bits import Basis
+from tilewise.core.bits import Basis, combined, kernel
 from tilewise.hardware.limits import LANE_BITS
 from tilewise.hardware.memory.banks import BANKS, WORD
 from tilewise.moves.exchange.affine import Map, Side, independent, meet

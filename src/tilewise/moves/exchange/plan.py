@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
-from tilewise.check.shuffle.cost import STEP, cycles
-from tilewise.check.shuffle.steps import Program
+from tilewise.check.registers.prices import STEP, cycles
+from tilewise.check.registers.steps import Program
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted

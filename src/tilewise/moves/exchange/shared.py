@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from tilewise.check.shuffle.cost import STEP
+from tilewise.check.registers.prices import STEP
 from tilewise.moves.exchange.accesses import Accesses, Xored
 from tilewise.moves.exchange.memory import ROW
 from tilewise.moves.exchange.packing import Packer, Word

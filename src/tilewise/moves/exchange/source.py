@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tilewise.check.shuffle.bound import Bound
-from tilewise.check.shuffle.question import WarpPlan
-from tilewise.check.shuffle.steps import Program
+from tilewise.check.registers.prices import Bound
+from tilewise.check.registers.steps import Program
+from tilewise.check.shuffle import WarpPlan
 from tilewise.core.errors import Refused
 from tilewise.emit.names import checked
 from tilewise.emit.shuffle import device_function

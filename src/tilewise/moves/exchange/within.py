@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewise.check.shuffle.cost import cycles
-from tilewise.check.shuffle.linear import linear, predicted
-from tilewise.check.shuffle.programs import programs
-from tilewise.check.shuffle.steps import Program, Step
-from tilewise.check.shuffle.transfer import Transfer
+from tilewise.check.registers.affine import fitted as linear
+from tilewise.check.registers.affine import predicted
+from tilewise.check.registers.prices import cycles
+from tilewise.check.registers.programs import programs
+from tilewise.check.registers.steps import Program, Step
+from tilewise.check.registers.warp import Transfer
 from tilewise.hardware.limits import LANES
 from tilewise.moves.exchange.affine import Side, sides
 from tilewise.moves.exchange.packing import Packer, Word

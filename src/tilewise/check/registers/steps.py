@@ -63,9 +63,14 @@ class Program:
         return sum(step.exchanges for step in self.steps)
 
     def counts(self) -> dict[str, int]:
-        """How many steps there are of each operation that occurs."""
+        """Return how many steps there are of each operation that occurs."""
         found = {name: sum(step.operation == name for step in self.steps) for name in OPERATIONS}
         return {name: count for name, count in found.items() if count}
+
+    @property
+    def counted(self) -> str:
+        """How many steps there are of each operation, as words."""
+        return ", ".join(f"{count} {name}" for name, count in self.counts().items())
 
 
 class Builder:
@@ -79,7 +84,7 @@ class Builder:
         self._made: dict[Step, int] = {}
 
     def add(self, operation: str, of: tuple[int, ...], by: Sequence[int] = ()) -> int:
-        """The register that such a step makes."""
+        """Return the register that such a step makes."""
         step = Step(operation, of, tuple(by))
         if step not in self._made:
             self._made[step] = self.inputs + len(self.steps)
@@ -87,7 +92,7 @@ class Builder:
         return self._made[step]
 
     def program(self, results: Sequence[int | None]) -> Program:
-        """The steps that the results need, renumbered in the order in which they were made."""
+        """Return the steps that the results need, renumbered in the order in which they were made."""
         needed = self._needed(results)
         numbers = {register: register for register in range(self.inputs)}
         for register in needed:
@@ -117,7 +122,7 @@ Lanes = list[tuple[Label, ...]]
 
 
 def followed(program: Program, width: int) -> list[Lanes | None]:
-    """What every register of the target holds, in fields of `width` bits of the source's registers.
+    """Return the fields that every register of the target holds, in fields of `width` bits of the source's registers.
 
     requires  width is 8, or a divisor of it by which all fields that are moved are aligned
     """
@@ -133,7 +138,7 @@ def followed(program: Program, width: int) -> list[Lanes | None]:
 
 
 def _made(step: Step, operands: list[Lanes], lane: int, width: int) -> tuple[Label, ...]:
-    """What a step makes in one lane."""
+    """Return the fields that a step makes in one lane."""
     a = operands[0]
     fields = len(a[lane])
     if step.operation == "movmatrix":
@@ -157,7 +162,7 @@ def _made(step: Step, operands: list[Lanes], lane: int, width: int) -> tuple[Lab
 
 
 def _transposed(a: Lanes, lane: int, half: int) -> tuple[Label, ...]:
-    """Row r of the result is column r of the matrix: lane 4 r + c holds its elements 2 c and 2 c + 1."""
+    """Return a row of the transpose. Row r of the result is column r of the matrix: lane 4 r + c holds its elements 2 c and 2 c + 1."""
     column, found = lane // 4, list[Label]()
     for row in (2 * (lane % 4), 2 * (lane % 4) + 1):
         found += a[4 * row + column // 2][column % 2 * half :][:half]

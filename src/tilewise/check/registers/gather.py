@@ -6,9 +6,10 @@ None where anything will do.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 
-from tilewise.check.shuffle.steps import Builder
+from tilewise.check.registers.steps import Builder
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 
 TYPE_CHECKING = False
@@ -25,18 +26,24 @@ BYTE = 8
 
 
 def gathered(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
-    """The register that holds what is wanted, slots being `bits` wide."""
+    """Return the register that holds what is wanted, slots being `bits` wide."""
+    numbers = [_by_number(row) for row in wanted]
     in_place = all(slot is None or slot[1] == at for row in wanted for at, slot in enumerate(row))
-    if in_place and all(len(_by_number(row)) < 2 for row in wanted):
-        return chosen(builder, [next(iter(_by_number(row)), None) for row in wanted])
+    if in_place and all(len(own) < 2 for own in numbers):
+        return chosen(builder, [own[0] if own else None for own in numbers])
     return _permuted(builder, wanted, bits) if bits >= BYTE else _merged(builder, wanted, bits)
+
+
+def _by_number(row: Row) -> list[int]:
+    """Return the registers of a row, smallest first."""
+    return sorted({slot[0] for slot in row if slot})
 
 
 # -- one of several registers ----------------------------------------------------------------------
 
 
 def chosen(builder: Builder, table: Choice) -> int:
-    """The register that is table[lane] in every lane; any where that is None.
+    """Return the register that is table[lane] in every lane; any where that is None.
 
     The bits of the lane's number are asked first, so that registers that are chosen alike share steps.
     """
@@ -57,7 +64,7 @@ def chosen(builder: Builder, table: Choice) -> int:
 
 
 def _best_question(table: Choice) -> int:
-    """A set of lanes that parts the registers in two, none of which is needed on both sides."""
+    """Return a set of lanes that parts the registers in two, none of which is needed on both sides."""
     users: dict[int, int] = {}
     for lane, own in enumerate(table):
         if own is not None:
@@ -76,7 +83,7 @@ def _best_question(table: Choice) -> int:
 
 @cache
 def parities() -> tuple[int, ...]:
-    """The lanes in which some bits of the number have odd parity; single bits first.
+    """Return the lanes in which some bits of the number have odd parity; single bits first.
 
     >>> [hex(mask) for mask in parities()[:5]]
     ['0xaaaaaaaa', '0xcccccccc', '0xf0f0f0f0', '0xff00ff00', '0xffff0000']
@@ -89,98 +96,63 @@ def parities() -> tuple[int, ...]:
 
 
 def _permuted(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
-    """Bytes of up to two registers by prmt; of more, two halves of them first."""
-    orders = [_grouped(wanted, order) for order in (_by_number, _by_slot, _by_frequency(wanted))]
-    first, second = min(orders, key=lambda pair: len(set(pair[0])) + len(set(pair[1])))
-    return _joined(builder, wanted, bits, first, second)
-
-
-def _by_number(row: Row) -> list[int]:
-    """The registers of a row, smallest first."""
-    return sorted({slot[0] for slot in row if slot})
-
-
-def _by_slot(row: Row) -> list[int]:
-    """The registers of a row, in the order of their slots."""
-    return list(dict.fromkeys(slot[0] for slot in row if slot))
-
-
-def _by_frequency(wanted: Sequence[Row]) -> Callable[[Row], list[int]]:
-    """The registers of a row, those first that most lanes need."""
-    uses: dict[int, int] = {}
-    for row in wanted:
-        for own in _by_number(row):
-            uses[own] = uses.get(own, 0) + 1
-    return lambda row: sorted(_by_number(row), key=lambda own: (-uses[own], own))
-
-
-def _grouped(
-    wanted: Sequence[Row], order: Callable[[Row], list[int]]
-) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
-    """The registers of every lane in two groups, of at most two each where slots are bytes."""
-    most = max(len(order(row)) for row in wanted)
-    size = 1 if most <= 2 else most - 2
-    first = [frozenset(order(row)[:size]) for row in wanted]
-    second = [frozenset(order(row)[size:]) for row in wanted]
-    return first, second
-
-
-def _joined(
-    builder: Builder,
-    wanted: Sequence[Row],
-    bits: int,
-    first: list[frozenset[int]],
-    second: list[frozenset[int]],
-) -> int:
-    a, where_a = _side(builder, wanted, bits, first)
-    b, where_b = _side(builder, wanted, bits, second) if any(second) else (a, where_a)
+    """Return the register of bytes of up to two registers by prmt; of more, of two halves of them."""
+    uses = Counter(number for row in wanted for number in _by_number(row))
+    orders: tuple[Callable[[Row], list[int]], ...] = (
+        _by_number,
+        lambda row: list(dict.fromkeys(slot[0] for slot in row if slot)),
+        lambda row: sorted(_by_number(row), key=lambda number: (-uses[number], number)),
+    )
+    first, second = min(
+        (_halves([order(row) for row in wanted]) for order in orders),
+        key=lambda halves: sum(len(set(half)) for half in halves),
+    )
+    a, kept_a = _side(builder, wanted, bits, first)
+    b, kept_b = _side(builder, wanted, bits, second) if any(second) else (a, kept_a)
     each = bits // BYTE
     selectors: list[int | None] = []
-    for lane, row in enumerate(wanted):
-        digits: list[int | None] = []
+    for row, of_b in zip(wanted, second, strict=True):
+        digits: list[int] = []
         for at, slot in enumerate(row):
-            if slot is None:
-                digits += [None] * each
-                continue
-            in_b = slot[0] in second[lane] and slot[0] not in first[lane]
-            kept = (where_b if in_b else where_a)[lane]
-            place = slot[1] if kept else at
-            digits += [(4 if in_b else 0) + place * each + i for i in range(each)]
-        selectors.append(_selector(digits))
+            in_b = slot is not None and slot[0] in of_b
+            place = slot[1] if slot and (kept_b if in_b else kept_a) else at
+            digits += [(4 if in_b else 0) + place * each + byte for byte in range(each)]
+        order = sum(digit << 4 * at for at, digit in enumerate(digits))
+        selectors.append(order if any(row) else None)
     return builder.add("prmt", (a, b), _filled(selectors))
+
+
+def _halves(numbers: Sequence[list[int]]) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+    """Return the registers of every lane in two groups, of at most two each where slots are bytes."""
+    most = max(map(len, numbers))
+    size = 1 if most <= 2 else most - 2
+    return [frozenset(own[:size]) for own in numbers], [frozenset(own[size:]) for own in numbers]
 
 
 def _side(
     builder: Builder, wanted: Sequence[Row], bits: int, group: list[frozenset[int]]
-) -> tuple[int, list[bool]]:
-    """A register with all that is wanted of a group; and whether slots stay where they were in it."""
+) -> tuple[int, bool]:
+    """Return a register with all that is wanted of a group; and whether slots stay where they were in it."""
     if all(len(own) < 2 for own in group):
-        return chosen(builder, [min(own) if own else None for own in group]), [True] * LANES
+        return chosen(builder, [min(own, default=None) for own in group]), True
     rows = [
         tuple(slot if slot and slot[0] in own else None for slot in row)
         for row, own in zip(wanted, group, strict=True)
     ]
-    return _permuted(builder, rows, bits), [False] * LANES
-
-
-def _selector(digits: list[int | None]) -> int | None:
-    """The digits of prmt as one number; digits that do not matter are as if nothing moved."""
-    if all(digit is None for digit in digits):
-        return None
-    return sum((at if digit is None else digit) << 4 * at for at, digit in enumerate(digits))
+    return _permuted(builder, rows, bits), False
 
 
 def _filled(numbers: list[int | None]) -> list[int]:
-    """Numbers for all lanes: where none matters, one that another lane has."""
-    known = sorted({number for number in numbers if number is not None}) or [0]
-    return [known[0] if number is None else number for number in numbers]
+    """Return numbers for all lanes: where none matters, one that another lane has."""
+    known = min((number for number in numbers if number is not None), default=0)
+    return [known if number is None else number for number in numbers]
 
 
 # -- bits ------------------------------------------------------------------------------------------
 
 
 def _merged(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
-    """Slots that are narrower than a byte: registers rotated, and merged by masks."""
+    """Return slots that are narrower than a byte: registers rotated, and merged by masks."""
     terms = [_terms(row, bits) for row in wanted]
     result = -1
     for i in range(max(map(len, terms))):
@@ -195,10 +167,9 @@ def _merged(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
 
 
 def _terms(row: Row, bits: int) -> list[tuple[int, int, int]]:
-    """(register, rotation, mask) of all that a lane needs."""
-    found: dict[tuple[int, int], int] = {}
+    """Return (register, rotation, mask) of all that a lane needs."""
+    masks: Counter[tuple[int, int]] = Counter()
     for at, slot in enumerate(row):
         if slot is not None:
-            key = slot[0], (at - slot[1]) * bits % REGISTER_BITS
-            found[key] = found.get(key, 0) | ((1 << bits) - 1) << at * bits
-    return [(*key, found[key]) for key in sorted(found)]
+            masks[slot[0], (at - slot[1]) * bits % REGISTER_BITS] += ((1 << bits) - 1) << at * bits
+    return [(*key, masks[key]) for key in sorted(masks)]
