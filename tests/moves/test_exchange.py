@@ -13,17 +13,14 @@ from tests.moves.exchange_machine import wrong
 
 from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid
 from tilewise.check.banks.phases import counted
+from tilewise.check.registers.question import question
+from tilewise.check.registers.search import Candidates
+from tilewise.check.registers.shared import ThroughMemory, follows, in_turns
+from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers
-from tilewise.moves.exchange.affine import sides
-from tilewise.moves.exchange.followed import follows
-from tilewise.moves.exchange.plain import one_by_one
-from tilewise.moves.exchange.question import question
-from tilewise.moves.exchange.search import Candidates
-from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.source import function
-from tilewise.moves.exchange.turns import in_turns
 
 CASES = {
     "product to rows": (
@@ -110,10 +107,10 @@ def planned(name: str) -> Exchange:
     return exchange(parse(source), parse(target), dtype)
 
 
-def alone(name: str) -> Shared:
+def alone(name: str) -> ThroughMemory:
     """What goes through memory."""
     way = planned(name).way
-    assert isinstance(way, Shared)
+    assert isinstance(way, ThroughMemory)
     return way
 
 
@@ -173,13 +170,13 @@ def test_wavefronts_are_those_of_the_definition() -> None:
             for access in side.each:
                 addresses = access.addresses(side.threads)
                 taking = access.taking(side.active)
-                lanes = 8 * len(access.words) if access.way.matrix else 32
+                lanes = 8 * len(access.words) if access.reach.matrix else 32
                 for warp in range(0, side.threads, 32):
                     asked = [
                         int(addresses[warp + lane]) if taking[warp + lane] and lane < lanes else None
                         for lane in range(32)
                     ]
-                    width = 16 if access.way.matrix else access.way.bytes
+                    width = 16 if access.reach.matrix else access.reach.bytes
                     total += counted(side.operation, width, asked).wavefronts
             assert total == found, name
 
@@ -228,7 +225,7 @@ def test_gaps_are_left_out_where_memory_is_small() -> None:
 def test_no_way_that_was_left_out_is_cheaper(name: str) -> None:
     """All ways, made one by one, against the search that ends early."""
     way = alone(name)
-    both = sides(way.asked)
+    both = way.asked.sides
     assert both is not None
     candidates, tried = Candidates(way.asked, *both), 0
     for bound, pair in candidates.bounds(frozenset()):
@@ -301,7 +298,7 @@ def test_a_warp_alone_stores_and_loads_in_turns(name: str) -> None:
     source, target, dtype, turns, room = TURNS[name]
     plan = exchange(source, target, dtype)
     way = plan.way
-    assert isinstance(way, Shared)
+    assert isinstance(way, ThroughMemory)
     assert (way.turns, plan.shared_bytes, plan.barriers) == (turns, room, 0)
     assert wrong(plan) == 0
     text, wait = function(plan), "__syncwarp();"
@@ -316,7 +313,7 @@ def test_turns_that_are_not_followed_are_noticed() -> None:
     source, target, dtype = TURNS["operand to rows"][:3]
     plan = exchange(source, target, dtype)
     way = plan.way
-    assert isinstance(way, Shared)
+    assert isinstance(way, ThroughMemory)
     assert follows(way)
     assert not follows(replace(way, turns=()))
 
@@ -325,7 +322,7 @@ def test_warps_that_wait_for_one_another_take_no_turns() -> None:
     source = S[(2, 16, 4, 4, 2) : (1 @ warpid, 1 @ reg, 1 @ laneid, 4 @ laneid, 16 @ laneid)]
     target = S[(2, 16, 4, 4, 2) : (16 @ laneid, 1 @ reg, 4 @ laneid, 1 @ laneid, 1 @ warpid)]
     plan = exchange(source, target, "f32")
-    assert isinstance(plan.way, Shared)
+    assert isinstance(plan.way, ThroughMemory)
     assert (plan.way.turns, plan.barriers, wrong(plan)) == ((), 1, 0)
 
 

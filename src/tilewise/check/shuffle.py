@@ -237,7 +237,7 @@ def _lanes(places: list[list[Place]], shape: tuple[int, ...], mode: int) -> list
 
 
 def _matched(here: list[Lanes], there: list[Lanes]) -> tuple[int, ...] | None:
-    """Return for every index of TO one of FROM, the first free one whose elements are in the lanes it needs."""
+    """Return for every index of TO the first free one of FROM whose elements are in the lanes it needs."""
     free: dict[Lanes, list[int]] = {}
     for k, lanes in enumerate(here):
         free.setdefault(lanes, []).append(k)

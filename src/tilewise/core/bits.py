@@ -388,7 +388,7 @@ def through(
     (3, 0)
     """
     known = Basis()
-    if not all([known.define(1 | x << 1, y) for x, y in points]):
+    if not all(known.define(1 | x << 1, y) for x, y in points):
         return None
     for x, y in guesses:
         known.define(1 | x << 1, y)

@@ -96,7 +96,7 @@ class _Spaces:
         return combined(self.found.positions, position) & LANE
 
     def _packed(self, per_register: int) -> list[int]:
-        """Return P: positions that come from one lane, as many as a register holds; neighbours if possible."""
+        """Return P: positions that come from one lane, as many as a register holds; neighbours first."""
         alone = [combined(self.distinct, own) for own in kernel(list(map(self.lane_of, self.distinct)))]
 
         def merit(position: int) -> tuple[int, int, int]:
@@ -198,8 +198,9 @@ def _first_fit(table: Transfer) -> list[Round]:
 def _coloured(table: Transfer) -> list[Round]:
     """Return as few rounds as the most parcels of a lane, received or sent.
 
-    Where the first colours that are free at the reader and at the sender differ, the path of parcels in either
-    colour that begins at the sender swaps them. It cannot end at the reader, which has no parcel of the first.
+    Where the first colours that are free at the reader and at the sender differ, the path of parcels in
+    either colour that begins at the sender swaps them. It cannot end at the reader, which has no parcel of
+    the first.
     """
     parcels = _parcels(table)
     ends = [((0, lane), (1, its)) for lane, its, _ in parcels]

@@ -122,7 +122,7 @@ Lanes = list[tuple[Label, ...]]
 
 
 def followed(program: Program, width: int) -> list[Lanes | None]:
-    """Return the fields that every register of the target holds, in fields of `width` bits of the source's registers.
+    """Return what every register of the target holds, as fields of `width` bits of the source's.
 
     requires  width is 8, or a divisor of it by which all fields that are moved are aligned
     """
@@ -162,7 +162,7 @@ def _made(step: Step, operands: list[Lanes], lane: int, width: int) -> tuple[Lab
 
 
 def _transposed(a: Lanes, lane: int, half: int) -> tuple[Label, ...]:
-    """Return a row of the transpose. Row r of the result is column r of the matrix: lane 4 r + c holds its elements 2 c and 2 c + 1."""
+    """Return what movmatrix makes: lane 4 r + c gets elements 2 c and 2 c + 1 of column r."""
     column, found = lane // 4, list[Label]()
     for row in (2 * (lane % 4), 2 * (lane % 4) + 1):
         found += a[4 * row + column // 2][column % 2 * half :][:half]

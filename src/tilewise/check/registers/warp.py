@@ -271,7 +271,8 @@ def _not_alike(lane: int, position: int, one: Sources, other: Sources) -> Refuse
     to, first, second = (point(_AXES, place) for place in ((lane, position), min(one), min(other)))
     return Refused(
         "TW609",
-        f"warps have different things to do: at {to} one needs what is at {first}, another what is at {second}",
+        f"warps have different things to do: at {to} one needs what is at {first}, another what is at "
+        f"{second}",
         witness={"to": to, "from": [first, second]},
         hint="ask about one warp at a time, and branch on the warp",
     )

@@ -7,8 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
+from tilewise.check.registers.accesses import Accesses
+from tilewise.check.registers.inside import Renamed, by_shuffles, in_threads
 from tilewise.check.registers.prices import STEP, cycles
+from tilewise.check.registers.question import Question, question
+from tilewise.check.registers.search import through_shared
+from tilewise.check.registers.shared import ThroughMemory
 from tilewise.check.registers.steps import Program
+from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
@@ -17,12 +23,6 @@ from tilewise.hardware.architectures import NUMBERS, Architecture, Needs
 from tilewise.hardware.limits import shared_bytes
 from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.kinds import KINDS
-from tilewise.moves.exchange.accesses import Accesses
-from tilewise.moves.exchange.plain import one_by_one
-from tilewise.moves.exchange.question import Question, apart, question, within_warps
-from tilewise.moves.exchange.search import through_shared
-from tilewise.moves.exchange.shared import Shared
-from tilewise.moves.exchange.within import Renamed, by_shuffles, in_threads
 
 LANE_TO_LANE = 1.5
 """What an H200 took for shuffles, of what their cycles say, beside memory: the more where few warps run,
@@ -65,7 +65,7 @@ class Exchange:
     dtype: DType
     asked: Question
     """All threads that take part, in the units that go together."""
-    way: Renamed | Program | Shared
+    way: Renamed | Program | ThroughMemory
     arch: Architecture
     """For which it was planned."""
 
@@ -73,11 +73,17 @@ class Exchange:
     def kind(self) -> str:
         """`view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
         `shared`: through shared memory."""
-        if isinstance(self.way, Shared):
+        if self.memory:
             return "shared"
-        if isinstance(self.way, Renamed):
-            return "registers" if self.way.packer.steps else "view"
-        return "shuffles" if self.way.exchanges else "registers" if self.way.steps else "view"
+        if self.shuffles:
+            return "shuffles"
+        steps = self.way.packer.steps if isinstance(self.way, Renamed) else self.way.steps
+        return "registers" if steps else "view"
+
+    @property
+    def memory(self) -> ThroughMemory | None:
+        """The way through shared memory, if it is one."""
+        return self.way if isinstance(self.way, ThroughMemory) else None
 
     @property
     def registers(self) -> tuple[int, int]:
@@ -92,12 +98,12 @@ class Exchange:
     @property
     def slots(self) -> int:
         """Warps that have shared memory of their own; 1 where all share it."""
-        return self.threads // self.way.asked.threads if isinstance(self.way, Shared) else 1
+        return self.threads // self.memory.asked.threads if self.memory else 1
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory, for all threads that take part."""
-        return self.way.bytes * self.slots if isinstance(self.way, Shared) else 0
+        return self.memory.bytes * self.slots if self.memory else 0
 
     @property
     def shuffles(self) -> int:
@@ -107,7 +113,7 @@ class Exchange:
     @property
     def within_warps(self) -> bool:
         """Whether nothing leaves a warp."""
-        return not isinstance(self.way, Shared) or self.way.asked.alone
+        return not self.memory or self.memory.asked.alone
 
     @property
     def barriers(self) -> int:
@@ -117,9 +123,7 @@ class Exchange:
     @cached_property
     def wavefronts(self) -> tuple[int, int]:
         """Of shared memory, stored and loaded, of all warps."""
-        if not isinstance(self.way, Shared):
-            return 0, 0
-        stored, loaded = self.way.wavefronts
+        stored, loaded = self.memory.wavefronts if self.memory else (0, 0)
         return stored * self.slots, loaded * self.slots
 
     @cached_property
@@ -127,15 +131,15 @@ class Exchange:
         """Of a multiprocessor for one warp, where many run."""
         if isinstance(self.way, Program):
             return cycles(self.way)
-        if isinstance(self.way, Renamed):
-            return STEP * len(self.way.packer.steps)
-        return self.way.cycles
+        return STEP * len(self.way.packer.steps) if isinstance(self.way, Renamed) else self.way.cycles
 
     @property
     def needs(self) -> Needs:
         """Which architectures have its instructions."""
-        used = {FIRST, *(NEEDS[name] for name in _instructions(self.way) & NEEDS.keys())}
-        return max(used, key=lambda need: need.first)
+        used = {step.operation for step in self.way.steps} if isinstance(self.way, Program) else set()
+        if self.memory:
+            used = {self.memory.stores.operation, self.memory.loads.operation}
+        return max([FIRST, *(NEEDS[name] for name in used & NEEDS.keys())], key=lambda need: need.first)
 
     @property
     def kernel(self) -> str:
@@ -143,7 +147,7 @@ class Exchange:
         return self.code()
 
     def code(self, name: str = "exchange") -> str:
-        """The device function under that name."""
+        """Return the device function under that name."""
         from tilewise.moves.exchange.source import function
 
         return function(self, name)
@@ -159,29 +163,34 @@ class Exchange:
     @property
     def vector(self) -> dict[str, Any] | None:
         """What one instruction stores, and loads: bytes of a lane, or matrices of 8 rows of 16 bytes."""
-        if not isinstance(self.way, Shared):
-            return None
-        return {"write": spelled(self.way.stores), "read": spelled(self.way.loads)}
+        way = self.memory
+        return {"write": spelled(way.stores), "read": spelled(way.loads)} if way else None
 
     @property
     def swizzle(self) -> list[int] | None:
         """Bits of the addresses in shared memory that are XORs; None where there are none."""
-        return (list(self.way.swizzle) or None) if isinstance(self.way, Shared) else None
+        return (list(self.memory.swizzle) or None) if self.memory else None
 
     @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
-        return list(_steps(self))
+        if self.memory:
+            return list(_steps(self, self.memory))
+        if self.kind == "view":
+            return ["nothing moves, registers are renamed"]
+        if isinstance(self.way, Program):
+            return [f"in every warp {self.way.counted}"]
+        return [f"{counted(int(self.cycles / STEP), 'permutation')} of bytes inside each thread"]
 
     def data(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """Return the plan as JSON has it."""
         return {
             "class": self.kind,
             "kernel": "none" if self.kind == "view" else "device function",
             "vector": self.vector,
             "swizzle": self.swizzle,
             "shared_bytes": self.shared_bytes,
-            "rounds": int(isinstance(self.way, Shared)),
+            "rounds": int(self.kind == "shared"),
             "wavefronts": list(self.wavefronts),
             "shuffles": self.shuffles,
             "barriers": self.barriers,
@@ -207,13 +216,9 @@ class Exchange:
 
 
 def exchange(
-    source: Layout,
-    target: Layout,
-    dtype: DType | str,
-    *,
-    arch: Architecture | str | int = ARCH,
+    source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int = ARCH
 ) -> Exchange:
-    """How to turn one layout of registers into another, inside a warp, a warpgroup or a block.
+    """Return how to turn one layout of registers into another, inside a warp, a warpgroup or a block.
 
     `arch` is the architecture: those before sm_90 have no stmatrix, and most have less shared memory.
 
@@ -240,38 +245,28 @@ def exchange(
     return found
 
 
-def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | Shared:
-    inside = in_threads(asked)
-    if inside is not None:
-        return inside
-    one = within_warps(asked)
-    found: Program | Shared | None
-    if one is not None:
-        most = limit // asked.warps
-        shared = _through_memory([one], without, most)
-        bound = None if shared is None or shared.bytes > most else shared.cycles / LANE_TO_LANE
-        found = by_shuffles(one, bound, without) or shared
-    else:
-        found = _through_memory([part for part in (asked, apart(asked)) if part is not None], without, limit)
-    if found is None:
-        raise _no_way(asked)
-    return found
-
-
-def _through_memory(parts: list[Question], without: frozenset[str], limit: int) -> Shared | None:
-    """The best way for one of several questions that say the same, of `limit` bytes if there is one."""
-    best: Shared | None = None
+def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | ThroughMemory:
+    renamed = in_threads(asked)
+    if renamed is not None:
+        return renamed
+    apart = asked.by_warp()
+    of_one = apart is not None and apart.warps == 1
+    most = limit // asked.warps if of_one else limit
+    parts = [part for part in (None if of_one else asked, apart) if part is not None]
+    best: ThroughMemory | None = None
     for part in parts:
         best = through_shared(part, without, best)
-    plain = [own for part in parts if best is None and (own := one_by_one(part, limit)) is not None]
-    return min(plain, key=lambda way: (way.bytes > limit, way.cycles), default=best)
-
-
-def _instructions(way: Renamed | Program | Shared) -> set[str]:
-    """The names of those that move something to another thread."""
-    if isinstance(way, Shared):
-        return {way.stores.operation, way.loads.operation}
-    return {step.operation for step in way.steps} if isinstance(way, Program) else set()
+    if best is None:
+        plain = [own for part in parts if (own := one_by_one(part, most)) is not None]
+        best = min(plain, key=lambda way: (way.bytes > most, way.cycles), default=None)
+    if of_one and apart is not None:
+        beside = None if best is None or best.bytes > most else best.cycles / LANE_TO_LANE
+        program = by_shuffles(apart, beside, without)
+        if program is not None:
+            return program
+    if best is None:
+        raise _no_way(asked)
+    return best
 
 
 def _no_way(asked: Question) -> Refused:
@@ -288,16 +283,6 @@ def _no_way(asked: Question) -> Refused:
     )
 
 
-def spelled(side: Accesses) -> Any:
-    """Bytes of a vector, or the matrices of an instruction."""
-    if not side.each:
-        return 0
-    access = side.each[0]
-    if not access.way.matrix:
-        return access.way.bytes
-    return f"{side.operation}.x{len(access.words)}{'.trans' if access.way.trans else ''}"
-
-
 def _in_no_array() -> LayoutError:
     return LayoutError(
         "TW701",
@@ -306,45 +291,35 @@ def _in_no_array() -> LayoutError:
     )
 
 
-def _steps(plan: Exchange) -> Iterator[str]:
-    way = plan.way
-    if plan.kind == "view":
-        yield "nothing moves, registers are renamed"
-    elif isinstance(way, Renamed):
-        yield f"{counted(len(way.packer.steps), 'permutation')} of bytes inside each thread"
-    elif isinstance(way, Program):
-        yield "in every warp " + ", ".join(f"{count} {name}" for name, count in way.counts().items())
-    else:
-        yield from _steps_of_shared(plan, way)
+# -- sentences -------------------------------------------------------------------------------------
 
 
-def _who(plan: Exchange) -> str:
-    if plan.within_warps:
-        return "the warp alone"
-    return _SCOPES[plan.asked.scope]
+def spelled(side: Accesses) -> Any:
+    """Return the bytes of a vector, or the matrices of an instruction."""
+    access = side.each[0]
+    if not access.reach.matrix:
+        return access.reach.bytes
+    return f"{side.operation}.x{len(access.words)}{'.trans' if access.reach.trans else ''}"
 
 
-def _steps_of_shared(plan: Exchange, way: Shared) -> Iterator[str]:
+def _steps(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
     who = _SCOPES[plan.asked.scope]
-    stored, loaded = (count * plan.slots for count in way.wavefronts)
+    stored, loaded = plan.wavefronts
     packed, unpacked = len(way.before[0].steps), len(way.after[0].steps)
     if packed:
         yield f"{counted(packed, 'permutation')} of bytes make the words that are stored"
-    yield f"store {_said(way.stores)}: {counted(stored, 'wavefront')} for {who}"
-    yield f"wait for {_who(plan)}{_often(plan, way)}"
-    yield f"load {_said(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
+    yield f"store {_times(way.stores)}: {counted(stored, 'wavefront')} for {who}"
+    often = "" if plan.within_warps else ", once"
+    if way.turns:
+        often = f", {2 * len(way.turns) - 1} times: stores and loads take {len(way.turns)} turns"
+    yield f"wait for {'the warp alone' if plan.within_warps else who}{often}"
+    yield f"load {_times(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
     if unpacked:
         own = ", which lanes pick," if way.loads.picked.columns else ""
         yield f"{counted(unpacked, 'permutation')} of bytes{own} make the registers of the target"
 
 
-def _often(plan: Exchange, way: Shared) -> str:
-    if way.turns:
-        return f", {2 * len(way.turns) - 1} times: stores and loads take {len(way.turns)} turns"
-    return "" if plan.within_warps else ", once"
-
-
-def _said(side: Accesses) -> str:
+def _times(side: Accesses) -> str:
     own = spelled(side)
     if isinstance(own, str):
         return f"{counted(len(side.each), 'time')} by {own}"

@@ -11,26 +11,26 @@ from itertools import product
 
 import numpy as np
 
+from tilewise.check.registers.accesses import accesses
+from tilewise.check.registers.affine import Side
+from tilewise.check.registers.memory import Memories, Reach, reaches
+from tilewise.check.registers.question import NOBODY, Bools, Int64s, Question, spread
+from tilewise.check.registers.shared import ACCESS, GIVEN, ThroughMemory, follows, in_turns, wait
+from tilewise.core.bits import rank
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
-from tilewise.moves.exchange.accesses import accesses
-from tilewise.moves.exchange.affine import Side, independent, sides, spread
-from tilewise.moves.exchange.followed import follows
-from tilewise.moves.exchange.memory import Way, memories, ways
-from tilewise.moves.exchange.question import NOBODY, Bools, Int64s, Question
-from tilewise.moves.exchange.shared import ACCESS, GIVEN, Shared, wait
-from tilewise.moves.exchange.turns import in_turns
 
 
-def through_shared(asked: Question, without: frozenset[str], best: Shared | None = None) -> Shared | None:
-    """The best way through memory that is linear over GF(2), or `best` where there is no better one.
+def through_shared(
+    asked: Question, without: frozenset[str], best: ThroughMemory | None = None
+) -> ThroughMemory | None:
+    """Return the best way through memory that is linear over GF(2), or `best` where there is no better one.
 
     `without` leaves out stmatrix or ldmatrix.
     """
-    both = None if asked.bits < 8 else sides(asked)
-    if both is None:
+    if asked.bits < 8 or asked.sides is None:
         return best
-    candidates = Candidates(asked, *both)
+    candidates = Candidates(asked, *asked.sides)
     for bound, (store, load) in sorted(candidates.bounds(without)):
         if best is not None and bound >= best.cycles:
             break
@@ -54,10 +54,10 @@ class Candidates:
         self.moved = [sorted(set(own) - {NOBODY}) for own in (stored, self.same)]
         self.holding: Bools = np.any(asked.held >= 0, axis=1)
         self.wanting: Bools = np.any(asked.wanted >= 0, axis=1)
-        self.memory = memories(store, load, self.unit, asked.alone)
+        self.memories = Memories(store, load, self.unit, asked.alone)
 
-    def bounds(self, without: frozenset[str]) -> Iterator[tuple[float, tuple[Way, Way]]]:
-        """All pairs of ways, with the least that they cost."""
+    def bounds(self, without: frozenset[str]) -> Iterator[tuple[float, tuple[Reach, Reach]]]:
+        """Yield all pairs of ways, with the least that they cost."""
         stored = self._least(0, _stored_once(self.sides[0], self.holding))
         loaded = self._least(1, self.wanting)
         for (store, one), (load, other) in product(stored.items(), loaded.items()):
@@ -65,42 +65,39 @@ class Candidates:
             if not lacks:
                 yield one + other + wait(self.asked), (store, load)
 
-    def _least(self, number: int, active: Bools) -> dict[Way, float]:
-        """The least that each way costs one side: without permutations and conflicts."""
+    def _least(self, number: int, active: Bools) -> dict[Reach, float]:
+        """Return the least that each way costs one side: without permutations and conflicts."""
         side, bytes = self.sides[number], len(self.moved[number]) * self.unit
-        lanes = 1 << len(independent([*side.positions, *side.lanes])) - len(independent(side.positions))
+        lanes = 1 << rank([*side.positions, *side.lanes]) - rank(side.positions)
         share = float(active.reshape(-1, LANES).any(axis=1).mean())
         found = {}
-        for way in ways(self.unit, number == 0):
-            words = way.bytes / WORD
-            each = words if way.matrix else max(1.0, lanes / way.lanes * way.bytes / WAVEFRONT)
-            each = max(each * share, GIVEN * words if way.lanes == 2 else 0.0)
-            found[way] = bytes * way.lanes / way.bytes * (each + ACCESS)
+        for reach in reaches(self.unit, number == 0):
+            words = reach.bytes / WORD
+            each = words if reach.matrix else max(1.0, lanes / reach.lanes * reach.bytes / WAVEFRONT)
+            each = max(each * share, GIVEN * words if reach.lanes == 2 else 0.0)
+            found[reach] = bytes * reach.lanes / reach.bytes * (each + ACCESS)
         return found
 
-    def made(self, store: Way, load: Way) -> Shared | None:
-        """The exchange by these two; None where there is none. Whether it does what it shall is not said."""
-        memory = self.memory(store, load)
-        if memory is None:
+    def made(self, store: Reach, load: Reach) -> ThroughMemory | None:
+        """Return the exchange by these two, or None. It is not verified here."""
+        memory = self.memories.memory(store, load)
+        storing, loading = self._storing(store), _whole_warps(self.wanting)
+        if memory is None or (store.matrix and not (storing == _whole_warps(storing)).all()):
             return None
         here, there = self.sides
-        storing = self._storing(store)
-        if store.matrix and not (storing == _whole_warps(storing)).all():
-            return None
-        threads, loading = self.asked.threads, _whole_warps(self.wanting)
-        stores = accesses(memory, here, self.moved[0], True, threads, storing.tolist())
-        loads = accesses(memory, there, self.moved[1], False, threads, loading.tolist())
+        stores = accesses(memory, here, self.moved[0], True, storing.tolist())
+        loads = None if stores is None else accesses(memory, there, self.moved[1], False, loading.tolist())
         if stores is None or loads is None:
             return None
-        return Shared(self.asked, stores, loads, self.same, memory.swizzled)
+        return ThroughMemory(self.asked, stores, loads, self.same, memory.swizzled)
 
-    def _storing(self, way: Way) -> Bools:
-        """Threads that store: of copies in several warps one, and of copies in several phases of a warp."""
+    def _storing(self, reach: Reach) -> Bools:
+        """Return threads that store: of copies in several warps one, and of copies in phases of a warp."""
         side = self.sides[0]
         active = _stored_once(side, self.holding)
-        if way.matrix or not self.holding.all():
+        if reach.matrix or not self.holding.all():
             return active
-        first = (WAVEFRONT // max(way.bytes, WORD)).bit_length() - 1
+        first = (WAVEFRONT // max(reach.bytes, WORD)).bit_length() - 1
         for bit, column in enumerate(side.lanes):
             if bit >= first and not column:
                 active = active & (np.arange(len(active)) >> bit & 1 == 0)
@@ -108,13 +105,14 @@ class Candidates:
 
 
 def _same(values: Int64s, side: Side) -> tuple[int, ...]:
-    """For every position the first one that holds the same; negative where nothing is."""
+    """Return for every position the first one that holds the same; negative where nothing is."""
     labels = spread(side.positions, values.shape[1]).tolist()
     found: dict[int, int] = {}
-    same = [NOBODY] * len(labels)
-    for position in np.flatnonzero((values >= 0).any(axis=0)).tolist():
-        same[position] = found.setdefault(labels[position], position)
-    return tuple(same)
+    some = (values >= 0).any(axis=0).tolist()
+    return tuple(
+        found.setdefault(label, position) if some[position] else NOBODY
+        for position, label in enumerate(labels)
+    )
 
 
 def _whole_warps(active: Bools) -> Bools:
@@ -122,7 +120,7 @@ def _whole_warps(active: Bools) -> Bools:
 
 
 def _stored_once(side: Side, holding: Bools) -> Bools:
-    """Threads that hold something, but for the copies that another warp has."""
+    """Return threads that hold something, but for the copies that another warp has."""
     active = holding
     number = np.arange(len(holding)) // LANES
     for bit, column in enumerate(side.warps):
