@@ -92,10 +92,8 @@ def by_shuffles(
     ours, theirs = ([int(position) for position in own[::size]] for own in kept)
     results: list[int | None] = [None] * asked.registers[1]
     steps: list[Step] = []
-    inner, outer = (
-        (sums(1 << bit for bit in bits) for bits in zip(*renamed, strict=True)) if renamed else ([0], [0])
-    )
-    for here, there in zip(inner, outer, strict=True):
+    moved = (sums(1 << pair[side] for pair in renamed) for side in (0, 1))
+    for here, there in zip(*moved, strict=True):
         first = asked.registers[0] + len(steps)
         numbers = [*((own + here) // size for own in ours), *range(first, first + len(best.steps))]
         steps += [replace(step, of=tuple(numbers[own] for own in step.of)) for step in best.steps]

@@ -80,7 +80,7 @@ _REGISTER = 0
 
 
 class Memories:
-    """The two sides, and what they have in common. Of a warp `alone` high bits of an address tell turns apart."""
+    """The two sides, and what they share. Of a warp `alone` high bits of an address tell turns apart."""
 
     def __init__(self, store: Side, load: Side, unit: int, alone: bool) -> None:
         self.sides = store, load
@@ -105,8 +105,8 @@ class Memories:
         phases = []
         for side, reach, form in zip(self.sides, both, forms, strict=True):
             asked = self._phase(side, reach, form, low)
-            bits = [image.combination(vector) or 0 for vector in asked]
-            phases.append(independent(combined(asked, chosen) for chosen in kernel(bits)))
+            images = [image.combination(vector) or 0 for vector in asked]
+            phases.append(independent(combined(asked, chosen) for chosen in kernel(images)))
         joined = Basis([*self.threads[0], *self.threads[1], *low] if self.alone else self.all)
         ordered = self._in_order(both, joined)
         rest = independent(vector ^ combined(low, image.combination(vector) or 0) for vector in ordered)
@@ -227,7 +227,7 @@ class Memories:
 def _placed(
     phases: Sequence[Sequence[int]], rest: Sequence[int], banks: int, first: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return (label, address in units) of a basis of what the lowest bits leave; bits of banks that are XORs."""
+    """Return (label, address in units) of a basis of what low bits leave; bits of banks that are XORs."""
     both = meet(*phases)
     basis = Basis(both)
     ours, theirs = ([own for own in phase if basis.add_new(own)] for phase in phases)

@@ -57,19 +57,18 @@ class Packer:
         >>> packer.steps
         [Permute(of=(0, 1), order=21520)]
         """
-        where = self._together(dict.fromkeys(half for word in words for half in _halves(word)))
-        return [self._word(word, where) for word in words]
-
-    def _word(self, word: Sequence[Byte], where: dict[Half, dict[Place, Place]]) -> int | None:
-        parts: dict[Place, Place] = {}
-        for half in _halves(word):
-            parts |= where[half]
-        word = [parts.get(byte, byte) if byte else None for byte in word]
-        sources = _sources(word)
-        return self._permuted(word, sources[0], sources[-1]) if sources else None
+        halves = [_halves(word) for word in words]
+        where = self._together(dict.fromkeys(half for both in halves for half in both))
+        numbers = []
+        for word, both in zip(words, halves, strict=True):
+            parts = {byte: place for half in both for byte, place in where[half].items()}
+            moved = [parts.get(byte, byte) if byte else None for byte in word] if both else word
+            sources = _sources(moved)
+            numbers.append(self._permuted(moved, sources[0], sources[-1]) if sources else None)
+        return numbers
 
     def _together(self, halves: Iterable[Half]) -> dict[Half, dict[Place, Place]]:
-        """Return {bytes of one or two words: where each byte is}, in words of two such halves where they fit."""
+        """Return {bytes of one or two words: where each byte is}, two such halves in one word if they fit."""
         found: dict[Half, dict[Place, Place]] = {}
         of_two: defaultdict[tuple[int, ...], list[Half]] = defaultdict(list)
         for half in halves:

@@ -105,20 +105,19 @@ class Question:
 
         Where one wants what only another holds it is None.
         """
-        both = zip(*(side.reshape(self.warps, LANES, -1) for side in (self.held, self.wanted)), strict=True)
-        parts = [part for held, wanted in both if (part := _labelled(held, wanted)) is not None]
-        if len(parts) < self.warps:
-            return None
+        parts = []
+        for warp in range(0, self.threads, LANES):
+            part = _labelled(self.held[warp : warp + LANES], self.wanted[warp : warp + LANES])
+            if part is None:
+                return None
+            parts.append(part)
         first, *others = [part for part in parts if (part[1] >= 0).any()]
         if all(all(map(np.array_equal, first, other)) for other in others):
             return replace(self, held=first[0], wanted=first[1], alone=True)
         step = LANES << _label_bits(self.held)
-        held, wanted = (
-            np.concatenate(
-                [np.where(part[i] >= 0, part[i] + at * step, NOBODY) for at, part in enumerate(parts)]
-            )
-            for i in (0, 1)
-        )
+        begin = np.arange(self.threads)[:, None] // LANES * step
+        held, wanted = map(np.concatenate, zip(*parts, strict=True))
+        held, wanted = (np.where(side < 0, NOBODY, side + begin) for side in (held, wanted))
         return replace(self, held=held, wanted=wanted, alone=True)
 
     def table(self) -> Transfer:
@@ -180,10 +179,11 @@ def question(source: Layout, target: Layout, dtype: DType | str) -> Question:
     if (wanted[there] != values[:, None]).any():
         raise _meeting(target, *there, wanted, values)
     each = max(1, kind.bits // REGISTER_BITS)
-    parts = [
-        np.where(side < 0, NOBODY, side * each + part) for side in (held, wanted) for part in range(each)
-    ]
-    held, wanted = (np.stack(side, axis=2).reshape(threads, -1) for side in (parts[:each], parts[each:]))
+    if each > 1:
+        held, wanted = (
+            np.where(side < 0, NOBODY, side * each + np.arange(each)).reshape(threads, -1)
+            for side in (held[:, :, None], wanted[:, :, None])
+        )
     labels = _labelled(held, wanted)
     assert labels is not None
     return Question(kind.bits // each, *labels, scope).coarser()
@@ -241,7 +241,8 @@ def _labelled(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
 
 def _label_bits(held: Int64s) -> int:
     """Return the bits of a label that say the position: enough for what a register may hold of any width."""
-    return max(held.shape[1], REGISTER_BITS).bit_length()
+    positions: int = held.shape[1]
+    return max(positions, REGISTER_BITS).bit_length()
 
 
 def _meeting(target: Layout, threads: Int64s, positions: Int64s, wanted: Int64s, values: Int64s) -> Refused:

@@ -108,7 +108,7 @@ def _same(values: Int64s, side: Side) -> tuple[int, ...]:
     """Return for every position the first one that holds the same; negative where nothing is."""
     labels = spread(side.positions, values.shape[1]).tolist()
     found: dict[int, int] = {}
-    some = (values >= 0).any(axis=0).tolist()
+    some = np.any(values >= 0, axis=0)
     return tuple(
         found.setdefault(label, position) if some[position] else NOBODY
         for position, label in enumerate(labels)

@@ -77,12 +77,14 @@ class ThroughMemory:
     def each_turn(self) -> Iterator[tuple[Accesses, Accesses]]:
         """The stores and the loads of every turn."""
         stored = loaded = 0
-        for stores, loads in self.turns or ((len(self.stores.each), len(self.loads.each)),):
+        for stores, loads in self.turns:
             yield (
                 replace(self.stores, each=self.stores.each[stored : stored + stores]),
                 replace(self.loads, each=self.loads.each[loaded : loaded + loads]),
             )
             stored, loaded = stored + stores, loaded + loads
+        if not self.turns:
+            yield self.stores, self.loads
 
     @property
     def bytes(self) -> int:
@@ -185,13 +187,11 @@ def in_turns(way: ThroughMemory) -> ThroughMemory:
     mask = (1 << mask.bit_length()) - 1
     sides = []
     for side, own in ((way.stores, numbered[:stores]), (way.loads, numbered[stores:])):
-        kept = [
-            replace(
-                access, base=Xored(tuple(c & mask for c in access.base.columns)), offset=access.offset & mask
-            )
-            for _, access in sorted(zip(own, side.each, strict=True), key=lambda pair: pair[0])
-            if isinstance(access.base, Xored)
-        ]
+        kept = []
+        for _, access in sorted(zip(own, side.each, strict=True), key=lambda pair: pair[0]):
+            assert isinstance(access.base, Xored)
+            base = Xored(tuple(column & mask for column in access.base.columns))
+            kept.append(replace(access, base=base, offset=access.offset & mask))
         sides.append(replace(side, each=tuple(kept)))
     counts = tuple(
         (numbered[:stores].count(turn), numbered[stores:].count(turn)) for turn in range(len(order))

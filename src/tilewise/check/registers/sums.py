@@ -21,7 +21,7 @@ from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 
 
 def one_by_one(asked: Question, limit: int) -> ThroughMemory | None:
-    """Return the best order of memory, of `limit` bytes if one is; None where addresses are no sums of digits.
+    """Return the best order of memory, of `limit` bytes if one is; None where addresses are no sums.
 
     All have the same instructions, and differ in wavefronts and bytes.
     """
@@ -30,8 +30,8 @@ def one_by_one(asked: Question, limit: int) -> ThroughMemory | None:
         return None
     labels = np.unique(asked.held[asked.held >= 0])
     sides = [np.where(side < 0, NOBODY, np.searchsorted(labels, side)) for side in (asked.held, asked.wanted)]
-    some = (asked.wanted >= 0).any(axis=0).tolist()
-    same = tuple(position if wanted else NOBODY for position, wanted in enumerate(some))
+    some = np.any(asked.wanted >= 0, axis=0)
+    same = tuple(position if some[position] else NOBODY for position in range(len(some)))
     found = list[tuple[bool, int, int, int, ThroughMemory]]()
     for slots in _orders(sides, unit):
         stores = _accesses("st", sides[0], slots * unit, unit)
@@ -43,7 +43,7 @@ def one_by_one(asked: Question, limit: int) -> ThroughMemory | None:
 
 
 def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
-    """Yield for every value where it lies, in units: without gaps, and with gaps after parts of all lengths."""
+    """Yield for every value where it lies, in units: without gaps, and with gaps after some parts."""
     known: dict[bytes, tuple[Int64s, set[int]]] = {}
     for side in sides:
         thread, position = np.nonzero(side >= 0)
