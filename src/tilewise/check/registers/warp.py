@@ -183,8 +183,11 @@ def places_of(layout: Layout, dtype: DType, side: str) -> list[list[Place]]:
                 witness={"axis": axis.name},
                 hint="relation says what such a move is; match, what loads from shared memory",
             )
-        if axis.name in ("laneid", "reg"):
-            check_reach(axis.name, *layout.extremes(axis), side, dtype)
+        low, high = layout.extremes(axis) if axis.name in ("laneid", "reg") else (0, 0)
+        if axis.name == "laneid" and not 0 <= low <= high < LANES:
+            lane = low if low < 0 else high
+            raise LayoutError("TW203", f"{side} has lane {lane}, and a warp has lanes 0 to {LANES - 1}")
+        check_reach(axis.name, low, high, side, dtype)
     names = [axis.name for axis in layout.axes]
     return [[_place(names, place) for place in layout.points(index)] for index in range(layout.size)]
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilewise.check.registers.prices import Bound, bound
 from tilewise.check.registers.warp import transfer
-from tilewise.check.tensor_memory.compared import BETWEEN_WARPS, STAGES, Fit, Misfit, compare
-from tilewise.check.tensor_memory.wanted import Wanted
+from tilewise.check.tensor_memory.wanted import BETWEEN_WARPS, STAGES, Fit, Misfit, Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
 from tilewise.check.tensor_memory.words import Words
 from tilewise.core.dtypes import DType
@@ -121,9 +120,7 @@ def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Wor
 
 def _fitting(found: Plan, wanted: Wanted) -> Plan:
     """With the way that fits, or with what each does otherwise and the nearest."""
-    compared = [
-        (way, compare(way, wanted.placed)) for one in found.ways for way in splits_of(one) if not way.problem
-    ]
+    compared = [(way, wanted.compare(way)) for one in found.ways for way in splits_of(one) if not way.problem]
     fits = [fit for _, fit in compared if isinstance(fit, Fit)]
     if fits:
         return replace(found, fit=min(fits, key=lambda fit: (fit.way.rounds, len(fit.way.moves))))

@@ -91,8 +91,9 @@ def _head(plan: Exchange) -> Iterator[str]:
     yield f"//\n// {who}"
     yield f"// `shared` is {plan.shared_bytes} bytes{' for each warp' * (scope == 'warp')}, aligned to 16."
     if plan.within_warps:
-        yield "// No two warps touch one byte of it. Before the next call a warp waits, __syncwarp(), and"
-        yield "// before anything else uses it, all who do."
+        apart = "No two warps touch one byte of it."
+        yield f"// {apart} Before the next call a warp waits, __syncwarp(), and before"
+        yield "// anything else uses it, all who do."
     elif scope == "warpgroup":
         yield "// Wait at named barrier 1 + the number of the warpgroup before `shared` is used again."
     else:
