@@ -14,13 +14,11 @@ from tests.check.conftest import golden, tilewise
 from tests.check.shuffle_cases import CASES, Case, random_cases
 
 from tilewise import LayoutError, Refused, S, laneid, parse, reg, warpid, wid_in_wg
-from tilewise.check.registers.affine import LANE, Side, fitted
-from tilewise.check.registers.lanes import LaneMap, completed, lane_layout
-from tilewise.check.registers.prices import bound
 from tilewise.check.registers.programs import programs
 from tilewise.check.registers.reading import fit
+from tilewise.check.registers.rounds import LaneMap, completed, lane_layout
 from tilewise.check.registers.steps import Program, Step, followed
-from tilewise.check.registers.warp import Transfer
+from tilewise.check.registers.warp import LANE, Side, Transfer, bound, fitted
 from tilewise.check.shuffle import reorder, shuffle
 from tilewise.cli.commands.shuffle import plan_data, plan_text
 from tilewise.core.bits import Basis

@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
-from tilewise.check.registers.affine import fitted
-from tilewise.check.registers.prices import Bound, ByMemory, bound, cycles, through_shared
-from tilewise.check.registers.programs import programs, proved
+from tilewise.check.registers.programs import direct, programs, proved
 from tilewise.check.registers.reading import read_as
-from tilewise.check.registers.steps import Program
-from tilewise.check.registers.warp import Transfer, places_of, transfer
+from tilewise.check.registers.steps import BYTE, STEP, Builder, Program, cycles
+from tilewise.check.registers.warp import Bound, Transfer, bound, fitted, nearest, places_of, transfer
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -21,15 +19,35 @@ from tilewise.core.shapes import extents_of, mirrored
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
-    from tilewise.check.registers.warp import Place
+    from tilewise.check.registers.warp import Place, Sources
 
     Lanes = tuple[frozenset[tuple[object, int]], ...]
 
 OPTIONAL = ("movmatrix", "ballot")
 """The operations that can be left out."""
+
+
+ACCESS = 1.0
+"""Cycles of a load or a store of shared memory, where no two lanes want one bank."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByMemory:
+    """The same move through shared memory: every register is stored, and loaded in pieces."""
+
+    stores: int
+    loads: int
+    """Of registers, or of the parts that one lane has of one: several make a register."""
+    steps: int
+    """What puts the parts together."""
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of a multiprocessor for one warp."""
+        return max(ACCESS * (self.stores + self.loads), STEP * self.steps)
 
 
 @dataclass(frozen=True)
@@ -175,10 +193,33 @@ def shuffle(
 def _tried(table: Transfer, without: frozenset[str]) -> Iterator[Program]:
     """Yield programs that make a transfer, up to one that has nothing but exchanges, as few as can be."""
     fewest = bound(table, by_shuffles=False).count
+    if not fewest:
+        builder = Builder(table.registers_held)
+        yield (program := builder.program(direct(builder, table, range(builder.inputs), ())))
+        if not program.steps:
+            return
     for program in programs(table, fitted(table), without):
         yield program
         if program.exchanges == len(program.steps) == fewest:
             return
+
+
+def through_shared(table: Transfer) -> ByMemory:
+    """Return the stores and loads that make a transfer."""
+    size = table.per_register
+    loads = steps = 0
+    for first in range(0, table.positions, size):
+        parts = max(
+            len({(its, at // size) for its, at in _taken(lane, row[first : first + size])})
+            for lane, row in enumerate(table.wanted)
+        )
+        loads += parts
+        steps += max(0, parts - 1) if table.bits >= BYTE else 2 * size
+    return ByMemory(table.registers_held, loads, steps)
+
+
+def _taken(lane: int, row: Sequence[Sources]) -> list[tuple[int, int]]:
+    return [nearest(lane, sources) for sources in row if sources]
 
 
 # -- another order of a mode -----------------------------------------------------------------------

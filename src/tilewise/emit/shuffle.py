@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from tilewise.check.registers.gather import parities
-from tilewise.check.registers.lanes import LaneMap
+from tilewise.check.registers.rounds import LaneMap
+from tilewise.check.registers.steps import parities
 from tilewise.core.bits import combined
 from tilewise.emit.names import checked
 from tilewise.hardware.limits import LANE_BITS, LANES

@@ -12,10 +12,10 @@ import numpy as np
 
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks.counting import count
-from tilewise.check.registers.affine import Side
 from tilewise.check.registers.memory import ROW, Memory, Reach
 from tilewise.check.registers.packing import Byte, Word
 from tilewise.check.registers.question import Bools, Int64s, spread
+from tilewise.check.registers.warp import Side
 from tilewise.core.bits import Basis, sums
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.hardware.matrices.forms import ROWS

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewise.check.registers.affine import fitted, predicted
 from tilewise.check.registers.packing import Packer
-from tilewise.check.registers.prices import cycles
 from tilewise.check.registers.programs import programs
 from tilewise.check.registers.question import NOBODY, Question
 from tilewise.check.registers.shared import register_of, words_of
-from tilewise.check.registers.steps import Program, Step
+from tilewise.check.registers.steps import Program, Step, cycles
+from tilewise.check.registers.warp import fitted, predicted
 from tilewise.core.bits import sums
 from tilewise.hardware.limits import LANES
 

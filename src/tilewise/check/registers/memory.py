@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tilewise.check.registers.affine import Side
+from tilewise.check.registers.warp import Side
 from tilewise.core.bits import Basis, combined, independent, kernel, meet
 from tilewise.hardware.limits import LANE_BITS
 from tilewise.hardware.memory.banks import BANKS, WORD

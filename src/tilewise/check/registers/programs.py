@@ -9,19 +9,16 @@ voted       ballots, for units of one bit
 
 from __future__ import annotations
 
-from tilewise.check.registers.affine import LANE, Side
-from tilewise.check.registers.gather import gathered
-from tilewise.check.registers.lanes import completed
-from tilewise.check.registers.rounds import Round, schedules
-from tilewise.check.registers.steps import Builder, Program, followed
-from tilewise.check.registers.warp import Transfer
+from tilewise.check.registers.rounds import Round, completed, schedules
+from tilewise.check.registers.steps import Builder, Program, followed, gathered
+from tilewise.check.registers.warp import LANE, Side, Transfer
 from tilewise.hardware.limits import LANE_BITS, LANES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tilewise.check.registers.gather import Row
+    from tilewise.check.registers.steps import Row
     from tilewise.check.registers.warp import Sources, Unit
 
     Where = list[dict[Unit, list[Unit]]]

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.check.registers.affine import Side
 from tilewise.check.registers.warp import (
     MOST_THREADS,
     WEIGHTS,
+    Side,
     Transfer,
     check_reach,
     check_width,

@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 
 from tilewise.check.registers.accesses import accesses
-from tilewise.check.registers.affine import Side
 from tilewise.check.registers.memory import Memories, Reach, reaches
 from tilewise.check.registers.question import NOBODY, Bools, Int64s, Question, spread
 from tilewise.check.registers.shared import ACCESS, GIVEN, ThroughMemory, follows, in_turns, wait
+from tilewise.check.registers.warp import Side
 from tilewise.core.bits import rank
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD

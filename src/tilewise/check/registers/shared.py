@@ -17,8 +17,8 @@ import numpy as np
 from tilewise.check.registers.accesses import Access, Accesses, Xored
 from tilewise.check.registers.memory import ROW, Reach
 from tilewise.check.registers.packing import Byte, Packer, Word
-from tilewise.check.registers.prices import STEP
 from tilewise.check.registers.question import NOBODY, Int64s, Question
+from tilewise.check.registers.steps import STEP
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tilewise.check.registers.prices import Bound, bound
-from tilewise.check.registers.warp import transfer
+from tilewise.check.registers.warp import Bound, bound, transfer
 from tilewise.check.tensor_memory.wanted import BETWEEN_WARPS, STAGES, Fit, Misfit, Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
 from tilewise.check.tensor_memory.words import Words

@@ -125,7 +125,7 @@ def _sentence(plan: WarpPlan) -> str:
 
 
 def _notes(plan: WarpPlan) -> list[str]:
-    from tilewise.check.registers.prices import cycles
+    from tilewise.check.registers.steps import cycles
 
     notes = []
     if plan.cheaper is not None:
@@ -177,7 +177,7 @@ def _reorder(reorder: Reorder) -> dict[str, Any]:
 
 
 def _step(plan: WarpPlan, step: Step, line: Line) -> dict[str, Any]:
-    from tilewise.check.registers.lanes import LaneMap, lane_layout
+    from tilewise.check.registers.rounds import LaneMap, lane_layout
     from tilewise.emit.shuffle import lane_text, register_name
 
     data: dict[str, Any] = {

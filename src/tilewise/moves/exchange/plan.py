@@ -9,11 +9,10 @@ from typing import Any, NoReturn
 
 from tilewise.check.registers.accesses import Accesses
 from tilewise.check.registers.inside import Renamed, by_shuffles, in_threads
-from tilewise.check.registers.prices import STEP, cycles
 from tilewise.check.registers.question import Question, question
 from tilewise.check.registers.search import through_shared
 from tilewise.check.registers.shared import ThroughMemory
-from tilewise.check.registers.steps import Program
+from tilewise.check.registers.steps import STEP, Program, cycles
 from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from tilewise.check.registers.accesses import Access, Accesses, Counted, Xored
 from tilewise.check.registers.inside import Renamed
 from tilewise.check.registers.packing import Packer
-from tilewise.check.registers.prices import Bound
 from tilewise.check.registers.shared import ThroughMemory
 from tilewise.check.registers.steps import Program
+from tilewise.check.registers.warp import Bound
 from tilewise.check.shuffle import WarpPlan
 from tilewise.core.errors import Refused
 from tilewise.emit.names import checked
