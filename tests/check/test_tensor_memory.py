@@ -283,8 +283,8 @@ def test_a_register_that_depends_on_its_lane():
     found = plan(parse("S[(128, 4) : (1@TLane, 1@TCol)]"), "f32", to=to, form="32x32b")
     assert found.misfits[0][1].stage == "register"
     assert found.misfits[0][1].message == (
-        "elements (0, 0) and (16, 0) get to one register of each thread, and the fragment has them in "
-        "registers 0 and 4"
+        "elements (0, 0) and (16, 0) are in register 0 of the instructions, and in registers 0 and 4 of the "
+        "fragment"
     )
 
 
@@ -443,23 +443,23 @@ A_OF_E = "S[(64, 16) : (1@TLane, 1@TCol)] + R[2 : 64@TLane]"
             "S[(64, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg + 16@reg]",
             False,
             "register",
-            "copies of element (0, 0) get to one register of each thread, and the fragment has them in "
-            "registers 0 and 16",
+            "copies of element (0, 0) are in register 0 of the instructions, and in registers 0 and 16 of "
+            "the fragment",
         ),
         (
             A_OF_E,
             "S[(64, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg + 16@reg]",
             True,
             "register",
-            "copies of element (0, 0) leave one register of each thread, and the fragment has them in "
-            "registers 0 and 16",
+            "copies of element (0, 0) are in register 0 of the instructions, and in registers 0 and 16 of "
+            "the fragment",
         ),
         (
             "S[(128, 16) : (1@TLane, 1@TCol)]",
             "S[(128, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 16@reg]",
             False,
             "register",
-            "element (0, 0) shall be in registers 0 and 16 of a thread, and a load fills 1 of them",
+            "element (0, 0) is in register 0 of the instructions, and in registers 0 and 16 of the fragment",
         ),
         (
             "S[(4, 16, 8) : (32@TLane, 1@TLane, 1@TCol)]",

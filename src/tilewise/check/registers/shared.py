@@ -156,46 +156,32 @@ def words_of(
 
 
 def in_turns(way: ThroughMemory) -> ThroughMemory:
-    """Return the same accesses in as many turns as there are: one for those that touch one byte.
+    """Return the same accesses in turns, which bits of an address tell that no thread has.
 
     There are none where warps wait for one another, and where addresses are sums, of which no bit can be
     left out.
 
     postcondition  what one turn loads it has stored
     """
-    both, stores = [*way.stores.each, *way.loads.each], len(way.stores.each)
-    supplied = [*way.stores.supplied, *way.loads.supplied]
-    if not (way.asked.alone and all(isinstance(access.base, Xored) for access in both)):
+    both = [*way.stores.each, *way.loads.each]
+    inside = 0
+    for access in both:
+        if not (way.asked.alone and isinstance(access.base, Xored)):
+            return way
+        inside |= access.base.mask | access.reach.bytes - 1
+    inside = (1 << inside.bit_length()) - 1
+    stored, loaded = ([access.offset & ~inside for access in side.each] for side in (way.stores, way.loads))
+    order = list(dict.fromkeys(stored))
+    if len(order) == 1 or set(order) != set(loaded):
         return way
-    grain = min(access.reach.bytes for access in both)
-    turns = np.arange(len(both))
-    owner = np.full(way.bytes // grain + 1, NOBODY)
-    for number, (access, at) in enumerate(zip(both, supplied, strict=True)):
-        cells = at[:, None] // grain + np.arange(access.reach.bytes // grain)
-        met = owner[cells]
-        turns[np.isin(turns, turns[met[met >= 0]])] = number
-        owner[cells] = number
-    loaded = set(turns[stores:].tolist())
-    order = [turn for turn in dict.fromkeys(turns[:stores].tolist()) if turn in loaded]
-    if len(order) < 2:
-        return way
-    numbered = [order.index(turn) if turn in order else 0 for turn in turns.tolist()]
-    mask = max(access.reach.bytes for access in both) - 1  # bits by which addresses of one turn differ
-    first: dict[int, int] = {}
-    for turn, at in zip(numbered, supplied, strict=True):
-        mask |= int(np.bitwise_or.reduce(at ^ first.setdefault(turn, int(at[0]))))
-    mask = (1 << mask.bit_length()) - 1
-    sides = []
-    for side, own in ((way.stores, numbered[:stores]), (way.loads, numbered[stores:])):
-        kept = []
-        for _, access in sorted(zip(own, side.each, strict=True), key=lambda pair: pair[0]):
-            assert isinstance(access.base, Xored)
-            base = Xored(tuple(column & mask for column in access.base.columns))
-            kept.append(replace(access, base=base, offset=access.offset & mask))
-        sides.append(replace(side, each=tuple(kept)))
-    counts = tuple(
-        (numbered[:stores].count(turn), numbered[stores:].count(turn)) for turn in range(len(order))
-    )
+    sides = [
+        replace(side, each=tuple(replace(access, offset=access.offset & inside) for access in each))
+        for side, each in (
+            (side, sorted(side.each, key=lambda access: order.index(access.offset & ~inside)))
+            for side in (way.stores, way.loads)
+        )
+    ]
+    counts = tuple((stored.count(turn), loaded.count(turn)) for turn in order)
     return replace(way, stores=sides[0], loads=sides[1], turns=counts)
 
 

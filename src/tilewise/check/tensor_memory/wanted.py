@@ -298,14 +298,15 @@ def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
         registers = one["register"] or other["register"]
         return bool(registers) or any(one[axis] != other[axis] for axis in axes)
 
-    def misfit(flat: int, message: str, before: int = -1) -> Misfit:
-        index = way.words.layout.coordinates(flat)
-        who = f"element {spell(index)}"
-        if before == flat:
-            who = f"copies of {who}"
-        elif before >= 0:
-            who = f"elements {spell(way.words.layout.coordinates(before))} and {spell(index)}"
-        return Misfit("register", f"{who} {message}", index)
+    def misfit(flats: tuple[int, ...], ours: list[int], theirs: list[int]) -> Misfit:
+        index, *others = (way.words.layout.coordinates(flat) for flat in reversed(flats))
+        who = f"element {spell(index)} is"
+        if others:
+            who = f"elements {spell(others[0])} and {spell(index)} are"
+            who = who if others != [index] else f"copies of element {spell(index)} are"
+        here, there = (_counted("register", sorted(own)) for own in (ours, theirs))
+        message = f"{who} in {here} of the instructions, and in {there} of the fragment"
+        return Misfit("register", message, index)
 
     for flat in _elements(ours, theirs, tells):
         here, there = _by_owner(ours, flat), _by_owner(theirs, flat)
@@ -314,21 +315,14 @@ def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
             if way.store:
                 asked = [asked[0]] * len(held)  # a store may name a register again
             elif len(asked) > len(held):
-                shall = (
-                    f"shall be in {_counted('register', asked)} of a thread, and a load fills {len(held)} of"
-                )
-                return misfit(flat, f"{shall} them")
+                return misfit((flat,), held, asked)
             for register, name in zip(held, asked, strict=False):
                 before = first.setdefault(register, flat)
                 if names.setdefault(register, name) != name:
-                    come = "leave one register" if way.store else "get to one register"
-                    both = f"registers {names[register]} and {name}"
-                    return misfit(flat, f"{come} of each thread, and the fragment has them in {both}", before)
-                if back.setdefault(name, register) != register and not way.store:
-                    come = (
-                        f"get to two registers of each thread, and the fragment has them in register {name}"
-                    )
-                    return misfit(flat, come, first[back[name]])
+                    return misfit((before, flat), [register], [names[register], name])
+                other = register if way.store else back.setdefault(name, register)
+                if other != register:
+                    return misfit((first[other], flat), [other, register], [name])
     last = max(names.values())
     unnamed = [register for register in range(way.registers) if register not in names]
     spare = tuple(range(last + 1, last + 1 + len(unnamed)))
