@@ -71,7 +71,7 @@ class Access:
     base: Xored | Counted
     offset: int
     below: int = 0
-    """Where not 0: only threads whose number is less take part."""
+    """Only threads whose number is less take part, unless it is 0."""
 
     @property
     def turned(self) -> int:
@@ -103,7 +103,7 @@ class Accesses:
     active: tuple[bool, ...]
     """Which threads take part."""
     picked: Xored = Xored(())
-    """What of a thread's own is XORed to the bytes that it takes of words."""
+    """The thread's own number that is XORed to the bytes that it takes of words."""
 
     @property
     def threads(self) -> int:

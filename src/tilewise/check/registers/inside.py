@@ -1,4 +1,4 @@
-"""What moves inside the threads, or inside the warps: by names, by permutations of bytes, by shuffles.
+"""Moves inside the threads, or inside the warps: by names, by permutations of bytes, by shuffles.
 
 Where the upper bits of a register's number only change their names, the steps are found for the registers
 that differ in the others, and repeated.
@@ -6,13 +6,14 @@ that differ in the others, and repeated.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilewise.check.registers.packing import Packer
 from tilewise.check.registers.programs import programs
-from tilewise.check.registers.question import NOBODY, Question
+from tilewise.check.registers.question import NOBODY, Int64s, Question
 from tilewise.check.registers.shared import register_of, words_of
 from tilewise.check.registers.steps import Program, Step, cycles
 from tilewise.check.registers.warp import fitted, predicted
@@ -87,19 +88,26 @@ def by_shuffles(
         if rounds >= limit or (found is not None and found.crossing > MOST_CROSSING):
             return None
     best = min(programs(table, found, without), key=lambda own: (cycles(own), len(own.steps)))
-    size = asked.per_register
+    whole = _repeated(best, asked, kept, renamed)
+    return None if limit is not None and cycles(whole) >= limit else whole
+
+
+def _repeated(
+    program: Program, asked: Question, kept: Sequence[Int64s], renamed: Sequence[tuple[int, int]]
+) -> Program:
+    """Return the program of the positions that were kept, for all values of the bits that were left out."""
+    size, (before, after) = asked.per_register, asked.registers
     ours, theirs = ([int(position) for position in own[::size]] for own in kept)
-    results: list[int | None] = [None] * asked.registers[1]
+    results: list[int | None] = [None] * after
     steps: list[Step] = []
     moved = (sums(1 << pair[side] for pair in renamed) for side in (0, 1))
     for here, there in zip(*moved, strict=True):
-        first = asked.registers[0] + len(steps)
-        numbers = [*((own + here) // size for own in ours), *range(first, first + len(best.steps))]
-        steps += [replace(step, of=tuple(numbers[own] for own in step.of)) for step in best.steps]
-        for position, own in zip(theirs, best.results, strict=True):
+        first = before + len(steps)
+        numbers = [*((own + here) // size for own in ours), *range(first, first + len(program.steps))]
+        steps += [replace(step, of=tuple(numbers[own] for own in step.of)) for step in program.steps]
+        for position, own in zip(theirs, program.results, strict=True):
             results[(position + there) // size] = None if own is None else numbers[own]
-    whole = Program(asked.registers[0], tuple(steps), tuple(results))
-    return None if limit is not None and cycles(whole) >= limit else whole
+    return Program(before, tuple(steps), tuple(results))
 
 
 def _renamed_bits(asked: Question) -> list[tuple[int, int]]:

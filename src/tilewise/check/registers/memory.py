@@ -1,4 +1,4 @@
-"""Where units lie in shared memory between the two sides of an exchange, over GF(2).
+"""Places of units in shared memory between the two sides of an exchange, over GF(2).
 
 The law is that of `check.swizzling`: an access takes 2^d wavefronts for each phase, where d is the dimension
 of what its phase asks for and memory places in the bank of 0, less what is in the word of 0. The lowest bits
@@ -28,7 +28,7 @@ _BANK_BITS = BANKS.bit_length() - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Reach:
-    """How one side reaches memory: vectors of `bytes`, or matrices of rows of 16 bytes."""
+    """A side reaches memory so: by vectors of `bytes`, or by matrices of rows of 16 bytes."""
 
     bytes: int
     matrix: bool = False
@@ -76,7 +76,7 @@ class Memory:
 
 
 _REGISTER = 0
-"""Of a bit of an address: any label of the registers of a side."""
+"""A bit of an address that is any label of the registers of a side."""
 
 
 class Memories:
@@ -93,7 +93,7 @@ class Memories:
         self.threads = [independent(side.threads) for side in self.sides]
 
     def memory(self, store: Reach, load: Reach) -> Memory | None:
-        """Return the map for these two ways; None where there is none."""
+        """Return the map for these two ways, or None."""
         both = store, load
         forms = [self._form(side, reach) for side, reach in zip(self.sides, both, strict=True)]
         depth = max(self.of_word, *map(len, forms))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 BYTES = 4
-"""Of a word."""
+"""Bytes of a word."""
 
 Place = tuple[int, int]
 """(word, which of its bytes)."""

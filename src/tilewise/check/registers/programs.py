@@ -258,10 +258,10 @@ def _table_of(found: Side, bits: int, wanted: Sequence[Sequence[Sources]]) -> Tr
 
 
 _SLOT_LANE = 4
-"""What the slot of a result of movmatrix flips in the lane that it comes from."""
+"""The bit that the slot of a result of movmatrix flips in the lane that it comes from."""
 
 _MATRIX = (8, 16, 0, 1, 2)
-"""What the bits of the lane of a result of movmatrix flip in the lane that it comes from."""
+"""The bits that the lane of a result of movmatrix flips in the lane that it comes from."""
 
 
 def _transposed(table: Transfer, found: Side) -> Iterator[Program]:

@@ -64,17 +64,21 @@ def schedules(table: Transfer, found: Side | None) -> Iterator[list[Round]]:
 
     A round in which nobody reads another lane may be among them: it makes what lanes keep one register.
     """
-    tried = []
-    if found is not None:
-        spaces = _Spaces(found, table.per_register)
-        for phi in (_keeping(spaces), _one_to_one(spaces)):
-            if phi is not None:
-                rounds = _rounds(table, spaces, phi)
-                moving = [made for made in rounds if not made.stays]
-                tried.append(len(moving))
-                yield moving
-                if len(moving) < len(rounds):
-                    yield rounds
+    tried, packed = list[int](), [-1]
+    for prefer_source in (True, False):
+        if found is None:
+            break
+        spaces = _Spaces(found, table.per_register, prefer_source)
+        if spaces.packed == packed:
+            continue
+        packed = spaces.packed
+        for phi in filter(None, (_keeping(spaces), _one_to_one(spaces))):
+            rounds = _rounds(table, spaces, phi)
+            moving = [made for made in rounds if not made.stays]
+            tried.append(len(moving))
+            yield moving
+            if len(moving) < len(rounds):
+                yield rounds
     if not tried or min(tried) > bound(table, by_shuffles=True).count:
         yield _first_fit(table)
         yield _coloured(table)
@@ -86,12 +90,12 @@ def schedules(table: Transfer, found: Side | None) -> Iterator[list[Round]]:
 class _Spaces:
     """The positions of the target as a space over GF(2), with what they are good for."""
 
-    def __init__(self, found: Side, per_register: int) -> None:
+    def __init__(self, found: Side, per_register: int, prefer_source: bool) -> None:
         self.found = found
         basis = Basis()
         self.distinct = [1 << bit for bit, column in enumerate(found.positions) if basis.add(column)]
         self.repeats = sums(kernel(found.positions))  # positions that repeat what the lane has
-        self.packed = self._packed(per_register)
+        self.packed = self._packed(per_register, prefer_source)
         basis = Basis(self.packed)
         self.rounds = [bit for bit in self.distinct if basis.add(bit)]
 
@@ -99,13 +103,15 @@ class _Spaces:
         """Return B: which lane bits of the source the bits of a position flip."""
         return combined(self.found.positions, position) & LANE
 
-    def _packed(self, per_register: int) -> list[int]:
+    def _packed(self, per_register: int, prefer_source: bool) -> list[int]:
         """Return P: positions that come from one lane, as many as a register holds; neighbours first."""
         alone = [combined(self.distinct, own) for own in kernel(list(map(self.lane_of, self.distinct)))]
 
         def merit(position: int) -> tuple[int, int, int]:
-            held = combined(self.found.positions, position) >> LANE_BITS
-            return -2 * (held < per_register) - (position < per_register), position.bit_count(), position
+            held = combined(self.found.positions, position) >> LANE_BITS < per_register
+            wanted = position < per_register
+            first, second = (held, wanted) if prefer_source else (wanted, held)
+            return -2 * first - second, position.bit_count(), position
 
         basis, found = Basis(), list[int]()
         for position in sorted(sums(alone)[1 : 1 << 10], key=merit):

@@ -19,6 +19,7 @@ from tilewise.check.registers.memory import ROW, Reach
 from tilewise.check.registers.packing import Byte, Packer, Word
 from tilewise.check.registers.question import NOBODY, Int64s, Question
 from tilewise.check.registers.steps import STEP
+from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD
@@ -156,32 +157,41 @@ def words_of(
 
 
 def in_turns(way: ThroughMemory) -> ThroughMemory:
-    """Return the same accesses in turns, which bits of an address tell that no thread has.
+    """Return the same accesses in turns: two are of one turn where threads have what their offsets differ by.
 
     There are none where warps wait for one another, and where addresses are sums, of which no bit can be
     left out.
 
     postcondition  what one turn loads it has stored
     """
-    both = [*way.stores.each, *way.loads.each]
-    inside = 0
-    for access in both:
+    span, reached = Basis(), 0
+    for access in (*way.stores.each, *way.loads.each):
         if not (way.asked.alone and isinstance(access.base, Xored)):
             return way
-        inside |= access.base.mask | access.reach.bytes - 1
-    inside = (1 << inside.bit_length()) - 1
-    stored, loaded = ([access.offset & ~inside for access in side.each] for side in (way.stores, way.loads))
-    order = list(dict.fromkeys(stored))
-    if len(order) == 1 or set(order) != set(loaded):
+        for vector in (
+            *access.base.columns,
+            *(1 << bit for bit in range(access.reach.bytes.bit_length() - 1)),
+        ):
+            span.add(vector)
+            reached |= vector
+    kept = (1 << reached.bit_length()) - 1
+    order: list[int] = []
+
+    def turn_of(access: Access) -> int:
+        for number, offset in enumerate(order):
+            if access.offset ^ offset in span:
+                return number
+        order.append(access.offset)
+        return len(order) - 1
+
+    stored, loaded = ([turn_of(access) for access in side.each] for side in (way.stores, way.loads))
+    if len(order) == 1 or set(stored) != set(loaded):
         return way
-    sides = [
-        replace(side, each=tuple(replace(access, offset=access.offset & inside) for access in each))
-        for side, each in (
-            (side, sorted(side.each, key=lambda access: order.index(access.offset & ~inside)))
-            for side in (way.stores, way.loads)
-        )
-    ]
-    counts = tuple((stored.count(turn), loaded.count(turn)) for turn in order)
+    sides = []
+    for side in (way.stores, way.loads):
+        each = (replace(access, offset=access.offset & kept) for access in sorted(side.each, key=turn_of))
+        sides.append(replace(side, each=tuple(each)))
+    counts = tuple((stored.count(turn), loaded.count(turn)) for turn in range(len(order)))
     return replace(way, stores=sides[0], loads=sides[1], turns=counts)
 
 
