@@ -108,7 +108,7 @@ def planned(name: str) -> Exchange:
 
 
 def alone(name: str) -> ThroughMemory:
-    """What goes through memory."""
+    """Return the way through memory."""
     way = planned(name).way
     assert isinstance(way, ThroughMemory)
     return way

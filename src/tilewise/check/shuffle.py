@@ -9,7 +9,15 @@ from itertools import product
 from tilewise.check.registers.programs import direct, programs, proved
 from tilewise.check.registers.reading import read_as
 from tilewise.check.registers.steps import BYTE, STEP, Builder, Program, cycles
-from tilewise.check.registers.warp import Bound, Transfer, bound, fitted, nearest, places_of, transfer
+from tilewise.check.registers.warp import (
+    ExchangeBound,
+    WarpTable,
+    bound,
+    fitted,
+    nearest,
+    places_of,
+    transfer,
+)
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -40,9 +48,9 @@ class ByMemory:
 
     stores: int
     loads: int
-    """Of registers, or of the parts that one lane has of one: several make a register."""
+    """Loads of registers, or of the parts that one lane has of one: several make a register."""
     steps: int
-    """What puts the parts together."""
+    """Steps that put the parts together."""
 
     @property
     def cycles(self) -> float:
@@ -63,7 +71,7 @@ class WarpPlan:
     unit: int
     """Bits that always go together: those of an element, or of several, or a register's part of one."""
     program: Program = field(repr=False)
-    bound: Bound
+    bound: ExchangeBound
     places: int = 0
     """Places of the target that were followed: all that there are, units counted."""
     cheaper: Program | None = field(repr=False, compare=False, default=None)
@@ -83,27 +91,27 @@ class WarpPlan:
 
     @property
     def free(self) -> bool:
-        """Whether registers are only renamed."""
+        """True if registers are only renamed."""
         return not self.program.steps
 
     @property
     def least(self) -> bool:
-        """Whether no plan has fewer exchanges."""
+        """True if no plan has fewer exchanges."""
         return self.exchanges == self.bound.count
 
     @cached_property
     def cost(self) -> dict[str, int]:
-        """How many steps there are of each operation."""
+        """The number of steps of each operation."""
         return self.program.counts()
 
     @property
     def cycles(self) -> float:
-        """What it takes of a multiprocessor, where many warps run."""
+        """Cycles of a multiprocessor, where many warps run."""
         return cycles(self.program)
 
     @property
     def likely_slower(self) -> bool:
-        """Whether the same move through shared memory likely takes less."""
+        """True if the same move through shared memory likely takes less."""
         return self.shared.cycles < self.cycles
 
     @property
@@ -190,7 +198,7 @@ def shuffle(
     )
 
 
-def _tried(table: Transfer, without: frozenset[str]) -> Iterator[Program]:
+def _tried(table: WarpTable, without: frozenset[str]) -> Iterator[Program]:
     """Yield programs that make a transfer, up to one that has nothing but exchanges, as few as can be."""
     fewest = bound(table, by_shuffles=False).count
     if not fewest:
@@ -204,7 +212,7 @@ def _tried(table: Transfer, without: frozenset[str]) -> Iterator[Program]:
             return
 
 
-def through_shared(table: Transfer) -> ByMemory:
+def through_shared(table: WarpTable) -> ByMemory:
     """Return the stores and loads that make a transfer."""
     size = table.per_register
     loads = steps = 0

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tilewise.check.registers.steps import Step
+    from tilewise.check.registers.steps import WarpStep
     from tilewise.check.shuffle import WarpPlan
 
 EVERY_LANE = "0xffffffffu"
@@ -117,7 +117,7 @@ def _used(plan: WarpPlan) -> set[int]:
     return used | {own for own in plan.program.results if own is not None}
 
 
-def _spelled(step: Step, operands: Sequence[str]) -> tuple[str, str]:
+def _spelled(step: WarpStep, operands: Sequence[str]) -> tuple[str, str]:
     """(for people, for CUDA) what a step makes."""
     a = operands[0]
     if step.operation == "movmatrix":

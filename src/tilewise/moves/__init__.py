@@ -105,7 +105,7 @@ def plan(
     has a kernel that tests every access; so has each where the environment says TILEWISE_CHECKED=1.
 
     Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
-    architecture that has its instructions, sm_90 where none is said.
+    architecture that has its instructions, sm_90 by default.
 
     Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
     `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.

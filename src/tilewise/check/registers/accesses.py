@@ -12,10 +12,10 @@ import numpy as np
 
 from tilewise.check.access.addresses import INACTIVE
 from tilewise.check.banks.counting import count
-from tilewise.check.registers.memory import ROW, Memory, Reach
+from tilewise.check.registers.memory import ROW, LinearMemory, Reach
 from tilewise.check.registers.packing import Byte, Word
 from tilewise.check.registers.question import Bools, Int64s, spread
-from tilewise.check.registers.warp import Side
+from tilewise.check.registers.warp import LabelMap
 from tilewise.core.bits import Basis, sums
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.hardware.matrices.forms import ROWS
@@ -59,7 +59,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Access:
+class SharedAccess:
     """One instruction.
 
     `words` are the 32-bit words that a thread gives or gets: byte by byte (position, which of its bytes).
@@ -99,7 +99,7 @@ class Accesses:
 
     operation: str
     """`st`, `ld`, `stmatrix` or `ldmatrix`."""
-    each: tuple[Access, ...]
+    each: tuple[SharedAccess, ...]
     active: tuple[bool, ...]
     """Which threads take part."""
     picked: Xored = Xored(())
@@ -129,7 +129,7 @@ class Accesses:
 
         Accesses that differ by whole words, added or XORed, take as many: banks change places.
         """
-        alike: defaultdict[tuple[object, ...], list[Access]] = defaultdict(list)
+        alike: defaultdict[tuple[object, ...], list[SharedAccess]] = defaultdict(list)
         for access in self.each:
             alike[access.base, access.offset % WORD, access.below, len(access.words)].append(access)
         found = 0
@@ -145,7 +145,7 @@ class Accesses:
 
 
 def accesses(
-    memory: Memory, side: Side, positions: Sequence[int], stores: bool, active: Sequence[bool]
+    memory: LinearMemory, side: LabelMap, positions: Sequence[int], stores: bool, active: Sequence[bool]
 ) -> Accesses | None:
     """Return the instructions of one side, for positions with labels of their own.
 
@@ -163,20 +163,24 @@ def accesses(
     return Accesses(name, tuple(each), tuple(active), Xored(tuple(low if reach.lanes == 2 else ())))
 
 
-def _vectors(memory: Memory, reach: Reach, side: Side, places: dict[int, int]) -> list[Access]:
+def _vectors(
+    memory: LinearMemory, reach: Reach, side: LabelMap, places: dict[int, int]
+) -> list[SharedAccess]:
     base = Xored(tuple(memory.address(own) & -reach.bytes for own in side.threads))
     groups: defaultdict[int, list[Byte]] = defaultdict(lambda: [None] * max(reach.bytes, WORD))
     for at, position in places.items():
         first = at % reach.bytes
         groups[at - first][first : first + memory.unit] = [(position, byte) for byte in range(memory.unit)]
-    return [Access(reach, _words(room), base, offset) for offset, room in groups.items()]
+    return [SharedAccess(reach, _words(room), base, offset) for offset, room in groups.items()]
 
 
 def _words(room: Sequence[Byte]) -> tuple[Word, ...]:
     return tuple((room[at], room[at + 1], room[at + 2], room[at + 3]) for at in range(0, len(room), WORD))
 
 
-def _matrices(memory: Memory, reach: Reach, side: Side, places: dict[int, int]) -> list[Access] | None:
+def _matrices(
+    memory: LinearMemory, reach: Reach, side: LabelMap, places: dict[int, int]
+) -> list[SharedAccess] | None:
     of_word = (WORD // memory.unit).bit_length() - 1
     inside = list(memory.low[: of_word - reach.trans])
     basis = Basis(inside)
@@ -199,11 +203,11 @@ def _matrices(memory: Memory, reach: Reach, side: Side, places: dict[int, int]) 
             continue
         columns = [*map(memory.address, lanes), *steps]
         columns += [0] * (LANE_BITS - len(columns)) + list(map(memory.address, side.warps))
-        base, each = Xored(tuple(columns)), list[Access]()
+        base, each = Xored(tuple(columns)), list[SharedAccess]()
         for group in groups:
             units = [places[start ^ step] for start in group for step in word]
             room = [(position, byte) for position in units for byte in range(memory.unit)]
-            each.append(Access(reach, _words(room), base, group[0]))
+            each.append(SharedAccess(reach, _words(room), base, group[0]))
         return each
     return None
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from tilewise.check.registers.packing import Packer
 from tilewise.check.registers.programs import programs
-from tilewise.check.registers.question import NOBODY, Int64s, Question
+from tilewise.check.registers.question import NOBODY, Int64s, RegisterQuestion
 from tilewise.check.registers.shared import register_of, words_of
-from tilewise.check.registers.steps import Program, Step, cycles
+from tilewise.check.registers.steps import Program, WarpStep, cycles
 from tilewise.check.registers.warp import fitted, predicted
 from tilewise.core.bits import sums
 from tilewise.hardware.limits import LANES
@@ -37,7 +37,7 @@ class Renamed:
     results: tuple[int | None, ...]
 
 
-def in_threads(asked: Question) -> Renamed | None:
+def in_threads(asked: RegisterQuestion) -> Renamed | None:
     """Return the same positions of all threads, where every thread holds what it wants; None elsewhere."""
     if asked.bits < 8:
         return None
@@ -64,7 +64,7 @@ def in_threads(asked: Question) -> Renamed | None:
 
 
 def by_shuffles(
-    asked: Question, limit: float | None, without: frozenset[str] = frozenset()
+    asked: RegisterQuestion, limit: float | None, without: frozenset[str] = frozenset()
 ) -> Program | None:
     """Return the cheapest steps of one warp; None where they surely take `limit` cycles or more.
 
@@ -93,13 +93,13 @@ def by_shuffles(
 
 
 def _repeated(
-    program: Program, asked: Question, kept: Sequence[Int64s], renamed: Sequence[tuple[int, int]]
+    program: Program, asked: RegisterQuestion, kept: Sequence[Int64s], renamed: Sequence[tuple[int, int]]
 ) -> Program:
     """Return the program of the positions that were kept, for all values of the bits that were left out."""
     size, (before, after) = asked.per_register, asked.registers
     ours, theirs = ([int(position) for position in own[::size]] for own in kept)
     results: list[int | None] = [None] * after
-    steps: list[Step] = []
+    steps: list[WarpStep] = []
     moved = (sums(1 << pair[side] for pair in renamed) for side in (0, 1))
     for here, there in zip(*moved, strict=True):
         first = before + len(steps)
@@ -110,7 +110,7 @@ def _repeated(
     return Program(before, tuple(steps), tuple(results))
 
 
-def _renamed_bits(asked: Question) -> list[tuple[int, int]]:
+def _renamed_bits(asked: RegisterQuestion) -> list[tuple[int, int]]:
     """Return (bit of a position of the source, of the target) that are each other, and touch nothing else."""
     if asked.sides is None:
         return []

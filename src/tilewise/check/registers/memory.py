@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tilewise.check.registers.warp import Side
+from tilewise.check.registers.warp import LabelMap
 from tilewise.core.bits import Basis, combined, independent, kernel, meet
 from tilewise.hardware.limits import LANE_BITS
 from tilewise.hardware.memory.banks import BANKS, WORD
@@ -52,7 +52,7 @@ def reaches(unit: int, stores: bool) -> list[Reach]:
 
 
 @dataclass(frozen=True)
-class Memory:
+class LinearMemory:
     """A linear map from labels to byte addresses, and how both sides reach it."""
 
     store: Reach
@@ -82,7 +82,7 @@ _REGISTER = 0
 class Memories:
     """The two sides, and what they share. Of a warp `alone` high bits of an address tell turns apart."""
 
-    def __init__(self, store: Side, load: Side, unit: int, alone: bool) -> None:
+    def __init__(self, store: LabelMap, load: LabelMap, unit: int, alone: bool) -> None:
         self.sides = store, load
         self.unit = unit
         self.alone = alone
@@ -92,7 +92,7 @@ class Memories:
         self.common = meet(store.positions, load.positions)
         self.threads = [independent(side.threads) for side in self.sides]
 
-    def memory(self, store: Reach, load: Reach) -> Memory | None:
+    def memory(self, store: Reach, load: Reach) -> LinearMemory | None:
         """Return the map for these two ways, or None."""
         both = store, load
         forms = [self._form(side, reach) for side, reach in zip(self.sides, both, strict=True)]
@@ -115,9 +115,9 @@ class Memories:
         for vector, bits in (*((vector, 1 << j) for j, vector in enumerate(low)), *inner):
             addresses.define(vector, bits * self.unit)
         xors = tuple(bit + self.unit.bit_length() - 1 for bit in swizzled)
-        return Memory(store, load, self.unit, addresses, tuple(low), xors, joined)
+        return LinearMemory(store, load, self.unit, addresses, tuple(low), xors, joined)
 
-    def _form(self, side: Side, reach: Reach) -> list[int | None]:
+    def _form(self, side: LabelMap, reach: Reach) -> list[int | None]:
         """Return what each low bit of an address has to be: a register, the label of a lane, or anything."""
         if not reach.matrix:
             form: list[int | None] = [_REGISTER] * ((reach.bytes // self.unit).bit_length() - 1)
@@ -196,7 +196,7 @@ class Memories:
             image.define(vector, sum(bit << j for j, bit in enumerate(bits)))
         return image
 
-    def _still(self, side: Side, reach: Reach, form: list[int | None], low: list[int]) -> list[int]:
+    def _still(self, side: LabelMap, reach: Reach, form: list[int | None], low: list[int]) -> list[int]:
         """Return the labels of a side that move none of the bits that it asks for, but as these say."""
         if not reach.matrix:
             shared = low[0] if reach.lanes == 2 else -1
@@ -214,7 +214,7 @@ class Memories:
                 if free and not moved[j]:
                     functions[j].define(free[0], 1)
 
-    def _phase(self, side: Side, reach: Reach, form: list[int | None], low: list[int]) -> list[int]:
+    def _phase(self, side: LabelMap, reach: Reach, form: list[int | None], low: list[int]) -> list[int]:
         """Return a basis of the labels that a phase of a side asks for, with those of its words."""
         if not reach.matrix:
             lanes = LANE_BITS - max(0, (reach.bytes // WORD // reach.lanes).bit_length() - 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from tilewise.check.registers.rounds import Round, completed, schedules
 from tilewise.check.registers.steps import Builder, Program, followed, gathered
-from tilewise.check.registers.warp import LANE, Side, Transfer
+from tilewise.check.registers.warp import LANE, LabelMap, WarpTable
 from tilewise.hardware.limits import LANE_BITS, LANES
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MOVED_BY_MATRIX = 16
 
 
-def programs(table: Transfer, found: Side | None, without: frozenset[str]) -> Iterator[Program]:
+def programs(table: WarpTable, found: LabelMap | None, without: frozenset[str]) -> Iterator[Program]:
     """Yield every program that is tried; none takes an operation of `without`."""
     if table.bits == 1 and "ballot" not in without:
         yield from _voted(table)
@@ -47,7 +47,7 @@ def programs(table: Transfer, found: Side | None, without: frozenset[str]) -> It
         yield from _transposed(table, found)
 
 
-def proved(program: Program, table: Transfer) -> int:
+def proved(program: Program, table: WarpTable) -> int:
     """Follow what goes to every place of the target; return how many there are.
 
     postcondition  all of them hold what belongs there
@@ -70,7 +70,11 @@ def proved(program: Program, table: Transfer) -> int:
 
 
 def direct(
-    builder: Builder, table: Transfer, inputs: Sequence[int], rounds: Sequence[Round], as_wanted: bool = False
+    builder: Builder,
+    table: WarpTable,
+    inputs: Sequence[int],
+    rounds: Sequence[Round],
+    as_wanted: bool = False,
 ) -> list[int | None]:
     """Return the registers of the target, out of those of the source, by rounds of shuffles.
 
@@ -93,7 +97,7 @@ def direct(
     return _results(builder, table, where)
 
 
-def _own(table: Transfer, inputs: Sequence[int]) -> Where:
+def _own(table: WarpTable, inputs: Sequence[int]) -> Where:
     """Return the places of all that every lane has before anything moves."""
     size = table.per_register
     return [
@@ -102,7 +106,7 @@ def _own(table: Transfer, inputs: Sequence[int]) -> Where:
     ]
 
 
-def _slots(table: Transfer, made: Round, lane: int, as_wanted: bool) -> list[int | None]:
+def _slots(table: WarpTable, made: Round, lane: int, as_wanted: bool) -> list[int | None]:
     """Return the units that a lane offers in the slots that they wish; in free ones where two wish one."""
     size = table.per_register
     row: list[int | None] = [None] * size
@@ -125,7 +129,7 @@ def _slots(table: Transfer, made: Round, lane: int, as_wanted: bool) -> list[int
     return row
 
 
-def _results(builder: Builder, table: Transfer, where: Where) -> list[int | None]:
+def _results(builder: Builder, table: WarpTable, where: Where) -> list[int | None]:
     """Return the registers of the target, out of what every lane has by now."""
     size = table.per_register
     results: list[int | None] = []
@@ -153,7 +157,7 @@ def _found(sources: Sources, at: int, lane: int, where: dict[Unit, list[Unit]]) 
 # -- step by step ----------------------------------------------------------------------------------
 
 
-def _stepwise(table: Transfer, found: Side) -> Iterator[Program]:
+def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     """Yield stages, each of which brings some bits of the lane to the position, and then the rest directly.
 
     Bits of the lane and of the position are exchanged, some at a time; or lanes in pairs put together what
@@ -165,7 +169,7 @@ def _stepwise(table: Transfer, found: Side) -> Iterator[Program]:
         yield _staged(table, *_exchanged(found, held, size, filled))
     if found.one_to_one:
         return  # nobody needs twice as much
-    stages, rest = list[Side](), found
+    stages, rest = list[LabelMap](), found
     while True:
         columns = [1 << own for own in range(LANE_BITS + held + len(stages))]
         bit = next(
@@ -179,7 +183,7 @@ def _stepwise(table: Transfer, found: Side) -> Iterator[Program]:
         yield _staged(table, stages, rest)
 
 
-def _paired(found: Side, columns: Sequence[int], lane_bit: int) -> Side:
+def _paired(found: LabelMap, columns: Sequence[int], lane_bit: int) -> LabelMap:
     """Return what is left once every lane has what the lane has that differs in a bit, as more positions.
 
     That bit of the lane is the highest bit of the position then.
@@ -187,14 +191,14 @@ def _paired(found: Side, columns: Sequence[int], lane_bit: int) -> Side:
     moved = [1 << len(columns) if bit == lane_bit else column for bit, column in enumerate(columns)]
     rest = found.through(moved)
     threads = [column | (1 << lane_bit) * (bit == lane_bit) for bit, column in enumerate(rest.threads)]
-    return Side(rest.origin, rest.positions, tuple(threads))
+    return LabelMap(rest.origin, rest.positions, tuple(threads))
 
 
-def _held_bits(table: Transfer) -> int:
+def _held_bits(table: WarpTable) -> int:
     return max(table.held - 1, 0).bit_length()
 
 
-def _staged(table: Transfer, stages: Sequence[Side], rest: Side) -> Program:
+def _staged(table: WarpTable, stages: Sequence[LabelMap], rest: LabelMap) -> Program:
     """Return the stages one after the other, and what is left, wherever something is wanted."""
     builder = Builder(table.registers_held)
     registers: list[int | None] = list(range(table.registers_held))
@@ -206,9 +210,11 @@ def _staged(table: Transfer, stages: Sequence[Side], rest: Side) -> Program:
     return builder.program(registers)
 
 
-def _exchanged(found: Side, held: int, size: int = 1, crossing: int = 0) -> tuple[list[Side], Side]:
+def _exchanged(
+    found: LabelMap, held: int, size: int = 1, crossing: int = 0
+) -> tuple[list[LabelMap], LabelMap]:
     """Return stages of up to `size` exchanges of two bits, and what is left, with so many bits that cross."""
-    stages, rest = list[Side](), found
+    stages, rest = list[LabelMap](), found
     while rest.crossing > crossing:
         stage, before = _side([1 << bit for bit in range(LANE_BITS + held)]), rest
         for _ in range(size):
@@ -222,7 +228,7 @@ def _exchanged(found: Side, held: int, size: int = 1, crossing: int = 0) -> tupl
     return stages, rest
 
 
-def _exchange(found: Side, held: int) -> list[int] | None:
+def _exchange(found: LabelMap, held: int) -> list[int] | None:
     """Return the exchange of two bits of the source after which fewer bits of the lane cross.
 
     Of several the one after which most bits are in their places.
@@ -238,11 +244,11 @@ def _exchange(found: Side, held: int) -> list[int] | None:
     return best
 
 
-def _side(columns: Sequence[int]) -> Side:
-    return Side(0, tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS]))
+def _side(columns: Sequence[int]) -> LabelMap:
+    return LabelMap(0, tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS]))
 
 
-def _table_of(found: Side, bits: int, wanted: Sequence[Sequence[Sources]]) -> Transfer:
+def _table_of(found: LabelMap, bits: int, wanted: Sequence[Sequence[Sources]]) -> WarpTable:
     """Return an affine map as a transfer of all positions, or of those where something is wanted."""
     labels = [[found.label(lane, at) for at in range(1 << len(found.positions))] for lane in range(LANES)]
     places = [[(label & LANE, label >> LANE_BITS) for label in row] for row in labels]
@@ -251,7 +257,7 @@ def _table_of(found: Side, bits: int, wanted: Sequence[Sequence[Sources]]) -> Tr
         needed = wanted[lane] if wanted else [True] * len(row)
         units = zip(row, needed, strict=False)
         rows.append(tuple([frozenset([(its, at)] if need else []) for (its, at), need in units]))
-    return Transfer(bits, tuple(rows), 1 + max(at for row in places for _, at in row))
+    return WarpTable(bits, tuple(rows), 1 + max(at for row in places for _, at in row))
 
 
 # -- movmatrix -------------------------------------------------------------------------------------
@@ -264,7 +270,7 @@ _MATRIX = (8, 16, 0, 1, 2)
 """The bits that the lane of a result of movmatrix flips in the lane that it comes from."""
 
 
-def _transposed(table: Transfer, found: Side) -> Iterator[Program]:
+def _transposed(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     """Yield movmatrix of every register, between two arrangements inside the lanes, for a one to one map.
 
     movmatrix brings to slot s of lane l what is in slot (l >> 2) & 1 of lane 8 (l & 3) + 4 s + (l >> 3). It
@@ -307,7 +313,7 @@ def _transposed(table: Transfer, found: Side) -> Iterator[Program]:
 # -- votes -----------------------------------------------------------------------------------------
 
 
-def _voted(table: Transfer) -> Iterator[Program]:
+def _voted(table: WarpTable) -> Iterator[Program]:
     """Yield every register by ballots of the bits that it needs of all lanes, or out of its own lane."""
     builder = Builder(table.registers_held)
     size = table.per_register

@@ -16,8 +16,8 @@ import numpy as np
 from tilewise.check.registers.warp import (
     MOST_THREADS,
     WEIGHTS,
-    Side,
-    Transfer,
+    LabelMap,
+    WarpTable,
     check_reach,
     check_width,
     in_elements,
@@ -46,16 +46,16 @@ _OF_A_WARPGROUP = {"laneid", "wid_in_wg", "tid_in_wg"}
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class RegisterQuestion:
     """held[thread, position] and wanted[thread, position] are labels, in units of `bits` bits."""
 
     bits: int
     held: Int64s
     wanted: Int64s
     scope: str
-    """Who takes part: `warp`, any one; `warpgroup`, any one; `block`, threads 0 and up of it."""
+    """Threads that take part: of any one `warp`, of any one `warpgroup`, or those of a `block` from 0."""
     alone: bool = False
-    """Whether nothing leaves a warp: labels of one warp are wanted in no other."""
+    """True if nothing leaves a warp: labels of one warp are wanted in no other."""
 
     @property
     def threads(self) -> int:
@@ -78,7 +78,7 @@ class Question:
         size = self.per_register
         return -(-self.held.shape[1] // size), -(-self.wanted.shape[1] // size)
 
-    def coarser(self) -> Question:
+    def coarser(self) -> RegisterQuestion:
         """Return the same in the largest units that always go together, of a register at most."""
         if self.bits == REGISTER_BITS:
             return self
@@ -94,13 +94,13 @@ class Question:
         return replace(self, bits=2 * self.bits, held=sides[0], wanted=sides[1]).coarser()
 
     @cached_property
-    def sides(self) -> tuple[Side, Side] | None:
-        """Source and target as affine maps to labels, XORed with the first one; None where one is none."""
+    def sides(self) -> tuple[LabelMap, LabelMap] | None:
+        """Source and target as affine maps to labels, XORed with the first label; None if one is not."""
         base = int(self.held[self.held >= 0][0])
         store, load = (_side(np.where(side >= 0, side ^ base, NOBODY)) for side in (self.held, self.wanted))
         return None if store is None or load is None else (store, load)
 
-    def by_warp(self) -> Question | None:
+    def by_warp(self) -> RegisterQuestion | None:
         """Return the question of one warp, where all have the same to do, or that of all, each for itself.
 
         Where one wants what only another holds it is None.
@@ -120,7 +120,7 @@ class Question:
         held, wanted = (np.where(side < 0, NOBODY, side + begin) for side in (held, wanted))
         return replace(self, held=held, wanted=wanted, alone=True)
 
-    def table(self) -> Transfer:
+    def table(self) -> WarpTable:
         """Return the question of one warp as a table of what each lane has to get."""
         holders: dict[int, list[tuple[int, int]]] = {NOBODY: []}
         for lane, row in enumerate(self.held.tolist()):
@@ -129,7 +129,7 @@ class Question:
                     holders.setdefault(label, []).append((lane, position))
         sets = {label: frozenset(places) for label, places in holders.items()}
         wanted = tuple(tuple(sets[label] for label in row) for row in self.wanted.tolist())
-        return Transfer(self.bits, wanted, self.held.shape[1])
+        return WarpTable(self.bits, wanted, self.held.shape[1])
 
 
 # -- from two layouts ------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def of_registers(layout: Layout) -> bool:
     return "reg" in names or bool(names & WEIGHTS.keys())
 
 
-def question(source: Layout, target: Layout, dtype: DType | str) -> Question:
+def question(source: Layout, target: Layout, dtype: DType | str) -> RegisterQuestion:
     """Return what a move between registers has to do, in the widest units.
 
     requires  one size; layouts over reg and the axes of threads
@@ -186,7 +186,7 @@ def question(source: Layout, target: Layout, dtype: DType | str) -> Question:
         )
     labels = _labelled(held, wanted)
     assert labels is not None
-    return Question(kind.bits // each, *labels, scope).coarser()
+    return RegisterQuestion(kind.bits // each, *labels, scope).coarser()
 
 
 def _places(layout: Layout, side: str, dtype: DType) -> tuple[Int64s, Int64s]:
@@ -263,7 +263,7 @@ def _meeting(target: Layout, threads: Int64s, positions: Int64s, wanted: Int64s,
 # -- affine over GF(2) -----------------------------------------------------------------------------
 
 
-def _side(labels: Int64s) -> Side | None:
+def _side(labels: Int64s) -> LabelMap | None:
     """Return the affine map with labels[thread, position] where those are not negative, if one is.
 
     A bit of which nothing is known moves nothing.
@@ -281,7 +281,7 @@ def _side(labels: Int64s) -> Side | None:
         found = through(points, low + high, [(0, points[0][1])])
         if found is None:
             return None
-        side = Side(found.origin[0], found.flips[:low], found.flips[low:])
+        side = LabelMap(found.origin[0], found.flips[:low], found.flips[low:])
         expected = spread(side.threads, threads)[:, None] ^ spread(side.positions, positions) ^ side.origin
         if (expected[thread, position] == values).all():
             return side

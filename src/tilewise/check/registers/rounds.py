@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
 
-from tilewise.check.registers.warp import LANE, Side, Transfer, bound, nearest
+from tilewise.check.registers.warp import LANE, LabelMap, WarpTable, bound, nearest
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.axes import Axis
 from tilewise.core.bits import Basis, combined, kernel, sums, through
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Round:
-    """What every lane offers, positions of its own, and which lane it reads; None where it reads nothing."""
+    """The positions that every lane offers of its own, and the lane that it reads, or None."""
 
     offers: list[tuple[int, ...]]
     reads: list[int | None]
@@ -55,11 +55,11 @@ class Round:
 
     @property
     def stays(self) -> bool:
-        """Whether nobody reads another lane."""
+        """True if nobody reads another lane."""
         return all(its in (None, lane) for lane, its in enumerate(self.reads))
 
 
-def schedules(table: Transfer, found: Side | None) -> Iterator[list[Round]]:
+def schedules(table: WarpTable, found: LabelMap | None) -> Iterator[list[Round]]:
     """Yield ways to part the move into rounds, those by algebra first: these may be the fewest there are.
 
     A round in which nobody reads another lane may be among them: it makes what lanes keep one register.
@@ -90,7 +90,7 @@ def schedules(table: Transfer, found: Side | None) -> Iterator[list[Round]]:
 class _Spaces:
     """The positions of the target as a space over GF(2), with what they are good for."""
 
-    def __init__(self, found: Side, per_register: int, prefer_source: bool) -> None:
+    def __init__(self, found: LabelMap, per_register: int, prefer_source: bool) -> None:
         self.found = found
         basis = Basis()
         self.distinct = [1 << bit for bit, column in enumerate(found.positions) if basis.add(column)]
@@ -121,7 +121,7 @@ class _Spaces:
 
 
 def _keeping(spaces: _Spaces) -> list[int] | None:
-    """Return phi with B phi = A + I, by the bits of the lane; None where there is none."""
+    """Return phi with B phi = A + I, by the bits of the lane, or None."""
     columns = Basis(map(spaces.lane_of, spaces.rounds))
     lanes = [(column & LANE) ^ 1 << bit for bit, column in enumerate(spaces.found.threads)]
     chosen = [columns.combination(lane) for lane in (spaces.found.origin & LANE, *lanes)]
@@ -131,7 +131,7 @@ def _keeping(spaces: _Spaces) -> list[int] | None:
 
 
 def _one_to_one(spaces: _Spaces) -> list[int] | None:
-    """Return phi with which lanes that read one lane want the same of it; None where there is none."""
+    """Return phi with which lanes that read one lane want the same of it, or None."""
     found, phi, images = spaces.found, Basis(), Basis()
     domain = [*(1 << bit for bit in range(LANE_BITS)), *(own << LANE_BITS for own in spaces.distinct)]
     columns = (*found.threads, *found.positions)
@@ -153,7 +153,7 @@ def _one_to_one(spaces: _Spaces) -> list[int] | None:
     return [phi.combination(1 << bit) or 0 for bit in range(LANE_BITS)]
 
 
-def _rounds(table: Transfer, spaces: _Spaces, phi: list[int]) -> list[Round]:
+def _rounds(table: WarpTable, spaces: _Spaces, phi: list[int]) -> list[Round]:
     """Return a round for every k in which somebody gets something."""
     result = []
     lanes, together = sums(phi), sums(spaces.packed)
@@ -174,7 +174,7 @@ def _rounds(table: Transfer, spaces: _Spaces, phi: list[int]) -> list[Round]:
 # -- by colouring ----------------------------------------------------------------------------------
 
 
-def _parcels(table: Transfer) -> list[tuple[int, int, tuple[int, ...]]]:
+def _parcels(table: WarpTable) -> list[tuple[int, int, tuple[int, ...]]]:
     """Return (lane, lane that it reads, positions there) of every register that has to be sent."""
     needed: defaultdict[tuple[int, int], dict[int, None]] = defaultdict(dict)
     for lane, _, sources in table.at():
@@ -189,7 +189,7 @@ def _parcels(table: Transfer) -> list[tuple[int, int, tuple[int, ...]]]:
     ]
 
 
-def _first_fit(table: Transfer) -> list[Round]:
+def _first_fit(table: WarpTable) -> list[Round]:
     """Return each parcel in the first round where its lanes are free; equal parcels share an offer."""
     found: list[Round] = []
     parcels = _parcels(table)
@@ -205,7 +205,7 @@ def _first_fit(table: Transfer) -> list[Round]:
     return found
 
 
-def _coloured(table: Transfer) -> list[Round]:
+def _coloured(table: WarpTable) -> list[Round]:
     """Return as few rounds as the most parcels of a lane, received or sent.
 
     Where the first colours that are free at the reader and at the sender differ, the path of parcels in

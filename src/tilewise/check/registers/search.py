@@ -13,16 +13,16 @@ import numpy as np
 
 from tilewise.check.registers.accesses import accesses
 from tilewise.check.registers.memory import Memories, Reach, reaches
-from tilewise.check.registers.question import NOBODY, Bools, Int64s, Question, spread
+from tilewise.check.registers.question import NOBODY, Bools, Int64s, RegisterQuestion, spread
 from tilewise.check.registers.shared import ACCESS, GIVEN, ThroughMemory, follows, in_turns, wait
-from tilewise.check.registers.warp import Side
+from tilewise.check.registers.warp import LabelMap
 from tilewise.core.bits import rank
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 
 
 def through_shared(
-    asked: Question, without: frozenset[str], best: ThroughMemory | None = None
+    asked: RegisterQuestion, without: frozenset[str], best: ThroughMemory | None = None
 ) -> ThroughMemory | None:
     """Return the best way through memory that is linear over GF(2), or `best` where there is no better one.
 
@@ -46,7 +46,7 @@ def through_shared(
 class Candidates:
     """The ways of a question, both sides of which are affine."""
 
-    def __init__(self, asked: Question, store: Side, load: Side) -> None:
+    def __init__(self, asked: RegisterQuestion, store: LabelMap, load: LabelMap) -> None:
         self.asked = asked
         self.unit = asked.bits // 8
         self.sides = store, load
@@ -104,7 +104,7 @@ class Candidates:
         return active
 
 
-def _same(values: Int64s, side: Side) -> tuple[int, ...]:
+def _same(values: Int64s, side: LabelMap) -> tuple[int, ...]:
     """Return for every position the first one that holds the same; negative where nothing is."""
     labels = spread(side.positions, values.shape[1]).tolist()
     found: dict[int, int] = {}
@@ -119,7 +119,7 @@ def _whole_warps(active: Bools) -> Bools:
     return np.repeat(np.any(active.reshape(-1, LANES), axis=1), LANES)
 
 
-def _stored_once(side: Side, holding: Bools) -> Bools:
+def _stored_once(side: LabelMap, holding: Bools) -> Bools:
     """Return threads that hold something, but for the copies that another warp has."""
     active = holding
     number = np.arange(len(holding)) // LANES

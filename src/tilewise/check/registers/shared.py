@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from tilewise.check.registers.accesses import Access, Accesses, Xored
+from tilewise.check.registers.accesses import Accesses, SharedAccess, Xored
 from tilewise.check.registers.memory import ROW, Reach
 from tilewise.check.registers.packing import Byte, Packer, Word
-from tilewise.check.registers.question import NOBODY, Int64s, Question
+from tilewise.check.registers.question import NOBODY, Int64s, RegisterQuestion
 from tilewise.check.registers.steps import STEP
 from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANES
@@ -42,8 +42,8 @@ WAIT_OF_WARP, WAIT_OF_BLOCK = 2.0, 8.0
 class ThroughMemory:
     """Stores, a wait, loads. Words that are stored are those of `before`, numbered as its packer has them."""
 
-    asked: Question
-    """Of all threads that share memory: a block, or one warp."""
+    asked: RegisterQuestion
+    """The question of all threads that share memory: a block, or one warp."""
     stores: Accesses
     loads: Accesses
     same: tuple[int, ...]
@@ -55,7 +55,7 @@ class ThroughMemory:
 
     @cached_property
     def before(self) -> tuple[Packer, list[list[int]]]:
-        """What makes the words that are stored, and their numbers, access by access."""
+        """The packer of the words that are stored, and their numbers, access by access."""
         packer, words = Packer(self.asked.registers[0]), []
         for access in self.stores.each:
             for word in access.words:
@@ -66,7 +66,7 @@ class ThroughMemory:
 
     @cached_property
     def after(self) -> tuple[Packer, list[int | None]]:
-        """What makes the registers of the target of the words that are loaded, in their order."""
+        """The packer of the registers of the target, out of the words that are loaded, and their numbers."""
         loaded = [word for access in self.loads.each for word in access.words]
         where = {
             byte: (number, at) for number, word in enumerate(loaded) for at, byte in enumerate(word) if byte
@@ -89,7 +89,7 @@ class ThroughMemory:
 
     @property
     def bytes(self) -> int:
-        """Of shared memory, for the threads of `asked`: whole rows."""
+        """Bytes of shared memory, for the threads of `asked`: whole rows."""
         return -(-max(self.stores.reach, self.loads.reach) // ROW) * ROW
 
     @property
@@ -107,12 +107,12 @@ class ThroughMemory:
 
     @property
     def wavefronts(self) -> tuple[int, int]:
-        """Of the stores and of the loads, of all threads of `asked`."""
+        """Wavefronts of the stores and of the loads, of all threads of `asked`."""
         return self.stores.wavefronts, self.loads.wavefronts
 
     @cached_property
     def cycles(self) -> float:
-        """Of a multiprocessor for one warp, where many run."""
+        """Cycles of a multiprocessor for one warp, where many run."""
         return self._taking(self.steps)
 
     def cheaper(self, limit: float) -> bool:
@@ -128,19 +128,19 @@ class ThroughMemory:
         return max(moved, STEP * (steps + instructions)) + ISSUE * steps + wait(self.asked)
 
 
-def wait(asked: Question) -> float:
+def wait(asked: RegisterQuestion) -> float:
     """Return what the wait for what was stored weighs."""
     return WAIT_OF_WARP if asked.alone else WAIT_OF_BLOCK
 
 
-def register_of(asked: Question, position: int, byte: int) -> tuple[int, int]:
+def register_of(asked: RegisterQuestion, position: int, byte: int) -> tuple[int, int]:
     """Return the register and its byte that a byte of a position is."""
     register, slot = divmod(position, asked.per_register)
     return register, slot * asked.bits // 8 + byte
 
 
 def words_of(
-    asked: Question, taken: Sequence[int], where: dict[tuple[int, int], tuple[int, int]]
+    asked: RegisterQuestion, taken: Sequence[int], where: dict[tuple[int, int], tuple[int, int]]
 ) -> list[Word]:
     """Return the registers of the target, made of the positions taken for each, whose bytes are there."""
     words: list[Word] = []
@@ -159,8 +159,8 @@ def words_of(
 def in_turns(way: ThroughMemory) -> ThroughMemory:
     """Return the same accesses in turns: two are of one turn where threads have what their offsets differ by.
 
-    There are none where warps wait for one another, and where addresses are sums, of which no bit can be
-    left out.
+    Warps that wait for one another take no turns, nor do addresses that are sums: no bit of these can be left
+    out.
 
     postcondition  what one turn loads it has stored
     """
@@ -177,7 +177,7 @@ def in_turns(way: ThroughMemory) -> ThroughMemory:
     kept = (1 << reached.bit_length()) - 1
     order: list[int] = []
 
-    def turn_of(access: Access) -> int:
+    def turn_of(access: SharedAccess) -> int:
         for number, offset in enumerate(order):
             if access.offset ^ offset in span:
                 return number
@@ -219,7 +219,7 @@ def follows(way: ThroughMemory) -> bool:
 
 def _touched(side: Accesses, unit: int) -> Iterator[tuple[Int64s, Int64s, list[int]]]:
     """Yield (memory[thread, position] in units, threads, positions) of all accesses, by units of words."""
-    alike: defaultdict[tuple[object, ...], list[Access]] = defaultdict(list)
+    alike: defaultdict[tuple[object, ...], list[SharedAccess]] = defaultdict(list)
     for access in side.each:
         alike[access.base, access.below, len(access.words)].append(access)
     for each in alike.values():

@@ -46,7 +46,7 @@ OPERATIONS = (*EXCHANGES, "select", "prmt", "rotate", "merge")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WarpStep:
     """One instruction: registers that it reads, by number, and what differs between lanes."""
 
     operation: str
@@ -55,12 +55,12 @@ class Step:
 
     @property
     def exchanges(self) -> bool:
-        """Whether something goes to another lane."""
+        """True if something goes to another lane."""
         return self.operation in EXCHANGES
 
     @property
     def uniform(self) -> bool:
-        """Whether all lanes do the same."""
+        """True if all lanes do the same."""
         return len(set(self.by)) < 2
 
 
@@ -72,7 +72,7 @@ class Program:
     """
 
     inputs: int
-    steps: tuple[Step, ...]
+    steps: tuple[WarpStep, ...]
     results: tuple[int | None, ...]
 
     @property
@@ -87,7 +87,7 @@ class Program:
 
     @property
     def counted(self) -> str:
-        """How many steps there are of each operation, as words."""
+        """The number of steps of each operation, in words."""
         return ", ".join(f"{count} {name}" for name, count in self.counts().items())
 
 
@@ -96,14 +96,14 @@ class Builder:
 
     def __init__(self, inputs: int) -> None:
         self.inputs = inputs
-        self.steps: list[Step] = []
+        self.steps: list[WarpStep] = []
         self.choices: dict[tuple[int | None, ...], int] = {}
         """{for every lane a register: the register that is that one}, of those that were made."""
-        self._made: dict[Step, int] = {}
+        self._made: dict[WarpStep, int] = {}
 
     def add(self, operation: str, of: tuple[int, ...], by: Sequence[int] = ()) -> int:
         """Return the register that such a step makes."""
-        step = Step(operation, of, tuple(by))
+        step = WarpStep(operation, of, tuple(by))
         if step not in self._made:
             self._made[step] = self.inputs + len(self.steps)
             self.steps.append(step)
@@ -116,7 +116,7 @@ class Builder:
         for register in needed:
             numbers[register] = len(numbers)
         steps = tuple(
-            Step(step.operation, tuple(numbers[own] for own in step.of), step.by)
+            WarpStep(step.operation, tuple(numbers[own] for own in step.of), step.by)
             for step in (self.steps[register - self.inputs] for register in needed)
         )
         return Program(self.inputs, steps, tuple(None if own is None else numbers[own] for own in results))
@@ -132,8 +132,9 @@ class Builder:
 def cycles(program: Program) -> float:
     """Return the cycles of a multiprocessor for one warp.
 
-    >>> from tilewise.check.registers.steps import Step
-    >>> cycles(Program(1, (Step("shfl", (0,), (0,) * 32), *[Step("rotate", (1,), (8,) * 32)] * 6), (1,)))
+    >>> from tilewise.check.registers.steps import WarpStep
+    >>> shuffle, turn = WarpStep("shfl", (0,), (0,) * 32), WarpStep("rotate", (1,), (8,) * 32)
+    >>> cycles(Program(1, (shuffle, *[turn] * 6), (1,)))
     3.0
     """
     others = len(program.steps) - program.exchanges
@@ -166,7 +167,7 @@ def _by_number(row: Row) -> list[int]:
 def chosen(builder: Builder, table: Choice) -> int:
     """Return the register that is table[lane] in every lane; any where that is None.
 
-    The bits of the lane's number are asked first, so that registers that are chosen alike share steps.
+    The bits of the lane's number decide first, so that registers that are chosen alike share steps.
     """
     registers = sorted({own for own in table if own is not None})
     if len(registers) < 2:
@@ -303,7 +304,7 @@ Label = tuple[int, int] | None
 """A field of the source: (lane, which of its fields); None where nobody knows."""
 
 Lanes = list[tuple[Label, ...]]
-"""What a register holds in every lane, its fields from the lowest."""
+"""The fields of a register in every lane, from the lowest."""
 
 
 def followed(program: Program, width: int) -> list[Lanes | None]:
@@ -322,7 +323,7 @@ def followed(program: Program, width: int) -> list[Lanes | None]:
     return [None if own is None else registers[own] for own in program.results]
 
 
-def _made(step: Step, operands: list[Lanes], lane: int, width: int) -> tuple[Label, ...]:
+def _made(step: WarpStep, operands: list[Lanes], lane: int, width: int) -> tuple[Label, ...]:
     """Return the fields that a step makes in one lane."""
     a = operands[0]
     fields = len(a[lane])

@@ -1,6 +1,6 @@
 """An exchange of any extents: units one by one, at addresses that are sums of digits of a thread's number.
 
-Memory is in the order of one side: its positions, each of all threads, or its threads, each with all
+LinearMemory is in the order of one side: its positions, each of all threads, or its threads, each with all
 positions. The other side steps by its rows, or parts of them, and those of some lengths begin in few banks.
 So memory is tried with gaps as well, which make the pitch odd: of rows, of the parts that rows of both sides
 have in common, and of as many rows as end in the bank in which they begin.
@@ -13,14 +13,14 @@ from math import gcd, lcm
 
 import numpy as np
 
-from tilewise.check.registers.accesses import Access, Accesses, Counted
+from tilewise.check.registers.accesses import Accesses, Counted, SharedAccess
 from tilewise.check.registers.memory import Reach
-from tilewise.check.registers.question import NOBODY, Int64s, Question
+from tilewise.check.registers.question import NOBODY, Int64s, RegisterQuestion
 from tilewise.check.registers.shared import ThroughMemory, follows
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 
 
-def one_by_one(asked: Question, limit: int) -> ThroughMemory | None:
+def one_by_one(asked: RegisterQuestion, limit: int) -> ThroughMemory | None:
     """Return the best order of memory, of `limit` bytes if one is; None where addresses are no sums.
 
     All have the same instructions, and differ in wavefronts and bytes.
@@ -88,7 +88,7 @@ def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses
         if base is None:
             return None
         a, b, c, d = ((position, byte) if byte < unit else None for byte in range(WORD))
-        found.append(Access(Reach(unit), ((a, b, c, d),), base, int(at[0]), below % len(side)))
+        found.append(SharedAccess(Reach(unit), ((a, b, c, d),), base, int(at[0]), below % len(side)))
     return Accesses(name, tuple(found), tuple(map(bool, np.any(side >= 0, axis=1))))
 
 

@@ -66,7 +66,7 @@ MOST_LISTED = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class WarpTable:
     """Units of `bits` bits: `wanted[lane][position]` are the (lane, position) that hold what belongs there.
 
     A unit is an element, or what always goes together: several small ones, or a half of a 64-bit one.
@@ -104,7 +104,7 @@ class Transfer:
                 if sources:
                     yield lane, position, sources
 
-    def coarser(self) -> Transfer:
+    def coarser(self) -> WarpTable:
         """Return the same in the largest units that always go together, of a register at most."""
         if self.bits == REGISTER_BITS:
             return self
@@ -115,7 +115,7 @@ class Transfer:
             if None in units:
                 return self
             rows.append(tuple([unit for unit in units if unit is not None]))
-        return Transfer(2 * self.bits, tuple(rows), -(-self.held // 2)).coarser()
+        return WarpTable(2 * self.bits, tuple(rows), -(-self.held // 2)).coarser()
 
 
 def _pair(even: Sources, odd: Sources) -> Sources | None:
@@ -138,7 +138,7 @@ def nearest(lane: int, sources: Sources) -> Unit:
 # -- from two layouts ------------------------------------------------------------------------------
 
 
-def transfer(source: Layout, target: Layout, dtype: DType) -> Transfer:
+def transfer(source: Layout, target: Layout, dtype: DType) -> WarpTable:
     """Return the table of a move, in units of an element, or of a register where elements are wider.
 
     requires  one size; both over laneid and reg, and over warps if need be
@@ -165,7 +165,7 @@ def transfer(source: Layout, target: Layout, dtype: DType) -> Transfer:
         for lane in range(LANES)
     )
     held = 1 + max(position for places in here for _, _, position in places)
-    return Transfer(dtype.bits // each, rows, each * held)
+    return WarpTable(dtype.bits // each, rows, each * held)
 
 
 def _by_warp(
@@ -227,7 +227,7 @@ def _place(names: list[str], place: tuple[int, ...]) -> Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ExchangeBound:
     """No move has fewer exchanges than `count`, and why: lane `lane` is the witness."""
 
     count: int
@@ -235,7 +235,7 @@ class Bound:
     lane: int | None = None
 
 
-def bound(table: Transfer, by_shuffles: bool) -> Bound:
+def bound(table: WarpTable, by_shuffles: bool) -> ExchangeBound:
     """Return the largest bound; what a lane gathers counts only where all exchanges are shuffles."""
     size = table.per_register
     received = [
@@ -245,8 +245,10 @@ def bound(table: Transfer, by_shuffles: bool) -> Bound:
     lane = max(range(LANES), key=lambda lane: len(received[lane]))
     most = len(received[lane])
     if not most:
-        return Bound(0, "every lane holds all that it needs")
-    bounds = [Bound(-(-most // size), f"lane {lane} needs {_units(most, size)} from other lanes", lane)]
+        return ExchangeBound(0, "every lane holds all that it needs")
+    bounds = [
+        ExchangeBound(-(-most // size), f"lane {lane} needs {_units(most, size)} from other lanes", lane)
+    ]
     sent: dict[frozenset[int], set[Sources]] = {}
     for needed in received:
         for sources in needed:
@@ -255,13 +257,15 @@ def bound(table: Transfer, by_shuffles: bool) -> Bound:
         count = -(-len(units) // (size * len(holders)))
         *others, last = map(str, sorted(holders))
         who = f"lanes {', '.join(others)} and {last} alone hold" if others else f"lane {last} alone holds"
-        bounds.append(Bound(count, f"{who} {_units(len(units), size)} that others need", min(holders)))
+        bounds.append(
+            ExchangeBound(count, f"{who} {_units(len(units), size)} that others need", min(holders))
+        )
     if by_shuffles:
         gathered = [_others([{its for its, _ in sources} for sources in needed]) for needed in received]
         count = max(gathered)
         reason = f"lane {gathered.index(count)} needs what {count} other lanes hold, and a shuffle doubles "
         reason += "those it has heard of"
-        bounds.append(Bound(count.bit_length(), reason, gathered.index(count)))
+        bounds.append(ExchangeBound(count.bit_length(), reason, gathered.index(count)))
     return max(bounds, key=lambda bound: bound.count)
 
 
@@ -284,10 +288,10 @@ LANE = LANES - 1
 
 
 @dataclass(frozen=True)
-class Side:
+class LabelMap:
     """label(thread, position) = origin XOR the columns of the bits of both.
 
-    >>> swap = Side(0, positions=(1,), threads=(32, 2, 4, 8, 16))
+    >>> swap = LabelMap(0, positions=(1,), threads=(32, 2, 4, 8, 16))
     >>> swap.label(1, 0), swap.label(0, 1), swap.label(1, 1), swap.crossing
     (32, 1, 33, 1)
     """
@@ -318,12 +322,12 @@ class Side:
 
     @property
     def one_to_one(self) -> bool:
-        """Whether no two places of the target are made of one of the source."""
+        """True if no two places of the target are made of one of the source."""
         return rank(self.columns) == len(self.columns)
 
     @property
     def settled(self) -> int:
-        """How many bits of a packed place stay what they are."""
+        """The number of bits of a packed place that stay as they are."""
         return sum(column == 1 << bit for bit, column in enumerate((*self.threads, *self.positions)))
 
     @cached_property
@@ -335,14 +339,14 @@ class Side:
         threads, positions = self._sums
         return threads[thread] ^ positions[position]
 
-    def through(self, columns: Sequence[int]) -> Side:
+    def through(self, columns: Sequence[int]) -> LabelMap:
         """Return the map with a linear map of the labels after it."""
         origin, *own = (combined(columns, label) for label in (self.origin, *self.columns))
         bits = len(self.positions)
-        return Side(origin, tuple(own[:bits]), tuple(own[bits:]))
+        return LabelMap(origin, tuple(own[:bits]), tuple(own[bits:]))
 
 
-def predicted(found: Side, per_register: int) -> int:
+def predicted(found: LabelMap, per_register: int) -> int:
     """Return how many rounds of shuffles a map takes, each straight from the lane that has it.
 
     Where lanes cannot be matched one to one to those that have what they need, some of these have to be read
@@ -357,7 +361,7 @@ def predicted(found: Side, per_register: int) -> int:
     return 1 << rounds + max(0, needed - read)
 
 
-def fitted(table: Transfer) -> Side | None:
+def fitted(table: WarpTable) -> LabelMap | None:
     """Return the affine map that says all that is wanted, or None where no such map does.
 
     Where every element has as many copies, on a space that is the same for all, any affine function says
@@ -376,7 +380,7 @@ def fitted(table: Transfer) -> Side | None:
     found = through(places.items(), bits, [*stay, (0, first)])
     if found is None:
         return None
-    side = Side(found.origin[0], found.flips[LANE_BITS:], found.flips[:LANE_BITS])
+    side = LabelMap(found.origin[0], found.flips[LANE_BITS:], found.flips[:LANE_BITS])
     steps = [step for step in copies or () if step & LANE]
     return _cheapest_copies(side, steps, table.per_register) if steps else side
 
@@ -405,13 +409,13 @@ def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
     return found if len(steps) == 1 << len(found) else None
 
 
-def _cheapest_copies(found: Side, steps: list[int], per_register: int) -> Side:
+def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> LabelMap:
     """Return the map with the copies that make the fewest rounds; among them as much in place as can be.
 
     Tried is another copy for all places, and for those in which one bit is set, or is not.
     """
 
-    def merit(side: Side) -> tuple[int, int]:
+    def merit(side: LabelMap) -> tuple[int, int]:
         return predicted(side, per_register), -side.settled
 
     for _ in range(2):
@@ -420,7 +424,7 @@ def _cheapest_copies(found: Side, steps: list[int], per_register: int) -> Side:
             for bit in range(-1, len(found.columns)):
                 flips = [c ^ step * (at == bit) for at, c in enumerate((*found.threads, *found.positions))]
                 for origin in (found.origin, found.origin ^ step):
-                    others.append(Side(origin, tuple(flips[LANE_BITS:]), tuple(flips[:LANE_BITS])))
+                    others.append(LabelMap(origin, tuple(flips[LANE_BITS:]), tuple(flips[:LANE_BITS])))
             found = min(others, key=merit)
     return found
 

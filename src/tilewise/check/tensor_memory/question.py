@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tilewise.check.registers.warp import Bound, bound, transfer
+from tilewise.check.registers.warp import ExchangeBound, bound, transfer
 from tilewise.check.tensor_memory.wanted import BETWEEN_WARPS, STAGES, Fit, Misfit, Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
 from tilewise.check.tensor_memory.words import Words
@@ -29,7 +29,7 @@ class Nearest:
     """
 
     way: Way
-    bound: Bound
+    bound: ExchangeBound
     """Of what is repeated."""
     times: int
 

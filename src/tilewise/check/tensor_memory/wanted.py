@@ -43,7 +43,7 @@ _COMPARED = {
 """{stage: the axes that are compared by then}: the last is its own, the others agree already."""
 
 STAGES = (*_COMPARED, "register")
-"""What is compared, in this order."""
+"""Stages of a comparison, in this order."""
 
 BETWEEN_WARPS = ("CTA", "warp")
 """Stages that no exchange inside a warp mends."""
@@ -61,7 +61,7 @@ _WARPGROUPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """What the fragment that results and the one that is wanted differ in."""
+    """A difference between the fragment that results and the one that is wanted."""
 
     stage: str
     message: str

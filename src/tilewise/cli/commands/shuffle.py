@@ -37,7 +37,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.registers.steps import Step
+    from tilewise.check.registers.steps import WarpStep
     from tilewise.check.shuffle import Reorder, WarpPlan
     from tilewise.emit.shuffle import Line
 
@@ -176,7 +176,7 @@ def _reorder(reorder: Reorder) -> dict[str, Any]:
     return {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)}
 
 
-def _step(plan: WarpPlan, step: Step, line: Line) -> dict[str, Any]:
+def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
     from tilewise.check.registers.rounds import LaneMap, lane_layout
     from tilewise.emit.shuffle import lane_text, register_name
 

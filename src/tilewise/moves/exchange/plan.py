@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from tilewise.check.registers.accesses import Accesses
 from tilewise.check.registers.inside import Renamed, by_shuffles, in_threads
-from tilewise.check.registers.question import Question, question
+from tilewise.check.registers.question import RegisterQuestion, question
 from tilewise.check.registers.search import through_shared
 from tilewise.check.registers.shared import ThroughMemory
 from tilewise.check.registers.steps import STEP, Program, cycles
@@ -62,7 +62,7 @@ class Exchange:
     source: Layout
     target: Layout
     dtype: DType
-    asked: Question
+    asked: RegisterQuestion
     """All threads that take part, in the units that go together."""
     way: Renamed | Program | ThroughMemory
     arch: Architecture
@@ -244,7 +244,7 @@ def exchange(
     return found
 
 
-def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | ThroughMemory:
+def _way(asked: RegisterQuestion, without: frozenset[str], limit: int) -> Renamed | Program | ThroughMemory:
     renamed = in_threads(asked)
     if renamed is not None:
         return renamed
@@ -268,7 +268,7 @@ def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Prog
     return best
 
 
-def _no_way(asked: Question) -> Refused:
+def _no_way(asked: RegisterQuestion) -> Refused:
     if asked.bits < 8:
         return Refused(
             "TW609",

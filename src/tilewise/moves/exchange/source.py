@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewise.check.registers.accesses import Access, Accesses, Counted, Xored
+from tilewise.check.registers.accesses import Accesses, Counted, SharedAccess, Xored
 from tilewise.check.registers.inside import Renamed
 from tilewise.check.registers.packing import Packer
 from tilewise.check.registers.shared import ThroughMemory
 from tilewise.check.registers.steps import Program
-from tilewise.check.registers.warp import Bound
+from tilewise.check.registers.warp import ExchangeBound
 from tilewise.check.shuffle import WarpPlan
 from tilewise.core.errors import Refused
 from tilewise.emit.names import checked
@@ -52,7 +52,7 @@ def function(plan: Exchange, name: str = NAME) -> str:
     called = checked(name, "a function")
     way = plan.way
     if isinstance(way, Program):
-        warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, way, Bound(0, ""))
+        warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, way, ExchangeBound(0, ""))
         return "\n".join([*_head(plan), device_function(warp, called)])
     before, after = plan.registers
     pointer = ", void *shared" if plan.memory else ""
@@ -195,7 +195,7 @@ def _side(side: Accesses, addresses: _Addresses, words: Iterator[Sequence[str]])
         yield "}"
 
 
-def _instruction(operation: str, access: Access, address: str, words: Sequence[str]) -> str:
+def _instruction(operation: str, access: SharedAccess, address: str, words: Sequence[str]) -> str:
     """Return one access as PTX."""
     stores, reach = operation.startswith("st"), access.reach
     name = f"{operation}.shared{_VECTORS[reach.bytes]}"
