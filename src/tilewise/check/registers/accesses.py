@@ -111,17 +111,17 @@ class Accesses:
         return len(self.active)
 
     @cached_property
-    def supplied(self) -> list[Int64s]:
-        """The addresses that threads supply, access by access."""
-        return [
-            access.addresses(self.threads)[access.taking(self.active, supplying=True)] for access in self.each
-        ]
-
-    @cached_property
     def reach(self) -> int:
         """One more than the last byte."""
-        ends = (int(at.max()) + own.reach.bytes for own, at in zip(self.each, self.supplied, strict=True))
-        return max(ends, default=0)
+        supplying: dict[tuple[int, int], Bools] = {}
+        end = 0
+        for access in self.each:
+            key = access.below, len(access.words)
+            if key not in supplying:
+                supplying[key] = access.taking(self.active, supplying=True)
+            at = access.addresses(self.threads)[supplying[key]]
+            end = max(end, int(at.max()) + access.reach.bytes)
+        return end
 
     @cached_property
     def wavefronts(self) -> int:

@@ -275,7 +275,7 @@ def _side(labels: Int64s) -> LabelMap | None:
         return None
     places, values = thread << low | position, labels[thread, position]
     nearest = np.argsort(_ones(places), kind="stable")
-    for count in (4 * (low + high + 1), (low + high + 1) ** 2):
+    for count in (low + high + 1, (low + high + 1) ** 2):
         near = nearest[:count]
         points = list(zip(places[near].tolist(), values[near].tolist(), strict=True))
         found = through(points, low + high, [(0, points[0][1])])
