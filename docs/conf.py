@@ -55,7 +55,7 @@ nitpick_ignore_regex = [
     # parts of an exchange
     (
         r"py:.*",
-        r"tilewise\.moves\.exchange\.(question|within|shared|accesses|rounds)\.\w+",
+        r"tilewise\.check\.registers\.(question|inside|shared|accesses)\.\w+",
     ),  # parts of an exchange
     (r"py:.*", r"tilewise\.hardware\.(operands\.stepping\.D|tcgen05\.descriptor\.Descriptor)"),  # any word
     (

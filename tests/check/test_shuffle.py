@@ -14,15 +14,12 @@ from tests.check.conftest import golden, tilewise
 from tests.check.shuffle_cases import CASES, Case, random_cases
 
 from tilewise import LayoutError, Refused, S, laneid, parse, reg, warpid, wid_in_wg
-from tilewise.check.shuffle import shuffle
-from tilewise.check.shuffle.bound import bound
-from tilewise.check.shuffle.lanes import LaneMap, completed, lane_layout
-from tilewise.check.shuffle.linear import LANE, Linear, linear
-from tilewise.check.shuffle.programs import programs
-from tilewise.check.shuffle.reading import fit
-from tilewise.check.shuffle.reorder import reorder
-from tilewise.check.shuffle.steps import Program, Step, followed
-from tilewise.check.shuffle.transfer import Transfer
+from tilewise.check.registers.programs import programs
+from tilewise.check.registers.reading import fit
+from tilewise.check.registers.rounds import LaneMap, completed, lane_layout
+from tilewise.check.registers.steps import Program, WarpStep, followed
+from tilewise.check.registers.warp import LANE, LabelMap, WarpTable, bound, fitted
+from tilewise.check.shuffle import reorder, shuffle
 from tilewise.cli.commands.shuffle import plan_data, plan_text
 from tilewise.core.bits import Basis
 from tilewise.core.dtypes import DType
@@ -92,7 +89,7 @@ def test_goldens(golden: Any) -> None:
 # -- tables that no layout spells ------------------------------------------------------------------
 
 
-def random_table(rng: Random) -> Transfer:
+def random_table(rng: Random) -> WarpTable:
     """Any positions from anywhere: a permutation of all, an affine map, or every one drawn alone."""
     bits, kind = rng.choice((1, 4, 8, 16, 32)), rng.choice(("any", "permuted", "affine"))
     held, count = rng.choice((1, 2, 4)), rng.choice((1, 2, 4))
@@ -104,24 +101,26 @@ def random_table(rng: Random) -> Transfer:
         count = held
     drawn = drawn or [rng.choice(everything) for _ in range(32 * count)]
     rows = [tuple(frozenset({drawn[lane * count + at]}) for at in range(count)) for lane in range(32)]
-    return Transfer(bits, tuple(rows), held)
+    return WarpTable(bits, tuple(rows), held)
 
 
-def _affine_table(rng: Random, bits: int, width: int) -> Transfer:
+def _affine_table(rng: Random, bits: int, width: int) -> WarpTable:
     basis, columns = Basis(), list[int]()
     while len(columns) < LANE_BITS + width:
         column = rng.randrange(1, 1 << LANE_BITS + width)
         if basis.add_new(column):
             columns.append(column)
-    found = Linear(rng.randrange(1 << LANE_BITS + width), tuple(columns))
+    found = LabelMap(
+        rng.randrange(1 << LANE_BITS + width), tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS])
+    )
     rows = [
         tuple(frozenset({(place & LANE, place >> LANE_BITS)}) for place in row)
-        for row in ([found(lane | at << LANE_BITS) for at in range(1 << width)] for lane in range(32))
+        for row in ([found.label(lane, at) for at in range(1 << width)] for lane in range(32))
     ]
-    return Transfer(bits, tuple(rows), 1 << width)
+    return WarpTable(bits, tuple(rows), 1 << width)
 
 
-def holds(table: Transfer, program: Program, rng: Random) -> bool:
+def holds(table: WarpTable, program: Program, rng: Random) -> bool:
     """Whether the program, run on random numbers, puts everything where the table says."""
     filled = [[rng.getrandbits(32) for _ in range(32)] for _ in range(table.registers_held)]
     names = [f"a{own}" for own in range(program.inputs)] + [f"t{i}" for i in range(len(program.steps))]
@@ -145,7 +144,7 @@ def test_every_program_that_is_tried_is_right() -> None:
     met: Counter[tuple[bool, bool]] = Counter()
     for _ in range(60):
         table = random_table(rng)
-        tried = list(programs(table, linear(table), frozenset()))
+        tried = list(programs(table, fitted(table), frozenset()))
         assert all(holds(table, program, rng) for program in tried)
         least = bound(table, by_shuffles=False).count
         fewest = min(program.exchanges for program in tried)
@@ -160,12 +159,12 @@ def test_what_steps_do_is_told_alike_field_by_field_and_on_numbers() -> None:
     """`followed`, which proves plans, against the machine on paper."""
     rng = Random(3)
     steps = (
-        Step("shfl", (0,), tuple(rng.randrange(32) for _ in range(32))),
-        Step("select", (0, 1), tuple(rng.randrange(2) for _ in range(32))),
-        Step("prmt", (2, 3), tuple(rng.randrange(0x10000) & 0x7777 for _ in range(32))),
-        Step("movmatrix", (4,)),
-        Step("rotate", (5,), tuple(8 * rng.randrange(4) for _ in range(32))),
-        Step("merge", (6, 0), tuple(rng.choice((0xFF, 0xFF00FF00)) for _ in range(32))),
+        WarpStep("shfl", (0,), tuple(rng.randrange(32) for _ in range(32))),
+        WarpStep("select", (0, 1), tuple(rng.randrange(2) for _ in range(32))),
+        WarpStep("prmt", (2, 3), tuple(rng.randrange(0x10000) & 0x7777 for _ in range(32))),
+        WarpStep("movmatrix", (4,)),
+        WarpStep("rotate", (5,), tuple(8 * rng.randrange(4) for _ in range(32))),
+        WarpStep("merge", (6, 0), tuple(rng.choice((0xFF, 0xFF00FF00)) for _ in range(32))),
     )
     program = Program(2, steps, tuple(range(8)))
     filled = [[rng.getrandbits(32) for _ in range(32)] for _ in range(2)]

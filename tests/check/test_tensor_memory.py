@@ -252,7 +252,7 @@ def test_the_nearest_is_told_without_a_plan_of_its_steps(monkeypatch, dtype, m, 
     """Steps take seconds to plan; the bound of the exchanges is that of the plan, and is told at once."""
     layout, wanted = D(dtype, m=m, n=64), parse(to)
     with monkeypatch.context() as patched:
-        patched.setattr("tilewise.check.shuffle.question.programs", None)
+        patched.setattr("tilewise.check.shuffle.programs", None)
         near = plan(layout, to=wanted).near
     source, target, times = Wanted.of(wanted, near.way.words).nearing(near.way)
     steps = shuffle(source, target, f"b{near.way.words.taken}")
@@ -275,7 +275,7 @@ def test_warps_reach_their_own_lanes_alone():
     found = plan(D("f32", m=64, n=64), to=parse("S[(64, 64) : (1@tx, 1@reg)]"))
     assert {misfit.stage for _, misfit in found.misfits} == {"warp"}
     assert found.near is None
-    assert found.misfits[0][1].message.startswith("element (16, 0) is in lanes of warp 1, and the")
+    assert found.misfits[0][1].message.startswith("element (16, 0) gets to warp 1, and warp 0 shall")
 
 
 def test_a_register_that_depends_on_its_lane():
@@ -283,8 +283,8 @@ def test_a_register_that_depends_on_its_lane():
     found = plan(parse("S[(128, 4) : (1@TLane, 1@TCol)]"), "f32", to=to, form="32x32b")
     assert found.misfits[0][1].stage == "register"
     assert found.misfits[0][1].message == (
-        "elements (0, 0) and (16, 0) get to one register of each thread, and the fragment has them in "
-        "registers 0 and 4"
+        "elements (0, 0) and (16, 0) are in register 0 of the instructions, and in registers 0 and 4 of the "
+        "fragment"
     )
 
 
@@ -296,9 +296,7 @@ def test_of_copies_one_is_enough_to_load_and_all_are_stored():
     assert plan(built, to=both, store=True).answer
     found = plan(built, to=one, store=True)
     assert not found.answer
-    assert found.misfits[0][1].message == (
-        "element (0, 0) is in lanes of warps 0 and 2, and the fragment has it in warp 0"
-    )
+    assert found.misfits[0][1].message == ("element (0, 0) gets to warps 0 and 2, and warp 0 shall have it")
     second = parse("S[(64, 32) : (1@tid_in_wg, 1@reg)] + 64@tid_in_wg")
     assert plan(built, to=second).fit.way.name == "32x32b"
 
@@ -411,11 +409,11 @@ def test_warpgroups_that_share_nothing(to, message):
 def test_the_warp_that_is_named_is_the_one_of_the_block():
     to = parse("S[((2, 2, 32), (2, 8)) : ((1@warpid, 2@warpid, 1@laneid), (4@warpid, 1@reg))]")
     assert plan(D("f32", m=128, n=16), to=to).misfits[0][1].message == (
-        "element (32, 0) is in lanes of warp 1, and the fragment has it in warp 2"
+        "element (32, 0) gets to warp 1, and warp 2 shall have it"
     )
     one = parse("S[((2, 2, 32), 16) : ((1@warpid, 2@warpid, 1@laneid), 1@reg)] + 4@warpid")
     assert plan(D("f32", m=128, n=16), to=one).misfits[0][1].message == (
-        "element (32, 0) is in lanes of warp 5, and the fragment has it in warp 6"
+        "element (32, 0) gets to warp 5, and warp 6 shall have it"
     )
 
 
@@ -431,37 +429,37 @@ A_OF_E = "S[(64, 16) : (1@TLane, 1@TCol)] + R[2 : 64@TLane]"
             "S[((128, 2), 16) : ((1@tid_in_wg, 1@cbx), 1@reg)]",
             False,
             "CTA",
-            "element (1, 0) is in CTA 0, and the fragment has it in CTA 1",
+            "element (1, 0) gets to CTA 0, and CTA 1 shall have it",
         ),
         (
             A_OF_E,
             "S[(2, 32, 16) : (1@wid_in_wg, 1@laneid, 1@reg)] + R[3 : 1@wid_in_wg]",
             False,
             "warp",
-            "element (0, 0) is in lanes of warps 0 and 2, and the fragment has it in warps 0, 1 and 2",
+            "element (0, 0) gets to warps 0 and 2, and warps 0, 1 and 2 shall have it",
         ),
         (
             A_OF_E,
             "S[(64, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg + 16@reg]",
             False,
             "register",
-            "copies of element (0, 0) get to one register of each thread, and the fragment has them in "
-            "registers 0 and 16",
+            "copies of element (0, 0) are in register 0 of the instructions, and in registers 0 and 16 of "
+            "the fragment",
         ),
         (
             A_OF_E,
             "S[(64, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 64@tid_in_wg + 16@reg]",
             True,
             "register",
-            "copies of element (0, 0) leave one register of each thread, and the fragment has them in "
-            "registers 0 and 16",
+            "copies of element (0, 0) are in register 0 of the instructions, and in registers 0 and 16 of "
+            "the fragment",
         ),
         (
             "S[(128, 16) : (1@TLane, 1@TCol)]",
             "S[(128, 16) : (1@tid_in_wg, 1@reg)] + R[2 : 16@reg]",
             False,
             "register",
-            "element (0, 0) shall be in registers 0 and 16 of a thread, and a load fills 1 of them",
+            "element (0, 0) is in register 0 of the instructions, and in registers 0 and 16 of the fragment",
         ),
         (
             "S[(4, 16, 8) : (32@TLane, 1@TLane, 1@TCol)]",

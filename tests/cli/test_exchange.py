@@ -78,16 +78,6 @@ def test_an_architecture(tilewise):
     assert (memory.code, memory.json["error"]["hint"]) == (2, "leave out --arch")
 
 
-def test_less_shared_memory(tilewise):
-    words = ("wgmma.D(f32, n=64)", ROWS, "--dtype", "f16", "--shared", "4096")
-    run = tilewise("plan", *words, "--json")
-    assert (run.json["rounds"], run.json["shared_bytes"], run.json["barriers"]) == (2, 4096, 3)
-    assert "2 rounds, 3 barriers" in tilewise("plan", *words).out
-    assert tilewise("emit", "move", *words).out.count("bar.sync") == 3
-    memory = tilewise("plan", "S[4]", "S[4]", "--dtype", "u8", "--shared", "4096", "--json")
-    assert (memory.code, memory.json["error"]["hint"]) == (2, "leave out --shared")
-
-
 def test_no(tilewise):
     run = tilewise("plan", "S[32 : 1@laneid]", "S[32 : 0@laneid]", "--dtype", "f32", "--json")
     assert run.code == 1

@@ -272,7 +272,7 @@ def test_another_cta(tilewise):
     pair = "tcgen05.D(f32, m=256, n=16, cta_group=2)"
     no = tilewise("tmem", pair, "--to", "S[((128, 2), 16) : ((1@tid_in_wg, 1@cbx), 1@reg)]")
     assert no.code == 1
-    assert "  32x32b    element (1, 0) is in CTA 0, and the fragment has it in CTA 1" in no.out.splitlines()
+    assert "  32x32b    element (1, 0) gets to CTA 0, and CTA 1 shall have it" in no.out.splitlines()
     assert no.out.splitlines()[-1] == (
         "  hint: each CTA reaches its own tensor memory alone: such as "
         "S[((2, 128), 16) : ((1@cbx, 1@tid_in_wg), 1@reg)]"

@@ -9,8 +9,7 @@ import numpy as np
 from tests.check import shuffle_machine as machine
 from tests.check.shuffle_cases import Case
 
-from tilewise.check.shuffle.linear import nearest
-from tilewise.check.shuffle.transfer import transfer
+from tilewise.check.registers.warp import nearest, transfer
 from tilewise.core.dtypes import DType
 from tilewise.emit.shuffle import cuda_source
 

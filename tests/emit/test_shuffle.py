@@ -17,8 +17,8 @@ from tests.emit.shuffle_kernels import Data, host_program, kernels, source_of
 from tests.emit.test_c import tool
 
 from tilewise import LayoutError, S, laneid
+from tilewise.check.registers.rounds import LaneMap
 from tilewise.check.shuffle import shuffle
-from tilewise.check.shuffle.lanes import LaneMap
 from tilewise.emit.shuffle import condition, cuda_source, lane_text, number
 from tilewise.hardware.matrices.moves import NEEDS
 

@@ -12,7 +12,7 @@ import numpy as np
 from tests.check.shuffle_machine import LANES
 
 from tilewise import Layout
-from tilewise.check.shuffle.steps import Program
+from tilewise.check.registers.steps import Program
 from tilewise.core.dtypes import DType
 from tilewise.hardware.matrices.forms import Form
 from tilewise.moves.exchange import Exchange

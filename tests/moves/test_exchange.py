@@ -13,16 +13,14 @@ from tests.moves.exchange_machine import wrong
 
 from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid
 from tilewise.check.banks import counted
+from tilewise.check.registers.question import question
+from tilewise.check.registers.search import Candidates
+from tilewise.check.registers.shared import ThroughMemory, follows, in_turns
+from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers
-from tilewise.moves.exchange.affine import sides
-from tilewise.moves.exchange.followed import follows
-from tilewise.moves.exchange.rounds import Rounds
-from tilewise.moves.exchange.search import Candidates
-from tilewise.moves.exchange.shared import Shared
 from tilewise.moves.exchange.source import function
-from tilewise.moves.exchange.turns import in_turns
 
 CASES = {
     "product to rows": (
@@ -109,12 +107,11 @@ def planned(name: str) -> Exchange:
     return exchange(parse(source), parse(target), dtype)
 
 
-def alone(name: str) -> Shared:
-    """What goes through memory, in one round."""
+def alone(name: str) -> ThroughMemory:
+    """Return the way through memory."""
     way = planned(name).way
-    assert isinstance(way, Rounds)
-    (found,) = way.each
-    return found
+    assert isinstance(way, ThroughMemory)
+    return way
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -173,13 +170,13 @@ def test_wavefronts_are_those_of_the_definition() -> None:
             for access in side.each:
                 addresses = access.addresses(side.threads)
                 taking = access.taking(side.active)
-                lanes = 8 * len(access.words) if access.way.matrix else 32
+                lanes = 8 * len(access.words) if access.reach.matrix else 32
                 for warp in range(0, side.threads, 32):
                     asked = [
                         int(addresses[warp + lane]) if taking[warp + lane] and lane < lanes else None
                         for lane in range(32)
                     ]
-                    width = 16 if access.way.matrix else access.way.bytes
+                    width = 16 if access.reach.matrix else access.reach.bytes
                     total += counted(side.operation, width, asked).wavefronts
             assert total == found, name
 
@@ -215,18 +212,20 @@ def test_what_lies_with_gaps_is_moved(rows: int, columns: int, dtype: str) -> No
 
 
 def test_gaps_are_left_out_where_memory_is_small() -> None:
-    turn = S[(64, 48) : (1 @ tx, 1 @ reg)], S[(48, 64) : (1 @ reg, 1 @ tx)]
-    assert exchange(*turn, "f32").shared_bytes > 64 * 48 * 4
-    plan = exchange(*turn, "f32", shared=64 * 48 * 4)
-    assert plan.shared_bytes == 64 * 48 * 4
-    assert plan.wavefronts == (1536, 96)
+    turn = S[(96, 4) : (1 @ tx, 1 @ reg)], S[(4, 96) : (1 @ reg, 1 @ tx)]
+    asked = question(*turn, "f32")
+    roomy = one_by_one(asked, 1 << 16)
+    assert roomy is not None
+    tight = one_by_one(asked, 96 * 4 * 4)
+    assert tight is not None
+    assert tight.bytes == 96 * 4 * 4 <= roomy.bytes
 
 
 @pytest.mark.parametrize("name", ["turned, bytes", "turned, a warp", "copies in both", "doubles"])
 def test_no_way_that_was_left_out_is_cheaper(name: str) -> None:
     """All ways, made one by one, against the search that ends early."""
     way = alone(name)
-    both = sides(way.asked)
+    both = way.asked.sides
     assert both is not None
     candidates, tried = Candidates(way.asked, *both), 0
     for bound, pair in candidates.bounds(frozenset()):
@@ -269,36 +268,6 @@ def test_what_is_refused(source: Layout, target: Layout, dtype: str, code: str, 
     assert refused.value.code == code
 
 
-@pytest.mark.parametrize(
-    ("name", "shared", "rounds", "barriers"),
-    [
-        ("turned, 16 bits", 4096, 2, 3),
-        ("turned, 16 bits", 1024, 8, 15),
-        ("turned, a warp", 1024, 4, 0),
-        ("product to rows", 4096, 2, 3),
-        ("copies in both", 512, 2, 3),
-    ],
-)
-def test_in_rounds_where_memory_is_small(name: str, shared: int, rounds: int, barriers: int) -> None:
-    source, target, dtype = CASES[name][:3]
-    plan = exchange(parse(source), parse(target), dtype, shared=shared)
-    assert (plan.rounds, plan.shared_bytes, plan.barriers) == (rounds, shared, barriers)
-    assert wrong(plan) == 0
-    text = function(plan)
-    assert "from[" not in text[text.index("to[0]") :]
-
-
-def test_every_wait_between_rounds_is_needed() -> None:
-    source, target, dtype = CASES["turned, 16 bits"][:3]
-    plan = exchange(parse(source), parse(target), dtype, shared=4096)
-    text, wait = function(plan), "__syncthreads();"
-    at = text.index("{\n")
-    for _ in range(plan.barriers):
-        at = text.index(wait, at + 1)
-        with pytest.raises(AssertionError):
-            wrong(plan, text=text[:at] + text[at + len(wait) :])
-
-
 TURNS = {
     "operand to rows": (
         S[(4, 2, 8, 4, 4) : (8 @ reg, 1 @ reg, 4 @ laneid, 2 @ reg, 1 @ laneid)],
@@ -328,8 +297,8 @@ TURNS = {
 def test_a_warp_alone_stores_and_loads_in_turns(name: str) -> None:
     source, target, dtype, turns, room = TURNS[name]
     plan = exchange(source, target, dtype)
-    assert isinstance(plan.way, Rounds)
-    (way,) = plan.way.each
+    way = plan.way
+    assert isinstance(way, ThroughMemory)
     assert (way.turns, plan.shared_bytes, plan.barriers) == (turns, room, 0)
     assert wrong(plan) == 0
     text, wait = function(plan), "__syncwarp();"
@@ -343,8 +312,8 @@ def test_turns_that_are_not_followed_are_noticed() -> None:
     """They share bytes: all at once, the last ones are all that is there."""
     source, target, dtype = TURNS["operand to rows"][:3]
     plan = exchange(source, target, dtype)
-    assert isinstance(plan.way, Rounds)
-    (way,) = plan.way.each
+    way = plan.way
+    assert isinstance(way, ThroughMemory)
     assert follows(way)
     assert not follows(replace(way, turns=()))
 
@@ -353,16 +322,14 @@ def test_warps_that_wait_for_one_another_take_no_turns() -> None:
     source = S[(2, 16, 4, 4, 2) : (1 @ warpid, 1 @ reg, 1 @ laneid, 4 @ laneid, 16 @ laneid)]
     target = S[(2, 16, 4, 4, 2) : (16 @ laneid, 1 @ reg, 4 @ laneid, 1 @ laneid, 1 @ warpid)]
     plan = exchange(source, target, "f32")
-    assert isinstance(plan.way, Rounds)
-    assert (plan.way.each[0].turns, plan.barriers, wrong(plan)) == ((), 1, 0)
+    assert isinstance(plan.way, ThroughMemory)
+    assert (plan.way.turns, plan.barriers, wrong(plan)) == ((), 1, 0)
 
 
 def test_too_much_for_shared_memory() -> None:
     large = S[(1024, 64) : (1 @ tx, 1 @ reg)], S[(64, 16, 64) : (1 @ reg, 64 @ tx, 1 @ tx)]
-    plan = exchange(*large, "f32")
-    assert (plan.rounds, plan.shared_bytes) == (2, 1 << 17)
     with pytest.raises(LayoutError, match="262144 bytes") as refused:
-        exchange(*large, "f32", shared=1 << 10)
+        exchange(*large, "f32")
     assert refused.value.code == "TW609"
 
 

@@ -63,8 +63,6 @@ def pair_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", metavar="D", help="whose times are expected: h200 or h100 (h200)")
     arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
     parser.add_argument("--arch", metavar="A", help=arch)
-    shared = "between registers, bytes of shared memory that it takes at most (what a block can have)"
-    parser.add_argument("--shared", metavar="BYTES", type=int, help=shared)
     layout_options(parser, has_dtype=True, shape=None)
 
 
@@ -93,7 +91,7 @@ def _plan(args: argparse.Namespace) -> Plan | Exchange:
     asked = _asked(args)
     dtype = asked.element(args.dtype)
     given: dict[str, Any] = {"shape": asked.shape}
-    given |= {name: getattr(args, name) for name in ("device", "aligned", "arch", "shared")}
+    given |= {name: getattr(args, name) for name in ("device", "aligned", "arch")}
     given["fill"] = None if args.fill is None else _element(args.fill, dtype)
     said = {name: value for name, value in given.items() if value is not None}
     found: Plan | Exchange = plan(asked.source, asked.target, dtype, **said)

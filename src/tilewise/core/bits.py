@@ -372,6 +372,29 @@ class Basis:
         return vector, image
 
 
+def through(
+    points: Iterable[tuple[int, int]], bits: int, guesses: Iterable[tuple[int, int]] = ()
+) -> Bits | None:
+    """Return the affine map of so many bits that sends each x to its y, or None where no affine map does.
+
+    Where the points leave it open, the guesses decide, the first ones first; a bit of which nothing is known
+    flips nothing.
+
+    >>> through([(0, 5), (1, 4), (3, 6)], 2).flips, through([(0, 5), (1, 4), (2, 7), (3, 5)], 2)
+    ((1, 2), None)
+    >>> through([(2, 5)], 2, guesses=[(0, 5), (1, 6)]).flips
+    (3, 0)
+    """
+    known = Basis()
+    if not all(known.define(1 | x << 1, y) for x, y in points):
+        return None
+    for x, y in guesses:
+        known.define(1 | x << 1, y)
+    origin = known.combination(1) or 0
+    values = [known.combination(1 | 2 << bit) for bit in range(bits)]
+    return Bits((origin,), tuple((0 if value is None else value ^ origin,) for value in values))
+
+
 def rank(vectors: Iterable[int]) -> int:
     """Return the dimension of the span of vectors.
 

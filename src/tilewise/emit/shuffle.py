@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from tilewise.check.shuffle.gather import parities
-from tilewise.check.shuffle.lanes import LaneMap
-from tilewise.check.shuffle.linear import combined
+from tilewise.check.registers.rounds import LaneMap
+from tilewise.check.registers.steps import parities
+from tilewise.core.bits import combined
 from tilewise.emit.names import checked
 from tilewise.hardware.limits import LANE_BITS, LANES
 
@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tilewise.check.shuffle.question import WarpPlan
-    from tilewise.check.shuffle.steps import Step
+    from tilewise.check.registers.steps import WarpStep
+    from tilewise.check.shuffle import WarpPlan
 
 EVERY_LANE = "0xffffffffu"
 
@@ -117,7 +117,7 @@ def _used(plan: WarpPlan) -> set[int]:
     return used | {own for own in plan.program.results if own is not None}
 
 
-def _spelled(step: Step, operands: Sequence[str]) -> tuple[str, str]:
+def _spelled(step: WarpStep, operands: Sequence[str]) -> tuple[str, str]:
     """(for people, for CUDA) what a step makes."""
     a = operands[0]
     if step.operation == "movmatrix":

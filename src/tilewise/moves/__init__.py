@@ -50,7 +50,6 @@ def plan(
     dtype: DType | str | None = None,
     *,
     arch: Architecture | str | int | None = None,
-    shared: int | None = None,
     **asked: Unpack[OfMemory],
 ) -> Plan | Exchange:
     """How to move a tensor of that type from one layout to another, or as a named move says.
@@ -64,8 +63,7 @@ def plan(
     environment says TILEWISE_CHECKED=1.
 
     Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
-    architecture that has its instructions, sm_90 where none is said; `shared` are bytes of shared memory that
-    it takes at most, in rounds if need be.
+    architecture that has its instructions, sm_90 by default.
 
     Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
     `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
@@ -102,11 +100,7 @@ def plan(
         from tilewise.moves.exchange import exchange
         from tilewise.moves.exchange.plan import ARCH
 
-        return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch, shared=shared)
-    if shared is not None:
-        raise LayoutError(
-            "TW401", "a move in memory says what it has of shared memory", hint="leave out shared="
-        )
+        return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch)
     if arch is not None:
         raise LayoutError(
             "TW401",

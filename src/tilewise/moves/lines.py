@@ -145,8 +145,7 @@ def lines_of_registers(plan: Exchange) -> Iterator[str]:
     if plan.shared_bytes:
         own = " for each warp" if plan.asked.scope == "warp" else ""
         swizzle = _swizzled(plan.swizzle) if plan.swizzle else ""
-        rounds = f"{plan.rounds} rounds, " if plan.rounds > 1 else ""
-        waits = rounds + (counted(plan.barriers, "barrier") if plan.barriers else "no barrier")
+        waits = counted(plan.barriers, "barrier") if plan.barriers else "no barrier"
         yield f"  shared memory  {plan.shared_bytes} bytes{own}{swizzle}, {waits}"
     yield from _numbered(plan.steps)
 

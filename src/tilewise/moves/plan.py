@@ -396,7 +396,7 @@ def between_registers(source: Layout, target: Layout) -> bool:
     """
     if all(axis.name == "m" for layout in (source, target) for axis in layout.axes):
         return False
-    from tilewise.moves.exchange import of_registers  # NumPy comes with it, and memory needs none
+    from tilewise.check.registers.question import of_registers  # NumPy comes with it, and memory needs none
 
     return of_registers(source) and of_registers(target)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from tilewise.check.shuffle.bound import Bound, bound
-from tilewise.check.shuffle.transfer import transfer
-from tilewise.check.tensor_memory.compared import BETWEEN_WARPS, STAGES, Fit, Misfit, compare
-from tilewise.check.tensor_memory.wanted import Wanted
+from tilewise.check.registers.warp import ExchangeBound, bound, transfer
+from tilewise.check.tensor_memory.wanted import BETWEEN_WARPS, STAGES, Fit, Misfit, Wanted
 from tilewise.check.tensor_memory.ways import Way, splits_of, ways_of
 from tilewise.check.tensor_memory.words import Words
 from tilewise.core.dtypes import DType
@@ -31,7 +29,7 @@ class Nearest:
     """
 
     way: Way
-    bound: Bound
+    bound: ExchangeBound
     """Of what is repeated."""
     times: int
 
@@ -121,9 +119,7 @@ def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Wor
 
 def _fitting(found: Plan, wanted: Wanted) -> Plan:
     """With the way that fits, or with what each does otherwise and the nearest."""
-    compared = [
-        (way, compare(way, wanted.placed)) for one in found.ways for way in splits_of(one) if not way.problem
-    ]
+    compared = [(way, wanted.compare(way)) for one in found.ways for way in splits_of(one) if not way.problem]
     fits = [fit for _, fit in compared if isinstance(fit, Fit)]
     if fits:
         return replace(found, fit=min(fits, key=lambda fit: (fit.way.rounds, len(fit.way.moves))))

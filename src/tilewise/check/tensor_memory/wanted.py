@@ -1,12 +1,25 @@
-"""The fragment that is wanted, or that there is to be stored: by warps, lanes and registers."""
+"""The fragment that is wanted, or that there is to be stored: whether a way brings elements to it.
+
+A place is compared by what it belongs to: its CTA, its warp, its lane, the part of its register; and then by
+registers. Which register is which costs nothing: an instruction names the registers that it fills one by one.
+So two fragments are one where every element has its owners and its bits of a register in both, and what is
+one register of the one is one register of the other, of all threads alike.
+
+Of copies, a load has to fill those that are wanted, and a store those that lie in tensor memory; any one that
+is there is enough for it.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
+from math import prod
 
-from tilewise.check.shuffle.reading import fit, orders
+from tilewise.check.registers.reading import fit, orders
 from tilewise.check.tensor_memory.ways import REGISTER, Way
-from tilewise.check.tensor_memory.words import PART, Words
+from tilewise.check.tensor_memory.words import PART, Words, axes_of, refuse_swizzled
 from tilewise.core.algebra.modes import refinement
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
@@ -17,17 +30,54 @@ from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
-_OWNERS = ("wgid", "wid_in_wg", "laneid", "cbx")
+_OWNERS = ("cbx", "wgid", "wid_in_wg", "laneid")
+
+_COMPARED = {
+    "CTA": _OWNERS[:1],
+    "warp": _OWNERS[:3],
+    "lane": _OWNERS,
+    "part of a register": (*_OWNERS, "part"),
+}
+"""{stage: the axes that are compared by then}: the last is its own, the others agree already."""
+
+STAGES = (*_COMPARED, "register")
+"""Stages of a comparison, in this order."""
+
+BETWEEN_WARPS = ("CTA", "warp")
+"""Stages that no exchange inside a warp mends."""
+
 _SPLITS = (
     ("tx", ("wgid", WARPS * LANES, "tid_in_wg")),
     ("tid_in_wg", ("wid_in_wg", LANES, "laneid")),
     ("warpid", ("wgid", WARPS, "wid_in_wg")),
 )
 """Axes of threads and warps, which are warpgroups, their warps and lanes."""
+
 _WARPGROUPS = 8
 """As many as the 1024 threads of a CTA make up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A difference between the fragment that results and the one that is wanted."""
+
+    stage: str
+    message: str
+    element: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A way whose fragment is wanted: its register i is register `registers[i]` of the wanted one.
+
+    What it loads into `spare` registers is not wanted; they are counted on after the wanted one's last.
+    """
+
+    way: Way
+    registers: tuple[int, ...]
+    spare: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,129 +92,126 @@ class Wanted:
 
     @classmethod
     def of(cls, layout: Layout, words: Words) -> Wanted:
-        """Of a layout over lanes, warps and reg, of the same elements as `words`."""
+        """Return that of a layout over lanes, warps and reg, of the same elements as `words`."""
         _check_shape(layout, words.layout)
-        if any(swizzle.bits for swizzle in layout.swizzles):
-            raise Refused(
-                "TW610",
-                f"the fragment {layout} is swizzled, and no load of tensor memory is",
-                witness={"swizzles": len(layout.swizzles)},
-                hint="ask for one that is not, and shuffle",
-            )
+        refuse_swizzled(layout, f"the fragment {layout}", "ask for one that is not, and shuffle")
         threads = _threads(layout)
-        strange = [name for name in _axes(threads) if name not in (*_OWNERS, "reg")]
-        if strange:
+        for strange in [axis for axis in threads.axes if axis.name not in (*_OWNERS, "reg")]:
             raise LayoutError(
                 "TW203",
-                f"the fragment {layout} has the axis {strange[0]}, and registers have wid_in_wg laneid reg",
+                f"the fragment {layout} has the axis {strange}, and registers have wid_in_wg laneid reg",
                 hint="a warp is wid_in_wg or warpid, a lane laneid, and reg counts elements of a thread",
             )
-        many = {"laneid": LANES, "wid_in_wg": WARPS, "wgid": _WARPGROUPS, "cbx": words.ctas}
-        for name, count in many.items():
-            _check_reach(threads, name, count, words)
-        held = "reg" in _axes(threads)
+        for name, count, has in (
+            ("laneid", LANES, "a warp has lanes"),
+            ("wid_in_wg", WARPS, "a warpgroup has warps"),
+            ("wgid", _WARPGROUPS, "a CTA has warpgroups"),
+            ("cbx", words.ctas, "the CTAs are"),
+        ):
+            low, high = threads.extremes(name) if name in axes_of(threads) else (0, 0)
+            if low < 0 or high >= count:
+                raise LayoutError(
+                    "TW203",
+                    f"the fragment reaches {name} {low if low < 0 else high}, and {has} 0 to {count - 1}",
+                    hint=of_each_cta(words)
+                    if name == "wid_in_wg" and words.ctas > 1
+                    else "warps count from 0 in their warpgroup, lanes in their warp; a further warpgroup is "
+                    "wgid",
+                )
+        held = "reg" in axes_of(threads)
         placed = threads.split_axis("reg", (REGISTER, words.parts, PART)) if held else threads
         return cls(layout, words, threads, placed)
 
     def nearing(self, way: Way) -> tuple[Layout, Layout, int]:
-        """(a way's fragment, the wanted one, how often) of what is done again and again to get to it.
+        """Return (a way's fragment, the wanted one, how often) of what is repeated to get to it.
 
         Digits that step on whole registers in both, or on warps, only repeat the rest.
 
             requires  a way that differs in no warp
         """
-        ours, theirs = refinement(way.fragment, self.threads)
-        kept, times = [], 1
-        for one, other in zip(_digits(ours), _digits(theirs), strict=True):
-            if _repeats(one.stride, other.stride, self.words.parts):
-                times *= one.extent if one.stride["reg"] else 1
-            else:
+        sides = refinement(way.fragment, self.threads)
+        kept: list[tuple[Iter, Iter]] = []
+        times = 1
+        for one, other in zip(sides[0].shard, sides[1].shard, strict=True):
+            if one.extent == 1:
+                continue
+            moved = {axis.name for step in (one.stride, other.stride) for axis, steps in step.terms if steps}
+            registers = [one.stride["reg"], other.stride["reg"]]
+            if moved == {"reg"} and all(steps and steps % self.words.parts == 0 for steps in registers):
+                times *= one.extent
+            elif one.stride != other.stride or not moved <= {"wgid", "wid_in_wg", "cbx"}:
                 kept.append((one, other))
         of, to = (
             Layout(
-                tuple(it.extent for it in side) or (1,),
-                tuple(it.stride for it in side) or (Vector(),),
-                replica=tuple(it for it in whole.replica if it.stride["laneid"] or it.stride["reg"]),
-                offset=_only(whole.offset, ("laneid", "reg")),
+                tuple(pair[i].extent for pair in kept) or (1,),
+                tuple(pair[i].stride for pair in kept) or (Vector(),),
+                replica=tuple(it for it in side.replica if it.stride["laneid"] or it.stride["reg"]),
+                offset=_on(side.offset, ("laneid", "reg")),
             )
-            for side, whole in (([one for one, _ in kept], ours), ([other for _, other in kept], theirs))
+            for i, side in enumerate(sides)
         )
         return of, to, times
 
+    def compare(self, way: Way) -> Fit | Misfit:
+        """Return what registers of the wanted fragment a way fills, or what it does otherwise."""
+        for stage, axes in _COMPARED.items():
+            ours, theirs = (_restricted(layout, axes) for layout in (way.placed, self.placed))
+            has, needs = (theirs, ours) if way.store else (ours, theirs)
+            flats: Iterable[int]
+            try:
+                flats = _elements(*refinement(has, needs), lambda one, other: one != other)
+            except Refused:
+                flats = range(has.same(needs).witness or 0, has.size)  # before it all copies are the same
+            for flat in flats:
+                held, needed = ({*_points(layout, flat, axes)} for layout in (has, needs))
+                if not needed <= held:
+                    return _misfit(stage, flat, way, *((needed, held) if way.store else (held, needed)))
+        try:
+            return _named(way, *refinement(way.placed, self.placed))
+        except Refused as no:
+            return Misfit("register", f"registers are counted otherwise: {no.reason}")
+
+
+def _on(vector: Vector, names: Iterable[str]) -> Vector:
+    """Return a vector on these axes alone."""
+    return Vector(tuple((axis, steps) for axis, steps in vector.terms if axis.name in names))
+
+
+def _restricted(layout: Layout, axes: tuple[str, ...]) -> Layout:
+    """Return the same elements, where they are on these axes alone."""
+    copies = (Iter(it.extent, _on(it.stride, axes)) for it in layout.replica)
+    strides = tuple(_on(stride, axes) for stride in layout.strides)
+    kept = tuple(it for it in copies if it.stride)
+    return layout.with_parts(layout.shape, strides, kept, _on(layout.offset, axes))
+
 
 def _threads(fragment: Layout) -> Layout:
-    """The same by warpgroups, their warps and lanes."""
+    """Return the same by warpgroups, their warps and lanes."""
     layout = fragment
-    for name, into in _SPLITS:
-        if name in _axes(layout):
-            try:
-                layout = layout.split_axis(name, into)
-            except Refused as no:
-                raise _unsplit(fragment, name, into, no) from None
+    for name, (high, many, low) in _SPLITS:
+        try:
+            layout = layout.split_axis(name, (high, many, low)) if name in axes_of(layout) else layout
+        except Refused as no:
+            if no.code == "TW509":
+                raise LayoutError(
+                    "TW203",
+                    f"the fragment {fragment} says threads by {name} and by parts of it, {high} or {low}",
+                    hint="say them by one axis, such as tx, or all by wgid, wid_in_wg and laneid",
+                ) from None
+            raise Refused(
+                "TW610",
+                f"a digit of the fragment {fragment} goes on past a multiple of {many} on {name}, from one "
+                f"{high} to the next",
+                witness=no.witness,
+                hint=f"begin and end it with them: {many} on {name} are one {high}",
+            ) from None
     return layout
 
 
-def _unsplit(fragment: Layout, name: str, into: tuple[str, int, str], no: Refused) -> LayoutError:
-    """Why an axis of threads says no warpgroups, warps or lanes."""
-    high, many, low = into
-    if no.code == "TW509":
-        return LayoutError(
-            "TW203",
-            f"the fragment {fragment} says threads by {name} and by parts of it, {high} or {low}",
-            hint="say them by one axis, such as tx, or all by wgid, wid_in_wg and laneid",
-        )
-    return Refused(
-        "TW610",
-        f"a digit of the fragment {fragment} goes on past a multiple of {many} on {name}, from one {high} to "
-        "the next",
-        witness=no.witness,
-        hint=f"begin and end it with them: {many} on {name} are one {high}",
-    )
-
-
-def _digits(layout: Layout) -> list[Iter]:
-    return [it for it in layout.shard if it.extent > 1]
-
-
-def _only(vector: Vector, names: Sequence[str]) -> Vector:
-    return Vector(tuple((axis, steps) for axis, steps in vector.terms if str(axis) in names))
-
-
-def _repeats(one: Vector, other: Vector, parts: int) -> bool:
-    """Whether a digit steps on whole registers alone, or on warps and CTAs alone, and so does its other."""
-    moved = [{str(axis) for axis, steps in step.terms if steps} for step in (one, other)]
-    if all(axes == {"reg"} for axes in moved):
-        return one["reg"] % parts == other["reg"] % parts == 0
-    return one == other and moved[0] <= {"wgid", "wid_in_wg", "cbx"}
-
-
-def _axes(layout: Layout) -> set[str]:
-    return {str(axis) for axis in layout.axes}
-
-
-def _check_reach(layout: Layout, name: str, many: int, words: Words) -> None:
-    low, high = layout.extremes(name) if name in _axes(layout) else (0, 0)
-    if low < 0 or high >= many:
-        what = {
-            "laneid": "a warp has lanes",
-            "wid_in_wg": "a warpgroup has warps",
-            "wgid": "a CTA has warpgroups",
-            "cbx": "the CTAs are",
-        }[name]
-        raise LayoutError(
-            "TW203",
-            f"the fragment reaches {name} {low if low < 0 else high}, and {what} 0 to {many - 1}",
-            hint=of_each_cta(words)
-            if name == "wid_in_wg" and words.ctas > 1
-            else "warps count from 0 in their warpgroup, lanes in their warp; a further warpgroup is wgid",
-        )
-
-
 def of_each_cta(words: Words) -> str:
-    """What to ask for elements of a pair: the fragment in which the thread of a number holds that lane."""
+    """Return what to ask for elements of a pair: the thread of a number holds the lane of that number."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
-    layout = words.layout
-    by_rows = layout.relabel({name: other for name, other in names.items() if name in _axes(layout)})
+    by_rows = words.layout.relabel({name: names[name] for name in names.keys() & axes_of(words.layout)})
     return f"each CTA reaches its own tensor memory alone: such as {by_rows}"
 
 
@@ -173,24 +220,119 @@ def _check_shape(fragment: Layout, layout: Layout) -> None:
     if fragment.size == layout.size and fit(ours, theirs):
         return
     order = next(orders(ours, theirs), None) if fragment.size == layout.size else None
+    hint = "give a fragment of all of it, over wid_in_wg or warpid, laneid and reg"
+    if order is not None:
+        moved = fragment.permute(*order)
+        with suppress(Refused):  # its modes stay as they are where digits do not group
+            moved = moved.group(*theirs)
+        hint = f"its modes in the order {spell(order)} are: {moved}"
+    one, other = (" x ".join(map(str, extents)) for extents in (ours, theirs))
     raise LayoutError(
         "TW202",
-        f"the fragment is {_times(ours)} and what lies in tensor memory {_times(theirs)}: they are not "
-        "layouts of one tensor",
-        hint="give a fragment of all of it, over wid_in_wg or warpid, laneid and reg"
-        if order is None
-        else f"its modes in the order {spell(order)} are: {_ordered(fragment, order, theirs)}",
+        f"the fragment is {one} and what lies in tensor memory {other}: they are not layouts of one tensor",
+        hint=hint,
     )
 
 
-def _ordered(fragment: Layout, order: tuple[int, ...], extents: tuple[int, ...]) -> Layout:
-    """With its modes in an order, grouped as those extents where they can be."""
-    moved = fragment.permute(*order)
-    try:
-        return moved.group(*extents)
-    except Refused:
-        return moved
+# -- owners and registers --------------------------------------------------------------------------
 
 
-def _times(extents: tuple[int, ...]) -> str:
-    return " x ".join(map(str, extents))
+def _elements(one: Layout, other: Layout, tells: Callable[[Vector, Vector], bool]) -> Iterator[int]:
+    """Yield elements in their order: a digit stays 0 unless its two strides tell something.
+
+    requires  one flat shape
+    """
+    extents = [it.extent for it in one.shard]
+    digits = [
+        range(0, prod(extents[at:]), prod(extents[at + 1 :]))
+        for at, (it, its) in enumerate(zip(one.shard, other.shard, strict=True))
+        if tells(it.stride, its.stride)
+    ]
+    return (sum(values) for values in product(*digits))
+
+
+def _points(layout: Layout, flat: int, axes: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """Return where the copies of an element are on some axes."""
+    return [tuple(place[axis] for axis in axes) for place in layout.places(flat)]
+
+
+def _misfit(
+    stage: str, flat: int, way: Way, here: set[tuple[int, ...]], there: set[tuple[int, ...]]
+) -> Misfit:
+    """Return the stage with an element, where it gets to, and where it shall."""
+    needs, has = (here, there) if way.store else (there, here)
+    owner = min(needs - has)[:-1]
+    before = WARPS * owner[1] if stage == "warp" else 0
+    taken = way.words.taken
+
+    def places(points: set[tuple[int, ...]]) -> str:
+        numbers = sorted(before + point[-1] for point in points if point[:-1] == owner)
+        if stage == "part of a register":
+            return f"bits {numbers[0] * taken}..{(numbers[0] + 1) * taken - 1}"
+        return _counted(stage, numbers)
+
+    several = len({point[:-1] for point in needs}) > 1 and owner[2:]
+    whose = f" of warp {WARPS * owner[1] + owner[2]}" if several else ""
+    index = way.words.layout.coordinates(flat)
+    told = f"gets to {places(here)}{whose}, and {places(there)} shall have it"
+    return Misfit(stage, f"element {spell(index)} {told}", index)
+
+
+def _counted(what: str, numbers: list[int]) -> str:
+    """Return as many things: lane 0, or lanes 0, 8 and 16."""
+    *most, last = map(str, numbers)
+    return f"{what}s {', '.join(most)} and {last}" if most else f"{what} {last}"
+
+
+def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
+    """Return the names of registers, one by one.
+
+    requires  one flat shape, and owners that agree
+    """
+    axes = (*_OWNERS, "part")
+    names: dict[int, int] = {}
+    back: dict[int, int] = {}
+    first: dict[int, int] = {}  # {register: the first element that is there}
+
+    def tells(one: Vector, other: Vector) -> bool:
+        registers = one["register"] or other["register"]
+        return bool(registers) or any(one[axis] != other[axis] for axis in axes)
+
+    def misfit(flats: tuple[int, ...], ours: list[int], theirs: list[int]) -> Misfit:
+        index, *others = (way.words.layout.coordinates(flat) for flat in reversed(flats))
+        who = f"element {spell(index)} is"
+        if others:
+            who = f"elements {spell(others[0])} and {spell(index)} are"
+            who = who if others != [index] else f"copies of element {spell(index)} are"
+        here, there = (_counted("register", sorted(own)) for own in (ours, theirs))
+        message = f"{who} in {here} of the instructions, and in {there} of the fragment"
+        return Misfit("register", message, index)
+
+    for flat in _elements(ours, theirs, tells):
+        here, there = _by_owner(ours, flat), _by_owner(theirs, flat)
+        for owner in here if way.store else there:
+            held, asked = here[owner], there[owner]
+            if way.store:
+                asked = [asked[0]] * len(held)  # a store may name a register again
+            elif len(asked) > len(held):
+                return misfit((flat,), held, asked)
+            for register, name in zip(held, asked, strict=False):
+                before = first.setdefault(register, flat)
+                if names.setdefault(register, name) != name:
+                    return misfit((before, flat), [register], [names[register], name])
+                other = register if way.store else back.setdefault(name, register)
+                if other != register:
+                    return misfit((first[other], flat), [other, register], [name])
+    last = max(names.values())
+    unnamed = [register for register in range(way.registers) if register not in names]
+    spare = tuple(range(last + 1, last + 1 + len(unnamed)))
+    every = names | dict(zip(unnamed, spare, strict=True))
+    return Fit(way, tuple(every[register] for register in range(way.registers)), spare)
+
+
+def _by_owner(layout: Layout, flat: int) -> dict[tuple[int, ...], list[int]]:
+    """Return {who has a copy, and in which part: the registers}."""
+    found: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
+    for *owner, register in sorted(_points(layout, flat, (*_OWNERS, "part", "register"))):
+        found[tuple(owner)].append(register)
+    return found

@@ -13,17 +13,11 @@ from tilewise.core.layout import Layout
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS, COLUMNS, LANES, WARP_LANES
 from tilewise.hardware.tcgen05.datapaths import SLAB
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 CTA, WARP = Axis("cbx"), Axis("wid_in_wg")
 ROW = Axis("row")
 """A lane of tensor memory, of the 32 that its warp reaches."""
 COLUMN, PART = Axis("column", storage=True), Axis("part", storage=True)
 """A word of 32 bits, and the part of it that an element has."""
-
-_KNOWN = ("TLane", "TCol", "cbx")
 
 
 @dataclass(frozen=True)
@@ -47,10 +41,20 @@ class Words:
 
     @classmethod
     def of(cls, layout: Layout, dtype: DType | str, taken: int = 0) -> Words:
-        """Of a layout over TLane, TCol, and cbx of a pair; a refusal where elements are no parts of words."""
+        """Return those of a layout over TLane, TCol, and cbx of a pair.
+
+        refused  TW610 where elements are no parts of words
+        """
         element = DType.of(dtype)
         each = taken or element.bits
-        _check_axes(layout)
+        names = axes_of(layout)
+        for strange in [axis for axis in layout.axes if axis.name not in ("TLane", "TCol", "cbx")]:
+            raise LayoutError(
+                "TW203",
+                f"{layout} has the axis {strange}, and tensor memory has TLane and TCol, of a pair cbx too",
+                hint="such as tcgen05.D(f32, m=128, n=64)",
+            )
+        refuse_swizzled(layout, f"{layout}", "ask for it without the swizzle")
         if COLUMN_BITS % each:
             raise Refused(
                 "TW610",
@@ -59,12 +63,19 @@ class Words:
                 hint="ask for the words that hold them, such as b32",
             )
         per = COLUMN_BITS // each
-        _check_range(layout, "TLane", LANES, 1)
-        _check_range(layout, "TCol", COLUMNS * per, per)
+        for name, many, unit, noun in (("TLane", LANES, 1, "lane"), ("TCol", COLUMNS, per, "column")):
+            low, high = layout.extremes(name) if name in names else (0, 0)
+            if low < 0 or high >= many * unit:
+                raise LayoutError(
+                    "TW203",
+                    f"{layout} reaches {noun} {(low if low < 0 else high) // unit}",
+                    hint=f"tensor memory has lanes 0 to {LANES - 1} and columns 0 to {COLUMNS - 1} of 32 "
+                    "bits",
+                )
         return cls(layout, element, each, _split(layout, per))
 
     def among(self, fragment: Layout, lanes: int) -> Words:
-        """As the warpgroups of a fragment share them, by instructions of so many lanes."""
+        """Return them as the warpgroups of a fragment share them, by instructions of so many lanes."""
         if WARPGROUP not in fragment.axes or fragment.extremes(WARPGROUP) == (0, 0):
             return self
         layout, groups = shared(self.layout, fragment, self.parts, lanes)
@@ -126,56 +137,39 @@ class Words:
         return count
 
     def _reach(self, axis: str) -> range:
-        if axis not in {str(own) for own in self.places.axes}:
-            return range(1)
-        first, last = self.places.extremes(axis)
+        first, last = self.places.extremes(axis) if axis in axes_of(self.places) else (0, 0)
         return range(first, last + 1)
 
 
-def _check_axes(layout: Layout) -> None:
-    strange = [str(axis) for axis in layout.axes if str(axis) not in _KNOWN]
-    if strange:
-        raise LayoutError(
-            "TW203",
-            f"{layout} has the axis {strange[0]}, and tensor memory has TLane and TCol, of a pair cbx too",
-            hint="such as tcgen05.D(f32, m=128, n=64)",
-        )
+def axes_of(layout: Layout) -> set[str]:
+    """Return the names of a layout's axes."""
+    return {axis.name for axis in layout.axes}
+
+
+def refuse_swizzled(layout: Layout, what: str, hint: str) -> None:
+    """Refuse a layout with a swizzle."""
     if any(swizzle.bits for swizzle in layout.swizzles):
         raise Refused(
             "TW610",
-            f"{layout} is swizzled, and no load of tensor memory is",
+            f"{what} is swizzled, and no load of tensor memory is",
             witness={"swizzles": len(layout.swizzles)},
-            hint="ask for it without the swizzle",
-        )
-
-
-def _check_range(layout: Layout, axis: str, many: int, per: int) -> None:
-    if axis not in {str(own) for own in layout.axes}:
-        return
-    low, high = layout.extremes(axis)
-    if low < 0 or high >= many:
-        outside = low if low < 0 else high
-        words = {"TLane": f"lane {outside}", "TCol": f"column {outside // per}"}[axis]
-        raise LayoutError(
-            "TW203",
-            f"{layout} reaches {words}",
-            hint=f"tensor memory has lanes 0 to {LANES - 1} and columns 0 to {COLUMNS - 1} of 32 bits",
+            hint=hint,
         )
 
 
 def _split(layout: Layout, per: int) -> Layout:
-    """TLane as warp and row, TCol as column and part."""
-    splits: dict[str, Any] = {"TLane": (WARP, WARP_LANES, ROW), "TCol": (COLUMN, per, PART)}
-    for name in [str(axis) for axis in layout.axes]:
-        if name in splits:
-            try:
-                layout = layout.split_axis(name, splits[name])
-            except Refused as no:
-                whole = "a warp's 32 lanes" if name == "TLane" else "words of 32 bits"
-                raise Refused(
-                    "TW610",
-                    f"{layout} is cut by {whole} as no layout says: {no.reason}",
-                    witness=no.witness,
-                    hint="ask for a part of it that begins and ends with them",
-                ) from None
+    """Return TLane as warp and row, TCol as column and part."""
+    for name, into, whole in (
+        ("TLane", (WARP, WARP_LANES, ROW), "a warp's 32 lanes"),
+        ("TCol", (COLUMN, per, PART), "words of 32 bits"),
+    ):
+        try:
+            layout = layout.split_axis(name, into) if name in axes_of(layout) else layout
+        except Refused as no:
+            raise Refused(
+                "TW610",
+                f"{layout} is cut by {whole} as no layout says: {no.reason}",
+                witness=no.witness,
+                hint="ask for a part of it that begins and ends with them",
+            ) from None
     return layout

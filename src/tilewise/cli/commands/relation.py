@@ -106,7 +106,7 @@ def _notes(found: Relation, args: argparse.Namespace, a: Layout, b: Layout) -> l
 
 def _read_as(args: argparse.Namespace, a: Layout, b: Layout) -> str:
     """What says the same reading of A to shuffle, which asks where shapes do not fit."""
-    from tilewise.check.shuffle.reading import fit
+    from tilewise.check.registers.reading import fit
     from tilewise.core.shapes import extents_of
 
     given = [f" --{name} {getattr(args, name)}" for name in ("reshape", "permute") if getattr(args, name)]

@@ -37,9 +37,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.shuffle import WarpPlan
-    from tilewise.check.shuffle.reorder import Reorder
-    from tilewise.check.shuffle.steps import Step
+    from tilewise.check.registers.steps import WarpStep
+    from tilewise.check.shuffle import Reorder, WarpPlan
     from tilewise.emit.shuffle import Line
 
 
@@ -126,7 +125,7 @@ def _sentence(plan: WarpPlan) -> str:
 
 
 def _notes(plan: WarpPlan) -> list[str]:
-    from tilewise.check.shuffle.cost import cycles
+    from tilewise.check.registers.steps import cycles
 
     notes = []
     if plan.cheaper is not None:
@@ -177,8 +176,8 @@ def _reorder(reorder: Reorder) -> dict[str, Any]:
     return {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)}
 
 
-def _step(plan: WarpPlan, step: Step, line: Line) -> dict[str, Any]:
-    from tilewise.check.shuffle.lanes import LaneMap, lane_layout
+def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
+    from tilewise.check.registers.rounds import LaneMap, lane_layout
     from tilewise.emit.shuffle import lane_text, register_name
 
     data: dict[str, Any] = {

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.tensor_memory import Plan
-    from tilewise.check.tensor_memory.compared import Fit
     from tilewise.check.tensor_memory.question import Nearest
+    from tilewise.check.tensor_memory.wanted import Fit
     from tilewise.check.tensor_memory.ways import Move, Way
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built

@@ -7,23 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
 
-from tilewise.check.shuffle.cost import STEP, cycles
-from tilewise.check.shuffle.steps import Program
+from tilewise.check.registers.accesses import Accesses
+from tilewise.check.registers.inside import Renamed, by_shuffles, in_threads
+from tilewise.check.registers.question import RegisterQuestion, question
+from tilewise.check.registers.search import through_shared
+from tilewise.check.registers.shared import ThroughMemory
+from tilewise.check.registers.steps import STEP, Program, cycles
+from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int, counted
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.hardware.architectures import NUMBERS, Architecture, Needs
 from tilewise.hardware.limits import shared_bytes
 from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.kinds import KINDS
-from tilewise.moves.exchange.accesses import Accesses
-from tilewise.moves.exchange.plain import one_by_one
-from tilewise.moves.exchange.question import Question, apart, question, within_warps
-from tilewise.moves.exchange.rounds import Rounds, in_rounds
-from tilewise.moves.exchange.search import through_shared
-from tilewise.moves.exchange.shared import Shared
-from tilewise.moves.exchange.within import Renamed, by_shuffles, in_threads
 
 LANE_TO_LANE = 1.5
 """What an H200 took for shuffles, of what their cycles say, beside memory: the more where few warps run,
@@ -64,9 +62,9 @@ class Exchange:
     source: Layout
     target: Layout
     dtype: DType
-    asked: Question
+    asked: RegisterQuestion
     """All threads that take part, in the units that go together."""
-    way: Renamed | Program | Rounds
+    way: Renamed | Program | ThroughMemory
     arch: Architecture
     """For which it was planned."""
 
@@ -74,11 +72,17 @@ class Exchange:
     def kind(self) -> str:
         """`view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
         `shared`: through shared memory."""
-        if isinstance(self.way, Rounds):
+        if self.memory:
             return "shared"
-        if isinstance(self.way, Renamed):
-            return "registers" if self.way.packer.steps else "view"
-        return "shuffles" if self.way.exchanges else "registers" if self.way.steps else "view"
+        if self.shuffles:
+            return "shuffles"
+        steps = self.way.packer.steps if isinstance(self.way, Renamed) else self.way.steps
+        return "registers" if steps else "view"
+
+    @property
+    def memory(self) -> ThroughMemory | None:
+        """The way through shared memory, if it is one."""
+        return self.way if isinstance(self.way, ThroughMemory) else None
 
     @property
     def registers(self) -> tuple[int, int]:
@@ -93,17 +97,12 @@ class Exchange:
     @property
     def slots(self) -> int:
         """Warps that have shared memory of their own; 1 where all share it."""
-        return self.threads // self.way.asked.threads if isinstance(self.way, Rounds) else 1
-
-    @property
-    def rounds(self) -> int:
-        """Times that shared memory is filled, each with a part."""
-        return len(self.way.each) if isinstance(self.way, Rounds) else 0
+        return self.threads // self.memory.asked.threads if self.memory else 1
 
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory, for all threads that take part."""
-        return self.way.bytes * self.slots if isinstance(self.way, Rounds) else 0
+        return self.memory.bytes * self.slots if self.memory else 0
 
     @property
     def shuffles(self) -> int:
@@ -113,19 +112,17 @@ class Exchange:
     @property
     def within_warps(self) -> bool:
         """Whether nothing leaves a warp."""
-        return not isinstance(self.way, Rounds) or self.way.asked.alone
+        return not self.memory or self.memory.asked.alone
 
     @property
     def barriers(self) -> int:
         """Barriers of more than a warp."""
-        return self.way.waits if isinstance(self.way, Rounds) and not self.within_warps else 0
+        return 0 if self.within_warps else 1
 
     @cached_property
     def wavefronts(self) -> tuple[int, int]:
         """Of shared memory, stored and loaded, of all warps."""
-        if not isinstance(self.way, Rounds):
-            return 0, 0
-        stored, loaded = self.way.wavefronts
+        stored, loaded = self.memory.wavefronts if self.memory else (0, 0)
         return stored * self.slots, loaded * self.slots
 
     @cached_property
@@ -133,15 +130,15 @@ class Exchange:
         """Of a multiprocessor for one warp, where many run."""
         if isinstance(self.way, Program):
             return cycles(self.way)
-        if isinstance(self.way, Renamed):
-            return STEP * len(self.way.packer.steps)
-        return self.way.cycles
+        return STEP * len(self.way.packer.steps) if isinstance(self.way, Renamed) else self.way.cycles
 
     @property
     def needs(self) -> Needs:
         """Which architectures have its instructions."""
-        used = {FIRST, *(NEEDS[name] for name in _instructions(self.way) & NEEDS.keys())}
-        return max(used, key=lambda need: need.first)
+        used = {step.operation for step in self.way.steps} if isinstance(self.way, Program) else set()
+        if self.memory:
+            used = {self.memory.stores.operation, self.memory.loads.operation}
+        return max([FIRST, *(NEEDS[name] for name in used & NEEDS.keys())], key=lambda need: need.first)
 
     @property
     def kernel(self) -> str:
@@ -149,7 +146,7 @@ class Exchange:
         return self.code()
 
     def code(self, name: str = "exchange") -> str:
-        """The device function under that name."""
+        """Return the device function under that name."""
         from tilewise.moves.exchange.source import function
 
         return function(self, name)
@@ -165,30 +162,34 @@ class Exchange:
     @property
     def vector(self) -> dict[str, Any] | None:
         """What one instruction stores, and loads: bytes of a lane, or matrices of 8 rows of 16 bytes."""
-        if not isinstance(self.way, Rounds):
-            return None
-        first = self.way.each[0]
-        return {"write": spelled(first.stores), "read": spelled(first.loads)}
+        way = self.memory
+        return {"write": spelled(way.stores), "read": spelled(way.loads)} if way else None
 
     @property
     def swizzle(self) -> list[int] | None:
         """Bits of the addresses in shared memory that are XORs; None where there are none."""
-        return (list(self.way.each[0].swizzle) or None) if isinstance(self.way, Rounds) else None
+        return (list(self.memory.swizzle) or None) if self.memory else None
 
     @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
-        return list(_steps(self))
+        if self.memory:
+            return list(_steps(self, self.memory))
+        if self.kind == "view":
+            return ["nothing moves, registers are renamed"]
+        if isinstance(self.way, Program):
+            return [f"in every warp {self.way.counted}"]
+        return [f"{counted(int(self.cycles / STEP), 'permutation')} of bytes inside each thread"]
 
     def data(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """Return the plan as JSON has it."""
         return {
             "class": self.kind,
             "kernel": "none" if self.kind == "view" else "device function",
             "vector": self.vector,
             "swizzle": self.swizzle,
             "shared_bytes": self.shared_bytes,
-            "rounds": self.rounds,
+            "rounds": int(self.kind == "shared"),
             "wavefronts": list(self.wavefronts),
             "shuffles": self.shuffles,
             "barriers": self.barriers,
@@ -214,96 +215,60 @@ class Exchange:
 
 
 def exchange(
-    source: Layout,
-    target: Layout,
-    dtype: DType | str,
-    *,
-    arch: Architecture | str | int = ARCH,
-    shared: int | None = None,
+    source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int = ARCH
 ) -> Exchange:
-    """How to turn one layout of registers into another, inside a warp, a warpgroup or a block.
+    """Return how to turn one layout of registers into another, inside a warp, a warpgroup or a block.
 
     `arch` is the architecture: those before sm_90 have no stmatrix, and most have less shared memory.
-    Of that, `shared` bytes are taken at most, all that a block can have where none are said; what needs more
-    goes in rounds.
 
         requires       layouts over reg and the axes of threads; see `question`
         postcondition  the plan's, followed value by value for every thread
-        refused        TW609 where no way was found, or where memory does not suffice
+        refused        TW609 where no way was found, or where a block has too little shared memory
 
     >>> from tilewise import parse
     >>> print(exchange(parse("wgmma.D(f32, n=16)"), parse("wgmma.A(f16)"), "f16").kind)
     view
-    >>> rows = parse("S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]")
-    >>> small = exchange(parse("wgmma.D(f32, n=64)"), rows, "f32", shared=8192)
-    >>> small.rounds, small.shared_bytes, small.barriers
-    (2, 8192, 3)
     """
     kind, known = DType.of(dtype), Architecture.of(arch)
     asked = question(source, target, kind)
     without = frozenset(name for name, need in NEEDS.items() if not need.met(known))
     limit = shared_bytes(known)
-    if shared is not None:
-        limit = min(limit, _room(shared))
     found = Exchange(source, target, kind, asked, _way(asked, without, limit), known)
     if found.shared_bytes > limit:
         raise Refused(
             "TW609",
-            f"the exchange takes {found.shared_bytes} bytes of shared memory, and rounds of {limit} on "
-            f"{known} were not found",
+            f"the exchange takes {found.shared_bytes} bytes of shared memory, and a block of {known} "
+            f"has {limit}",
             hint="move the tensor part by part",
         )
     return found
 
 
-def _room(shared: int) -> int:
-    given = as_int(shared, "bytes of shared memory")
-    if given < 0:
-        raise LayoutError(
-            "TW401", f"there are no {given} bytes of shared memory", hint="0 where none may be taken"
-        )
-    return given
-
-
-def _way(asked: Question, without: frozenset[str], limit: int) -> Renamed | Program | Rounds:
-    inside = in_threads(asked)
-    if inside is not None:
-        return inside
-    one = within_warps(asked)
-    found: Program | Rounds | None
-    if one is not None:
-        most = limit // asked.warps
-        shared = _through_memory([one], without, most)
-        bound = None if shared is None or shared.bytes > most else shared.cycles / LANE_TO_LANE
-        found = by_shuffles(one, bound, without) or shared
-    else:
-        found = _through_memory([part for part in (asked, apart(asked)) if part is not None], without, limit)
-    if found is None:
-        raise _no_way(asked)
-    return found
-
-
-def _through_memory(parts: list[Question], without: frozenset[str], limit: int) -> Rounds | None:
-    """The best way for one of several questions that say the same, of `limit` bytes if there is one."""
-    best: Shared | None = None
+def _way(asked: RegisterQuestion, without: frozenset[str], limit: int) -> Renamed | Program | ThroughMemory:
+    renamed = in_threads(asked)
+    if renamed is not None:
+        return renamed
+    apart = asked.by_warp()
+    of_one = apart is not None and apart.warps == 1
+    most = limit // asked.warps if of_one else limit
+    parts = [part for part in (None if of_one else asked, apart) if part is not None]
+    best: ThroughMemory | None = None
     for part in parts:
         best = through_shared(part, without, best)
-    plain = [own for part in parts if best is None and (own := one_by_one(part, limit)) is not None]
-    best = min(plain, key=lambda way: (way.bytes > limit, way.cycles), default=best)
-    if best is None or best.bytes <= limit:
-        return None if best is None else Rounds((best,))
-    smaller = [way for part in parts if (way := in_rounds(part, without, limit)) is not None]
-    return min(smaller, key=lambda way: way.cycles, default=Rounds((best,)))
+    if best is None:
+        plain = [own for part in parts if (own := one_by_one(part, most)) is not None]
+        best = min(plain, key=lambda way: (way.bytes > most, way.cycles), default=None)
+    if of_one and apart is not None:
+        beside = None if best is None or best.bytes > most else best.cycles / LANE_TO_LANE
+        program = by_shuffles(apart, beside, without)
+        if program is not None:
+            return program
+    if best is None:
+        raise _no_way(asked)
+    return best
 
 
-def _instructions(way: Renamed | Program | Rounds) -> set[str]:
-    """The names of those that move something to another thread."""
-    if isinstance(way, Rounds):
-        return {side.operation for own in way.each for side in (own.stores, own.loads)}
-    return {step.operation for step in way.steps} if isinstance(way, Program) else set()
-
-
-def _no_way(asked: Question) -> Refused:
+def _no_way(asked: RegisterQuestion) -> Refused:
     if asked.bits < 8:
         return Refused(
             "TW609",
@@ -317,16 +282,6 @@ def _no_way(asked: Question) -> Refused:
     )
 
 
-def spelled(side: Accesses) -> Any:
-    """Bytes of a vector, or the matrices of an instruction."""
-    if not side.each:
-        return 0
-    access = side.each[0]
-    if not access.way.matrix:
-        return access.way.bytes
-    return f"{side.operation}.x{len(access.words)}{'.trans' if access.way.trans else ''}"
-
-
 def _in_no_array() -> LayoutError:
     return LayoutError(
         "TW701",
@@ -335,56 +290,35 @@ def _in_no_array() -> LayoutError:
     )
 
 
-def _steps(plan: Exchange) -> Iterator[str]:
-    way = plan.way
-    if plan.kind == "view":
-        yield "nothing moves, registers are renamed"
-    elif isinstance(way, Renamed):
-        yield f"{counted(len(way.packer.steps), 'permutation')} of bytes inside each thread"
-    elif isinstance(way, Program):
-        yield "in every warp " + ", ".join(f"{count} {name}" for name, count in way.counts().items())
-    else:
-        yield from _steps_of_rounds(plan, way)
+# -- sentences -------------------------------------------------------------------------------------
 
 
-def _steps_of_rounds(plan: Exchange, way: Rounds) -> Iterator[str]:
-    if len(way.each) == 1:
-        yield from _steps_of_shared(plan, way.each[0])
-        return
-    for number, part in enumerate(way.each, 1):
-        if number > 1:
-            yield f"wait for {_who(plan)}, before memory is used again"
-        for step in _steps_of_shared(plan, part):
-            yield f"round {number}: {step}"
+def spelled(side: Accesses) -> Any:
+    """Return the bytes of a vector, or the matrices of an instruction."""
+    access = side.each[0]
+    if not access.reach.matrix:
+        return access.reach.bytes
+    return f"{side.operation}.x{len(access.words)}{'.trans' if access.reach.trans else ''}"
 
 
-def _who(plan: Exchange) -> str:
-    if plan.within_warps:
-        return "the warp alone"
-    return _SCOPES[plan.asked.scope]
-
-
-def _steps_of_shared(plan: Exchange, way: Shared) -> Iterator[str]:
+def _steps(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
     who = _SCOPES[plan.asked.scope]
-    stored, loaded = (count * plan.slots for count in way.wavefronts)
+    stored, loaded = plan.wavefronts
     packed, unpacked = len(way.before[0].steps), len(way.after[0].steps)
     if packed:
         yield f"{counted(packed, 'permutation')} of bytes make the words that are stored"
-    yield f"store {_said(way.stores)}: {counted(stored, 'wavefront')} for {who}"
-    yield f"wait for {_who(plan)}{_often(plan, way)}"
-    yield f"load {_said(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
+    yield f"store {_times(way.stores)}: {counted(stored, 'wavefront')} for {who}"
+    often = "" if plan.within_warps else ", once"
+    if way.turns:
+        often = f", {2 * len(way.turns) - 1} times: stores and loads take {len(way.turns)} turns"
+    yield f"wait for {'the warp alone' if plan.within_warps else who}{often}"
+    yield f"load {_times(way.loads)}: {counted(loaded, 'wavefront')} for {who}"
     if unpacked:
         own = ", which lanes pick," if way.loads.picked.columns else ""
         yield f"{counted(unpacked, 'permutation')} of bytes{own} make the registers of the target"
 
 
-def _often(plan: Exchange, way: Shared) -> str:
-    if way.turns:
-        return f", {2 * len(way.turns) - 1} times: stores and loads take {len(way.turns)} turns"
-    return "" if plan.within_warps or plan.rounds > 1 else ", once"
-
-
-def _said(side: Accesses) -> str:
+def _times(side: Accesses) -> str:
     own = spelled(side)
     if isinstance(own, str):
         return f"{counted(len(side.each), 'time')} by {own}"

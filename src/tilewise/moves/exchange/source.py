@@ -8,21 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
-from tilewise.check.shuffle.bound import Bound
-from tilewise.check.shuffle.question import WarpPlan
-from tilewise.check.shuffle.steps import Program
+from tilewise.check.registers.accesses import Accesses, Counted, SharedAccess, Xored
+from tilewise.check.registers.inside import Renamed
+from tilewise.check.registers.packing import Packer
+from tilewise.check.registers.shared import ThroughMemory
+from tilewise.check.registers.steps import Program
+from tilewise.check.registers.warp import ExchangeBound
+from tilewise.check.shuffle import WarpPlan
 from tilewise.core.errors import Refused
 from tilewise.emit.names import checked
 from tilewise.emit.shuffle import device_function
 from tilewise.hardware.limits import LANE_BITS, LANES
-from tilewise.moves.exchange.accesses import Access, Accesses, Counted, Xored
-from tilewise.moves.exchange.packing import Packer, Permute
 from tilewise.moves.exchange.plan import Exchange
-from tilewise.moves.exchange.rounds import Rounds
-from tilewise.moves.exchange.shared import Shared
-from tilewise.moves.exchange.within import Renamed
 
 NAME = "exchange"
 
@@ -53,12 +50,13 @@ def function(plan: Exchange, name: str = NAME) -> str:
     }
     """
     called = checked(name, "a function")
-    if isinstance(plan.way, Program):
-        warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, plan.way, Bound(0, ""))
+    way = plan.way
+    if isinstance(way, Program):
+        warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, way, ExchangeBound(0, ""))
         return "\n".join([*_head(plan), device_function(warp, called)])
     before, after = plan.registers
-    pointer = ", void *shared" if isinstance(plan.way, Rounds) else ""
-    body = _renamed(plan.way) if isinstance(plan.way, Renamed) else list(_through(plan, plan.way))
+    pointer = ", void *shared" if plan.memory else ""
+    body = _renamed(way) if isinstance(way, Renamed) else list(_through(plan, way))
     return "\n".join(
         [
             *_head(plan),
@@ -72,41 +70,34 @@ def function(plan: Exchange, name: str = NAME) -> str:
 
 
 def _head(plan: Exchange) -> Iterator[str]:
+    """Yield what it does, who calls it together, and what becomes of the memory."""
+    way = "through shared memory" if plan.memory else plan.kind
     yield f"// From {plan.source}"
     yield f"// to   {plan.target}"
-    way = "through shared memory" if plan.kind == "shared" else plan.kind
     yield f"// of   {plan.dtype}: {way}, for {plan.needs}."
     yield "//"
     steps = plan.steps
     for number, step in enumerate(steps, 1):
         yield f"// {number}. {step}" if len(steps) > 1 else f"// {step}"
-    contract = list(_contract(plan))
-    if contract:
-        yield "//"
-        yield from (f"// {line}" for line in contract)
-
-
-def _contract(plan: Exchange) -> Iterator[str]:
-    """Who calls it together, and what becomes of the memory; of what stays inside a thread nothing."""
     if plan.kind == "shuffles":
-        yield _WARP
-    if not isinstance(plan.way, Rounds):
+        yield f"//\n// {_WARP}"
+    if not plan.memory:
         return
-    who = {
-        "warp": _WARP,
-        "warpgroup": "All 128 threads of a warpgroup call it, each warpgroup with shared memory of its own.",
-        "block": f"All {plan.threads} threads of the block, which has one row of them, call it.",
-    }[plan.asked.scope]
-    yield who
-    own = " for each warp" if plan.asked.scope == "warp" else ""
-    yield f"`shared` is {plan.shared_bytes} bytes{own}, aligned to 16."
+    scope, who = plan.asked.scope, _WARP
+    if scope != "warp":
+        who = f"All {plan.threads} threads of the block, which has one row of them, call it."
+    if scope == "warpgroup":
+        who = "All 128 threads of a warpgroup call it, each warpgroup with shared memory of its own."
+    yield f"//\n// {who}"
+    yield f"// `shared` is {plan.shared_bytes} bytes{' for each warp' * (scope == 'warp')}, aligned to 16."
     if plan.within_warps:
-        yield "No two warps touch one byte of it. Before the next call a warp waits, __syncwarp(), and before"
-        yield "anything else uses it, all who do."
-    elif plan.asked.scope == "warpgroup":
-        yield "Wait at named barrier 1 + the number of the warpgroup before `shared` is used again."
+        apart = "No two warps touch one byte of it."
+        yield f"// {apart} Before the next call a warp waits, __syncwarp(), and before"
+        yield "// anything else uses it, all who do."
+    elif scope == "warpgroup":
+        yield "// Wait at named barrier 1 + the number of the warpgroup before `shared` is used again."
     else:
-        yield "Before `shared` is used again, wait: __syncthreads()."
+        yield "// Before `shared` is used again, wait: __syncthreads()."
 
 
 def _renamed(way: Renamed) -> list[str]:
@@ -118,94 +109,58 @@ def _renamed(way: Renamed) -> list[str]:
 
 
 def _permutes(packer: Packer, letter: str, names: dict[int, str]) -> list[str]:
-    """The steps of a packer; words have a letter and a number, or a name of their own."""
+    """Return the steps of a packer; words have a letter and a number, or a name of their own.
 
-    def word(own: int) -> str:
-        return names.get(own, f"{letter}{own}")
-
-    return [
-        f"const unsigned {letter}{packer.given + at} = "
-        f"__byte_perm({word(step.of[0])}, {word(step.of[1])}, {_order(packer, step)});"
-        for at, step in enumerate(packer.steps)
-    ]
-
-
-def _order(packer: Packer, step: Permute) -> str:
-    """Which bytes a step takes; where words are picked, of given ones those of the thread."""
-    own = packer.of_given(step) if packer.picked else 0
-    if not own:
-        return f"{step.order:#06x}u"
-    return f"{step.order:#06x}u ^ " + ("picked" if own == 0xFFFF else f"(picked & {own:#x})")
+    Where words are picked, the bytes of given ones are those of the thread.
+    """
+    lines = []
+    for number, step in enumerate(packer.steps, packer.given):
+        picked = packer.of_given(step) if packer.picked else 0
+        order = f"{step.order:#06x}u"
+        if picked:
+            order += " ^ " + ("picked" if picked == 0xFFFF else f"(picked & {picked:#x})")
+        words = ", ".join(names.get(own, f"{letter}{own}") for own in step.of)
+        lines.append(f"const unsigned {letter}{number} = __byte_perm({words}, {order});")
+    return lines
 
 
 # -- through shared memory -------------------------------------------------------------------------
 
 
-def _through(plan: Exchange, way: Rounds) -> Iterator[str]:
-    yield from _numbers(plan, way)
-    if len(way.each) == 1:
-        first = way.each[0]
-        names = {own: f"from[{own}]" for own in range(first.before[0].given)}
-        yield from _round(plan, first, names)
-        return
-    names = {own: f"a{own}" for own in range(plan.registers[0])}
-    yield from (f"const unsigned {name} = from[{own}];" for own, name in names.items())
-    for number, part in enumerate(way.each):
-        if number:
-            yield _wait(plan)
-        yield "{"
-        yield from (f"    {line}" for line in _round(plan, part, names))
-        yield "}"
-
-
-def _round(plan: Exchange, way: Shared, names: dict[int, str]) -> Iterator[str]:
-    """Stores, a wait, loads, in turns; the registers of the source have names."""
+def _through(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
+    """Yield stores, a wait, loads, in turns."""
+    scope, wait = plan.asked.scope, "__syncthreads();"
+    if plan.within_warps:
+        wait = "__syncwarp();"
+    elif scope == "warpgroup":
+        wait = 'asm volatile("bar.sync %0, 128;" : : "r"(1 + threadIdx.x / 128) : "memory");'
+    thread = {"warp": "threadIdx.x & 31", "warpgroup": "threadIdx.x & 127", "block": "threadIdx.x"}[scope]
+    room = "(unsigned)__cvta_generic_to_shared(shared)"
+    if plan.slots > 1:
+        number = f"({thread})" if "&" in thread else thread
+        thread, room = "threadIdx.x & 31", f"{room} + {number} / 32 * {way.bytes}"
+    yield f"const unsigned thread = {thread};"
+    yield f"const unsigned room = {room};"
     packer, stored = way.before
+    names = {own: f"from[{own}]" for own in range(packer.given)}
     yield from _permutes(packer, "a", names)
     given = iter([names.get(own, f"a{own}") for own in words] for words in stored)
     unpacker, results = way.after
     numbers = iter(range(unpacker.given))
     storing, loading = _Addresses(way.stores, "s"), _Addresses(way.loads, "l")
-    for number, (stores, loads) in enumerate(way.each_turn):
-        yield from [_wait(plan)] if number else storing.lines
+    for turn, (stores, loads) in enumerate(way.each_turn):
+        yield from [wait] if turn else storing.lines
         yield from _side(stores, storing, given)
-        yield _wait(plan)
-        if not number:
-            partly = _partly(way.loads)
+        yield wait
+        if not turn:
+            partly = not all(loads.active) or any(access.below for access in way.loads.each)
             yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.given))};"
             yield from loading.lines
         yield from _side(loads, loading, ([f"d{next(numbers)}" for _ in own.words] for own in loads.each))
     if unpacker.picked:
         yield f"const unsigned picked = ({fields(way.loads.picked.columns)}) * 0x1111;"
     yield from _permutes(unpacker, "d", {})
-    guard = condition(way.loads.active, way.loads.threads) if plan.rounds > 1 else ""
-    made = [f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None]
-    yield from [f"if ({guard}) {{", *(f"    {line}" for line in made), "}"] if guard else made
-
-
-def _numbers(plan: Exchange, way: Rounds) -> Iterator[str]:
-    """The number of the thread among those that share memory, and where that begins."""
-    thread = {"warp": "threadIdx.x & 31", "warpgroup": "threadIdx.x & 127", "block": "threadIdx.x"}
-    room = "(unsigned)__cvta_generic_to_shared(shared)"
-    if plan.slots > 1:
-        number = {"warpgroup": "(threadIdx.x & 127)", "block": "threadIdx.x"}[plan.asked.scope]
-        yield "const unsigned thread = threadIdx.x & 31;"
-        yield f"const unsigned room = {room} + {number} / 32 * {way.bytes};"
-        return
-    yield f"const unsigned thread = {thread[plan.asked.scope]};"
-    yield f"const unsigned room = {room};"
-
-
-def _wait(plan: Exchange) -> str:
-    if plan.within_warps:
-        return "__syncwarp();"
-    if plan.asked.scope == "warpgroup":
-        return 'asm volatile("bar.sync %0, 128;" : : "r"(1 + threadIdx.x / 128) : "memory");'
-    return "__syncthreads();"
-
-
-def _partly(side: Accesses) -> bool:
-    return not all(side.active) or any(access.below for access in side.each)
+    yield from (f"to[{at}] = d{own};" for at, own in enumerate(results) if own is not None)
 
 
 class _Addresses:
@@ -213,56 +168,43 @@ class _Addresses:
 
     def __init__(self, side: Accesses, letter: str) -> None:
         self.lines = list[str]()
-        self._names: dict[tuple[Xored | Counted, int], str] = {}
+        self.names: dict[tuple[Xored | Counted, int], str] = {}
         plain: dict[Xored | Counted, str] = {}
         for access in side.each:
-            base, turned = access.base, _turned(access)
+            base, turned = access.base, access.turned
             if base not in plain:
                 plain[base] = f"{letter}at{len(plain) or ''}"
                 text = fields(base.columns) if isinstance(base, Xored) else digits(base, side.threads)
                 self.lines.append(f"const unsigned {plain[base]} = {text};")
-            if (base, turned) not in self._names:
-                name = self._names[base, turned] = f"{letter}{len(self._names)}"
+            if (base, turned) not in self.names:
+                name = self.names[base, turned] = f"{letter}{len(self.names)}"
                 step = f"({plain[base]} ^ {turned:#x})" if turned else plain[base]
                 self.lines.append(f"const unsigned {name} = room + {step};")
 
-    def of(self, access: Access) -> tuple[str, int]:
-        """The name for an access, and what is added to it."""
-        turned = _turned(access)
-        return self._names[access.base, turned], access.offset ^ turned
-
 
 def _side(side: Accesses, addresses: _Addresses, words: Iterator[Sequence[str]]) -> Iterator[str]:
-    """The stores, or the loads, of a turn."""
+    """Yield the stores, or the loads, of a turn."""
     asked = condition(side.active, side.threads)
     if asked:
         yield f"if ({asked}) {{"
     for access in side.each:
-        line = _instruction(side, access, *addresses.of(access), next(words))
+        line = _instruction(side.operation, access, addresses.names[access.base, access.turned], next(words))
         guard = f"if (thread < {access.below}) " if access.below else ""
         yield f"{'    ' if asked else ''}{guard}{line}"
     if asked:
         yield "}"
 
 
-def _turned(access: Access) -> int:
-    """The bits of an offset that threads have in their addresses as well: XORed, where others are added."""
-    return access.offset & access.base.mask if isinstance(access.base, Xored) else 0
-
-
-def _instruction(side: Accesses, access: Access, address: str, offset: int, words: Sequence[str]) -> str:
-    """One access as PTX."""
-    stores = side.operation.startswith("st")
-    if access.way.matrix:
-        trans = ".trans" if access.way.trans else ""
-        name = f"{side.operation}.sync.aligned.m8n8.x{len(words)}{trans}.shared.b16"
-    else:
-        name = f"{side.operation}.shared{_VECTORS[access.way.bytes]}"
-    first = 1 if stores else 0
-    operands = ", ".join(f"%{first + at}" for at in range(len(words)))
-    braced = access.way.matrix or len(words) > 1
-    operands = f"{{{operands}}}" if braced else operands
-    place = f"[%{0 if stores else len(words)}{f' + {offset}' if offset else ''}]"
+def _instruction(operation: str, access: SharedAccess, address: str, words: Sequence[str]) -> str:
+    """Return one access as PTX."""
+    stores, reach = operation.startswith("st"), access.reach
+    name = f"{operation}.shared{_VECTORS[reach.bytes]}"
+    if reach.matrix:
+        name = f"{operation}.sync.aligned.m8n8.x{len(words)}{'.trans' * reach.trans}.shared.b16"
+    operands = ", ".join(f"%{stores + at}" for at in range(len(words)))
+    operands = f"{{{operands}}}" if reach.matrix or len(words) > 1 else operands
+    added = access.offset ^ access.turned
+    place = f"[%{0 if stores else len(words)}{f' + {added}' if added else ''}]"
     if stores:
         given = ", ".join(f'"r"({own})' for own in (address, *words))
         return f'asm volatile("{name} {place}, {operands};" : : {given} : "memory");'
@@ -306,8 +248,6 @@ def digits(base: Counted, threads: int) -> str:
             own = f"{own} % {extent}"
         below *= extent
         terms.insert(0, own if stride == 1 else f"{own} * {stride}")
-    if base.start:
-        terms.append(str(base.start))
     return " + ".join(terms).replace("+ -", "- ") or "0"
 
 
@@ -319,9 +259,9 @@ def condition(active: Sequence[bool], threads: int) -> str:
     >>> condition([thread & 32 == 0 for thread in range(128)], 128)
     '(thread & 0x20) == 0'
     """
-    if all(active):
-        return ""
     count = sum(active)
+    if count == threads:
+        return ""
     if all(active[:count]):
         return f"thread < {count}"
     mask = 0
@@ -330,17 +270,13 @@ def condition(active: Sequence[bool], threads: int) -> str:
             mask |= 1 << bit
     if all(own == (not number & mask) for number, own in enumerate(active)):
         return f"(thread & {mask:#x}) == 0"
-    table = np.array(active).reshape(-1, LANES)
-    warps, lanes = list(map(any, table)), list(map(any, table.T))
-    if not (table == np.outer(warps, lanes)).all():
+    told, kept = [], [True] * threads
+    for step, number in ((LANES, f"(thread >> {LANE_BITS})"), (1, f"(thread & {LANES - 1})")):
+        count = threads // LANES if step > 1 else LANES
+        some = [any(own for at, own in enumerate(active) if at // step % count == i) for i in range(count)]
+        kept = [own and some[at // step % count] for at, own in enumerate(kept)]
+        if not all(some):
+            told.append(f"({sum(1 << i for i, own in enumerate(some) if own):#x}u >> {number} & 1)")
+    if kept != list(active):
         raise Refused("TW609", "threads that hold elements are not the same lanes of their warps")
-    told = []
-    if not all(warps):
-        told.append(f"({_bits(warps):#x}u >> (thread >> {LANE_BITS}) & 1)")
-    if not all(lanes):
-        told.append(f"({_bits(lanes):#x}u >> (thread & {LANES - 1}) & 1)")
     return " && ".join(told)
-
-
-def _bits(flags: Sequence[bool]) -> int:
-    return sum(1 << at for at, own in enumerate(flags) if own)

@@ -1,0 +1,130 @@
+"""The best of all ways through shared memory that are linear over GF(2).
+
+Ways are tried from the one that costs the least without conflicts and permutations, until the next is
+dearer so than the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from tilewise.check.registers.accesses import accesses
+from tilewise.check.registers.memory import Memories, Reach, reaches
+from tilewise.check.registers.question import NOBODY, Bools, Int64s, RegisterQuestion, spread
+from tilewise.check.registers.shared import ACCESS, GIVEN, ThroughMemory, follows, in_turns, wait
+from tilewise.check.registers.warp import LabelMap
+from tilewise.core.bits import rank
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import WAVEFRONT, WORD
+
+
+def through_shared(
+    asked: RegisterQuestion, without: frozenset[str], best: ThroughMemory | None = None
+) -> ThroughMemory | None:
+    """Return the best way through memory that is linear over GF(2), or `best` where there is no better one.
+
+    `without` leaves out stmatrix or ldmatrix.
+    """
+    if asked.bits < 8 or asked.sides is None:
+        return best
+    candidates = Candidates(asked, *asked.sides)
+    for bound, (store, load) in sorted(candidates.bounds(without)):
+        if best is not None and bound >= best.cycles:
+            break
+        found = candidates.made(store, load)
+        if found is None or (best is not None and not found.cheaper(best.cycles)):
+            continue
+        found = in_turns(found)
+        if follows(found):
+            best = found
+    return best
+
+
+class Candidates:
+    """The ways of a question, both sides of which are affine."""
+
+    def __init__(self, asked: RegisterQuestion, store: LabelMap, load: LabelMap) -> None:
+        self.asked = asked
+        self.unit = asked.bits // 8
+        self.sides = store, load
+        stored, self.same = _same(asked.held, store), _same(asked.wanted, load)
+        self.moved = [sorted(set(own) - {NOBODY}) for own in (stored, self.same)]
+        self.holding: Bools = np.any(asked.held >= 0, axis=1)
+        self.wanting: Bools = np.any(asked.wanted >= 0, axis=1)
+        self.memories = Memories(store, load, self.unit, asked.alone)
+
+    def bounds(self, without: frozenset[str]) -> Iterator[tuple[float, tuple[Reach, Reach]]]:
+        """Yield all pairs of ways, with the least that they cost."""
+        stored = self._least(0, _stored_once(self.sides[0], self.holding))
+        loaded = self._least(1, self.wanting)
+        for (store, one), (load, other) in product(stored.items(), loaded.items()):
+            lacks = (store.matrix and "stmatrix" in without) or (load.matrix and "ldmatrix" in without)
+            if not lacks:
+                yield one + other + wait(self.asked), (store, load)
+
+    def _least(self, number: int, active: Bools) -> dict[Reach, float]:
+        """Return the least that each way costs one side: without permutations and conflicts."""
+        side, bytes = self.sides[number], len(self.moved[number]) * self.unit
+        lanes = 1 << rank([*side.positions, *side.lanes]) - rank(side.positions)
+        share = float(active.reshape(-1, LANES).any(axis=1).mean())
+        found = {}
+        for reach in reaches(self.unit, number == 0):
+            words = reach.bytes / WORD
+            each = words if reach.matrix else max(1.0, lanes / reach.lanes * reach.bytes / WAVEFRONT)
+            each = max(each * share, GIVEN * words if reach.lanes == 2 else 0.0)
+            found[reach] = bytes * reach.lanes / reach.bytes * (each + ACCESS)
+        return found
+
+    def made(self, store: Reach, load: Reach) -> ThroughMemory | None:
+        """Return the exchange by these two, or None. It is not verified here."""
+        memory = self.memories.memory(store, load)
+        storing, loading = self._storing(store), _whole_warps(self.wanting)
+        if memory is None or (store.matrix and not (storing == _whole_warps(storing)).all()):
+            return None
+        here, there = self.sides
+        stores = accesses(memory, here, self.moved[0], True, storing.tolist())
+        loads = None if stores is None else accesses(memory, there, self.moved[1], False, loading.tolist())
+        if stores is None or loads is None:
+            return None
+        return ThroughMemory(self.asked, stores, loads, self.same, memory.swizzled)
+
+    def _storing(self, reach: Reach) -> Bools:
+        """Return threads that store: of copies in several warps one, and of copies in phases of a warp."""
+        side = self.sides[0]
+        active = _stored_once(side, self.holding)
+        if reach.matrix or not self.holding.all():
+            return active
+        first = (WAVEFRONT // max(reach.bytes, WORD)).bit_length() - 1
+        for bit, column in enumerate(side.lanes):
+            if bit >= first and not column:
+                active = active & (np.arange(len(active)) >> bit & 1 == 0)
+        return active
+
+
+def _same(values: Int64s, side: LabelMap) -> tuple[int, ...]:
+    """Return for every position the first one that holds the same; negative where nothing is."""
+    labels = spread(side.positions, values.shape[1]).tolist()
+    found: dict[int, int] = {}
+    some = np.any(values >= 0, axis=0)
+    return tuple(
+        found.setdefault(label, position) if some[position] else NOBODY
+        for position, label in enumerate(labels)
+    )
+
+
+def _whole_warps(active: Bools) -> Bools:
+    return np.repeat(np.any(active.reshape(-1, LANES), axis=1), LANES)
+
+
+def _stored_once(side: LabelMap, holding: Bools) -> Bools:
+    """Return threads that hold something, but for the copies that another warp has."""
+    active = holding
+    number = np.arange(len(holding)) // LANES
+    for bit, column in enumerate(side.warps):
+        with_it = (number >> bit & 1) == 1
+        if not column and active[np.flatnonzero(with_it) ^ (LANES << bit)].all():
+            active = active & ~with_it
+    return active

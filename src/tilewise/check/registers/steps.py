@@ -1,0 +1,355 @@
+"""Steps of a move as data: a builder that makes no step twice, what they cost, and do, followed bit by bit.
+
+A step makes one 32-bit register of others. What differs between lanes stands in `by`, a number a lane:
+
+    shfl       the lane that is read: d = a of lane by[lane]
+    select     d = b where by[lane], else a
+    prmt       d = four bytes of a and b, by the hexadecimal digits of by[lane], lowest byte first
+    rotate     d = a rotated left by by[lane] bits
+    merge      d = the bits of a that by[lane] has, the others of b
+    movmatrix  d = the 8 x 8 matrix of 16-bit elements in a, transposed; by is empty
+    ballot     bit i of d = bit by[i] of a of lane i
+
+Costs are cycles for one warp, where many run and nothing but throughput counts. A multiprocessor of Hopper
+has 32 lanes for what goes from lane to lane or to shared memory, and 64 for selects, byte permutes and
+shifts; the two work at once, so a plan takes as long as the busier of them. An H200 took that, and a cycle
+or three more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    Slot: TypeAlias = tuple[int, int] | None
+    Row: TypeAlias = tuple[Slot, ...]
+    Choice: TypeAlias = list[int | None]
+
+STEP = 0.5
+"""Cycles of a step that a lane does alone."""
+
+EXCHANGE = 1.0
+"""Cycles of a shuffle, a movmatrix or a vote."""
+
+EXCHANGES = ("shfl", "movmatrix", "ballot")
+"""The steps by which a lane gets what it has not: at most one register each."""
+
+OPERATIONS = (*EXCHANGES, "select", "prmt", "rotate", "merge")
+
+
+@dataclass(frozen=True, slots=True)
+class WarpStep:
+    """One instruction: registers that it reads, by number, and what differs between lanes."""
+
+    operation: str
+    of: tuple[int, ...]
+    by: tuple[int, ...] = ()
+
+    @property
+    def exchanges(self) -> bool:
+        """True if something goes to another lane."""
+        return self.operation in EXCHANGES
+
+    @property
+    def uniform(self) -> bool:
+        """True if all lanes do the same."""
+        return len(set(self.by)) < 2
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps on registers: 0, 1, ... are the source's, and every step makes the next.
+
+    `results` are the target's registers, by number; None where nothing belongs.
+    """
+
+    inputs: int
+    steps: tuple[WarpStep, ...]
+    results: tuple[int | None, ...]
+
+    @property
+    def exchanges(self) -> int:
+        """Steps by which something goes to another lane."""
+        return sum(step.exchanges for step in self.steps)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many steps there are of each operation that occurs."""
+        found = {name: sum(step.operation == name for step in self.steps) for name in OPERATIONS}
+        return {name: count for name, count in found.items() if count}
+
+    @property
+    def counted(self) -> str:
+        """The number of steps of each operation, in words."""
+        return ", ".join(f"{count} {name}" for name, count in self.counts().items())
+
+
+class Builder:
+    """Makes steps, each once."""
+
+    def __init__(self, inputs: int) -> None:
+        self.inputs = inputs
+        self.steps: list[WarpStep] = []
+        self.choices: dict[tuple[int | None, ...], int] = {}
+        """{for every lane a register: the register that is that one}, of those that were made."""
+        self._made: dict[WarpStep, int] = {}
+
+    def add(self, operation: str, of: tuple[int, ...], by: Sequence[int] = ()) -> int:
+        """Return the register that such a step makes."""
+        step = WarpStep(operation, of, tuple(by))
+        if step not in self._made:
+            self._made[step] = self.inputs + len(self.steps)
+            self.steps.append(step)
+        return self._made[step]
+
+    def program(self, results: Sequence[int | None]) -> Program:
+        """Return the steps that the results need, renumbered in the order in which they were made."""
+        needed = self._needed(results)
+        numbers = {register: register for register in range(self.inputs)}
+        for register in needed:
+            numbers[register] = len(numbers)
+        steps = tuple(
+            WarpStep(step.operation, tuple(numbers[own] for own in step.of), step.by)
+            for step in (self.steps[register - self.inputs] for register in needed)
+        )
+        return Program(self.inputs, steps, tuple(None if own is None else numbers[own] for own in results))
+
+    def _needed(self, results: Sequence[int | None]) -> list[int]:
+        needed = {register for register in results if register is not None}
+        for register in range(self.inputs + len(self.steps) - 1, self.inputs - 1, -1):
+            if register in needed:
+                needed |= set(self.steps[register - self.inputs].of)
+        return sorted(register for register in needed if register >= self.inputs)
+
+
+def cycles(program: Program) -> float:
+    """Return the cycles of a multiprocessor for one warp.
+
+    >>> from tilewise.check.registers.steps import WarpStep
+    >>> shuffle, turn = WarpStep("shfl", (0,), (0,) * 32), WarpStep("rotate", (1,), (8,) * 32)
+    >>> cycles(Program(1, (shuffle, *[turn] * 6), (1,)))
+    3.0
+    """
+    others = len(program.steps) - program.exchanges
+    return max(EXCHANGE * program.exchanges, STEP * others)
+
+
+# -- registers out of registers of the same lane ---------------------------------------------------
+
+
+BYTE = 8
+
+
+def gathered(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
+    """Return the register that holds what is wanted, slots being `bits` wide."""
+    numbers = [_by_number(row) for row in wanted]
+    in_place = all(slot is None or slot[1] == at for row in wanted for at, slot in enumerate(row))
+    if in_place and all(len(own) < 2 for own in numbers):
+        return chosen(builder, [own[0] if own else None for own in numbers])
+    return _permuted(builder, wanted, bits) if bits >= BYTE else _merged(builder, wanted, bits)
+
+
+def _by_number(row: Row) -> list[int]:
+    """Return the registers of a row, smallest first."""
+    return sorted({slot[0] for slot in row if slot})
+
+
+# -- one of several registers ----------------------------------------------------------------------
+
+
+def chosen(builder: Builder, table: Choice) -> int:
+    """Return the register that is table[lane] in every lane; any where that is None.
+
+    The bits of the lane's number decide first, so that registers that are chosen alike share steps.
+    """
+    registers = sorted({own for own in table if own is not None})
+    if len(registers) < 2:
+        return registers[0] if registers else 0
+    key = tuple(table)
+    if key in builder.choices:
+        return builder.choices[key]
+    mask = _best_question(table)
+    sides = [
+        chosen(builder, [own if mask >> lane & 1 == side else None for lane, own in enumerate(table)])
+        for side in (0, 1)
+    ]
+    made = builder.add("select", tuple(sides), [mask >> lane & 1 for lane in range(LANES)])
+    builder.choices[key] = made
+    return made
+
+
+def _best_question(table: Choice) -> int:
+    """Return a set of lanes that parts the registers in two, none of which is needed on both sides."""
+    users: dict[int, int] = {}
+    for lane, own in enumerate(table):
+        if own is not None:
+            users[own] = users.get(own, 0) | 1 << lane
+    best, smallest = 0, len(users)
+    for mask in parities():
+        if all(lanes & mask in (0, lanes) for lanes in users.values()):
+            inside = sum(lanes & mask > 0 for lanes in users.values())
+            if max(inside, len(users) - inside) < smallest:
+                best, smallest = mask, max(inside, len(users) - inside)
+            if 2 * smallest <= len(users) + 1:
+                break  # in halves
+    upper = sorted(users)[len(users) // 2 :]
+    return best or sum(users[own] for own in upper)
+
+
+@cache
+def parities() -> tuple[int, ...]:
+    """Return the lanes in which some bits of the number have odd parity; single bits first.
+
+    >>> [hex(mask) for mask in parities()[:5]]
+    ['0xaaaaaaaa', '0xcccccccc', '0xf0f0f0f0', '0xff00ff00', '0xffff0000']
+    """
+    bits = sorted(range(1, LANES), key=lambda bits: (bits.bit_count(), bits))
+    return tuple(sum(1 << lane for lane in range(LANES) if (lane & b).bit_count() % 2) for b in bits)
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def _permuted(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
+    """Return the register of bytes of up to two registers by prmt; of more, of two halves of them."""
+    uses = Counter(number for row in wanted for number in _by_number(row))
+    orders: tuple[Callable[[Row], list[int]], ...] = (
+        _by_number,
+        lambda row: list(dict.fromkeys(slot[0] for slot in row if slot)),
+        lambda row: sorted(_by_number(row), key=lambda number: (-uses[number], number)),
+    )
+    first, second = min(
+        (_halves([order(row) for row in wanted]) for order in orders),
+        key=lambda halves: sum(len(set(half)) for half in halves),
+    )
+    a, kept_a = _side(builder, wanted, bits, first)
+    b, kept_b = _side(builder, wanted, bits, second) if any(second) else (a, kept_a)
+    each = bits // BYTE
+    selectors: list[int | None] = []
+    for row, of_b in zip(wanted, second, strict=True):
+        digits: list[int] = []
+        for at, slot in enumerate(row):
+            in_b = slot is not None and slot[0] in of_b
+            place = slot[1] if slot and (kept_b if in_b else kept_a) else at
+            digits += [(4 if in_b else 0) + place * each + byte for byte in range(each)]
+        order = sum(digit << 4 * at for at, digit in enumerate(digits))
+        selectors.append(order if any(row) else None)
+    return builder.add("prmt", (a, b), _filled(selectors))
+
+
+def _halves(numbers: Sequence[list[int]]) -> tuple[list[frozenset[int]], list[frozenset[int]]]:
+    """Return the registers of every lane in two groups, of at most two each where slots are bytes."""
+    most = max(map(len, numbers))
+    size = 1 if most <= 2 else most - 2
+    return [frozenset(own[:size]) for own in numbers], [frozenset(own[size:]) for own in numbers]
+
+
+def _side(
+    builder: Builder, wanted: Sequence[Row], bits: int, group: list[frozenset[int]]
+) -> tuple[int, bool]:
+    """Return a register with all that is wanted of a group; and whether slots stay where they were in it."""
+    if all(len(own) < 2 for own in group):
+        return chosen(builder, [min(own, default=None) for own in group]), True
+    rows = [
+        tuple(slot if slot and slot[0] in own else None for slot in row)
+        for row, own in zip(wanted, group, strict=True)
+    ]
+    return _permuted(builder, rows, bits), False
+
+
+def _filled(numbers: list[int | None]) -> list[int]:
+    """Return numbers for all lanes: where none matters, one that another lane has."""
+    known = min((number for number in numbers if number is not None), default=0)
+    return [known if number is None else number for number in numbers]
+
+
+# -- bits ------------------------------------------------------------------------------------------
+
+
+def _merged(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
+    """Return slots that are narrower than a byte: registers rotated, and merged by masks."""
+    terms = [_terms(row, bits) for row in wanted]
+    result = -1
+    for i in range(max(map(len, terms))):
+        own = [term[i] if i < len(term) else None for term in terms]
+        register = chosen(builder, [term[0] if term else None for term in own])
+        turned = _filled([term[1] if term else None for term in own])
+        if any(turned):
+            register = builder.add("rotate", (register,), turned)
+        masks = [term[2] if term else 0 for term in own]
+        result = register if not i else builder.add("merge", (register, result), masks)
+    return result if result >= 0 else 0
+
+
+def _terms(row: Row, bits: int) -> list[tuple[int, int, int]]:
+    """Return (register, rotation, mask) of all that a lane needs."""
+    masks: Counter[tuple[int, int]] = Counter()
+    for at, slot in enumerate(row):
+        if slot is not None:
+            masks[slot[0], (at - slot[1]) * bits % REGISTER_BITS] += ((1 << bits) - 1) << at * bits
+    return [(*key, masks[key]) for key in sorted(masks)]
+
+
+# -- what steps do ---------------------------------------------------------------------------------
+
+
+Label = tuple[int, int] | None
+"""A field of the source: (lane, which of its fields); None where nobody knows."""
+
+Lanes = list[tuple[Label, ...]]
+"""The fields of a register in every lane, from the lowest."""
+
+
+def followed(program: Program, width: int) -> list[Lanes | None]:
+    """Return what every register of the target holds, as fields of `width` bits of the source's.
+
+    requires  width is 8, or a divisor of it by which all fields that are moved are aligned
+    """
+    fields = REGISTER_BITS // width
+    registers: list[Lanes] = [
+        [tuple((lane, own * fields + i) for i in range(fields)) for lane in range(LANES)]
+        for own in range(program.inputs)
+    ]
+    for step in program.steps:
+        operands = [registers[own] for own in step.of]
+        registers.append([_made(step, operands, lane, width) for lane in range(LANES)])
+    return [None if own is None else registers[own] for own in program.results]
+
+
+def _made(step: WarpStep, operands: list[Lanes], lane: int, width: int) -> tuple[Label, ...]:
+    """Return the fields that a step makes in one lane."""
+    a = operands[0]
+    fields = len(a[lane])
+    if step.operation == "movmatrix":
+        return _transposed(a, lane, fields // 2)
+    by = step.by[lane]
+    if step.operation == "shfl":
+        return a[by]
+    if step.operation == "ballot":
+        return tuple(a[other][step.by[other]] for other in range(LANES))
+    if step.operation == "rotate":
+        return tuple(a[lane][(i - by // width) % fields] for i in range(fields))
+    b = operands[1]
+    if step.operation == "select":
+        return b[lane] if by else a[lane]
+    if step.operation == "prmt":
+        each = 8 // width
+        both = a[lane] + b[lane]
+        return tuple(both[(by >> 4 * (i // each) & 7) * each + i % each] for i in range(fields))
+    kept = [by >> i * width & (1 << width) - 1 for i in range(fields)]
+    return tuple(one if bits else other for one, other, bits in zip(a[lane], b[lane], kept, strict=True))
+
+
+def _transposed(a: Lanes, lane: int, half: int) -> tuple[Label, ...]:
+    """Return what movmatrix makes: lane 4 r + c gets elements 2 c and 2 c + 1 of column r."""
+    column, found = lane // 4, list[Label]()
+    for row in (2 * (lane % 4), 2 * (lane % 4) + 1):
+        found += a[4 * row + column // 2][column % 2 * half :][:half]
+    return tuple(found)
