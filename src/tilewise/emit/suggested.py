@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewise.check.suggest import Suggestion
 from tilewise.emit.parts.template import filled
-from tilewise.emit.wgmma.cute import ATOM, ELEMENT
+from tilewise.emit.wgmma.styles import ATOM, ELEMENT
 from tilewise.hardware.modes import CHUNK
 
 TYPE_CHECKING = False
