@@ -7,13 +7,12 @@ from random import Random
 import pytest
 
 from tilewise.core.swizzles import Swizzle, apply_chain
-from tilewise.emit.bits import Bits, image_of
+from tilewise.emit.bits import Diagonals, image_of
 from tilewise.emit.expressions import (
     Expr,
     Masked,
     Quotient,
     Remainder,
-    Shifted,
     Sum,
     Variable,
     Xor,
@@ -21,7 +20,6 @@ from tilewise.emit.expressions import (
     constant,
     linear,
     masked,
-    operands,
     quotient,
     remainder,
     shifted,
@@ -37,21 +35,20 @@ def value_of(expression: Expr, values: dict[str, int]) -> int:
     """The value, by what the classes say of themselves."""
     if isinstance(expression, Variable):
         return values[expression.name]
-    inner = [value_of(operand, values) for operand in operands(expression)]
+    inner = [value_of(operand, values) for operand in expression.of]
     if isinstance(expression, Sum):
-        factors = [factor for factor, _ in expression.terms]
-        return expression.constant + sum(f * v for f, v in zip(factors, inner, strict=True))
+        constant, *factors = expression.numbers
+        return constant + sum(f * v for f, v in zip(factors, inner, strict=True))
     if isinstance(expression, Xor):
-        result = expression.constant
+        result = expression.number
         for value in inner:
             result ^= value
         return result
-    if isinstance(expression, Shifted):
-        return inner[0] >> expression.by
     if isinstance(expression, Masked):
-        return inner[0] & expression.by
+        return inner[0] & expression.number
     assert isinstance(expression, Quotient | Remainder)
-    return inner[0] // expression.by if isinstance(expression, Quotient) else inner[0] % expression.by
+    divides = isinstance(expression, Quotient)
+    return inner[0] // expression.number if divides else inner[0] % expression.number
 
 
 def random_expression(rng: Random, variables: list[Expr], depth: int) -> Expr:
@@ -121,12 +118,12 @@ def test_bits_move_as_numbers_do(times) -> None:
         ]
         mask = rng.choice((7, 0x38, 0xFF))
         pairs = [
-            (Bits.of(first), a),
-            (Bits.of(first) ^ Bits.of(second), a ^ b),
-            (Bits.of(first).moved(3), a << 3),
-            (Bits.of(first).kept(mask), a & mask),
-            (Bits.of(first).kept(mask).moved(-2), (a & mask) >> 2),
-            (Bits.of(first).swizzled(chain), apply_chain(chain, a)),
+            (Diagonals.of(first), a),
+            (Diagonals.of(first) ^ Diagonals.of(second), a ^ b),
+            (Diagonals.of(first).moved(3), a << 3),
+            (Diagonals.of(first).kept(mask), a & mask),
+            (Diagonals.of(first).kept(mask).moved(-2), (a & mask) >> 2),
+            (Diagonals.of(first).swizzled(chain), apply_chain(chain, a)),
         ]
         for made, expected in pairs:
             assert value_of(made.expression, values) == expected

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tilewise.core.orders import by_flat_index
-from tilewise.core.shapes import coordinates, extents_of
+from tilewise.core.shapes import coordinates, extents_of, leaves
 from tilewise.emit.expressions import Expr, Variable, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.core.layout import Layout
+    from tilewise.core.layout import Iter, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,18 @@ class Index:
         if not (self.flat and self.leftmost_fastest):
             return layout
         return by_flat_index(layout.in_order("cute"))
+
+    def modes(self, layout: Layout) -> list[Sequence[Iter]]:
+        """The iters that each number of the index counts."""
+        if self.flat:
+            return [self.counted(layout).shard]
+        iters = iter(layout.shard)
+        return [[*islice(iters, sum(1 for _ in leaves(mode)))] for mode in layout.shape]
+
+    def names(self, layout: Layout) -> list[str]:
+        """The names of its numbers: `x`, `i, j, k` for up to three modes, or `i0, i1, ...`."""
+        count = len(layout.shape)
+        return ["x"] if self.flat else [*"ijk"[:count]] if count <= 3 else [f"i{n}" for n in range(count)]
 
     def of(self, layout: Layout, row_major: int) -> int:
         """A row-major flat index in the order of this one.

@@ -28,8 +28,7 @@ def width_of(expressions: Iterable[Expr], signed: bool) -> int:
     for part in parts_of(expressions):
         ends = [part.low, part.high]
         if isinstance(part, Sum):
-            ends += [part.constant, *(factor for factor, _ in part.terms)]
-            ends += _partial_sums(part) if signed else ()
+            ends += [*part.numbers, *(_partial_sums(part) if signed else ())]
         elif part.bits >= 0:
             ends.append(part.bits)
         low, high = min(low, *ends), max(high, *ends)
@@ -47,7 +46,7 @@ def width_of(expressions: Iterable[Expr], signed: bool) -> int:
 
 
 def _partial_sums(total: Sum) -> tuple[int, int]:
-    low, high = min(0, total.constant), max(0, total.constant)
+    low, high = min(0, total.number), max(0, total.number)
     reach = 0
     for factor, term in total.terms:
         reach = max(reach, abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too

@@ -62,8 +62,3 @@ def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
             hint=f"one for each of {', '.join(defaults)}" if defaults else "there are none to name",
         )
     return names
-
-
-def coordinate_names(count: int) -> list[str]:
-    """`i, j, k` for up to three modes, then `i0, i1, ...`."""
-    return list("ijk"[:count]) if count <= 3 else [f"i{n}" for n in range(count)]

@@ -15,14 +15,12 @@ from tilewise.emit.expressions import (
     Masked,
     Quotient,
     Remainder,
-    Shifted,
-    Step,
     Sum,
     Variable,
     Xor,
+    is_division,
     is_power,
     lowest_bit,
-    operands,
     parts_of,
     quotient,
 )
@@ -96,19 +94,11 @@ def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
         return done[part]
 
     def rewrite(part: Expr) -> Expr:
-        known = part.low, part.high, part.bits
         if isinstance(part, Remainder):
-            whole = quotient(part.of, part.by)
+            whole = quotient(part.of[0], part.number)
             if whole in quotients:
-                return Sum(((1, rewritten(part.of)), (-part.by, rewritten(whole))), 0, *known)
-        if isinstance(part, Sum):
-            terms = tuple((factor, rewritten(term)) for factor, term in part.terms)
-            return Sum(terms, part.constant, *known)
-        if isinstance(part, Xor):
-            return Xor(tuple(map(rewritten, part.parts)), part.constant, *known)
-        if isinstance(part, Step):
-            return type(part)(rewritten(part.of), part.by, *known)
-        return part
+                return Sum((rewritten(part.of[0]), rewritten(whole)), (0, 1, -part.number), part.known)
+        return type(part)(tuple(map(rewritten, part.of)), part.numbers, part.known, part.name)
 
     return [rewritten(expression) for expression in expressions]
 
@@ -118,16 +108,16 @@ def _shared(expressions: Sequence[Expr]) -> list[Expr]:
     uses = Counter(expressions)
     parts = list(parts_of(expressions))
     for part in parts:
-        uses.update(operands(part))
-    return [part for part in parts if uses[part] > 1 and operands(part)]
+        uses.update(part.of)
+    return [part for part in parts if uses[part] > 1 and part.of]
 
 
 def _letter(part: Expr) -> str:
     """q for a quotient, r for what it leaves, t for the rest."""
-    if isinstance(part, Quotient):
+    if is_division(part):
         return "q"
     leaves = isinstance(part, Sum) and any(
-        factor < -1 and isinstance(term, Quotient) and term.by % -factor == 0 for factor, term in part.terms
+        factor < -1 and is_division(term) and term.number % -factor == 0 for factor, term in part.terms
     )
     return "r" if leaves or isinstance(part, Remainder) else "t"
 
@@ -146,35 +136,37 @@ class _Text:
             return expression.name, ATOM
         if isinstance(expression, Sum):
             return self._sum(expression)
+        operands, number = [*map(self._operand, expression.of)], expression.number
         if isinstance(expression, Xor):
-            parts = [self._operand(part) for part in expression.parts]
-            parts += [self.spelling.number(expression.constant, mask=True)] if expression.constant else []
-            return " ^ ".join(parts), XOR
+            flipped = [self.spelling.number(number, mask=True)] if number else []
+            return " ^ ".join([*operands, *flipped]), XOR
         if isinstance(expression, Masked):
-            return f"{self._operand(expression.of)} & {self.spelling.number(expression.by, mask=True)}", AND
-        if isinstance(expression, Shifted):
-            return f"{self._operand(expression.of)} >> {expression.by}", SHIFT
-        assert isinstance(expression, Step)
+            return f"{operands[0]} & {self.spelling.number(number, mask=True)}", AND
+        if isinstance(expression, Quotient) and not is_division(expression):
+            return f"{operands[0]} >> {lowest_bit(number)}", SHIFT
         sign = self.spelling.division if isinstance(expression, Quotient) else "%"
-        return f"{self._operand(expression.of)} {sign} {self.spelling.number(expression.by)}", PRODUCT
+        return f"{operands[0]} {sign} {self.spelling.number(number)}", PRODUCT
 
     def _operand(self, expression: Expr) -> str:
         text, kind = self.of(expression)
         return text if kind == ATOM else f"({text})"
 
     def _sum(self, total: Sum) -> tuple[str, int]:
-        if not total.terms:
-            return self.spelling.number(total.constant), ATOM if total.constant >= 0 else PRODUCT
-        if len(total.terms) == 1 and not total.constant:
+        added, number = total.number, self.spelling.number
+        if not total.of:
+            return number(added), ATOM if added >= 0 else PRODUCT
+        if len(total.of) == 1 and not added:
             return self._product(*total.terms[0])
         terms = sorted(total.terms, key=lambda term: term[0] < 0)  # what is taken away comes last
-        words = [self.spelling.number(total.constant)] if terms[0][0] < 0 and total.constant > 0 else []
+        words = [number(added)] if terms[0][0] < 0 < added else []
         for factor, term in terms:
-            text, kind = self._product(factor if not words else abs(factor), term, in_sum=True)
-            sign = [] if not words else ["+" if factor > 0 else "-"]
-            words += [*sign, text if kind >= PRODUCT else f"({text})"]
-        if total.constant and not (terms[0][0] < 0 and total.constant > 0):
-            words += ["+" if total.constant > 0 else "-", self.spelling.number(abs(total.constant))]
+            text, kind = self._product(abs(factor) if words else factor, term, in_sum=True)
+            words += [
+                *(["+" if factor > 0 else "-"] if words else []),
+                text if kind >= PRODUCT else f"({text})",
+            ]
+        if added and not terms[0][0] < 0 < added:
+            words += ["+" if added > 0 else "-", number(abs(added))]
         return " ".join(words), SUM
 
     def _product(self, factor: int, term: Expr, in_sum: bool = False) -> tuple[str, int]:
@@ -184,7 +176,8 @@ class _Text:
         if factor < 0:
             text, kind = self._product(-factor, term, in_sum)
             return f"-{text}" if kind == ATOM else f"-({text})", PRODUCT
-        is_field = in_sum and isinstance(term, Shifted | Masked)
+        is_shift = isinstance(term, Quotient) and not is_division(term)
+        is_field = in_sum and (is_shift or isinstance(term, Masked))
         if is_power(factor) and term.low >= 0 and not (is_field and self.spelling.fields_by_product):
             return f"{self._operand(term)} << {lowest_bit(factor)}", SHIFT
         return f"{self._operand(term)} * {self.spelling.number(factor)}", PRODUCT

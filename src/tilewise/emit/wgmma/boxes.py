@@ -7,7 +7,7 @@ of where the block's tile begins.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from tilewise.check.boxes import Dimension
 from tilewise.check.tma import Plan as Copy
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from tilewise.emit.parts.copies import Staged
 
 
-class Fetch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Fetch:
     """One box of a tile: the byte of the tile at which it lands, and its coordinates, fastest first."""
 
     start: int
