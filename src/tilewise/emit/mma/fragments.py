@@ -67,15 +67,15 @@ def _name_of(form: object) -> str:
 # -- loads -------------------------------------------------------------------------------------------
 
 FRAGMENTS = """\
-// $name: $form.
+// ${own.name}: ${moves.form}.
 $declared
 $loads"""
 
 LOOPS = """\
 #pragma unroll
-for (unsigned i = 0; i < $blocks; ++i)
+for (unsigned i = 0; i < ${own.blocks}; ++i)
     #pragma unroll
-    for (unsigned p = 0; p < $parts; ++p) {
+    for (unsigned p = 0; p < ${moves.loads_of_bytes}; ++p) {
         $line
     }"""
 
@@ -87,8 +87,8 @@ def fragments(plan: WarpPlan, own: WarpTile) -> str:
     in_loops = plan.span == 1 and moves.in_order and moves.vector
     registers = f"{own.declared} {own.letter}{shape(plan, own)}{'' if whole else ' = {}'};"
     slots = {
-        "name": own.name,
-        "form": moves.form,
+        "own": own,
+        "moves": moves,
         "declared": "" if plan.ahead else registers,
         "loads": _loop(plan, own, moves) if in_loops else "\n".join(_loads(plan, own, moves)),
     }
@@ -167,7 +167,7 @@ def _loop(plan: WarpPlan, own: WarpTile, moves: Moves) -> str:
         line = "\n".join([f"const {kind} word = {word};", *fields])
     else:
         line = f"const unsigned word = {word};\n{target}[p / {parts}] |= word << p % {parts} * {bits};"
-    return filled(LOOPS, {"blocks": own.blocks, "parts": moves.extents.get("p", 1), "line": line})
+    return filled(LOOPS, {"own": own, "moves": moves, "line": line})
 
 
 # -- D -----------------------------------------------------------------------------------------------
@@ -175,20 +175,20 @@ def _loop(plan: WarpPlan, own: WarpTile, moves: Moves) -> str:
 DIRECT = """\
 // A lane holds pairs of neighbours of a row.
 #pragma unroll
-for (unsigned i = 0; i < $down; ++i)
+for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
     #pragma unroll
-    for (unsigned j = 0; j < $along; ++j)
+    for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
         #pragma unroll
         for (unsigned pair = 0; pair < $pairs; ++pair) {
             const auto place = $d_index;
-            const unsigned x = row + $block_down * $m + place.i;
-            const unsigned y = column + $block_along * $n + 2 * place.j;
+            const unsigned x = row + $block_down * ${plan.shape.m} + place.i;
+            const unsigned y = column + $block_along * ${plan.shape.n} + 2 * place.j;
             *($pair_type *)(D + (size_t)x * N + y) = $pair;
         }"""
 
 THROUGH = """\
 __syncthreads(); // every warp has read the last tile
-// D: $form.
+// D: ${moves.form}.
 $first
 $stores
 __syncthreads(); // D is there
@@ -198,11 +198,11 @@ SAVE = "(($type *)(D + (size_t)(row + i) * N + column))[j] = (($type *)shared)[$
 
 LOOPS_OF_BLOCKS = """\
 #pragma unroll
-for (unsigned i = 0; i < $down; ++i)
+for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
     #pragma unroll
-    for (unsigned j = 0; j < $along; ++j)
+    for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
         #pragma unroll
-        for (unsigned p = 0; p < $parts; ++p) {
+        for (unsigned p = 0; p < ${moves.loads_of_bytes}; ++p) {
             $line
         }"""
 
@@ -220,29 +220,28 @@ def sources(plan: WarpPlan) -> list[str]:
 
 def store(plan: WarpPlan) -> str:
     """Return the stores of all fragments of a warp: straight to global memory, or through shared memory."""
-    own, blocks = plan.result, {"down": plan.a.blocks, "along": plan.b.blocks}
+    own = plan.result
     if own is None:
         kind = pair(plan.out)
         numbers = ["pair"] if plan.out.bits == 16 else ["2 * pair", "2 * pair + 1"]
-        slots = blocks | {
+        slots = {
+            "plan": plan,
             "block_down": f"(down * {plan.a.blocks} + i)" if plan.warps[0] > 1 else "i",
             "block_along": f"(along * {plan.b.blocks} + j)" if plan.warps[1] > 1 else "j",
             "pairs": plan.fragment.span("reg") // 2,
             "d_index": call(plan.d_index, laneid="lane", reg="pair"),
-            "m": plan.shape.m,
-            "n": plan.shape.n,
             "pair_type": kind,
             "pair": made(kind, [_sum(plan, "[i][j]", number) for number in numbers]),
         }
         return filled(DIRECT, slots)
     moves = plan.moves(own)
     if moves.vector and moves.in_order:
-        parts = moves.extents.get("p", 1)
-        stores = filled(LOOPS_OF_BLOCKS, blocks | {"parts": parts, "line": _stored_in_loops(plan, moves)})
+        line = _stored_in_loops(plan, moves)
+        stores = filled(LOOPS_OF_BLOCKS, {"plan": plan, "moves": moves, "line": line})
     else:
         stores = "\n".join(_stored(plan, moves, move) for move in moves.all())
     slots = {
-        "form": moves.form,
+        "moves": moves,
         "first": f"const unsigned {moves.first};" if moves.first else "",
         "stores": stores,
         "saved": copies(own, plan.threads, "", width=own.width, move=SAVE),

@@ -19,7 +19,7 @@ for (unsigned t = 0; t < tiles; ++t) {
 
     $stage
     #pragma unroll
-    for (unsigned s = 0; s < $turns; ++s) { // $turn_k of K
+    for (unsigned s = 0; s < ${plan.turns}; ++s) { // $turn_k of K
         $a
         $b
         $multiplied
@@ -30,9 +30,9 @@ for (unsigned t = 0; t < tiles; ++t) {
 LOOP_AHEAD = """\
 // Fragments of the turn that is multiplied, and of the next one: $turn_k of K each. The last,
 // of a tile that was read before, are not used, on purpose: to leave them out would be a branch.
-$a_type a[2]$a_shape;
-$b_type b[2]$b_shape;
-const auto take = [&](unsigned t, unsigned s, $a_type (&a)$a_shape, $b_type (&b)$b_shape) {
+${plan.a.declared} a[2]$a_shape;
+${plan.b.declared} b[2]$b_shape;
+const auto take = [&](unsigned t, unsigned s, ${plan.a.declared} (&a)$a_shape, ${plan.b.declared} (&b)$b_shape) {
     $stage
     $a
     $b
@@ -42,29 +42,29 @@ take(0, 0, a[0], b[0]);
 for (unsigned t = 0; t < tiles; ++t) {
     $onward
     #pragma unroll
-    for (unsigned s = 0; s < $turns; ++s) {
+    for (unsigned s = 0; s < ${plan.turns}; ++s) {
         if (s == $last) {
             $there
         }
-        take(s == $last ? t + 1 : t, (s + 1) % $turns, a[(s + 1) % 2], b[(s + 1) % 2]);
+        take(s == $last ? t + 1 : t, (s + 1) % ${plan.turns}, a[(s + 1) % 2], b[(s + 1) % 2]);
         $multiplied
     }
 }"""
 
 MULTIPLIED = """\
 #pragma unroll
-for (unsigned i = 0; i < $down; ++i)
+for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
     #pragma unroll
-    for (unsigned j = 0; j < $along; ++j)
+    for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
         multiply(d[i][j], a$set[i], b$set[j]);"""
 
 MULTIPLIED_EACH = """\
 #pragma unroll
-for (unsigned c = 0; c < $span; ++c)
+for (unsigned c = 0; c < ${plan.span}; ++c)
     #pragma unroll
-    for (unsigned i = 0; i < $down; ++i)
+    for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
         #pragma unroll
-        for (unsigned j = 0; j < $along; ++j)
+        for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
             multiply(d[i][j], a$set[i][c], b$set[j][c]);"""
 
 ROUND = """\
@@ -76,7 +76,7 @@ __device__ __forceinline__ unsigned rounded(float x, float y)
     return both;
 }"""
 
-AT_ONCE = 'asm("cvt.rn.${out}x2.f32 %0, %2, %1;" : "=r"(both) : "f"(x), "f"(y));'
+AT_ONCE = 'asm("cvt.rn.${plan.out}x2.f32 %0, %2, %1;" : "=r"(both) : "f"(x), "f"(y));'
 ONE_BY_ONE = """\
 asm("{ .reg .b16 lo, hi; cvt.rn.f16.f32 lo, %1; cvt.rn.f16.f32 hi, %2; mov.b32 %0, {lo, hi}; }"
     : "=r"(both) : "f"(x), "f"(y));"""
@@ -98,13 +98,13 @@ def kernel_source(plan: WarpPlan) -> str:
     >>> "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in source, "#include" in source
     (True, False)
     """
-    a, b = plan.a, plan.b
-    firsts = ", ".join(filter(None, [plan.moves(own).first for own in (a, b)]))
-    arrival = _arrival(plan)
-    slots = {
-        "instruction": plan.instruction,
+    tiles = plan.a, plan.b
+    firsts = ", ".join(filter(None, [plan.moves(own).first for own in tiles]))
+    slots = _arrival(plan)
+    slots["loop"] = _loop(plan, slots)
+    slots |= {
         "needs": f"{ALLOWED * (plan.shared_bytes > GRANTED)}, for {_architectures(plan)}.\n//",
-        "places": "\n\n".join([*(place_of(own, own.width).code for own in (a, b)), *sources(plan)]),
+        "places": "\n\n".join([*(place_of(own, own.width).code for own in tiles), *sources(plan)]),
         "head": "\n".join(_heads(plan)),
         "multiply": _multiply(plan),
         "counted": "// A and B are counted in bytes, as they are copied, and D in elements.",
@@ -113,12 +113,11 @@ def kernel_source(plan: WarpPlan) -> str:
         "base": BASE if _takes_addresses(plan) else "",
         "threads_by": "lane = thread % 32",
         "warp": _warp(*plan.warps),
-        "before": "\n".join([f"const unsigned {firsts};"] * bool(firsts) + [arrival["before"]]),
-        "registers": "".join(each("[#]", (a.blocks, b.blocks, plan.registers))),
-        "loop": _loop(plan, arrival),
+        "before": f"const unsigned {firsts};\n" * bool(firsts) + slots["before"],
+        "registers": "".join(each("[#]", (*(own.blocks for own in tiles), plan.registers))),
         "store": store(plan),
     }
-    return kernel_text(plan, list(_facts(plan)), slots)
+    return kernel_text(plan, _facts(plan), slots)
 
 
 def host_source(plan: WarpPlan) -> str:
@@ -128,9 +127,12 @@ def host_source(plan: WarpPlan) -> str:
     >>> "<<<dim3(N / 64, M / 64), 128, 24576, stream>>>" in host_source(planned((64, 64, 32), "bf16"))
     True
     """
-    flags = f"-arch={plan.arch}" + ("" if plan.asked else ", or a later one")
-    arguments = [f"(const unsigned char *){name}" for name in "AB"]
-    return host_text(plan, kernel_source(plan), flags, arguments)
+    slots = {
+        "kernel": kernel_source(plan),
+        "flags": f"-arch={plan.arch}" + ("" if plan.asked else ", or a later one"),
+        "arguments": "(const unsigned char *)A, (const unsigned char *)B",
+    }
+    return host_text(plan, slots)
 
 
 def _facts(plan: WarpPlan) -> Iterator[str]:
@@ -166,7 +168,7 @@ def _heads(plan: WarpPlan) -> Iterator[str]:
     yield from (matrices(form) for form in forms if isinstance(form, Form))
     if plan.out != plan.accumulator:
         one_by_one = plan.arch.number < TWO_AT_ONCE_SINCE
-        yield filled(ROUND, {"asm": ONE_BY_ONE if one_by_one else filled(AT_ONCE, {"out": plan.out})})
+        yield filled(ROUND, {"asm": ONE_BY_ONE if one_by_one else filled(AT_ONCE, {"plan": plan})})
     if plan.result is not None and isinstance(plan.result.fill.form, Form):
         yield matrices(plan.result.fill.form)
 
@@ -187,7 +189,6 @@ def _multiply(plan: WarpPlan) -> str:
         "broken": "\n    ",
         "a": a,
         "b": b,
-        "instruction": plan.instruction,
         "read": f'{", ".join(read)},\\n"\n        "{{{in_asm(range(plan.registers))}}}',
         "outputs": ", ".join(each(f'"+{d}"(d[#])', range(plan.registers))),
         "inputs": ", ".join(inputs),
@@ -221,7 +222,7 @@ BEFORE = """\
 
 // Tiles are on their way, $ahead of them, while another is multiplied.
 const auto load = [&](unsigned t) {
-    const unsigned to = base + t % $stages * $stage_bytes;
+    const unsigned to = base + t % ${plan.stages} * ${plan.stage_bytes};
     $copies
 };
 #pragma unroll
@@ -245,17 +246,15 @@ asm volatile("cp.async.commit_group;" ::: "memory");"""
 def _arrival(plan: WarpPlan) -> dict[str, str]:
     """What stands before the loop, in it until the tile is there, and after the tile was multiplied."""
     slots = {
+        "plan": plan,
         "copies": "\n".join(_copied(plan, own) for own in (plan.a, plan.b)),
         "waited": WAITED if plan.load == "cp.async" else "",
-        "stages": plan.stages,
-        "stage_bytes": plan.stage_bytes,
         "ahead": plan.stages - 1,
         "behind": plan.stages - 2,
     }
     if plan.stages == 1:
         return {"before": "", "arrive": filled(ARRIVE, slots), "again": AGAIN, "there": "", "onward": ""}
-    there, onward = filled(THERE, slots), filled(ONWARD, slots)
-    before = filled(BEFORE, slots)
+    there, onward, before = (filled(text, slots) for text in (THERE, ONWARD, BEFORE))
     return {"before": before, "arrive": f"{there}\n{onward}", "again": "", "there": there, "onward": onward}
 
 
@@ -270,22 +269,18 @@ def _copied(plan: WarpPlan, own: WarpTile) -> str:
 
 def _loop(plan: WarpPlan, arrival: dict[str, str]) -> str:
     """The loop along K."""
-    counts = {"down": plan.a.blocks, "along": plan.b.blocks, "span": plan.span}
-    multiplied = MULTIPLIED if plan.span == 1 else MULTIPLIED_EACH
-    slots = {
-        **arrival,
+    slots = arrival | {
+        "plan": plan,
+        "set": "[s % 2]" if plan.ahead else "",
         "stage": "\n".join(_stage(plan)),
         "a": fragments(plan, plan.a),
         "b": fragments(plan, plan.b),
-        "a_type": plan.a.declared,
-        "b_type": plan.b.declared,
         "a_shape": shape(plan, plan.a),
         "b_shape": shape(plan, plan.b),
-        "multiplied": filled(multiplied, counts | {"set": "[s % 2]" if plan.ahead else ""}),
-        "turns": plan.turns,
         "last": plan.turns - 1,
         "turn_k": plan.shape.k * plan.span,
     }
+    slots["multiplied"] = filled(MULTIPLIED if plan.span == 1 else MULTIPLIED_EACH, slots)
     return filled(LOOP_AHEAD if plan.ahead else LOOP, slots)
 
 

@@ -82,6 +82,11 @@ class Moves:
         return {name: count for name, count in counts.items() if count > 1 or name == LANE}
 
     @property
+    def loads_of_bytes(self) -> int:
+        """How many loads or stores bring the bytes of a lane in one instruction."""
+        return self.extents.get("p", 1)
+
+    @property
     def place(self) -> Layout:
         """The byte at which a lane's part begins, from the start of the tile."""
         return self._place(list(self.extents))

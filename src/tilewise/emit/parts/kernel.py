@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from tilewise.emit.parts.plan import Plan
 from tilewise.emit.parts.template import REGISTER, check_free, each, element, filled, wrapped
 
 KERNEL = """\
-// D [M, N] = A [M, K] B [N, K]^T, by $instruction
+// D [M, N] = A [M, K] B [N, K]^T, by ${plan.instruction}
 //
 $facts
 //
-// Launch it on a grid of (N / $n, M / $m) blocks of $threads threads with $shared_bytes bytes of dynamic
-// shared memory$needs M, N and K are multiples of $m, $n and $k.
+// Launch it on a grid of (N / ${plan.n}, M / ${plan.m}) blocks of ${plan.threads} threads with ${plan.shared_bytes} bytes of dynamic
+// shared memory$needs M, N and K are multiples of ${plan.m}, ${plan.n} and ${plan.k}.
 
 $places
 
@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__($bounds) $name(
     $base
     const unsigned thread = threadIdx.x, $threads_by;
     $warp
-    const unsigned row = blockIdx.y * $m, column = blockIdx.x * $n, tiles = K / $k;
+    const unsigned row = blockIdx.y * ${plan.m}, column = blockIdx.x * ${plan.n}, tiles = K / ${plan.k};
     $before
     $accumulator d$registers = {};
 
@@ -45,7 +45,7 @@ MULTIPLY = """\
 __device__ __forceinline__ void multiply(${broken}$accumulator (&d)[$count], $a, $b)
 {
     asm volatile(
-        "$instruction\\n"
+        "${plan.instruction}\\n"
         "{$d},\\n"
         "$read;"
         : $outputs
@@ -54,33 +54,43 @@ __device__ __forceinline__ void multiply(${broken}$accumulator (&d)[$count], $a,
 
 PROGRAM = """\
 $includes
+#include <cuda_runtime.h>
 
 $kernel
 
 // The host's part, for nvcc $flags. A, B and D are on the device.
 cudaError_t launch_$name(const void *A, const void *B, void *D, int M, int N, int K, cudaStream_t stream)
 {
-    if (M % $m || N % $n || K % $k)
+    if (M % ${plan.m} || N % ${plan.n} || K % ${plan.k})
         return cudaErrorInvalidValue;
     $maps
     const cudaError_t allowed =
-        cudaFuncSetAttribute($name, cudaFuncAttributeMaxDynamicSharedMemorySize, $shared_bytes);
+        cudaFuncSetAttribute($name, cudaFuncAttributeMaxDynamicSharedMemorySize, ${plan.shared_bytes});
     if (allowed != cudaSuccess)
         return allowed;
-    $name<<<dim3(N / $n, M / $m), $threads, $shared_bytes, stream>>>($arguments, ($element *)D, M, N, K);
+    $name<<<dim3(N / ${plan.n}, M / ${plan.m}), ${plan.threads}, ${plan.shared_bytes}, stream>>>(\
+$arguments, ($element *)D, M, N, K);
     return cudaGetLastError();
 }"""
 
 
-def kernel_text(plan: Plan, facts: Sequence[str], slots: Mapping[str, object]) -> str:
+def kernel_text(plan: Plan, facts: Iterable[str], slots: Mapping[str, object]) -> str:
     """Return the program: self-contained, no header is included."""
-    all_slots = _common(plan) | {
-        "facts": "\n".join(f"// {line}" for line in facts),
-        "accumulator": REGISTER[plan.accumulator.name][0],
-        **slots,
-    }
-    check_free(plan.name, filled(KERNEL, all_slots | {"name": ""}))
-    return filled(KERNEL, all_slots)
+    accumulator = REGISTER[plan.accumulator.name][0]
+    lines = "\n".join(f"// {line}" for line in facts)
+    return _named(KERNEL, plan, {"facts": lines, "accumulator": accumulator, **slots})
+
+
+def host_text(plan: Plan, slots: Mapping[str, object]) -> str:
+    """Return kernel and host together, one .cu file."""
+    return _named(PROGRAM, plan, {"includes": "", "maps": "", **slots})
+
+
+def _named(template: str, plan: Plan, slots: dict[str, object]) -> str:
+    """The text with the name of the kernel, which nothing else in it may have."""
+    slots |= {"plan": plan, "element": element(plan.out), "name": plan.called}
+    check_free(plan.name, filled(template, slots | {"name": "", "kernel": ""}))
+    return filled(template, slots)
 
 
 def multiply(plan: Plan, count: int, slots: Mapping[str, object]) -> str:
@@ -88,6 +98,7 @@ def multiply(plan: Plan, count: int, slots: Mapping[str, object]) -> str:
     kind, constraint = REGISTER[plan.accumulator.name]
     outputs = each(f'"+{constraint}"(d[#])', range(count))
     common = {
+        "plan": plan,
         "accumulator": kind,
         "count": count,
         "broken": "",
@@ -100,35 +111,3 @@ def multiply(plan: Plan, count: int, slots: Mapping[str, object]) -> str:
 def in_asm(numbers: range) -> str:
     """Return operands of an asm statement as its text names them, in lines."""
     return wrapped(each("%#", numbers), '\\n"\n        "')
-
-
-def host_text(
-    plan: Plan,
-    kernel: str,
-    flags: str,
-    arguments: Sequence[str],
-    maps: str = "",
-    includes: Sequence[str] = (),
-) -> str:
-    """Return kernel and host together, one .cu file."""
-    slots = _common(plan) | {
-        "includes": "\n".join([*includes, "#include <cuda_runtime.h>"]),
-        "kernel": kernel,
-        "flags": flags,
-        "maps": maps,
-        "arguments": ", ".join(arguments),
-    }
-    check_free(plan.name, filled(PROGRAM, slots | {"kernel": "", "name": ""}))
-    return filled(PROGRAM, slots)
-
-
-def _common(plan: Plan) -> dict[str, object]:
-    return {
-        "name": plan.called,
-        "m": plan.m,
-        "n": plan.n,
-        "k": plan.k,
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "element": element(plan.out),
-    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 
 from tilewise.core.errors import LayoutError
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.emit.source import Source
 
-_SLOT = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_SLOT = re.compile(r"\$(?:(\w+)|\{([\w.]+)\})")
 _ALONE = re.compile(r"^([ ]*)\$(\w+)$")
 
 REGISTER = {"f32": ("float", "f"), "s32": ("int", "r"), "f16": ("unsigned", "r"), "f64": ("double", "d")}
@@ -20,7 +21,7 @@ REGISTER = {"f32": ("float", "f"), "s32": ("int", "r"), "f16": ("unsigned", "r")
 
 
 def filled(template: str, slots: Mapping[str, object]) -> str:
-    """Return the template with a value for every `$slot` or `${slot}`.
+    """Return the template with a value for every `$slot` or `${slot}`, and an attribute for `${slot.name}`.
 
     A slot that is alone on its line stands for any number of lines, each indented as it is; for none, no line
     is left.
@@ -33,11 +34,16 @@ def filled(template: str, slots: Mapping[str, object]) -> str:
         b();
     return 3;
     """
+
+    def value(slot: re.Match[str]) -> str:
+        name, *attributes = (slot[1] or slot[2]).split(".")
+        return str(reduce(getattr, attributes, slots[name]))
+
     lines: list[str] = []
     for line in template.splitlines():
         alone = _ALONE.match(line)
         if alone is None:
-            lines.append(_SLOT.sub(lambda slot: str(slots[slot[1] or slot[2]]), line))
+            lines.append(_SLOT.sub(value, line))
         else:
             inside = str(slots[alone[2]])
             lines += [f"{alone[1]}{own}".rstrip() for own in inside.splitlines()]

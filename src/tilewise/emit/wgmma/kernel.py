@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewise.emit.parts.copies import WIDTHS, copies, place_of
 from tilewise.emit.parts.kernel import BASE, host_text, kernel_text, multiply
 from tilewise.emit.parts.template import call, each, filled, listed, made, pair, plus
@@ -14,9 +16,10 @@ from tilewise.hardware.wgmma.instructions import M
 
 LOOP = """\
 for (unsigned t = 0; t < tiles; ++t) {
-    $arrive
+    $brought
+    $arrived
 
-    // Each step multiplies $instruction_k of K. What a descriptor moves by counts 16 bytes.
+    // Each step multiplies ${plan.a.input.k} of K. What a descriptor moves by counts 16 bytes.
     $descriptors
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); // registers are as they were written
     $chain
@@ -51,34 +54,24 @@ def kernel_source(plan: WarpgroupPlan) -> str:
     (True, False)
     """
     sources = [_place_of(own) for own in (plan.a, plan.b) if own.load != "tma"]
-    brought = [_in_registers(own) if own.in_registers else _copied(plan, own) for own in (plan.a, plan.b)]
-    if any(own.load == "copy" for own in plan.in_shared):
-        brought.append(COPIED)
-    head, before, waited, again = _by_tma(plan) if plan.by_tma else ("", "", "", "")
+    by_tma = _by_tma(plan) if plan.by_tma else {"head": "", "before": "", "arrived": "", "again": ""}
     pair_type = pair(plan.out)
-    loop = {
-        "arrive": "\n".join(filter(None, [*brought, waited])),
-        "instruction_k": plan.a.input.k,
+    pairs = ["d[pair]"] if plan.out.bits == 16 else ["d[2 * pair]", "d[2 * pair + 1]"]
+    steps = ([_argument(own, k) for own in (plan.a, plan.b)] for k in range(plan.k_steps))
+    slots = by_tma | {
+        "plan": plan,
+        "brought": "\n".join(_brought(plan)),
         "descriptors": "\n".join(_descriptor(plan, own) for own in plan.in_shared),
-        "chain": "\n".join(
-            f"multiply(d, {_argument(plan.a, k)}, {_argument(plan.b, k)});" for k in range(plan.k_steps)
-        ),
+        "chain": "\n".join(f"multiply(d, {a}, {b});" for a, b in steps),
         "running": int(plan.overlaps),
         "which": "tile before" if plan.overlaps else "tile",
-        "again": again,
         "end": WAIT_FOR_ALL if plan.overlaps else "",
-    }
-    stored = {
         "pairs": plan.n // 4,
         "d_index": call(plan.d_index, wid_in_wg="warp", laneid="lane", reg="pair"),
         "pair_type": pair_type,
-        "pair": made(pair_type, ["d[pair]"] if plan.out.bits == 16 else ["d[2 * pair]", "d[2 * pair + 1]"]),
-    }
-    slots = {
-        "instruction": plan.instruction,
+        "pair": made(pair_type, pairs),
         "needs": ", for sm_90a.",
         "places": "\n\n".join(source.code for source in (*sources, plan.d_index)),
-        "head": head,
         "multiply": multiplied(plan),
         "counted": "",
         "bounds": plan.threads,
@@ -86,27 +79,20 @@ def kernel_source(plan: WarpgroupPlan) -> str:
         "base": BASE,
         "threads_by": "warpgroup = thread / 128, warp = thread / 32 % 4, lane = thread % 32",
         "warp": "",
-        "before": before,
         "registers": f"[{plan.registers}]",
-        "loop": filled(LOOP, loop),
-        "store": filled(STORE, stored),
     }
-    return kernel_text(plan, facts(plan), slots)
+    return kernel_text(plan, facts(plan), slots | {"loop": filled(LOOP, slots), "store": filled(STORE, slots)})
 
 
 def facts(plan: WarpgroupPlan) -> list[str]:
     """Return where the operands lie, line by line."""
     lines = []
     for own in (plan.a, plan.b):
-        where = (
-            f"in registers [{M}, {own.input.k}]" if own.in_registers else f"mode {own.mode} in shared memory"
-        )
+        held = f"in registers [{M}, {own.input.k}]"
+        where = held if own.in_registers else f"mode {own.mode} in shared memory"
         lines += [f"{own.heading}, {where}:", f"    {own.tile}"]
-    return [
-        *lines,
-        f"D [{plan.m}, {plan.n}] {plan.accumulator}, a warpgroup for each {M} rows:",
-        f"    {plan.fragment}",
-    ]
+    d = f"D [{plan.m}, {plan.n}] {plan.accumulator}, a warpgroup for each {M} rows:"
+    return [*lines, d, f"    {plan.fragment}"]
 
 
 def host_source(plan: WarpgroupPlan) -> str:
@@ -116,15 +102,18 @@ def host_source(plan: WarpgroupPlan) -> str:
     >>> "cuTensorMapEncodeTiled(&map_b" in host_source(planned((64, 64, 64), "bf16"))
     True
     """
-    arguments = [
+    arguments = (
         f"map_{own.letter}" if own.load == "tma" else f"(const unsigned char *){own.name}"
         for own in (plan.a, plan.b)
-    ]
-    flags = "-gencode arch=compute_90a,code=sm_90a" + " -lcuda" * bool(plan.by_tma)
-    maps = "\n".join(_map(own) for own in plan.by_tma)
-    return host_text(
-        plan, kernel_source(plan), flags, arguments, maps, ["#include <cuda.h>"] * bool(plan.by_tma)
     )
+    slots = {
+        "kernel": kernel_source(plan),
+        "flags": "-gencode arch=compute_90a,code=sm_90a" + " -lcuda" * bool(plan.by_tma),
+        "arguments": ", ".join(arguments),
+        "maps": "\n".join(map(_map, plan.by_tma)),
+        "includes": "#include <cuda.h>" * bool(plan.by_tma),
+    }
+    return host_text(plan, slots)
 
 
 # -- the chain ---------------------------------------------------------------------------------------
@@ -148,7 +137,6 @@ def multiplied(plan: WarpgroupPlan) -> str:
         "those": f"the 128 threads of a warpgroup.\n// After the operands: {', '.join(said)}",
         "a": f"const unsigned (&a)[{A_REGISTERS}]" if held else "unsigned long long a",
         "b": "unsigned long long b",
-        "instruction": plan.instruction,
         "read": f"{f'{{{a}}}' if held else a}, %{count + a_count}, {', '.join(immediates)}",
         "inputs": ", ".join([*(each('"r"(a[#])', range(a_count)) if held else ['"l"(a)']), '"l"(b)']),
     }
@@ -180,35 +168,40 @@ asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // the tensor core 
 __syncthreads();"""
 
 WORDS = """\
-// $name straight into registers, each of them 32 bits along K.
+// ${own.name} straight into registers, each of them 32 bits along K.
 unsigned a[$steps][4];
 #pragma unroll
 for (unsigned s = 0; s < $steps; ++s)
     #pragma unroll
     for (unsigned r = 0; r < 4; ++r) {
         const auto at = $index;
-        const unsigned char *line = $name + (size_t)(row + 64 * warpgroup + at.i) * $pitch;
+        const unsigned char *line = ${own.name} + (size_t)(row + 64 * warpgroup + at.i) * ${own.pitch};
         a[s][r] = *((const unsigned *)(line + $inner) + s * $words + at.j);
     }"""
 
 ELEMENTS = """\
-// $name straight into registers, element by element: neighbours along K are apart in global memory.
+// ${own.name} straight into registers, element by element: neighbours along K are apart in global memory.
 unsigned a[$steps][4] = {};
 #pragma unroll
 for (unsigned s = 0; s < $steps; ++s)
     #pragma unroll
     for (unsigned r = 0; r < 4 * $each; ++r) {
         const auto at = $index;
-        const unsigned char *line = $name + (size_t)(t * $k + s * $step + at.j) * $pitch;
-        a[s][r / $each] |= (unsigned)((const $type *)line)[row + 64 * warpgroup + at.i] << r % $each * $bits;
+        const unsigned char *line = ${own.name} + (size_t)(t * ${own.k} + s * ${own.input.k} + at.j) * ${own.pitch};
+        a[s][r / $each] |= (unsigned)((const $type *)line)[row + 64 * warpgroup + at.i] << r % $each * ${own.dtype.bits};
     }"""
 
 
-def _copied(plan: WarpgroupPlan, own: DescribedOperand) -> str:
-    if own.load == "tma":
-        return ""
-    offset = plan.offsets[own.name]
-    return copies(own, plan.threads, f"(shared + {offset})" if offset else "shared")
+def _brought(plan: WarpgroupPlan) -> Iterator[str]:
+    """What threads do so that a tile is there."""
+    for own in (plan.a, plan.b):
+        offset = plan.offsets.get(own.name)
+        if own.in_registers:
+            yield _in_registers(own)
+        elif own.load == "copy":
+            yield copies(own, plan.threads, f"(shared + {offset})" if offset else "shared")
+    if "copy" in (plan.a.load, plan.b.load):
+        yield COPIED
 
 
 def _place_of(own: DescribedOperand) -> Source:
@@ -222,15 +215,11 @@ def _place_of(own: DescribedOperand) -> Source:
 def _in_registers(own: DescribedOperand) -> str:
     bits, step = own.dtype.bits, own.input.k
     slots = {
-        "name": own.name,
+        "own": own,
         "each": REGISTER_BITS // bits,
         "steps": own.k // step,
-        "step": step,
         "words": step * bits // REGISTER_BITS,
-        "k": own.k,
-        "bits": bits,
         "type": WIDTHS.get(bits // 8, ""),
-        "pitch": own.pitch,
         "inner": f"t * {own.k * bits // 8}",
         "index": call(_place_of(own), wid_in_wg="warp", laneid="lane", reg="r"),
     }
@@ -281,15 +270,15 @@ BEFORE = """\
 // One thread asks for tiles by TMA; each stage has a barrier.
 const unsigned barriers = base + $barriers;
 const auto load = [&](unsigned t) {
-    const unsigned stage = t % $stages, to = base + stage * $stage_bytes, barrier = barriers + 8 * stage;
+    const unsigned stage = t % ${plan.stages}, to = base + stage * ${plan.stage_bytes}, barrier = barriers + 8 * stage;
     expect(barrier, $bytes);
     $copies
 };
 if (thread == 0) {
-    for (unsigned stage = 0; stage < $stages; ++stage)
+    for (unsigned stage = 0; stage < ${plan.stages}; ++stage)
         asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(barriers + 8 * stage) : "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); // TMA sees the barriers
-    for (unsigned t = 0; t < $stages && t < tiles; ++t)
+    for (unsigned t = 0; t < ${plan.stages} && t < tiles; ++t)
         load(t);
 }
 __syncthreads();
@@ -312,27 +301,27 @@ __syncthreads();
 """
 
 WAIT = """\
-const unsigned stage = t % $stages;
-wait(barriers + 8 * stage, t / $stages % 2);"""
+const unsigned stage = t % ${plan.stages};
+wait(barriers + 8 * stage, t / ${plan.stages} % 2);"""
 
 WAIT_ONE = "wait(barrier, t % 2);"
 
 AGAIN = """\
-if (thread == 0 && t + $stages < tiles)
-    load(t + $stages);"""
+if (thread == 0 && t + ${plan.stages} < tiles)
+    load(t + ${plan.stages});"""
 
 AGAIN_LATER = """\
 if (thread == 0 && t > 0 && t + $later < tiles)
     load(t + $later);"""
 
 MAP = """\
-// $name: dimensions from the fastest, strides in bytes of all but the first.
-CUtensorMap map_$letter;
-const cuuint64_t sizes_$letter[] = {$sizes};
-const cuuint64_t strides_$letter[] = {$strides};
-const cuuint32_t box_$letter[] = {$box}, every_$letter[] = {$every};
-if (cuTensorMapEncodeTiled(&map_$letter, $tensorDataType, $rank, (void *)$name,
-                           sizes_$letter, strides_$letter, box_$letter, every_$letter,
+// ${own.name}: dimensions from the fastest, strides in bytes of all but the first.
+CUtensorMap map_${own.letter};
+const cuuint64_t sizes_${own.letter}[] = {$sizes};
+const cuuint64_t strides_${own.letter}[] = {$strides};
+const cuuint32_t box_${own.letter}[] = {$box}, every_${own.letter}[] = {$every};
+if (cuTensorMapEncodeTiled(&map_${own.letter}, $tensorDataType, $rank, (void *)${own.name},
+                           sizes_${own.letter}, strides_${own.letter}, box_${own.letter}, every_${own.letter},
                            $interleave, $swizzle,
                            $l2Promotion,
                            $oobFill) != CUDA_SUCCESS)
@@ -340,21 +329,24 @@ if (cuTensorMapEncodeTiled(&map_$letter, $tensorDataType, $rank, (void *)$name,
 """
 
 
-def _by_tma(plan: WarpgroupPlan) -> tuple[str, str, str, str]:
+def _by_tma(plan: WarpgroupPlan) -> dict[str, str]:
     """What stands before the kernel, before its loop, and in the loop before and after the chain."""
     fetches = [(own, fetch) for own in plan.by_tma for fetch in Symbolic(own).fetches(own.first_row, "t")]
+    ranks = sorted({len(fetch.coordinates) for _, fetch in fetches})
     slots = {
-        "stages": plan.stages,
+        "plan": plan,
         "later": plan.stages - 1,
-        "stage_bytes": plan.stage_bytes,
         "barriers": plan.stages * plan.stage_bytes,
         "bytes": sum(own.bytes for own in plan.by_tma),
         "copies": "\n".join(_fetched(plan, own, fetch) for own, fetch in fetches),
     }
-    ranks = sorted({len(fetch.coordinates) for _, fetch in fetches})
-    before, wait = (BEFORE_ONE, WAIT_ONE) if plan.stages == 1 else (BEFORE, WAIT)
-    again = filled(AGAIN_LATER if plan.overlaps else AGAIN, slots)
-    return "\n".join([HEAD, *map(_fetch, ranks), "\n"]), filled(before, slots), filled(wait, slots), again
+    one = plan.stages == 1
+    return {
+        "head": "\n".join([HEAD, *map(_fetch, ranks), "\n"]),
+        "before": filled(BEFORE_ONE if one else BEFORE, slots),
+        "arrived": filled(WAIT_ONE if one else WAIT, slots),
+        "again": filled(AGAIN_LATER if plan.overlaps else AGAIN, slots),
+    }
 
 
 def _fetch(rank: int) -> str:
@@ -377,8 +369,7 @@ def _fetched(plan: WarpgroupPlan, own: DescribedOperand, fetch: Fetch) -> str:
 def _map(own: DescribedOperand) -> str:
     made = Symbolic(own)
     slots = made.map.arguments | {
-        "name": own.name,
-        "letter": own.letter,
+        "own": own,
         "sizes": ", ".join(map(_wide, made.sizes)),
         "strides": ", ".join(map(_wide, made.strides)),
         "box": ", ".join(map(str, made.box)),
