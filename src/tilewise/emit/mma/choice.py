@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
-from tilewise.emit.parts.plan import SPARE_REGISTERS, check_multiple, check_partner, most_registers, sum_type
+from tilewise.emit.parts.plan import (
+    SPARE_REGISTERS,
+    check_multiple,
+    check_partner,
+    most_registers,
+    refused,
+    sum_type,
+)
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import LANES, REGISTER_BITS, THREADS
 from tilewise.hardware.mma.instructions import Family, Instruction, Shape, check_input, families_of
@@ -47,20 +54,17 @@ def instruction_of(
     wanted = op or ("and.popc" if a.name == "b1" else "")
     having = [family for family in families_of(shape, a) if wanted in family.ops]
     if not having:
-        raise Refused(
-            "TW602",
-            f"no mma.sync does {wanted} on {a}",
-            witness={"dtype": a.name, "op": wanted},
-            hint="and.popc and xor.popc are for b1",
+        raise refused(
+            f"no mma.sync does {wanted} on {a}", "and.popc and xor.popc are for b1", dtype=a.name, op=wanted
         )
     met = [family for family in having if arch is None or family.needs.met(arch)]
     if not met:
         first = min(having, key=lambda own: (own.since, -_size(own)))
-        raise Refused(
-            "TW602",
+        raise refused(
             f"{arch} has no mma.sync that multiplies {a} by {b} so",
-            witness={"arch": str(arch), "needs": str(first.needs)},
-            hint=f"{first.needs} have {first.shape}",
+            f"{first.needs} have {first.shape}",
+            arch=str(arch),
+            needs=str(first.needs),
         )
     family = max(met, key=_size)
     into = sum_type(a.name, accumulator, family.results)
@@ -80,11 +84,11 @@ def stored_as(instruction: Instruction, wanted: DType | str | None) -> DType:
     rounded = CONVERTED.get(instruction.d, ()) if instruction.family.products == 1 else ()
     known = (instruction.d, *rounded)
     if out.name not in known:
-        raise Refused(
-            "TW602",
+        raise refused(
             f"D is summed in {instruction.d}, and is not stored as {out}",
-            witness={"accumulator": instruction.d, "out": out.name},
-            hint=f"known: {' '.join(known)}",
+            f"known: {' '.join(known)}",
+            accumulator=instruction.d,
+            out=out.name,
         )
     return out
 
@@ -122,11 +126,11 @@ def known_grids(shape: Shape, bits: int, m: int, n: int) -> tuple[tuple[int, int
     known = tuple(grids(shape, bits, m, n))
     if not known:
         held = m * n * bits // REGISTER_BITS
-        raise Refused(
-            "TW602",
+        raise refused(
             f"D [{m}, {n}] takes {held} registers, with what is loaded more than a multiprocessor holds",
-            witness={"D": [m, n], "registers": held},
-            hint="take a smaller tile",
+            "take a smaller tile",
+            D=[m, n],
+            registers=held,
         )
     return known
 

@@ -11,6 +11,8 @@ from tilewise.emit.mma.plan import WarpPlan
 from tilewise.emit.parts.copies import copies, place_of
 from tilewise.emit.parts.kernel import BASE, host_text, in_asm, kernel_text, multiply
 from tilewise.emit.parts.template import REGISTER, each, filled, plus
+from tilewise.hardware.architectures import NUMBERS, Architecture
+from tilewise.hardware.limits import shared_bytes
 from tilewise.hardware.matrices.forms import Form
 
 LOOP = """\
@@ -32,7 +34,8 @@ LOOP_AHEAD = """\
 // of a tile that was read before, are not used, on purpose: to leave them out would be a branch.
 ${plan.a.declared} a[2]$a_shape;
 ${plan.b.declared} b[2]$b_shape;
-const auto take = [&](unsigned t, unsigned s, ${plan.a.declared} (&a)$a_shape, ${plan.b.declared} (&b)$b_shape) {
+const auto take = [&](unsigned t, unsigned s, \
+${plan.a.declared} (&a)$a_shape, ${plan.b.declared} (&b)$b_shape) {
     $stage
     $a
     $b
@@ -155,8 +158,9 @@ def _architectures(plan: WarpPlan) -> str:
     """What it is for."""
     if plan.asked:
         return str(plan.arch)
-    but = f" but {', '.join(map(str, plan.lacking))},\n// which have less of it" if plan.lacking else ""
-    return f"{plan.arch} and later{but}"
+    less = [own for own in NUMBERS if own >= plan.since and shared_bytes(own) < plan.shared_bytes]
+    names = ", ".join(str(Architecture.of(own)) for own in less)
+    return f"{plan.arch} and later" + f" but {names},\n// which have less of it" * bool(less)
 
 
 def _heads(plan: WarpPlan) -> Iterator[str]:

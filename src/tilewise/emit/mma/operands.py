@@ -11,12 +11,20 @@ from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.match import Mismatch
 from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.emit.mma.choice import CONVERTED
-from tilewise.emit.parts.copies import BYTE, Staged, as_tile, check_copies, widest
-from tilewise.emit.parts.plan import Unshared, check_bytes, check_word, not_read
+from tilewise.emit.parts.copies import BYTE, Staged, widest
+from tilewise.emit.parts.plan import (
+    Unshared,
+    as_tile,
+    check_bytes,
+    check_copies,
+    check_word,
+    not_read,
+    refused,
+)
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import is_volta
@@ -97,12 +105,13 @@ class WarpTile(Staged):
         """Bytes that a thread copies at once."""
         most = widest(self)
         if most is None:
-            raise Refused(
-                "TW605",
+            raise refused(
                 f"threads cannot copy {self.name}: elements of {self.dtype.bits} bits that share a byte in "
                 "global memory are apart in shared memory",
-                witness={"dtype": self.dtype.name, "major": self.major},
-                hint="lay them out along K, and --major k",
+                "lay them out along K, and --major k",
+                code="TW605",
+                dtype=self.dtype.name,
+                major=self.major,
             )
         return most
 
@@ -149,79 +158,62 @@ class WarpTile(Staged):
             yield f"{self.name} is copied {here}: {kept}"
 
 
-def operand(
+def tile_of(
     name: str,
     dtype: DType,
-    rows: int,
-    k: int,
+    extents: tuple[int, int],
     major: str | None,
     layout: Layout | None,
     shape: Shape,
-    warps: int,
+    warps: tuple[int, int],
     arch: Architecture,
     form: str | None,
 ) -> WarpTile:
-    """Return an operand whose tile lies as asked, or as is usual for what global memory has contiguous.
+    """Return a tile that lies as asked, or as is usual for what global memory has contiguous.
 
     Where a layout is asked for and no major, the matrix lies in global memory the way that more bytes can
     be copied at once.
 
         refused  TW602 another shape, or a type that does not lie so; TW605 a layout that is no tile
     """
-    if major is not None:
-        check_bytes(dtype, major)
+    check_bytes(dtype, major or "k")
     if layout is None:
-        majors, tile = [major or "k"], usual(name, dtype, major or "k", rows, k)
+        majors, tile = [major or "k"], usual(name, dtype, major or "k", *extents)
     else:
         majors = [major] if major else [*MAJORS] if dtype.bits >= BYTE else ["k"]
-        tile = as_tile(name, dtype, rows, k, layout)
+        tile = as_tile(name, dtype, *extents, layout)
         check_copies(name, tile)
-    made = [WarpTile(name, dtype, rows, k, each, tile, shape, (warps, 1), arch, form) for each in majors]
-    return made[0] if len(made) == 1 else max(made, key=lambda own: widest(own) or 0)
+    ways = [WarpTile(name, dtype, *extents, each, tile, shape, warps, arch, form) for each in majors]
+    return ways[0] if len(ways) == 1 else max(ways, key=lambda own: widest(own) or 0)
 
 
-def result(
-    store: str,
-    dtype: DType,
-    extents: tuple[int, int],
-    layout: Layout | None,
-    shape: Shape,
-    warps: tuple[int, int],
-    arch: Architecture,
-    is_asked: bool,
-) -> WarpTile | None:
-    """Return the tile through which D leaves; None where it leaves directly.
+def check_store(
+    store: str, dtype: DType, layout: Layout | None, asked: Architecture | None, least: Architecture
+) -> Architecture:
+    """Return the architecture that D's way out takes at least.
 
-    refused  TW602 an architecture without stmatrix; TW605 a layout that no warp can store so
+    refused  TW602 an architecture without stmatrix; TW605 a type that it does not store
     """
     check_word(store, STORES, "way to store D")
-    if store == "direct":
-        if layout is not None:
-            raise LayoutError(
-                "TW401", "D has a layout and is stored directly", hint="--store shared takes it there"
-            )
-        return None
-    if store == "stmatrix":
-        if is_asked and arch.number < STMATRIX_SINCE:
-            raise Refused(
-                "TW602",
-                f"{arch} has no stmatrix",
-                witness={"arch": str(arch), "since": f"sm_{STMATRIX_SINCE}"},
-                hint="--store shared does without",
-            )
-        if dtype.bits != STMATRIX_BITS:
-            rounded = " or ".join(f"--out {word}" for word in CONVERTED.get(dtype.name, ()))
-            raise Refused(
-                "TW605",
-                f"stmatrix stores elements of {STMATRIX_BITS} bits, and D is {dtype}",
-                witness={"dtype": dtype.name, "bits": dtype.bits},
-                hint=f"{rounded} rounds it; " * bool(rounded) + "--store shared does without",
-            )
-        arch = arch if arch.number >= STMATRIX_SINCE else Architecture.of(STMATRIX_SINCE)
-    tile = usual("D", dtype, "k", *extents) if layout is None else as_tile("D", dtype, *extents, layout)
-    check_copies("D", tile)
-    form = "matrices" if store == "stmatrix" else None
-    return WarpTile("D", dtype, *extents, "k", tile, shape, warps, arch, form)
+    if store == "direct" and layout is not None:
+        raise LayoutError(
+            "TW401", "D has a layout and is stored directly", hint="--store shared takes it there"
+        )
+    if store != "stmatrix":
+        return least
+    without = "--store shared does without"
+    if asked and asked.number < STMATRIX_SINCE:
+        raise refused(f"{asked} has no stmatrix", without, arch=str(asked), since=f"sm_{STMATRIX_SINCE}")
+    if dtype.bits != STMATRIX_BITS:
+        rounded = " or ".join(f"--out {word}" for word in CONVERTED.get(dtype.name, ()))
+        raise refused(
+            f"stmatrix stores elements of {STMATRIX_BITS} bits, and D is {dtype}",
+            f"{rounded} rounds it; " * bool(rounded) + without,
+            "TW605",
+            dtype=dtype.name,
+            bits=dtype.bits,
+        )
+    return least if least.number >= STMATRIX_SINCE else Architecture.of(STMATRIX_SINCE)
 
 
 def usual(name: str, dtype: DType, major: str, rows: int, k: int) -> Layout:

@@ -5,7 +5,6 @@ Warps share the tile as a grid, each with a whole number of instructions down M 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,7 +16,7 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.emit.mma.choice import checked_grid, instruction_of, known_grids, stored_as
 from tilewise.emit.mma.moves import Moves, span_of
-from tilewise.emit.mma.operands import WarpTile, of_a_warp, operand, result
+from tilewise.emit.mma.operands import WarpTile, check_store, of_a_warp, tile_of
 from tilewise.emit.parts.plan import (
     SPARE_REGISTERS,
     Plan,
@@ -28,6 +27,7 @@ from tilewise.emit.parts.plan import (
     check_stages,
     check_word,
     most_registers,
+    refused,
 )
 from tilewise.hardware.architectures import NUMBERS, Architecture
 from tilewise.hardware.limits import LANES, REGISTER_BITS, THREAD_REGISTERS, shared_bytes
@@ -62,12 +62,6 @@ class WarpPlan(Plan):
     def arch(self) -> Architecture:
         """The architecture that it is written for: as asked, or the first that has all it takes."""
         return self.asked or Architecture.of(self.since)
-
-    @property
-    def lacking(self) -> tuple[Architecture, ...]:
-        """Later architectures whose blocks have not so much shared memory, where none was asked."""
-        later = () if self.asked else (number for number in NUMBERS if number >= self.since)
-        return tuple(Architecture.of(later) for later in later if shared_bytes(later) < self.shared_bytes)
 
     @property
     def shape(self) -> Shape:
@@ -200,22 +194,24 @@ def planned(
 
     def with_warps(grid: tuple[int, int]) -> WarpPlan:
         a, b = (
-            operand(own, dtype, rows, k, major, layout, instruction.shape, many, first, form)
+            tile_of(own, dtype, (rows, k), major, layout, instruction.shape, (many, 1), first, form)
             for own, dtype, rows, major, layout, many in zip(
                 "AB", types, (m, n), majors, layouts, grid, strict=True
             )
         )
         way = _load(load, stages, target, first, (a, b))
         since = max(family.since, ASYNC_SINCE if way == "cp.async" else 0)
-        is_asked = target is not None
-        least = target or Architecture.of(since)
-        leaving = result(store, into, (m, n), layout_d, instruction.shape, grid, least, is_asked)
-        since = max(since, leaving.arch.number if leaving and not is_asked else 0)
+        least = check_store(store, into, layout_d, target, target or Architecture.of(since))
+        since = since if target else least.number
+        leaving = None
+        if store != "direct":
+            wanted = "matrices" if store == "stmatrix" else None
+            leaving = tile_of("D", into, (m, n), "k", layout_d, instruction.shape, grid, least, wanted)
         full = replace(instruction, majors=(a.feed.major or "row", b.feed.major or "col"))
         plan = WarpPlan(a, b, sums, into, stages or 1, name, full, way, since, target, leaving)
         if stages is None and way != "copy":
-            for_all = [number for number in NUMBERS if number >= since] if target is None else [target.number]
-            most = min(map(shared_bytes, for_all)) // plan.stage_bytes
+            later = [number for number in NUMBERS if number >= since]
+            most = min(map(shared_bytes, later if target is None else [target.number])) // plan.stage_bytes
             plan = replace(plan, stages=max(1, min(STAGES, most)))
         assert plan.span  # refused where no warp can load an operand
         assert leaving is None or leaving.fill  # or store D
@@ -229,21 +225,13 @@ def planned(
 
     if warps is not None:
         return with_warps(checked_grid(whole, m, n, warps))
-    return _first(with_warps, known_grids(whole, sums.bits, m, n))
-
-
-def _first(made: Callable[[tuple[int, int]], WarpPlan], candidates: Iterable[tuple[int, int]]) -> WarpPlan:
-    """The plan of the first grid that can be: where warps are why not, others are tried.
-
-    refused  what the best of them was refused for that could be shared at all
-    """
     refusals = []
-    for grid in candidates:
+    for grid in known_grids(whole, sums.bits, m, n):
         try:
-            return made(grid)
-        except Unshared as no:
+            return with_warps(grid)
+        except Unshared as no:  # where warps are why not, others are tried
             refusals.append(no)
-    best = next((one for one in refusals if one.code == "TW602"), refusals[0])
+    best = next((no for no in refusals if no.code == "TW602"), refusals[0])
     hint = "take a smaller tile" if best.code == "TW602" else "take another tile, or another layout"
     raise Refused(best.code, best.reason, witness=best.witness, hint=f"{hint}: no other warps hold it")
 
@@ -265,17 +253,17 @@ def _load(
         wanted = "cp.async" if stages > 1 or (first.number >= ASYNC_SINCE and narrow is None) else "copy"
     check_stages(stages, wanted, "cp.async")
     if wanted == "cp.async" and target and target.number < ASYNC_SINCE:
-        raise Refused(
-            "TW602",
+        raise refused(
             f"{target} has no cp.async",
-            witness={"arch": str(target), "since": f"sm_{ASYNC_SINCE}"},
-            hint="--load copy, with one stage",
+            "--load copy, with one stage",
+            arch=str(target),
+            since=f"sm_{ASYNC_SINCE}",
         )
     if wanted == "cp.async" and narrow is not None:
-        raise Refused(
-            "TW602",
+        raise refused(
             f"cp.async brings {ASYNC_BYTES} bytes or more, and {narrow.name} keeps {narrow.width} together",
-            witness={"operand": narrow.name, "bytes": narrow.width},
-            hint="--load copy, or a layout that is contiguous along what global memory has contiguous",
+            "--load copy, or a layout that is contiguous along what global memory has contiguous",
+            operand=narrow.name,
+            bytes=narrow.width,
         )
     return wanted

@@ -8,8 +8,6 @@ from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.layout import Layout
-from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of
 from tilewise.emit.parts.template import call, filled
 from tilewise.emit.source import Source, source_of
 
@@ -65,40 +63,6 @@ class Staged:
         """Its extents, its type and how it lies in global memory, in words."""
         return (
             f"{self.name} [{self.rows}, {self.k}] {self.dtype}, {self.major.upper()}-major in global memory"
-        )
-
-
-def as_tile(name: str, dtype: DType, rows: int, k: int, layout: Layout) -> Layout:
-    """Return a layout that was asked for on the axis m, in elements.
-
-        refused  TW602 another shape than the tile of the operand
-
-    >>> from tilewise import parse
-    >>> asked = parse("S[(2, 4) : (16@buf, 2@buf)]", storage=["buf"], unit="byte")
-    >>> print(as_tile("A", DType.of("f16"), 2, 4, asked))
-    S[(2, 4) : (8, 1)]
-    """
-    extents = tuple(extents_of(layout.shape))
-    if extents != (rows, k):
-        raise Refused(
-            "TW602",
-            f"the layout of {name} is {' x '.join(map(str, extents))}, and its tile {rows} x {k}",
-            witness={"layout": list(extents), "tile": [rows, k]},
-            hint="operands are A [M, K] and B [N, K], the result is D [M, N]",
-        )
-    layout = by_coordinates(layout)
-    plain = layout if layout.unit == "element" else layout.in_elements(dtype)
-    return plain.relabel({plain.axes[0]: m})
-
-
-def check_copies(name: str, tile: Layout) -> None:
-    """Refuse a tile that has its elements several times."""
-    if tile.copies > 1:
-        raise Refused(
-            "TW605",
-            f"the layout of {name} is no tile of a kernel: it has {tile.copies} copies of every element",
-            witness=tile.copies,
-            hint="threads write each element once",
         )
 
 

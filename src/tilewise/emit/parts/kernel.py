@@ -12,7 +12,8 @@ KERNEL = """\
 //
 $facts
 //
-// Launch it on a grid of (N / ${plan.n}, M / ${plan.m}) blocks of ${plan.threads} threads with ${plan.shared_bytes} bytes of dynamic
+// Launch it on a grid of (N / ${plan.n}, M / ${plan.m}) blocks of ${plan.threads} threads \
+with ${plan.shared_bytes} bytes of dynamic
 // shared memory$needs M, N and K are multiples of ${plan.m}, ${plan.n} and ${plan.k}.
 
 $places

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
+from tilewise.core.shapes import extents_of
 from tilewise.emit.names import checked
 from tilewise.emit.parts.copies import BYTE, Staged
 from tilewise.emit.source import Source, source_of
@@ -117,6 +120,45 @@ def most_registers(threads: int) -> int:
 # -- refusals ----------------------------------------------------------------------------------------
 
 
+def refused(reason: str, hint: str, code: str = "TW602", **witness: object) -> Refused:
+    """Return a refusal with what a reader needs to see it."""
+    return Refused(code, reason, witness=witness, hint=hint)
+
+
+def as_tile(name: str, dtype: DType, rows: int, k: int, layout: Layout) -> Layout:
+    """Return a layout that was asked for on the axis m, in elements.
+
+        refused  TW602 another shape than the tile of the operand
+
+    >>> from tilewise import parse
+    >>> asked = parse("S[(2, 4) : (16@buf, 2@buf)]", storage=["buf"], unit="byte")
+    >>> print(as_tile("A", DType.of("f16"), 2, 4, asked))
+    S[(2, 4) : (8, 1)]
+    """
+    extents = tuple(extents_of(layout.shape))
+    if extents != (rows, k):
+        raise refused(
+            f"the layout of {name} is {' x '.join(map(str, extents))}, and its tile {rows} x {k}",
+            "operands are A [M, K] and B [N, K], the result is D [M, N]",
+            layout=list(extents),
+            tile=[rows, k],
+        )
+    layout = by_coordinates(layout)
+    plain = layout if layout.unit == "element" else layout.in_elements(dtype)
+    return plain.relabel({plain.axes[0]: m})
+
+
+def check_copies(name: str, tile: Layout) -> None:
+    """Refuse a tile that has its elements several times."""
+    if tile.copies > 1:
+        raise Refused(
+            "TW605",
+            f"the layout of {name} is no tile of a kernel: it has {tile.copies} copies of every element",
+            witness=tile.copies,
+            hint="threads write each element once",
+        )
+
+
 def check_word(word: str, known: Sequence[str], what: str) -> None:
     """Refuse a word that is not known."""
     if word not in known:
@@ -128,11 +170,10 @@ def check_stages(stages: int, load: str, instead: str) -> None:
     if stages < 1:
         raise LayoutError("TW401", f"{stages} stages hold no tile", hint="one or more")
     if stages > 1 and load == "copy":
-        raise Refused(
-            "TW602",
+        raise refused(
             "copies by threads have one stage",
-            witness={"stages": stages},
-            hint=f"threads that copy do not run ahead of themselves; --load {instead} does",
+            f"threads that copy do not run ahead of themselves; --load {instead} does",
+            stages=stages,
         )
 
 
@@ -150,22 +191,19 @@ def check_multiple(name: str, extent: int, each: int, of: str, witness: dict[str
 def check_bytes(dtype: DType, major: str) -> None:
     """Refuse parts of a byte that lie along M or N in global memory."""
     if check_major_word(major) == "mn" and dtype.bits < BYTE:
-        raise Refused(
-            "TW602",
+        raise refused(
             f"{dtype} that is MN-major in global memory does not fill registers along K",
-            witness={"dtype": dtype.name, "major": major},
-            hint="lay it out with K contiguous",
+            "lay it out with K contiguous",
+            dtype=dtype.name,
+            major=major,
         )
 
 
 def check_partner(a: str, b: str, partners: Sequence[str], engine: str) -> None:
     """Refuse a type of B that an engine does not multiply A by."""
     if b not in partners:
-        raise Refused(
-            "TW602",
-            f"no {engine} multiplies {a} by {b}",
-            witness={"A": a, "B": b},
-            hint=f"{a} is multiplied by {' or '.join(partners)}",
+        raise refused(
+            f"no {engine} multiplies {a} by {b}", f"{a} is multiplied by {' or '.join(partners)}", A=a, B=b
         )
 
 
@@ -173,11 +211,11 @@ def sum_type(a: str, wanted: DType | str | None, known: Sequence[str]) -> DType:
     """Return the type of the sums: as wanted, or f32 where there is that."""
     into = DType.of(wanted if wanted is not None else "f32" if "f32" in known else known[0])
     if into.name not in known:
-        raise Refused(
-            "TW602",
+        raise refused(
             f"{a} does not accumulate in {into}",
-            witness={"dtype": a, "accumulator": into.name},
-            hint=f"it accumulates in {' or '.join(known)}",
+            f"it accumulates in {' or '.join(known)}",
+            dtype=a,
+            accumulator=into.name,
         )
     return into
 
@@ -187,11 +225,11 @@ def check_shared(plan: Plan, arch: Architecture, more: str = "") -> None:
     most = shared_bytes(arch)
     if plan.shared_bytes > most:
         fewer = "take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K"
-        raise Refused(
-            "TW602",
+        raise refused(
             f"the tiles take {plan.shared_bytes} bytes of shared memory, and a block of {arch} has {most}",
-            witness={"shared_bytes": plan.shared_bytes, "stages": plan.stages},
-            hint=fewer + more,
+            fewer + more,
+            shared_bytes=plan.shared_bytes,
+            stages=plan.stages,
         )
 
 

@@ -81,7 +81,9 @@ def kernel_source(plan: WarpgroupPlan) -> str:
         "warp": "",
         "registers": f"[{plan.registers}]",
     }
-    return kernel_text(plan, facts(plan), slots | {"loop": filled(LOOP, slots), "store": filled(STORE, slots)})
+    return kernel_text(
+        plan, facts(plan), slots | {"loop": filled(LOOP, slots), "store": filled(STORE, slots)}
+    )
 
 
 def facts(plan: WarpgroupPlan) -> list[str]:
@@ -187,8 +189,10 @@ for (unsigned s = 0; s < $steps; ++s)
     #pragma unroll
     for (unsigned r = 0; r < 4 * $each; ++r) {
         const auto at = $index;
-        const unsigned char *line = ${own.name} + (size_t)(t * ${own.k} + s * ${own.input.k} + at.j) * ${own.pitch};
-        a[s][r / $each] |= (unsigned)((const $type *)line)[row + 64 * warpgroup + at.i] << r % $each * ${own.dtype.bits};
+        const unsigned char *line = \
+${own.name} + (size_t)(t * ${own.k} + s * ${own.input.k} + at.j) * ${own.pitch};
+        a[s][r / $each] |= \
+(unsigned)((const $type *)line)[row + 64 * warpgroup + at.i] << r % $each * ${own.dtype.bits};
     }"""
 
 
@@ -270,7 +274,8 @@ BEFORE = """\
 // One thread asks for tiles by TMA; each stage has a barrier.
 const unsigned barriers = base + $barriers;
 const auto load = [&](unsigned t) {
-    const unsigned stage = t % ${plan.stages}, to = base + stage * ${plan.stage_bytes}, barrier = barriers + 8 * stage;
+    const unsigned stage = t % ${plan.stages}, to = base + stage * ${plan.stage_bytes}, \
+barrier = barriers + 8 * stage;
     expect(barrier, $bytes);
     $copies
 };

@@ -13,11 +13,13 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.emit.parts.copies import BYTE, Staged, as_tile, check_copies
+from tilewise.emit.parts.copies import BYTE, Staged
 from tilewise.emit.parts.plan import (
     SPARE_REGISTERS,
     Plan,
+    as_tile,
     check_bytes,
+    check_copies,
     check_multiple,
     check_partner,
     check_registers,
@@ -25,6 +27,7 @@ from tilewise.emit.parts.plan import (
     check_stages,
     check_word,
     not_read,
+    refused,
     sum_type,
 )
 from tilewise.hardware.architectures import Architecture
@@ -251,11 +254,10 @@ def _operand(
     major, dtype = major or "k", own.dtype
     if load == "reg":
         if mode is not None:
-            raise Refused(
-                "TW602",
+            raise refused(
                 f"{name} in registers has no swizzle mode",
-                witness={"mode": Mode.of(mode).name},
-                hint="modes are for tiles in shared memory",
+                "modes are for tiles in shared memory",
+                mode=Mode.of(mode).name,
             )
         check_bytes(dtype, major)
         return DescribedOperand(name, dtype, rows, k, major, a_fragment(dtype), load)
@@ -297,11 +299,11 @@ def recognised(
         raise _uneven(name, "its blocks of 64 rows are not evenly apart", list(starts))
     if load == "tma" and plain.outer:
         start = found.descriptor.start
-        raise Refused(
-            "TW607",
+        raise refused(
             f"TMA swizzles by the address alone, and the pattern of {name} starts {start} bytes on",
-            witness={"start": start},
-            hint="threads can write it: --load copy",
+            "threads can write it: --load copy",
+            code="TW607",
+            start=start,
         )
     check_copies(name, plain)
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewise.core.errors import Refused
+from tilewise.emit.parts.plan import refused
 from tilewise.emit.parts.template import filled
 from tilewise.emit.wgmma.kernel import facts, multiplied
 from tilewise.emit.wgmma.plan import DescribedOperand, WarpgroupPlan
@@ -62,18 +63,18 @@ def cute_source(plan: WarpgroupPlan) -> str:
     True
     """
     if plan.a.dtype.name not in ELEMENT:
-        raise Refused(
-            "TW008",
+        raise refused(
             f"CuTe has no wgmma on {plan.a.dtype.name}",
-            witness={"dtype": plan.a.dtype.name},
-            hint="--style kernel and --style constants have it",
+            "--style kernel and --style constants have it",
+            code="TW008",
+            dtype=plan.a.dtype.name,
         )
     if plan.a.in_registers and plan.a.major == "mn":
-        raise Refused(
-            "TW008",
+        raise refused(
             "CuTe's wgmma takes A from registers K-major alone",
-            witness={"major": "mn"},
-            hint="its fragment is the same whatever the matrix was: --major-a k",
+            "its fragment is the same whatever the matrix was: --major-a k",
+            code="TW008",
+            major="mn",
         )
     if any(own.order is None for own in plan.in_shared):
         raise Refused(
