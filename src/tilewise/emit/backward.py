@@ -50,7 +50,7 @@ def index_function(layout: Layout, name: str, index: Index, arguments: Sequence[
     >>> [str(argument) for argument in function.arguments], [str(index) for index in function.results]
     (['m in 0..511'], ['i in 0..7', 'j in 0..63'])
     """
-    index = index if layout.shape else Index(True, index.leftmost_fastest)
+    asked, index = index, index if layout.shape else Index(True, index.leftmost_fastest)
     names = Names()
     spelled = [names.free(own) for own in chosen([axis.name for axis in layout.axes], arguments)]
     search = _Search(layout, index, spelled)
@@ -66,14 +66,8 @@ def index_function(layout: Layout, name: str, index: Index, arguments: Sequence[
     sentences = [f"{call}: {what} of the element that lives there{order}{counts}."]
     if not _is_full(layout, given):
         sentences.append("Of a place that holds nothing it says nothing of use.")
-    return Function(
-        name=name,
-        arguments=given,
-        results=tuple(Range(own, 0, extent - 1) for own, extent in zip(results, extents, strict=True)),
-        expressions=cheapest_together(ways),
-        layout=layout,
-        sentences=tuple(sentences),
-    )
+    found = tuple(Range(own, 0, extent - 1) for own, extent in zip(results, extents, strict=True))
+    return Function(name, given, found, cheapest_together(ways), layout, asked, tuple(sentences), True)
 
 
 def _is_full(layout: Layout, given: Iterable[Range]) -> bool:

@@ -16,7 +16,7 @@ from tilewise.core.swizzles import apply_chain, period_of
 from tilewise.emit.expressions import (
     Expr,
     Masked,
-    Quotient,
+    Shifted,
     Sum,
     constant,
     cost,
@@ -51,7 +51,7 @@ class Diagonals:
         """An expression as bits that stay where they are."""
         if isinstance(expression, Masked):
             return cls.of(expression.of[0]).kept(expression.number)
-        if isinstance(expression, Quotient) and is_power(expression.number):
+        if isinstance(expression, Shifted):
             return cls.of(expression.of[0]).moved(-lowest_bit(expression.number))
         if isinstance(expression, Sum) and not expression.of:
             return cls({}, expression.number)

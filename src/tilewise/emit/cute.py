@@ -14,18 +14,17 @@ from tilewise.core.orders import turned
 from tilewise.core.shapes import Mode, leaves
 from tilewise.core.vectors import Vector
 from tilewise.emit.functions import Function, Index
+from tilewise.emit.text import LARGEST_INT
 from tilewise.notation import to_cute
 
-_LARGEST_INT = (1 << 31) - 1
 
-
-def cute_source(function: Function, inverse: bool, index: Index) -> str:
+def cute_source(function: Function) -> str:
     """A constant layout; calling it is calling the function.
 
     refused  TW008 where CuTe has no words for the layout: copies, an offset without a swizzle, ...
     """
-    layout = function.layout
-    if inverse:
+    layout, index = function.layout, function.index
+    if function.is_inverse:
         layout = _inverse(layout, index)
     elif index.flat and not index.leftmost_fastest:
         layout = _as_one_mode(layout)
@@ -88,7 +87,7 @@ def _nested(make: str, mode: Mode, words: Iterator[str]) -> str:
 
 
 def _number(number: int) -> str:
-    return f"Int<{number}>{{}}" if abs(number) <= _LARGEST_INT else f"C<{number}ll>{{}}"
+    return f"Int<{number}>{{}}" if abs(number) <= LARGEST_INT else f"C<{number}ll>{{}}"
 
 
 def _step(stride: Vector) -> str:

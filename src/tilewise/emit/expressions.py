@@ -7,7 +7,7 @@ leave out what has no effect: a mask that hides nothing, a quotient that is 0, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import reduce
 from math import gcd
 from operator import or_
@@ -86,7 +86,13 @@ class Masked(Expr):
 
 
 class Quotient(Expr):
-    """of / number, of a value that is not negative; a shift where the number is a power of two."""
+    """of / number, of a value that is not negative, by a number that is no power of two."""
+
+    __slots__ = ()
+
+
+class Shifted(Expr):
+    """The same by a power of two."""
 
     __slots__ = ()
 
@@ -250,14 +256,14 @@ def quotient(of: Expr, by: int) -> Expr:
     low, high = of.low // by, of.high // by
     if low == high:
         return constant(low)
-    if isinstance(of, Quotient):
+    if isinstance(of, Quotient | Shifted):
         return quotient(of.of[0], of.number * by)
     if not is_power(by):
         return Quotient((of,), (by,), (low, high, bits_between(low, high)))
     shift = lowest_bit(by)
     if isinstance(of, Masked) and of.of[0].low >= 0:
         return masked(quotient(of.of[0], by), of.number >> shift)
-    return Quotient((of,), (by,), (low, high, of.bits >> shift))
+    return Shifted((of,), (by,), (low, high, of.bits >> shift))
 
 
 def remainder(of: Expr, by: int) -> Expr:
@@ -312,20 +318,19 @@ def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def parts_of(expressions: Iterable[Expr]) -> Iterator[Expr]:
+def parts_of(expressions: Iterable[Expr]) -> list[Expr]:
     """Every distinct expression in some, each after what it is made of."""
-    done: set[Expr] = set()
-    waiting: list[tuple[Expr, bool]] = [(expression, False) for expression in expressions][::-1]
-    while waiting:
-        expression, ready = waiting.pop()
-        if expression in done:
-            continue
-        if ready:
-            done.add(expression)
-            yield expression
-        else:
-            waiting.append((expression, True))
-            waiting += [(operand, False) for operand in reversed(expression.of)]
+    done: dict[Expr, None] = {}
+
+    def visit(expression: Expr) -> None:
+        if expression not in done:
+            for inner in expression.of:
+                visit(inner)
+            done[expression] = None
+
+    for expression in expressions:
+        visit(expression)
+    return list(done)
 
 
 def cost(expressions: Iterable[Expr]) -> int:
@@ -335,7 +340,7 @@ def cost(expressions: Iterable[Expr]) -> int:
     >>> cost([linear([(9, shifted(x, 3)), (1, masked(x, 7))])]), cost([linear([(1, x), (1, shifted(x, 3))])])
     (9, 4)
     """
-    parts = list(parts_of(expressions))
+    parts = parts_of(expressions)
     quotients = {part for part in parts if isinstance(part, Quotient)}
     return sum(_own_cost(part, quotients) for part in parts)
 
@@ -350,12 +355,7 @@ def _own_cost(expression: Expr, quotients: set[Quotient]) -> int:
         return PRODUCT + OPERATION + (0 if shared else DIVISION)
     if isinstance(expression, Variable):
         return 0
-    return DIVISION if is_division(expression) else OPERATION
-
-
-def is_division(expression: Expr) -> bool:
-    """Whether an expression is a quotient and no shift."""
-    return isinstance(expression, Quotient) and not is_power(expression.number)
+    return DIVISION if isinstance(expression, Quotient) else OPERATION
 
 
 def _cost_of_sum(total: Sum) -> int:

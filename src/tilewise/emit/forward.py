@@ -51,14 +51,8 @@ def place_function(layout: Layout, name: str, index: Index, arguments: Sequence[
     sentences = [f"{call}: where the element lives, as {places}{counts}{which}."]
     if index.flat:
         sentences.append(f"{given[0].name} is the flat index ({index.order}).")
-    return Function(
-        name=name,
-        arguments=tuple(given),
-        results=tuple(range_on(layout, axis, axis.name) for axis in layout.axes),
-        expressions=cheapest_together(ways),
-        layout=layout,
-        sentences=tuple(sentences),
-    )
+    results = tuple(range_on(layout, axis, axis.name) for axis in layout.axes)
+    return Function(name, tuple(given), results, cheapest_together(ways), layout, index, tuple(sentences))
 
 
 def range_on(layout: Layout, axis: Axis, name: str) -> Range:

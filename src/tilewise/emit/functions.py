@@ -88,8 +88,11 @@ class Function:
     results: tuple[Range, ...]
     expressions: tuple[Expr, ...]
     layout: Layout
+    index: Index
     sentences: tuple[str, ...]
     """What it computes, for the comment above it."""
+    is_inverse: bool = False
+    """Whether it goes from places to indices."""
     text: str = ""
     """How the comment spells the layout, where that is not as this project does."""
 

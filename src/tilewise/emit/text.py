@@ -1,5 +1,7 @@
 """Expressions as text: operators that C, C++, CUDA, Python and Triton share, and literals that differ.
 
+Python and Triton have nothing else; integers of C have a width.
+
 Parentheses stand wherever two kinds of operators meet, except for a product in a sum. A product by a power
 of two is a shift.
 """
@@ -10,24 +12,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewise.core.errors import Refused
+from tilewise.core.integers import number_text
 from tilewise.emit.expressions import (
     Expr,
     Masked,
     Quotient,
     Remainder,
+    Shifted,
     Sum,
     Variable,
     Xor,
-    is_division,
     is_power,
     lowest_bit,
     parts_of,
     quotient,
 )
+from tilewise.emit.functions import Function
 from tilewise.emit.names import Names
 
 XOR, AND, SHIFT, SUM, PRODUCT, ATOM = range(6)
 _PLAIN_DIGITS = 10
+LARGEST_INT = (1 << 31) - 1
+WIDTHS = (32, 64)
+"""Bits of the integers of C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,62 +70,135 @@ class Body:
     results: tuple[str, ...]
 
 
-def body_of(expressions: Sequence[Expr], names: Names, spelling: Spelling = PYTHON) -> Body:
-    """The expressions as text; what is used twice has a name.
+def python_source(function: Function) -> str:
+    """Return Python: for integers of any size, and elementwise for NumPy arrays of wide enough ones."""
+    first, *rest = function.comment
+    comment = [f'    """{first}', "", *(f"    {line}" for line in rest), '    """']
+    return "\n".join([_signature(function), *comment, *_statements(function)])
+
+
+def triton_source(function: Function) -> str:
+    """Return Triton: a helper for a kernel, for tensors and scalars alike; no negative value is divided."""
+    wide = []
+    if width_of(function.expressions, signed=True) > WIDTHS[0]:
+        names = [own.name for own in function.arguments if own.name not in function.unused]
+        wide = [f"    {name} = tl.cast({name}, tl.int64)" for name in names]
+    head = ["import triton", *(["import triton.language as tl"] if wide else []), "", ""]
+    comment = [f"    # {line}" for line in function.comment]
+    return "\n".join([*head, "@triton.jit", _signature(function), *comment, *wide, *_statements(function)])
+
+
+def _signature(function: Function) -> str:
+    return f"def {function.name}({', '.join(own.name for own in function.arguments)}):"
+
+
+def _statements(function: Function) -> list[str]:
+    body = body_of(function)
+    return [*(f"    {name} = {text}" for name, text in body.steps), f"    return {', '.join(body.results)}"]
+
+
+def body_of(function: Function, spelling: Spelling = PYTHON) -> Body:
+    """Return the expressions of a function as text; what is used twice has a name."""
+    return spelled(
+        function.expressions, Names([function.name, *(own.name for own in function.arguments)]), spelling
+    )
+
+
+def spelled(expressions: Sequence[Expr], names: Names, spelling: Spelling = PYTHON) -> Body:
+    """Return expressions as text, with names that are free.
 
     >>> from tilewise.emit.expressions import remainder, variable
     >>> x = variable("x", 0, 99)
-    >>> body_of([quotient(x, 7), remainder(x, 7)], Names(["x"]))
+    >>> spelled([quotient(x, 7), remainder(x, 7)], Names(["x"]))
     Body(steps=(('q', 'x // 7'),), results=('q', 'x - q * 7'))
     """
     written = with_shared_quotients(expressions)
-    shared = _shared(written)
+    uses = Counter(written)
+    parts = parts_of(written)
+    for part in parts:
+        uses.update(part.of)
+    shared = [part for part in parts if uses[part] > 1 and part.of]
     letters = [_letter(part) for part in shared]
     text = _Text(spelling, {})
     steps = []
     for i, (part, letter) in enumerate(zip(shared, letters, strict=True)):
         number = str(letters[:i].count(letter)) if letters.count(letter) > 1 else ""
-        spelled = text.of(part)[0]
+        line = text.of(part)[0]
         text.known[part] = names.free(letter + number)
-        steps.append((text.known[part], spelled))
+        steps.append((text.known[part], line))
     return Body(tuple(steps), tuple(text.of(expression)[0] for expression in written))
 
 
 def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
-    """As they are written: `x - q * 7` instead of `x % 7` where q = x // 7 is there."""
-    quotients = {part for part in parts_of(expressions) if isinstance(part, Quotient)}
-    done: dict[Expr, Expr] = {}
+    """Return expressions as they are written: `x - q * 7` instead of `x % 7` where q = x // 7 is there."""
+    parts = parts_of(expressions)
+    quotients = {part for part in parts if isinstance(part, Quotient)}
+    made: dict[Expr, Expr] = {}
 
-    def rewritten(part: Expr) -> Expr:
-        if part not in done:
-            done[part] = rewrite(part)
-        return done[part]
+    def remade(part: Expr) -> Expr:
+        return type(part)(tuple(made[inner] for inner in part.of), part.numbers, part.known, part.name)
 
-    def rewrite(part: Expr) -> Expr:
-        if isinstance(part, Remainder):
-            whole = quotient(part.of[0], part.number)
-            if whole in quotients:
-                return Sum((rewritten(part.of[0]), rewritten(whole)), (0, 1, -part.number), part.known)
-        return type(part)(tuple(map(rewritten, part.of)), part.numbers, part.known, part.name)
-
-    return [rewritten(expression) for expression in expressions]
-
-
-def _shared(expressions: Sequence[Expr]) -> list[Expr]:
-    """What is used more than once and costs something, each after what it is made of."""
-    uses = Counter(expressions)
-    parts = list(parts_of(expressions))
     for part in parts:
-        uses.update(part.of)
-    return [part for part in parts if uses[part] > 1 and part.of]
+        whole = quotient(part.of[0], part.number) if isinstance(part, Remainder) else None
+        made[part] = (
+            Sum((made[part.of[0]], remade(whole)), (0, 1, -part.number), part.known)
+            if whole and whole in quotients
+            else remade(part)
+        )
+    return [made[expression] for expression in expressions]
+
+
+def width_of(expressions: Sequence[Expr], signed: bool) -> int:
+    """Return how many bits hold all values on the way, as they are written.
+
+    With `signed`, no partial sum overflows either. Without, sums and products may wrap: only what is
+    divided, shifted or masked counts, with the results and the literals.
+
+        refused  TW302 where 64 bits are too few
+
+    >>> from tilewise.emit.expressions import linear, variable
+    >>> x = variable("x", 0, 1 << 26)
+    >>> width_of([linear([(60, x)])], signed=False), width_of([linear([(60, x)])], signed=True)
+    (32, 64)
+    """
+    low = high = 0
+    for part in parts_of(with_shared_quotients(expressions)):
+        ends = [part.low, part.high]
+        if isinstance(part, Sum):
+            ends += [*part.numbers, *(_partial_sums(part) if signed else ())]
+        elif part.bits >= 0:
+            ends.append(part.bits)
+        low, high = min(low, *ends), max(high, *ends)
+    negative = signed or low < 0
+    for bits in WIDTHS:
+        if -(1 << bits - 1) <= low and high < 1 << bits - negative:
+            return bits
+    beyond = high if high > -low else low
+    raise Refused(
+        "TW302",
+        f"a value on the way is {number_text(beyond)}, beyond {WIDTHS[-1]}-bit integers",
+        witness=beyond,
+        hint="Python's integers have any size: --lang python",
+    )
+
+
+def _partial_sums(total: Sum) -> tuple[int, int]:
+    low, high = min(0, total.number), max(0, total.number)
+    reach = 0
+    for factor, term in total.terms:
+        reach = max(reach, abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too
+        ends = factor * term.low, factor * term.high
+        low, high = low + min(0, *ends), high + max(0, *ends)
+    return low, max(high, reach)
 
 
 def _letter(part: Expr) -> str:
     """q for a quotient, r for what it leaves, t for the rest."""
-    if is_division(part):
+    if isinstance(part, Quotient):
         return "q"
     leaves = isinstance(part, Sum) and any(
-        factor < -1 and is_division(term) and term.number % -factor == 0 for factor, term in part.terms
+        factor < -1 and isinstance(term, Quotient) and term.number % -factor == 0
+        for factor, term in part.terms
     )
     return "r" if leaves or isinstance(part, Remainder) else "t"
 
@@ -142,7 +223,7 @@ class _Text:
             return " ^ ".join([*operands, *flipped]), XOR
         if isinstance(expression, Masked):
             return f"{operands[0]} & {self.spelling.number(number, mask=True)}", AND
-        if isinstance(expression, Quotient) and not is_division(expression):
+        if isinstance(expression, Shifted):
             return f"{operands[0]} >> {lowest_bit(number)}", SHIFT
         sign = self.spelling.division if isinstance(expression, Quotient) else "%"
         return f"{operands[0]} {sign} {self.spelling.number(number)}", PRODUCT
@@ -176,8 +257,7 @@ class _Text:
         if factor < 0:
             text, kind = self._product(-factor, term, in_sum)
             return f"-{text}" if kind == ATOM else f"-({text})", PRODUCT
-        is_shift = isinstance(term, Quotient) and not is_division(term)
-        is_field = in_sum and (is_shift or isinstance(term, Masked))
+        is_field = in_sum and isinstance(term, Shifted | Masked)
         if is_power(factor) and term.low >= 0 and not (is_field and self.spelling.fields_by_product):
             return f"{self._operand(term)} << {lowest_bit(factor)}", SHIFT
         return f"{self._operand(term)} * {self.spelling.number(factor)}", PRODUCT
