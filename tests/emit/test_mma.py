@@ -120,7 +120,7 @@ def texts(moves: Moves, place: dict[str, int]) -> Iterator[tuple[list[int], Any]
     """For every load or store of a turn: the address that each lane gives by the text, and what it moves."""
     function, first = f"{moves.name.lower()}_at", f"{moves.name.lower()}_first"
     names: dict[str, Any] = {}
-    exec(source_of(moves.first_place, "python", name=function, arguments=moves.given).code, names)
+    exec(source_of(moves.place_by(moves.given), "python", name=function, arguments=moves.given).code, names)
     for move in moves.all():
         numbers = {own: str(number) for own, number in move.at}
         text, in_loops = (

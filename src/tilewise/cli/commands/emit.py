@@ -268,7 +268,7 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
     """The operands whose loads have bank conflicts, and D, where it is stored through shared memory."""
     from tilewise.check.feeding.banks import wavefronts_of
 
-    for own in (plan.a, plan.b, *([plan.result] if plan.result else [])):
+    for own in plan.tiles:
         found = wavefronts_of(own.fill)
         if found.ways > 1:
             verb = "stores" if own.name == "D" else "loads"

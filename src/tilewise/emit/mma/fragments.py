@@ -211,11 +211,8 @@ _WIDTH, _BREAK = 100, "\n    "
 
 def sources(plan: WarpPlan) -> list[str]:
     """Return the functions of the layouts: of A, B, and D."""
-    own = plan.result
-    of_d = (
-        [plan.d_index.code] if own is None else [plan.moves(own).source.code, place_of(own, own.width).code]
-    )
-    return [*(plan.moves(each).source.code for each in (plan.a, plan.b)), *of_d]
+    last = place_of(plan.result, plan.result.width) if plan.result else plan.d_index
+    return [*(plan.moves(own).source.code for own in plan.tiles), last.code]
 
 
 def store(plan: WarpPlan) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tilewise.emit.mma.fragments import fragments, matrices, shape, sources, store
 from tilewise.emit.mma.operands import WarpTile
 from tilewise.emit.mma.plan import WarpPlan
-from tilewise.emit.parts.copies import copies, place_of
+from tilewise.emit.parts.copies import STORE, copies, place_of
 from tilewise.emit.parts.kernel import BASE, host_text, in_asm, kernel_text, multiply
 from tilewise.emit.parts.template import REGISTER, each, filled, plus
 from tilewise.hardware.architectures import NUMBERS, Architecture
@@ -101,13 +101,12 @@ def kernel_source(plan: WarpPlan) -> str:
     >>> "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in source, "#include" in source
     (True, False)
     """
-    tiles = plan.a, plan.b
-    firsts = ", ".join(filter(None, [plan.moves(own).first for own in tiles]))
+    firsts = ", ".join(filter(None, [plan.moves(own).first for own in plan.operands]))
     slots = _arrival(plan)
     slots["loop"] = _loop(plan, slots)
     slots |= {
         "needs": f"{ALLOWED * (plan.shared_bytes > GRANTED)}, for {_architectures(plan)}.\n//",
-        "places": "\n\n".join([*(place_of(own, own.width).code for own in tiles), *sources(plan)]),
+        "places": "\n\n".join([*(place_of(own, own.width).code for own in plan.operands), *sources(plan)]),
         "head": "\n".join(_heads(plan)),
         "multiply": _multiply(plan),
         "counted": "// A and B are counted in bytes, as they are copied, and D in elements.",
@@ -117,7 +116,7 @@ def kernel_source(plan: WarpPlan) -> str:
         "threads_by": "lane = thread % 32",
         "warp": _warp(*plan.warps),
         "before": f"const unsigned {firsts};\n" * bool(firsts) + slots["before"],
-        "registers": "".join(each("[#]", (*(own.blocks for own in tiles), plan.registers))),
+        "registers": "".join(each("[#]", (*(own.blocks for own in plan.operands), plan.registers))),
         "store": store(plan),
     }
     return kernel_text(plan, _facts(plan), slots)
@@ -140,7 +139,7 @@ def host_source(plan: WarpPlan) -> str:
 
 def _facts(plan: WarpPlan) -> Iterator[str]:
     """Where the operands lie, line by line."""
-    for own in (plan.a, plan.b):
+    for own in plan.operands:
         yield f"{own.heading}; in shared memory:"
         yield f"    {own.tile}"
         yield f"  and of {own.each[0]} x {own.each[1]} in a warp:"
@@ -166,9 +165,9 @@ def _architectures(plan: WarpPlan) -> str:
 def _heads(plan: WarpPlan) -> Iterator[str]:
     """cp.async, the forms of ldmatrix, how sums are rounded, and stmatrix, as functions."""
     if plan.load == "cp.async":
-        for width in sorted({own.width for own in (plan.a, plan.b)}, reverse=True):
+        for width in sorted({own.width for own in plan.operands}, reverse=True):
             yield filled(FETCH, {"width": width, "cached": "cg" if width == 16 else "ca"})
-    forms = dict.fromkeys(own.fill.form for own in (plan.a, plan.b))
+    forms = dict.fromkeys(own.fill.form for own in plan.operands)
     yield from (matrices(form) for form in forms if isinstance(form, Form))
     if plan.out != plan.accumulator:
         one_by_one = plan.arch.number < TWO_AT_ONCE_SINCE
@@ -179,13 +178,13 @@ def _heads(plan: WarpPlan) -> Iterator[str]:
 
 def _multiply(plan: WarpPlan) -> str:
     """The function around one instruction."""
-    tiles, start = (plan.a, plan.b), plan.registers
-    constraint, read, inputs = "d" if plan.a.dtype.bits == 64 else "r", [], []
-    for own in tiles:
+    constraint, start = "d" if plan.a.dtype.bits == 64 else "r", plan.registers
+    read, inputs = [], []
+    for own in plan.operands:
         read.append(f"{{{in_asm(range(start, start + own.registers))}}}")
         inputs += each(f'"{constraint}"({own.letter}[#])', range(own.registers))
         start += own.registers
-    a, b = (f"const {own.declared} (&{own.letter})[{own.registers}]" for own in tiles)
+    a, b = (f"const {own.declared} (&{own.letter})[{own.registers}]" for own in plan.operands)
     d = REGISTER[plan.accumulator.name][1]
     slots = {
         "shape": f"{plan.shape.m} x {plan.shape.n} x {plan.shape.k}",
@@ -251,7 +250,7 @@ def _arrival(plan: WarpPlan) -> dict[str, str]:
     """What stands before the loop, in it until the tile is there, and after the tile was multiplied."""
     slots = {
         "plan": plan,
-        "copies": "\n".join(_copied(plan, own) for own in (plan.a, plan.b)),
+        "copies": "\n".join(_copied(plan, own) for own in plan.operands),
         "waited": WAITED if plan.load == "cp.async" else "",
         "ahead": plan.stages - 1,
         "behind": plan.stages - 2,
@@ -263,12 +262,10 @@ def _arrival(plan: WarpPlan) -> dict[str, str]:
 
 
 def _copied(plan: WarpPlan, own: WarpTile) -> str:
-    offset = plan.offsets[own.name]
-    if plan.load == "copy":
-        to = f"(shared + {offset})" if offset else "shared"
-        return copies(own, plan.threads, to, width=own.width, by_lines=True)
-    to = plus("base" if plan.stages == 1 else "to", offset)
-    return copies(own, plan.threads, to, width=own.width, move=MOVE, unrolled="", by_lines=True)
+    plainly = plan.load == "copy"
+    to = plus("shared" if plainly else "base" if plan.stages == 1 else "to", plan.offsets[own.name])
+    move, unrolled = (STORE, " 4") if plainly else (MOVE, "")
+    return copies(own, plan.threads, to, width=own.width, move=move, unrolled=unrolled, by_lines=True)
 
 
 def _loop(plan: WarpPlan, arrival: dict[str, str]) -> str:
@@ -300,7 +297,7 @@ def _warp(down: int, along: int) -> str:
 def _stage(plan: WarpPlan) -> Iterator[str]:
     """Where the stage begins: as an address for matrices, as a pointer for vectors."""
     further = f" + t % {plan.stages} * {plan.stage_bytes}" if plan.stages > 1 else ""
-    vectors = {plan.moves(own).vector for own in (plan.a, plan.b)}
+    vectors = {plan.moves(own).vector for own in plan.operands}
     if None in vectors:
         yield f"const unsigned at = base{further};"
     if vectors != {None}:
@@ -309,5 +306,4 @@ def _stage(plan: WarpPlan) -> Iterator[str]:
 
 def _takes_addresses(plan: WarpPlan) -> bool:
     """Whether anything takes an address of shared memory: cp.async, ldmatrix, stmatrix."""
-    moved = [plan.a, plan.b, *([plan.result] if plan.result else [])]
-    return plan.load == "cp.async" or any(plan.moves(own).vector is None for own in moved)
+    return plan.load == "cp.async" or any(plan.moves(own).vector is None for own in plan.tiles)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 from math import prod
-from operator import add, or_, xor
+from operator import or_
 
 from tilewise.check.feeding.forms import Fill, Part, Vector, weights
 from tilewise.check.feeding.tile import Digit
@@ -39,6 +39,16 @@ class Move:
     def numbers(self) -> dict[str, str]:
         """The same arguments in C++."""
         return {name: str(number) for name, number in self.at}
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """What a digit of an argument adds to an address, or flips in it; its place value and its extent."""
+
+    by: int
+    flips: bool
+    place: int
+    extent: int
 
 
 @dataclass(frozen=True)
@@ -89,27 +99,32 @@ class Moves:
     @property
     def place(self) -> Layout:
         """The byte at which a lane's part begins, from the start of the tile."""
-        return self._place(list(self.extents))
+        return self.place_by(list(self.extents))
 
-    def _place(self, names: Sequence[str]) -> Layout:
+    def place_by(self, names: Sequence[str]) -> Layout:
+        """Return the same by some of the arguments, the others 0."""
         digits = [digit for name in names for digit in reversed(self.digits[name])]
         return self.fill.tile.layout(digits).group(*(self.extents[name] for name in names)).coalesce(True)
 
     @cached_property
-    def _steps(self) -> dict[Digit, tuple[int, bool]] | None:
-        """What each digit that counts loads adds to an address, or flips in it; None for no one number."""
+    def _steps(self) -> dict[str, list[Term]] | None:
+        """What each argument that counts loads does to an address; None where a digit does no one thing."""
         tile = self.fill.tile
-        counting = [digit for name in COUNTING for digit in self.digits[name]]
-        if not tile.swizzles:
-            return {digit: (digit.stride, False) for digit in counting}
-        linear = affine_map(tile.layout(tile.digits))
-        if linear is None:
-            return None
-        flips = dict(zip(reversed(tile.digits), linear.flips, strict=True))
-        steps = {}
-        for digit in counting:
-            others = (bits for other, bits in flips.items() if other is not digit)
-            steps[digit] = flips[digit], bool(flips[digit] & reduce(or_, others, linear.origin[0]))
+        flips: dict[Digit, int] = {}
+        origin = 0
+        if tile.swizzles:
+            linear = affine_map(tile.layout(tile.digits))
+            if linear is None:
+                return None
+            flips, (origin,) = dict(zip(reversed(tile.digits), linear.flips, strict=True)), linear.origin
+        steps: dict[str, list[Term]] = {}
+        for own in COUNTING:
+            place, steps[own] = 1, []
+            for digit in self.digits[own]:
+                by = flips.get(digit, digit.stride)
+                others = reduce(or_, (bits for other, bits in flips.items() if other is not digit), origin)
+                steps[own].append(Term(by, bool(tile.swizzles and by & others), place, digit.extent))
+                place *= digit.extent
         return steps
 
     @property
@@ -117,15 +132,10 @@ class Moves:
         """The arguments of the function of addresses."""
         return [own for own in self.extents if self._steps is None or own not in COUNTING]
 
-    @property
-    def first_place(self) -> Layout:
-        """The byte of the first load, or of all where they do not follow from it."""
-        return self._place(self.given)
-
     @cached_property
     def source(self) -> Source:
         """The address of a warp's lane as a function: of its first load, where others follow from that."""
-        return source_of(self.first_place, name=f"{self.name.lower()}_at", arguments=self.given)
+        return source_of(self.place_by(self.given), name=f"{self.name.lower()}_at", arguments=self.given)
 
     @property
     def first(self) -> str:
@@ -138,27 +148,26 @@ class Moves:
         """Return the address of one load in C++, given the arguments as numbers or as variables."""
         if self._steps is None:
             return call(self.source, **{own: own for own in self.extents} | numbers)
-        terms = [term for own in COUNTING for term in self._terms(own, numbers.get(own, own))]
-        flipped, added = _joined(terms, True), _joined(terms, False)
+        sides = []
+        for flips in (True, False):
+            words, number = [], 0
+            for own in COUNTING:
+                given, steps = (
+                    numbers.get(own, own),
+                    [step for step in self._steps[own] if step.flips == flips],
+                )
+                if not given.isdigit():
+                    words += _products(given, self.extents.get(own, 1), steps)
+                    continue
+                for step in steps:
+                    by = step.by * (int(given) // step.place % step.extent)
+                    number = number ^ by if flips else number + by
+            sides.append([*words, *([str(number)] if number else [])])
+        flipped, added = sides
         apart = (f"({term})" if "%" in term or "/" in term else term for term in flipped)
         first = f"{self.name.lower()}_first"
         start = f"({' ^ '.join([first, *apart])})" if flipped else first
         return " + ".join([start, *added]).replace("+ -", "- ")
-
-    def _terms(self, own: str, given: str) -> Iterator[tuple[bool, str | int]]:
-        """Yield (whether it is XORed, a product or a number) for what an argument brings to an address."""
-        assert self._steps is not None
-        place = 1
-        digits: dict[bool, list[tuple[int, int, int]]] = {False: [], True: []}
-        for digit in self.digits[own]:
-            by, flips = self._steps[digit]
-            if given.isdigit():
-                yield flips, by * (int(given) // place % digit.extent)
-            else:
-                digits[flips].append((by, place, digit.extent))
-            place *= digit.extent
-        for flips, read in digits.items():
-            yield from ((flips, word) for word in _products(given, place, read))
 
     def all(self) -> Iterator[Move]:
         """Yield the loads or stores of one turn; columns count from its first."""
@@ -181,24 +190,17 @@ class Moves:
         return True
 
 
-def _joined(terms: Sequence[tuple[bool, str | int]], flips: bool) -> list[str]:
-    """Terms that are added, or those that are XORed, with all numbers as one."""
-    side = [term for is_flip, term in terms if is_flip == flips]
-    number = reduce(xor if flips else add, (term for term in side if isinstance(term, int)), 0)
-    return [*(term for term in side if isinstance(term, str)), *([str(number)] if number else [])]
-
-
-def _products(word: str, count: int, digits: Sequence[tuple[int, int, int]]) -> list[str]:
-    """Products of a variable of `count` numbers: of all of it as one, or for each (by, place, extent)."""
-    if not digits:
-        return []
-    unit = digits[0][0] // digits[0][1]
-    if prod(extent for _, _, extent in digits) == count and all(by == unit * at for by, at, _ in digits):
-        return [_product(unit, word)]
+def _products(word: str, count: int, steps: Sequence[Term]) -> list[str]:
+    """Products of a variable of `count` numbers: of all of it as one, or for each of its digits."""
+    if steps and prod(step.extent for step in steps) == count:
+        unit = steps[0].by // steps[0].place
+        if all(step.by == unit * step.place for step in steps):
+            return [_product(unit, word)]
     terms = []
-    for by, place, extent in digits:
-        digit = f"{word} / {place}" if place > 1 else word
-        terms.append(_product(by, f"{digit} % {extent}" if place * extent < count else digit))
+    for step in steps:
+        digit = f"{word} / {step.place}" if step.place > 1 else word
+        is_slowest = step.place * step.extent >= count
+        terms.append(_product(step.by, digit if is_slowest else f"{digit} % {step.extent}"))
     return terms
 
 

@@ -64,6 +64,16 @@ class WarpPlan(Plan):
         return self.asked or Architecture.of(self.since)
 
     @property
+    def operands(self) -> tuple[WarpTile, ...]:
+        """A and B."""
+        return self.a, self.b
+
+    @property
+    def tiles(self) -> tuple[WarpTile, ...]:
+        """All that warps move: A, B, and D where it leaves through shared memory."""
+        return self.operands + ((self.result,) if self.result else ())
+
+    @property
     def shape(self) -> Shape:
         """What one instruction of a warp multiplies: Volta's is four products."""
         return of_a_warp(self.instruction.shape, self.a.dtype)
@@ -108,7 +118,7 @@ class WarpPlan(Plan):
     @property
     def _held(self) -> tuple[int, int]:
         """32-bit registers of D's fragments, and of those of one turn."""
-        a, b = (own.blocks * own.registers * own.register_bits // REGISTER_BITS for own in (self.a, self.b))
+        a, b = (own.blocks * own.registers * own.register_bits // REGISTER_BITS for own in self.operands)
         return self.a.blocks * self.b.blocks * self.registers * self._words, (a + b) * self.span
 
     @property
@@ -128,7 +138,7 @@ class WarpPlan(Plan):
         Two sets of them take turns, so that a tile has an even number of turns; sets that are put together
         from parts of registers are not worth it.
         """
-        parts = [part for own in (self.a, self.b) for part in next(self.moves(own).all()).parts]
+        parts = [part for own in self.operands for part in next(self.moves(own).all()).parts]
         d, inputs = self._held
         fit = d + 2 * inputs + SPARE_REGISTERS * self._words <= most_registers(self.threads)
         whole = all(part.bytes * 8 >= REGISTER_BITS for part in parts)
@@ -137,12 +147,12 @@ class WarpPlan(Plan):
     @cached_property
     def span(self) -> int:
         """Instructions along K in one turn of the loop: one, unless a load brings parts of several."""
-        return span_of((self.a.fill, self.b.fill), self.a.steps)
+        return span_of([own.fill for own in self.operands], self.a.steps)
 
     @cached_property
     def _moves(self) -> dict[str, Moves]:
-        tiles = (self.a, self.b, *([self.result] if self.result else []))
-        return {own.name: Moves(own.name, own.fill, own.k if own.name == "D" else self.span) for own in tiles}
+        spans = {"D": self.n}
+        return {own.name: Moves(own.name, own.fill, spans.get(own.name, self.span)) for own in self.tiles}
 
     def moves(self, own: WarpTile) -> Moves:
         """Return the loads of one turn, or the stores of D."""

@@ -120,7 +120,7 @@ FROM_LINE = "const $type *from = (const $type *)(${letter}_line + (size_t)$pitch
 
 STORE = """\
 $from
-(($type *)$to)[$place] = *from;"""
+(($type *)$there)[$place] = *from;"""
 
 
 def copies(
@@ -158,6 +158,7 @@ def copies(
         "pitch": own.pitch,
         "inner": f"t * {depth}" if is_row else in_bytes(own.first_row, own.dtype),
         "to": to,
+        "there": f"({to})" if " " in to else to,
         "place": call(place_of(own, width), i="i", j="j"),
         "unrolled": unrolled,
     }

@@ -53,11 +53,11 @@ def kernel_source(plan: WarpgroupPlan) -> str:
     >>> "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16" in source, "#include" in source
     (True, False)
     """
-    sources = [_place_of(own) for own in (plan.a, plan.b) if own.load != "tma"]
+    sources = [_place_of(own) for own in plan.operands if own.load != "tma"]
     by_tma = _by_tma(plan) if plan.by_tma else {"head": "", "before": "", "arrived": "", "again": ""}
     pair_type = pair(plan.out)
     pairs = ["d[pair]"] if plan.out.bits == 16 else ["d[2 * pair]", "d[2 * pair + 1]"]
-    steps = ([_argument(own, k) for own in (plan.a, plan.b)] for k in range(plan.k_steps))
+    steps = ([_argument(own, k) for own in plan.operands] for k in range(plan.k_steps))
     slots = by_tma | {
         "plan": plan,
         "brought": "\n".join(_brought(plan)),
@@ -75,7 +75,7 @@ def kernel_source(plan: WarpgroupPlan) -> str:
         "multiply": multiplied(plan),
         "counted": "",
         "bounds": plan.threads,
-        "parameters": "\n".join(f"{_parameter(own)}," for own in (plan.a, plan.b)),
+        "parameters": "\n".join(f"{_parameter(own)}," for own in plan.operands),
         "base": BASE,
         "threads_by": "warpgroup = thread / 128, warp = thread / 32 % 4, lane = thread % 32",
         "warp": "",
@@ -89,7 +89,7 @@ def kernel_source(plan: WarpgroupPlan) -> str:
 def facts(plan: WarpgroupPlan) -> list[str]:
     """Return where the operands lie, line by line."""
     lines = []
-    for own in (plan.a, plan.b):
+    for own in plan.operands:
         held = f"in registers [{M}, {own.input.k}]"
         where = held if own.in_registers else f"mode {own.mode} in shared memory"
         lines += [f"{own.heading}, {where}:", f"    {own.tile}"]
@@ -106,7 +106,7 @@ def host_source(plan: WarpgroupPlan) -> str:
     """
     arguments = (
         f"map_{own.letter}" if own.load == "tma" else f"(const unsigned char *){own.name}"
-        for own in (plan.a, plan.b)
+        for own in plan.operands
     )
     slots = {
         "kernel": kernel_source(plan),
@@ -198,12 +198,11 @@ ${own.name} + (size_t)(t * ${own.k} + s * ${own.input.k} + at.j) * ${own.pitch};
 
 def _brought(plan: WarpgroupPlan) -> Iterator[str]:
     """What threads do so that a tile is there."""
-    for own in (plan.a, plan.b):
-        offset = plan.offsets.get(own.name)
+    for own in plan.operands:
         if own.in_registers:
             yield _in_registers(own)
         elif own.load == "copy":
-            yield copies(own, plan.threads, f"(shared + {offset})" if offset else "shared")
+            yield copies(own, plan.threads, plus("shared", plan.offsets[own.name]))
     if "copy" in (plan.a.load, plan.b.load):
         yield COPIED
 

@@ -111,6 +111,11 @@ class WarpgroupPlan(Plan):
     b: DescribedOperand
 
     @property
+    def operands(self) -> tuple[DescribedOperand, ...]:
+        """A and B."""
+        return self.a, self.b
+
+    @property
     def k_steps(self) -> int:
         """Instructions along K."""
         return self.k // self.a.input.k
@@ -133,12 +138,12 @@ class WarpgroupPlan(Plan):
     @property
     def in_shared(self) -> tuple[DescribedOperand, ...]:
         """The operands that pass through shared memory."""
-        return tuple(own for own in (self.a, self.b) if not own.in_registers)
+        return tuple(own for own in self.operands if not own.in_registers)
 
     @property
     def by_tma(self) -> tuple[DescribedOperand, ...]:
         """The operands that TMA loads."""
-        return tuple(own for own in (self.a, self.b) if own.load == "tma")
+        return tuple(own for own in self.operands if own.load == "tma")
 
     @property
     def shared_bytes(self) -> int:

@@ -113,7 +113,7 @@ def _atom(plan: WarpgroupPlan) -> str:
     name = f"SM90_{M}x{plan.n}x{plan.a.input.k}_{types}_{where}"
     if plan.a.dtype.bits != 16:
         return f"{name}_TN<>" if plan.accumulator.name != "s32" else f"{name}_TN"
-    majors = ", ".join(f"GMMA::Major::{own.major.upper()}" for own in (plan.a, plan.b))
+    majors = ", ".join(f"GMMA::Major::{own.major.upper()}" for own in plan.operands)
     return f"{name}<{majors}>"
 
 
