@@ -118,7 +118,7 @@ def ends(*extents: int) -> Iterator[tuple[int, ...]]:
 
 def texts(moves: Moves, place: dict[str, int]) -> Iterator[tuple[list[int], Any]]:
     """For every load or store of a turn: the address that each lane gives by the text, and what it moves."""
-    function, first = f"{moves.name.lower()}_at", f"{moves.name.lower()}_first"
+    function, first = f"{moves.own.letter}_at", f"{moves.own.letter}_first"
     names: dict[str, Any] = {}
     exec(source_of(moves.place_by(moves.given), "python", name=function, arguments=moves.given).code, names)
     for move in moves.all():

@@ -20,7 +20,7 @@ from tilewise.emit.expressions import bits_between, constant, linear, lowest_bit
 from tilewise.emit.forward import range_on
 from tilewise.emit.functions import Function, Index, Range, listed
 from tilewise.emit.names import Names, chosen
-from tilewise.emit.readings import Reading, candidates, cheapest_together
+from tilewise.emit.readings import Reading, candidates, cheapest, cheapest_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class _Search:
         position = self.results + layout.axes.index(axis)
         down = sum(min(0, digit.stride[axis] * (digit.extent - 1)) for digit in digits)
         base = layout.offset[axis] + self.start[axis] + down
-        (known,) = cheapest_together([candidates(self.readings, position, self.added[position])])
+        known = cheapest(candidates(self.readings, position, self.added[position]))
         reach, bits = _reach((digit.extent, digit.stride[axis]) for digit in digits)
         place = self._before_swizzle(axis)
         if known == constant(0) and not base & bits:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from tilewise.core.orders import by_flat_index
-from tilewise.core.shapes import coordinates, extents_of, leaves
+from tilewise.core.shapes import coordinates, flat_index, leaves
 from tilewise.emit.expressions import Expr, Variable, parts_of
 
 TYPE_CHECKING = False
@@ -72,11 +72,7 @@ class Index:
         """
         if not self.leftmost_fastest:
             return row_major
-        total = 0
-        pairs = zip(coordinates(row_major, layout.shape), extents_of(layout.shape), strict=True)
-        for coordinate, extent in reversed(list(pairs)):
-            total = total * extent + coordinate
-        return total
+        return flat_index(coordinates(row_major, layout.shape), layout.shape, "cute")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewise.check.feeding.forms import Part, Vector
 from tilewise.emit.mma.moves import Move, Moves
 from tilewise.emit.mma.operands import WarpTile
 from tilewise.emit.mma.plan import WarpPlan
-from tilewise.emit.parts.copies import WIDTHS, copies, place_of
+from tilewise.emit.parts.copies import BYTE, WIDTHS, copies
 from tilewise.emit.parts.template import (
     call,
     each,
@@ -21,7 +20,6 @@ from tilewise.emit.parts.template import (
     vector,
     wrapped,
 )
-from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.matrices.forms import Form
 
 MATRICES = {1: "One matrix", 2: "Two matrices", 4: "Four matrices"}
@@ -71,6 +69,12 @@ FRAGMENTS = """\
 $declared
 $loads"""
 
+TAKEN = """\
+{
+    const $kind word = $word;
+    $lines
+}"""
+
 LOOPS = """\
 #pragma unroll
 for (unsigned i = 0; i < ${own.blocks}; ++i)
@@ -83,14 +87,13 @@ for (unsigned i = 0; i < ${own.blocks}; ++i)
 def fragments(plan: WarpPlan, own: WarpTile) -> str:
     """Return the loads of one turn of the loop along K."""
     moves = plan.moves(own)
-    whole = all(part.bytes * 8 == own.register_bits for part in next(moves.all()).parts)
     in_loops = plan.span == 1 and moves.in_order and moves.vector
-    registers = f"{own.declared} {own.letter}{shape(plan, own)}{'' if whole else ' = {}'};"
+    registers = f"{own.declared} {own.letter}{shape(plan, own)}{'' if moves.whole else ' = {}'};"
     slots = {
         "own": own,
         "moves": moves,
         "declared": "" if plan.ahead else registers,
-        "loads": _loop(plan, own, moves) if in_loops else "\n".join(_loads(plan, own, moves)),
+        "loads": _loop(plan, moves) if in_loops else "\n".join(_loads(plan, moves)),
     }
     return filled(FRAGMENTS, slots)
 
@@ -101,65 +104,58 @@ def shape(plan: WarpPlan, own: WarpTile) -> str:
     return "".join(each("[#]", extents))
 
 
-def _at(plan: WarpPlan, own: WarpTile, moves: Moves, numbers: dict[str, str]) -> str:
-    """The address of a load, or the byte of its stage for a vector."""
-    if plan.turns == 1:
-        numbers = numbers | {"s": "0"}
-    start = plus("stage" if moves.vector else "at", plan.offsets[own.name])
-    return f"{start} + {moves.address(numbers)}"
-
-
-def _register(plan: WarpPlan, own: WarpTile, part: Part) -> str:
-    column = f"[{part.column}]" if plan.span > 1 else ""
-    return f"{own.letter}[{part.row}]{column}[{part.byte * 8 // own.register_bits}]"
-
-
-def _word(own: WarpTile, vector_: Vector, at: str) -> tuple[str, str]:
-    """The type by which C++ loads a vector, and its value."""
-    parts = vector_.bits // own.register_bits
-    kind = vector(own.declared, parts) if parts else WIDTHS[vector_.bits // 8]
+def _word(plan: WarpPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, str]:
+    """The type by which C++ loads a vector, and its value; of matrices their address."""
+    numbers = numbers | ({"s": "0"} if plan.turns == 1 else {})
+    start = plus("stage" if moves.vector else "at", plan.offsets[moves.own.name])
+    at = f"{start} + {moves.address(numbers)}"
+    if moves.vector is None:
+        return "", at
+    registers = moves.vector.bits // moves.own.register_bits
+    kind = vector(moves.own.declared, registers) if registers else WIDTHS[moves.vector.bits // BYTE]
     return kind, f"*(const {kind} *)({at})"
 
 
-def _loads(plan: WarpPlan, own: WarpTile, moves: Moves) -> Iterator[str]:
+def _loads(plan: WarpPlan, moves: Moves) -> Iterator[str]:
     """Every load a line, or several for a vector whose parts go to registers of their own."""
+    own, bits = moves.own, moves.part_bits
     for move in moves.all():
-        at = _at(plan, own, moves, move.numbers)
-        targets = [_register(plan, own, part) for part in move.parts]
+        kind, word = _word(plan, moves, move.numbers)
+        targets = []
+        for part in move.parts:
+            column = f"[{part.column}]" if plan.span > 1 else ""
+            targets.append(f"{own.letter}[{part.row}]{column}[{part.byte * BYTE // own.register_bits}]")
         if moves.vector is None:
-            yield f"{_name_of(moves.form)}({', '.join(targets)}, {at});"
+            yield f"{_name_of(moves.form)}({', '.join(targets)}, {word});"
             continue
-        kind, word = _word(own, moves.vector, at)
-        bits, width = move.parts[0].bytes * 8, own.register_bits
-        starts = [part.byte * 8 % width for part in move.parts]
-        if len(targets) == 1:
-            yield (
-                f"{targets[0]} = {word};" if bits == width else _put(targets[0], f"(unsigned){word}", *starts)
-            )
-            continue
-        yield f"{{\n    const {kind} word = {word};"
-        for number, (target, start) in enumerate(zip(targets, starts, strict=True)):
-            register, inside = divmod(number * bits, width)
-            field = f"word.{'xyzw'[register]}" if moves.vector.bits > width else "word"
-            piece = f"({_shifted(field, '>>', inside)} & {(1 << bits) - 1:#x})"
-            yield "    " + (f"{target} = {field};" if bits == width else _put(target, piece, start))
-        yield "}"
-
-
-def _put(target: str, word: str, start: int) -> str:
-    return f"{target} |= {_shifted(word, '<<', start)};"
+        lines = []
+        for number, (part, target) in enumerate(zip(move.parts, targets, strict=True)):
+            register, inside = divmod(number * bits, own.register_bits)
+            piece = f"word.{'xyzw'[register]}" if moves.vector.bits > own.register_bits else "word"
+            if len(targets) == 1:
+                piece = word if moves.whole else f"(unsigned){word}"
+            elif not moves.whole:
+                piece = f"({_shifted(piece, '>>', inside)} & {(1 << bits) - 1:#x})"
+            start = part.byte * BYTE % own.register_bits
+            put = f"= {piece}" if moves.whole else f"|= {_shifted(piece, '<<', start)}"
+            lines.append(f"{target} {put};")
+        yield (
+            lines[0]
+            if len(lines) == 1
+            else filled(TAKEN, {"kind": kind, "word": word, "lines": "\n".join(lines)})
+        )
 
 
 def _shifted(word: str, way: str, by: int) -> str:
     return f"{word} {way} {by}" if by else word
 
 
-def _loop(plan: WarpPlan, own: WarpTile, moves: Moves) -> str:
+def _loop(plan: WarpPlan, moves: Moves) -> str:
     """Vectors that fill the registers of a lane one after another."""
     assert moves.vector is not None
-    kind, word = _word(own, moves.vector, _at(plan, own, moves, {}))
-    bits, target = moves.vector.bits, f"{own.letter}[i]"
-    many, parts = bits // own.register_bits, own.register_bits // bits
+    kind, word = _word(plan, moves, {})
+    bits, target = moves.vector.bits, f"{moves.own.letter}[i]"
+    many, parts = bits // moves.own.register_bits, moves.own.register_bits // bits
     if many == 1:
         line = f"{target}[p] = {word};"
     elif many:
@@ -167,7 +163,7 @@ def _loop(plan: WarpPlan, own: WarpTile, moves: Moves) -> str:
         line = "\n".join([f"const {kind} word = {word};", *fields])
     else:
         line = f"const unsigned word = {word};\n{target}[p / {parts}] |= word << p % {parts} * {bits};"
-    return filled(LOOPS, {"own": own, "moves": moves, "line": line})
+    return filled(LOOPS, {"own": moves.own, "moves": moves, "line": line})
 
 
 # -- D -----------------------------------------------------------------------------------------------
@@ -209,12 +205,6 @@ for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
 _WIDTH, _BREAK = 100, "\n    "
 
 
-def sources(plan: WarpPlan) -> list[str]:
-    """Return the functions of the layouts: of A, B, and D."""
-    last = place_of(plan.result, plan.result.width) if plan.result else plan.d_index
-    return [*(plan.moves(own).source.code for own in plan.tiles), last.code]
-
-
 def store(plan: WarpPlan) -> str:
     """Return the stores of all fragments of a warp: straight to global memory, or through shared memory."""
     own = plan.result
@@ -232,18 +222,13 @@ def store(plan: WarpPlan) -> str:
         }
         return filled(DIRECT, slots)
     moves = plan.moves(own)
+    slots = {"plan": plan, "moves": moves, "first": f"const unsigned {moves.first};" if moves.first else ""}
     if moves.vector and moves.in_order:
-        line = _stored_in_loops(plan, moves)
-        stores = filled(LOOPS_OF_BLOCKS, {"plan": plan, "moves": moves, "line": line})
+        stores = filled(LOOPS_OF_BLOCKS, slots | {"line": _stored_in_loops(plan, moves)})
     else:
         stores = "\n".join(_stored(plan, moves, move) for move in moves.all())
-    slots = {
-        "moves": moves,
-        "first": f"const unsigned {moves.first};" if moves.first else "",
-        "stores": stores,
-        "saved": copies(own, plan.threads, "", width=own.width, move=SAVE),
-    }
-    return filled(THROUGH, slots)
+    saved = copies(own, plan.threads, "", width=own.width, move=SAVE)
+    return filled(THROUGH, slots | {"stores": stores, "saved": saved})
 
 
 def _sum(plan: WarpPlan, block: str, number: str) -> str:
@@ -260,36 +245,31 @@ def _sum(plan: WarpPlan, block: str, number: str) -> str:
 
 def _stored(plan: WarpPlan, moves: Moves, move: Move) -> str:
     """One store: its line, or lines."""
-    words, at = [_part(plan, part) for part in move.parts], moves.address(move.numbers)
+    words, at = [], moves.address(move.numbers)
+    for part in move.parts:
+        number, inside = divmod(part.byte * BYTE, moves.own.register_bits)
+        word = _sum(plan, f"[{part.row}][{part.column}]", str(number))
+        words.append(word if moves.whole else f"(unsigned short)({_shifted(word, '>>', inside)})")
     if moves.vector:
-        kind = _kind(plan, moves.vector, move.parts[0].bytes)
+        kind = _kind(plan, moves)
         return f"*({kind} *)(shared + {at}) = {made(kind, words)};"
     head = f"{_name_of(moves.form)}(base + {at},"
     line = f"{head} {', '.join(words)});"
     return line if len(line) <= _WIDTH else f"{head}\n    {wrapped(words, _BREAK)});"
 
 
-def _part(plan: WarpPlan, part: Part) -> str:
-    """The part of D that one register is, or a half of one."""
-    width = max(REGISTER_BITS, plan.out.bits)
-    number, inside = divmod(part.byte * 8, width)
-    word = _sum(plan, f"[{part.row}][{part.column}]", str(number))
-    return word if part.bytes * 8 == width else f"(unsigned short)({_shifted(word, '>>', inside)})"
-
-
-def _kind(plan: WarpPlan, stores: Vector, bytes_: int) -> str:
-    """The type that C++ stores a vector by, of parts of so many bytes."""
-    if bytes_ * 8 < max(REGISTER_BITS, plan.out.bits):
+def _kind(plan: WarpPlan, moves: Moves) -> str:
+    """The type by which C++ stores a vector."""
+    if not moves.whole:
         return "unsigned short"
-    return vector("unsigned" if plan.out.bits == 16 else element(plan.out), stores.registers)
+    assert moves.vector is not None
+    return vector("unsigned" if plan.out.bits == 16 else element(plan.out), moves.vector.registers)
 
 
 def _stored_in_loops(plan: WarpPlan, moves: Moves) -> str:
-    assert moves.vector is not None
-    first = next(moves.all()).parts
-    kind, many = _kind(plan, moves.vector, first[0].bytes), len(first)
+    kind, many = _kind(plan, moves), len(next(moves.all()).parts)
     target = f"*({kind} *)(shared + {moves.address({'c': 'j'})})"
-    if kind == "unsigned short":
+    if not moves.whole:
         word = f"const unsigned word = {_sum(plan, '[i][j]', 'p / 2')};"
         return f"{word}\n{target} = (unsigned short)(word >> p % 2 * 16);"
     start = f"{many} * p" if many > 1 else "p"

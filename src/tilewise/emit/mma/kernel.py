@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from tilewise.emit.mma.fragments import fragments, matrices, shape, sources, store
+from tilewise.emit.mma.fragments import fragments, matrices, shape, store
 from tilewise.emit.mma.operands import WarpTile
 from tilewise.emit.mma.plan import WarpPlan
 from tilewise.emit.parts.copies import STORE, copies, place_of
@@ -102,17 +102,18 @@ def kernel_source(plan: WarpPlan) -> str:
     (True, False)
     """
     firsts = ", ".join(filter(None, [plan.moves(own).first for own in plan.operands]))
+    has_matrices = any(plan.moves(own).vector is None for own in plan.tiles)
     slots = _arrival(plan)
     slots["loop"] = _loop(plan, slots)
     slots |= {
         "needs": f"{ALLOWED * (plan.shared_bytes > GRANTED)}, for {_architectures(plan)}.\n//",
-        "places": "\n\n".join([*(place_of(own, own.width).code for own in plan.operands), *sources(plan)]),
+        "places": "\n\n".join(_places(plan)),
         "head": "\n".join(_heads(plan)),
         "multiply": _multiply(plan),
         "counted": "// A and B are counted in bytes, as they are copied, and D in elements.",
         "bounds": f"{plan.threads}, 1",
         "parameters": "const unsigned char *A,\nconst unsigned char *B,",
-        "base": BASE if _takes_addresses(plan) else "",
+        "base": BASE if plan.load == "cp.async" or has_matrices else "",
         "threads_by": "lane = thread % 32",
         "warp": _warp(*plan.warps),
         "before": f"const unsigned {firsts};\n" * bool(firsts) + slots["before"],
@@ -135,6 +136,13 @@ def host_source(plan: WarpPlan) -> str:
         "arguments": "(const unsigned char *)A, (const unsigned char *)B",
     }
     return host_text(plan, slots)
+
+
+def _places(plan: WarpPlan) -> Iterator[str]:
+    """The functions of the layouts."""
+    yield from (place_of(own, own.width).code for own in plan.operands)
+    yield from (plan.moves(own).source.code for own in plan.tiles)
+    yield (place_of(plan.result, plan.result.width) if plan.result else plan.d_index).code
 
 
 def _facts(plan: WarpPlan) -> Iterator[str]:
@@ -302,8 +310,3 @@ def _stage(plan: WarpPlan) -> Iterator[str]:
         yield f"const unsigned at = base{further};"
     if vectors != {None}:
         yield f"const unsigned char *const stage = shared{further};"
-
-
-def _takes_addresses(plan: WarpPlan) -> bool:
-    """Whether anything takes an address of shared memory: cp.async, ldmatrix, stmatrix."""
-    return plan.load == "cp.async" or any(plan.moves(own).vector is None for own in plan.tiles)

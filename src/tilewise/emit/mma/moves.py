@@ -17,6 +17,7 @@ from tilewise.check.feeding.forms import Fill, Part, Vector, weights
 from tilewise.check.feeding.tile import Digit
 from tilewise.core.bits import affine_map
 from tilewise.core.layout import Layout
+from tilewise.emit.mma.operands import WarpTile
 from tilewise.emit.parts.template import call
 from tilewise.emit.source import Source, source_of
 
@@ -59,10 +60,13 @@ class Moves:
     the columns, the rows and the bytes of a lane; and of the lane.
     """
 
-    name: str
-    """A, B or D."""
-    fill: Fill
+    own: WarpTile
     span: int
+
+    @property
+    def fill(self) -> Fill:
+        """The instructions that move it."""
+        return self.own.fill
 
     @property
     def form(self) -> object:
@@ -74,10 +78,20 @@ class Moves:
         """The vector, where it is one."""
         return self.fill.form if isinstance(self.fill.form, Vector) else None
 
+    @property
+    def part_bits(self) -> int:
+        """Bits that stay together in a register."""
+        return self.fill.part * 8
+
+    @property
+    def whole(self) -> bool:
+        """Whether these are all of it."""
+        return self.part_bits == self.own.register_bits
+
     @cached_property
     def digits(self) -> dict[str, list[Digit]]:
         """The digits of each argument, the fastest first."""
-        down, along = WARPS[self.name]
+        down, along = WARPS[self.own.name]
         digits: dict[str, list[Digit]] = {down: [], along: [], "s": [], "i": [], "c": [], "p": []}
         arguments = {"warp row": down, "warp column": along, "row": "i", "byte": "p"}
         for digit in (*self.fill.tile.warps, *self.fill.left):
@@ -135,14 +149,14 @@ class Moves:
     @cached_property
     def source(self) -> Source:
         """The address of a warp's lane as a function: of its first load, where others follow from that."""
-        return source_of(self.place_by(self.given), name=f"{self.name.lower()}_at", arguments=self.given)
+        return source_of(self.place_by(self.given), name=f"{self.own.letter}_at", arguments=self.given)
 
     @property
     def first(self) -> str:
         """The variable of the first load's address with its value; empty where no load follows from it."""
         if self._steps is None:
             return ""
-        return f"{self.name.lower()}_first = {call(self.source, **{own: own for own in self.given})}"
+        return f"{self.own.letter}_first = {call(self.source, **{own: own for own in self.given})}"
 
     def address(self, numbers: dict[str, str]) -> str:
         """Return the address of one load in C++, given the arguments as numbers or as variables."""
@@ -165,7 +179,7 @@ class Moves:
             sides.append([*words, *([str(number)] if number else [])])
         flipped, added = sides
         apart = (f"({term})" if "%" in term or "/" in term else term for term in flipped)
-        first = f"{self.name.lower()}_first"
+        first = f"{self.own.letter}_first"
         start = f"({' ^ '.join([first, *apart])})" if flipped else first
         return " + ".join([start, *added]).replace("+ -", "- ")
 

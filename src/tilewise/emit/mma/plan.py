@@ -138,10 +138,9 @@ class WarpPlan(Plan):
         Two sets of them take turns, so that a tile has an even number of turns; sets that are put together
         from parts of registers are not worth it.
         """
-        parts = [part for own in self.operands for part in next(self.moves(own).all()).parts]
         d, inputs = self._held
         fit = d + 2 * inputs + SPARE_REGISTERS * self._words <= most_registers(self.threads)
-        whole = all(part.bytes * 8 >= REGISTER_BITS for part in parts)
+        whole = all(own.fill.part * 8 >= REGISTER_BITS for own in self.operands)
         return self.stages > 1 and self.turns % 2 == 0 and whole and fit
 
     @cached_property
@@ -152,7 +151,7 @@ class WarpPlan(Plan):
     @cached_property
     def _moves(self) -> dict[str, Moves]:
         spans = {"D": self.n}
-        return {own.name: Moves(own.name, own.fill, spans.get(own.name, self.span)) for own in self.tiles}
+        return {own.name: Moves(own, spans.get(own.name, self.span)) for own in self.tiles}
 
     def moves(self, own: WarpTile) -> Moves:
         """Return the loads of one turn, or the stores of D."""
