@@ -121,18 +121,18 @@ def texts(moves: Moves, place: dict[str, int]) -> Iterator[tuple[list[int], Any]
     function, first = f"{moves.own.letter}_at", f"{moves.own.letter}_first"
     names: dict[str, Any] = {}
     exec(source_of(moves.place_by(moves.given), "python", name=function, arguments=moves.given).code, names)
-    for move in moves.all():
-        numbers = {own: str(number) for own, number in move.at}
+    for parts, numbers in moves.all():
+        counts = {own: int(number) for own, number in numbers.items()}
         text, in_loops = (
             compile(moves.address(own).replace("/", "//"), "<address>", "eval") for own in (numbers, {})
         )
         found = []
         for lane in range(LANES):
-            values = {**place, **dict(move.at), "lane": lane}
+            values = {**place, **counts, "lane": lane}
             values[first] = names[function](*(values[own] for own in moves.given))
             found.append(eval(text, names, values))
             assert found[-1] == eval(in_loops, names, values)
-        yield found, move.parts
+        yield found, parts
 
 
 def landed(moves: Moves, address: list[int], parts: Any) -> Iterator[tuple[int, int, Any, int]]:
@@ -397,7 +397,7 @@ def test_numbers_become_bytes_and_stay_what_they_are(name: str) -> None:
             "262144 bytes of shared memory, and a block of sm_80 has 166912",
         ),
         ((256, 256, 32), ("bf16",), {"warps": (1, 1)}, "TW602", "more than a thread has: 255"),
-        ((64, 64, 128), ("s4",), {"majors": ("mn", None)}, "TW602", "s4 that is MN-major does not fill"),
+        ((64, 64, 128), ("s4",), {"majors": ("mn", None)}, "TW602", "s4 that is MN-major in global memory does not fill"),
         ((64, 64, 32), ("f16",), {"store": "stmatrix", "arch": "sm_80"}, "TW602", "sm_80 has no stmatrix"),
         ((64, 64, 32), ("f16",), {"store": "stmatrix"}, "TW605", "stmatrix stores elements of 16 bits"),
     ],

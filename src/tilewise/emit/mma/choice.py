@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
@@ -96,14 +94,16 @@ def stored_as(instruction: Instruction, wanted: DType | str | None) -> DType:
 # -- warps -------------------------------------------------------------------------------------------
 
 
-def grids(shape: Shape, bits: int, m: int, n: int) -> Iterator[tuple[int, int]]:
-    """Yield grids of warps that hold a tile [m, n] of D in registers, the best first.
+def grids(shape: Shape, bits: int, m: int, n: int) -> list[tuple[int, int]]:
+    """Return the grids of warps that hold a tile [m, n] of D in registers, the best first.
 
     Every warp has whole instructions of `shape`. The best has four warps or more, where there are so many
     instructions, and D of 128 registers in a lane at most; of those the fewest warps; and of those whose
     warps read the fewest rows of A and B.
 
-    >>> list(grids(Shape.of("m16n8k16"), 32, 128, 96))[:3]
+        refused  TW602 where D alone is too much for any number of warps
+
+    >>> grids(Shape.of("m16n8k16"), 32, 128, 96)[:3]
     [(2, 2), (4, 1), (1, 4)]
     """
     costs = []
@@ -115,16 +115,7 @@ def grids(shape: Shape, bits: int, m: int, n: int) -> Iterator[tuple[int, int]]:
                 crowded = registers > WARP_ACCUMULATORS
                 cost = crowded, max(0, WARPS - many), many, sum(part), max(rows, columns)
                 costs.append((cost, (rows, columns)))
-    yield from (grid for _, grid in sorted(costs))
-
-
-def known_grids(shape: Shape, bits: int, m: int, n: int) -> tuple[tuple[int, int], ...]:
-    """Return the same; there is one, or a refusal.
-
-    refused  TW602 where D alone is too much for any number of warps
-    """
-    known = tuple(grids(shape, bits, m, n))
-    if not known:
+    if not costs:
         held = m * n * bits // REGISTER_BITS
         raise refused(
             f"D [{m}, {n}] takes {held} registers, with what is loaded more than a multiprocessor holds",
@@ -132,7 +123,7 @@ def known_grids(shape: Shape, bits: int, m: int, n: int) -> tuple[tuple[int, int
             D=[m, n],
             registers=held,
         )
-    return known
+    return [grid for _, grid in sorted(costs)]
 
 
 def checked_grid(shape: Shape, m: int, n: int, warps: tuple[int, int]) -> tuple[int, int]:

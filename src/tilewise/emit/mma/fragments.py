@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewise.emit.mma.moves import Move, Moves
+from tilewise.check.feeding.forms import Part
+from tilewise.emit.mma.moves import Moves
 from tilewise.emit.mma.operands import WarpTile
 from tilewise.emit.mma.plan import WarpPlan
 from tilewise.emit.parts.copies import BYTE, WIDTHS, copies
@@ -119,17 +120,17 @@ def _word(plan: WarpPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, s
 def _loads(plan: WarpPlan, moves: Moves) -> Iterator[str]:
     """Every load a line, or several for a vector whose parts go to registers of their own."""
     own, bits = moves.own, moves.part_bits
-    for move in moves.all():
-        kind, word = _word(plan, moves, move.numbers)
+    for parts, numbers in moves.all():
+        kind, word = _word(plan, moves, numbers)
         targets = []
-        for part in move.parts:
+        for part in parts:
             column = f"[{part.column}]" if plan.span > 1 else ""
             targets.append(f"{own.letter}[{part.row}]{column}[{part.byte * BYTE // own.register_bits}]")
         if moves.vector is None:
             yield f"{_name_of(moves.form)}({', '.join(targets)}, {word});"
             continue
         lines = []
-        for number, (part, target) in enumerate(zip(move.parts, targets, strict=True)):
+        for number, (part, target) in enumerate(zip(parts, targets, strict=True)):
             register, inside = divmod(number * bits, own.register_bits)
             piece = f"word.{'xyzw'[register]}" if moves.vector.bits > own.register_bits else "word"
             if len(targets) == 1:
@@ -226,7 +227,7 @@ def store(plan: WarpPlan) -> str:
     if moves.vector and moves.in_order:
         stores = filled(LOOPS_OF_BLOCKS, slots | {"line": _stored_in_loops(plan, moves)})
     else:
-        stores = "\n".join(_stored(plan, moves, move) for move in moves.all())
+        stores = "\n".join(_stored(plan, moves, *move) for move in moves.all())
     saved = copies(own, plan.threads, "", width=own.width, move=SAVE)
     return filled(THROUGH, slots | {"stores": stores, "saved": saved})
 
@@ -243,10 +244,10 @@ def _sum(plan: WarpPlan, block: str, number: str) -> str:
     return f"rounded(d{block}[{first}], d{block}[{second}])"
 
 
-def _stored(plan: WarpPlan, moves: Moves, move: Move) -> str:
+def _stored(plan: WarpPlan, moves: Moves, parts: list[Part], numbers: dict[str, str]) -> str:
     """One store: its line, or lines."""
-    words, at = [], moves.address(move.numbers)
-    for part in move.parts:
+    words, at = [], moves.address(numbers)
+    for part in parts:
         number, inside = divmod(part.byte * BYTE, moves.own.register_bits)
         word = _sum(plan, f"[{part.row}][{part.column}]", str(number))
         words.append(word if moves.whole else f"(unsigned short)({_shifted(word, '>>', inside)})")
@@ -267,7 +268,7 @@ def _kind(plan: WarpPlan, moves: Moves) -> str:
 
 
 def _stored_in_loops(plan: WarpPlan, moves: Moves) -> str:
-    kind, many = _kind(plan, moves), len(next(moves.all()).parts)
+    kind, many = _kind(plan, moves), len(next(moves.all())[0])
     target = f"*({kind} *)(shared + {moves.address({'c': 'j'})})"
     if not moves.whole:
         word = f"const unsigned word = {_sum(plan, '[i][j]', 'p / 2')};"

@@ -30,19 +30,6 @@ WARPS = {"A": ("down", ""), "B": ("along", ""), "D": ("down", "along")}
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
-    """One load or store: what it moves, and the arguments of its address that are numbers."""
-
-    parts: tuple[Part, ...]
-    at: tuple[tuple[str, int], ...]
-
-    @property
-    def numbers(self) -> dict[str, str]:
-        """The same arguments in C++."""
-        return {name: str(number) for name, number in self.at}
-
-
-@dataclass(frozen=True, slots=True)
 class Term:
     """What a digit of an argument adds to an address, or flips in it; its place value and its extent."""
 
@@ -183,15 +170,18 @@ class Moves:
         start = f"({' ^ '.join([first, *apart])})" if flipped else first
         return " + ".join([start, *added]).replace("+ -", "- ")
 
-    def all(self) -> Iterator[Move]:
-        """Yield the loads or stores of one turn; columns count from its first."""
+    def all(self) -> Iterator[tuple[list[Part], dict[str, str]]]:
+        """Yield what each load or store of a turn moves, and the arguments of its address that are numbers.
+
+        Columns count from the first of the turn.
+        """
         names = [name for name in "icp" if name in self.extents]
         numbers = product(*(range(self.extents[name]) for name in names))
         starts = _held([digit for name in reversed(names) for digit in self.digits[name]])
         moved = [*_held(self.fill.moved)]
         for at, (row, column, byte) in zip(numbers, starts, strict=True):
-            parts = (Part(row + r, column + c, byte + b, self.fill.part) for r, c, b in moved)
-            yield Move(tuple(parts), tuple(zip(names, at, strict=True)))
+            parts = [Part(row + r, column + c, byte + b, self.fill.part) for r, c, b in moved]
+            yield parts, dict(zip(names, map(str, at), strict=True))
 
     @property
     def in_order(self) -> bool:

@@ -11,7 +11,7 @@ from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.match import Mismatch
 from tilewise.core.builders import S
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.emit.mma.choice import CONVERTED
@@ -20,7 +20,6 @@ from tilewise.emit.parts.plan import (
     Unshared,
     as_tile,
     check_bytes,
-    check_copies,
     check_word,
     not_read,
     refused,
@@ -182,7 +181,13 @@ def tile_of(
     else:
         majors = [major] if major else [*MAJORS] if dtype.bits >= BYTE else ["k"]
         tile = as_tile(name, dtype, *extents, layout)
-        check_copies(name, tile)
+        if tile.copies > 1:
+            raise Refused(
+                "TW605",
+                f"the layout of {name} is no tile of a kernel: it has {tile.copies} copies of every element",
+                witness=tile.copies,
+                hint="threads write each element once",
+            )
     ways = [WarpTile(name, dtype, *extents, each, tile, shape, warps, arch, form) for each in majors]
     return ways[0] if len(ways) == 1 else max(ways, key=lambda own: widest(own) or 0)
 

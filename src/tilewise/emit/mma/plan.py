@@ -14,7 +14,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.emit.mma.choice import checked_grid, instruction_of, known_grids, stored_as
+from tilewise.emit.mma.choice import checked_grid, grids, instruction_of, stored_as
 from tilewise.emit.mma.moves import Moves, span_of
 from tilewise.emit.mma.operands import WarpTile, check_store, of_a_warp, tile_of
 from tilewise.emit.parts.plan import (
@@ -235,7 +235,7 @@ def planned(
     if warps is not None:
         return with_warps(checked_grid(whole, m, n, warps))
     refusals = []
-    for grid in known_grids(whole, sums.bits, m, n):
+    for grid in grids(whole, sums.bits, m, n):
         try:
             return with_warps(grid)
         except Unshared as no:  # where warps are why not, others are tried
@@ -254,12 +254,10 @@ def _load(
 ) -> str:
     """The way that tiles come: as wanted, or by cp.async where that is needed or can be."""
     stages = 1 if asked is None else asked
-    check_stages(stages, "", "")
-    if wanted is not None:
-        check_word(wanted, LOADS, "way to load a tile")
     narrow = next((own for own in operands if own.width < ASYNC_BYTES), None)
     if wanted is None:
         wanted = "cp.async" if stages > 1 or (first.number >= ASYNC_SINCE and narrow is None) else "copy"
+    check_word(wanted, LOADS, "way to load a tile")
     check_stages(stages, wanted, "cp.async")
     if wanted == "cp.async" and target and target.number < ASYNC_SINCE:
         raise refused(

@@ -148,17 +148,6 @@ def as_tile(name: str, dtype: DType, rows: int, k: int, layout: Layout) -> Layou
     return plain.relabel({plain.axes[0]: m})
 
 
-def check_copies(name: str, tile: Layout) -> None:
-    """Refuse a tile that has its elements several times."""
-    if tile.copies > 1:
-        raise Refused(
-            "TW605",
-            f"the layout of {name} is no tile of a kernel: it has {tile.copies} copies of every element",
-            witness=tile.copies,
-            hint="threads write each element once",
-        )
-
-
 def check_word(word: str, known: Sequence[str], what: str) -> None:
     """Refuse a word that is not known."""
     if word not in known:

@@ -19,7 +19,6 @@ from tilewise.emit.parts.plan import (
     Plan,
     as_tile,
     check_bytes,
-    check_copies,
     check_multiple,
     check_partner,
     check_registers,
@@ -310,7 +309,6 @@ def recognised(
             code="TW607",
             start=start,
         )
-    check_copies(name, plain)
     return made
 
 
