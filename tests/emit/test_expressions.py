@@ -26,7 +26,7 @@ from tilewise.emit.expressions import (
     variable,
     xored,
 )
-from tilewise.emit.names import Names
+from tilewise.emit.names import FreeNames
 from tilewise.emit.text import Spelling, spelled, width_of, with_shared_quotients
 
 
@@ -94,7 +94,7 @@ def test_the_text_has_the_same_values(times) -> None:
     for _ in range(times(1_500)):
         variables = variables_of(rng)
         expressions = [random_expression(rng, variables, 3) for _ in range(2)]
-        body = spelled(expressions, Names("abc"))
+        body = spelled(expressions, FreeNames("abc"))
         values = random_values(rng, variables)
         scope: dict[str, int] = dict(values)
         for name, text in body.steps:
@@ -133,9 +133,9 @@ def test_bits_move_as_numbers_do(times) -> None:
 def test_unsigned_integers_have_no_sign_in_masks() -> None:
     x = variable("x", 0, 99)
     unsigned = Spelling("/", (1 << 31) - 1, "u")
-    assert spelled([xored([x], -29)], Names("x"), unsigned).results == ("x ^ ~0x1cu",)
-    assert spelled([xored([x], -1)], Names("x"), unsigned).results == ("x ^ ~0u",)
-    assert spelled([xored([x], -29)], Names("x")).results == ("x ^ -29",)
+    assert spelled([xored([x], -29)], FreeNames("x"), unsigned).results == ("x ^ ~0x1cu",)
+    assert spelled([xored([x], -1)], FreeNames("x"), unsigned).results == ("x ^ ~0u",)
+    assert spelled([xored([x], -29)], FreeNames("x")).results == ("x ^ -29",)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (0, 9), (8, 11), (-8, -5), (-1, 1), (-9, -2), (64, 127)])

@@ -19,8 +19,8 @@ from tilewise.emit.bits import Diagonals, image_of
 from tilewise.emit.expressions import bits_between, constant, linear, lowest_bit, moved, variable
 from tilewise.emit.forward import range_on
 from tilewise.emit.functions import Function, Index, Range, listed
-from tilewise.emit.names import Names, chosen
-from tilewise.emit.readings import Reading, candidates, cheapest, cheapest_together
+from tilewise.emit.names import FreeNames, chosen
+from tilewise.emit.readings import DigitReading, candidates, cheapest, cheapest_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def index_function(layout: Layout, name: str, index: Index, arguments: Sequence[
     (['m in 0..511'], ['i in 0..7', 'j in 0..63'])
     """
     asked, index = index, index if layout.shape else Index(True, index.leftmost_fastest)
-    names = Names()
+    names = FreeNames()
     spelled = [names.free(own) for own in chosen([axis.name for axis in layout.axes], arguments)]
     search = _Search(layout, index, spelled)
     search.run()
@@ -92,7 +92,7 @@ class _Search:
         modes = index.modes(layout)
         self.results = len(modes)
         self.added = [0] * (self.results + len(layout.axes))
-        self.readings: list[Reading] = []
+        self.readings: list[DigitReading] = []
         copies, self.start = merged_replica(layout.replica)
         self.unknown = []
         for position, mode in enumerate([*modes, copies]):
@@ -163,7 +163,7 @@ class _Search:
                     gains = tuple(-gain for gain in gains)
                 read.append((abs(coarser // digit.stride[axis]), gains))
                 coarser = digit.stride[axis]
-            self.readings.append(Reading(value.divided(step), tuple(read)))
+            self.readings.append(DigitReading(value.divided(step), tuple(read)))
             value = value.modulo(step)
 
     def _value(self, axis: Axis, digits: list[_Unknown]) -> Diagonals:

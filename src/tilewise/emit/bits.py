@@ -35,7 +35,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.swizzles import Swizzle
 
-Field = tuple[int, Expr, int]
+BitField = tuple[int, Expr, int]
 """(factor, expression, the bits that their product can have)."""
 
 
@@ -136,7 +136,7 @@ def image_of(bits: int, chain: Sequence[Swizzle]) -> int:
     return reduce(or_, (moved(bits & read, distance) for distance, read in _distances(chain).items()))
 
 
-def _field(expression: Expr, distance: int, mask: int) -> Field:
+def _field(expression: Expr, distance: int, mask: int) -> BitField:
     """One diagonal."""
     image, below = moved(mask, distance), lowest_bit(mask)
     is_top = mask == expression.bits & moved(-1, below) != expression.bits
@@ -150,10 +150,10 @@ def _field(expression: Expr, distance: int, mask: int) -> Field:
     return 1, masked(shifted(expression, -distance), mask >> -distance), image
 
 
-def _gathered(fields: Iterable[Field]) -> list[Field]:
+def _gathered(fields: Iterable[BitField]) -> list[BitField]:
     """Copies of one field that do not meet, as one product: `x * 72` for `(x << 6) + (x << 3)`."""
-    together: dict[Expr, Field] = {}
-    apart: list[Field] = []
+    together: dict[Expr, BitField] = {}
+    apart: list[BitField] = []
     for factor, expression, bits in fields:
         before, _, taken = together.get(expression, (0, expression, 0))
         if taken & bits:
@@ -163,7 +163,7 @@ def _gathered(fields: Iterable[Field]) -> list[Field]:
     return [*together.values(), *apart]
 
 
-def _joined(fields: Sequence[Field], flipped: int) -> Expr:
+def _joined(fields: Sequence[BitField], flipped: int) -> Expr:
     """Fields that do not meet are added, in layers; the layers are XORed."""
     taken = reduce(or_, (bits for _, _, bits in fields), 0)
     added = 0 if taken & flipped else flipped

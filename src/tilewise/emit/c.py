@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from tilewise.emit.expressions import Variable, parts_of
 from tilewise.emit.functions import Function
-from tilewise.emit.names import Names
+from tilewise.emit.names import FreeNames
 from tilewise.emit.text import LARGEST_INT, Spelling, body_of, width_of
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class Flavour:
     """How C and CUDA differ."""
 
     types: dict[int, tuple[str, str]]
@@ -28,7 +28,7 @@ class Dialect:
     is_for_a_cpu: bool
 
 
-C = Dialect(
+C = Flavour(
     {32: ("int32_t", "uint32_t"), 64: ("int64_t", "uint64_t")},
     ("#include <stdint.h>", ""),
     "static inline",
@@ -36,7 +36,7 @@ C = Dialect(
     "({name}){{{values}}}",
     True,
 )
-CUDA = Dialect(
+CUDA = Flavour(
     {32: ("int", "unsigned"), 64: ("long long", "unsigned long long")},
     (),
     "__host__ __device__ __forceinline__ constexpr",
@@ -56,21 +56,21 @@ def cuda_source(function: Function) -> str:
     return _source(function, CUDA)
 
 
-def _source(function: Function, dialect: Dialect) -> str:
+def _source(function: Function, flavour: Flavour) -> str:
     negative = {own.name for own in function.arguments if own.low is None or own.low < 0}
     bits = width_of(function.expressions, signed=bool(negative))
-    signed, unsigned = dialect.types[bits]
+    signed, unsigned = flavour.types[bits]
     types = [signed if expression.low < 0 else unsigned for expression in function.expressions]
     returned, value = types[0], "{values}"
-    lines = [*dialect.head, *(f"// {line}" for line in function.comment)]
+    lines = [*flavour.head, *(f"// {line}" for line in function.comment)]
     if len(types) > 1:
-        returned, value = f"{function.name}_t", dialect.value
-        lines.append(dialect.struct.format(fields=_fields(function, types), name=returned))
+        returned, value = f"{function.name}_t", flavour.value
+        lines.append(flavour.struct.format(fields=_fields(function, types), name=returned))
     given = [f"{signed if own.name in negative else unsigned} {own.name}" for own in function.arguments]
-    lines += [f"{dialect.qualifiers} {returned} {function.name}({', '.join(given) or 'void'})", "{"]
+    lines += [f"{flavour.qualifiers} {returned} {function.name}({', '.join(given) or 'void'})", "{"]
     lines += [f"    (void){name};" for name in function.unused]
     suffix = "u" if bits == 32 else "ull"
-    body = body_of(function, Spelling("/", LARGEST_INT, suffix, dialect.is_for_a_cpu))
+    body = body_of(function, Spelling("/", LARGEST_INT, suffix, flavour.is_for_a_cpu))
     lines += [f"    const {unsigned} {name} = {text};" for name, text in body.steps]
     results = []
     for expression, kind, text in zip(function.expressions, types, body.results, strict=True):
@@ -84,7 +84,7 @@ def _source(function: Function, dialect: Dialect) -> str:
 
 def _fields(function: Function, types: list[str]) -> str:
     """The fields of the struct, neighbours of one type together."""
-    names, fields = Names(), ""
+    names, fields = FreeNames(), ""
     for result, kind, before in zip(function.results, types, ["", *types], strict=False):
         fields += f", {names.free(result.name)}" if kind == before else f"; {kind} {names.free(result.name)}"
     return fields[2:]

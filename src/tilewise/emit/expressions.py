@@ -296,7 +296,7 @@ def masked(of: Expr, mask: int) -> Expr:
 
 def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
     """The parts and the number `flipped`, XORed."""
-    of: list[Expr] = []
+    of = []
     for part in parts:
         if isinstance(part, Sum) and not part.of:
             flipped ^= part.number

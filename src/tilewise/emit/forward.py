@@ -10,8 +10,8 @@ from tilewise.core.errors import NotDecided
 from tilewise.emit.bits import Diagonals
 from tilewise.emit.expressions import variable
 from tilewise.emit.functions import Function, Index, Range, listed
-from tilewise.emit.names import Names, chosen
-from tilewise.emit.readings import Reading, candidates, cheapest_together
+from tilewise.emit.names import FreeNames, chosen
+from tilewise.emit.readings import DigitReading, candidates, cheapest_together
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,13 +33,13 @@ def place_function(layout: Layout, name: str, index: Index, arguments: Sequence[
     copies, start = merged_replica(layout.replica)
     modes = [*index.modes(layout), *([copies] if copies else [])]
     defaults = [*index.names(layout), *(["copy"] if copies else [])]
-    names = Names()
+    names = FreeNames()
     given, readings = [], []
     for wanted, iters in zip(chosen(defaults, arguments), modes, strict=True):
         last = prod(it.extent for it in iters) - 1
         given.append(Range(names.free(wanted), 0, last))
         value = Diagonals.of(variable(given[-1].name, 0, last))
-        readings.append(Reading(value, tuple((it.extent, layout.on_axes(it.stride)) for it in iters)))
+        readings.append(DigitReading(value, tuple((it.extent, layout.on_axes(it.stride)) for it in iters)))
     ways = []
     for i, axis in enumerate(layout.axes):
         chain = layout.swizzles if axis == layout.swizzled_axis else ()

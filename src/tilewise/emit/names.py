@@ -1,4 +1,4 @@
-"""Names that are identifiers in every language that is written."""
+"""FreeNames that are identifiers in every language that is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ triton tl cute linux unix
 _RESERVED = frozenset(_OF_C.split()) | frozenset(kwlist)
 
 
-class Names:
+class FreeNames:
     """The names of one function, no two alike."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

@@ -38,7 +38,7 @@ MOST_DIGITS_IN_RUNS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DigitReading:
     """A value and its digits, slowest first: (extent, what one step of it adds to each result)."""
 
     value: Diagonals
@@ -61,7 +61,7 @@ class _Read:
 
 
 def candidates(
-    readings: Sequence[Reading],
+    readings: Sequence[DigitReading],
     position: int,
     added: int,
     chain: Sequence[Swizzle] = (),
@@ -113,7 +113,7 @@ def cheapest_together(ways: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
     return tuple(chosen)
 
 
-def _digits_of(reading: Reading, position: int) -> list[_Read]:
+def _digits_of(reading: DigitReading, position: int) -> list[_Read]:
     """The digits for one result, merged, slowest first; those that do not move it included."""
     digits = merged((extent, steps[position]) for extent, steps in reading.digits)
     weights = place_values(extent for extent, _ in digits)[::-1]

@@ -29,7 +29,7 @@ from tilewise.emit.expressions import (
     quotient,
 )
 from tilewise.emit.functions import Function
-from tilewise.emit.names import Names
+from tilewise.emit.names import FreeNames
 
 XOR, AND, SHIFT, SUM, PRODUCT, ATOM = range(6)
 _PLAIN_DIGITS = 10
@@ -100,16 +100,16 @@ def _statements(function: Function) -> list[str]:
 def body_of(function: Function, spelling: Spelling = PYTHON) -> Body:
     """Return the expressions of a function as text; what is used twice has a name."""
     return spelled(
-        function.expressions, Names([function.name, *(own.name for own in function.arguments)]), spelling
+        function.expressions, FreeNames([function.name, *(own.name for own in function.arguments)]), spelling
     )
 
 
-def spelled(expressions: Sequence[Expr], names: Names, spelling: Spelling = PYTHON) -> Body:
+def spelled(expressions: Sequence[Expr], names: FreeNames, spelling: Spelling = PYTHON) -> Body:
     """Return expressions as text, with names that are free.
 
     >>> from tilewise.emit.expressions import remainder, variable
     >>> x = variable("x", 0, 99)
-    >>> spelled([quotient(x, 7), remainder(x, 7)], Names(["x"]))
+    >>> spelled([quotient(x, 7), remainder(x, 7)], FreeNames(["x"]))
     Body(steps=(('q', 'x // 7'),), results=('q', 'x - q * 7'))
     """
     written = with_shared_quotients(expressions)

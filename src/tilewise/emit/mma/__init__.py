@@ -15,6 +15,6 @@ from __future__ import annotations
 from tilewise.emit.mma.kernel import kernel_source
 from tilewise.emit.mma.operands import WarpTile as Operand
 from tilewise.emit.mma.plan import LOADS, planned
-from tilewise.emit.mma.plan import WarpPlan as Plan
+from tilewise.emit.mma.plan import MmaPlan as Plan
 
 __all__ = ["LOADS", "Operand", "Plan", "kernel_source", "planned"]

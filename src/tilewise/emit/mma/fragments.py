@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilewise.check.feeding.forms import Part
 from tilewise.emit.mma.moves import Moves
 from tilewise.emit.mma.operands import WarpTile
-from tilewise.emit.mma.plan import WarpPlan
+from tilewise.emit.mma.plan import MmaPlan
 from tilewise.emit.parts.copies import BYTE, WIDTHS, copies
 from tilewise.emit.parts.template import (
     call,
@@ -85,7 +85,7 @@ for (unsigned i = 0; i < ${own.blocks}; ++i)
     }"""
 
 
-def fragments(plan: WarpPlan, own: WarpTile) -> str:
+def fragments(plan: MmaPlan, own: WarpTile) -> str:
     """Return the loads of one turn of the loop along K."""
     moves = plan.moves(own)
     in_loops = plan.span == 1 and moves.in_order and moves.vector
@@ -99,13 +99,13 @@ def fragments(plan: WarpPlan, own: WarpTile) -> str:
     return filled(FRAGMENTS, slots)
 
 
-def shape(plan: WarpPlan, own: WarpTile) -> str:
+def shape(plan: MmaPlan, own: WarpTile) -> str:
     """Return the extents of an operand's fragments of one turn, in C++."""
     extents = [own.blocks, *([plan.span] if plan.span > 1 else []), own.registers]
     return "".join(each("[#]", extents))
 
 
-def _word(plan: WarpPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, str]:
+def _word(plan: MmaPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, str]:
     """The type by which C++ loads a vector, and its value; of matrices their address."""
     numbers = numbers | ({"s": "0"} if plan.turns == 1 else {})
     start = plus("stage" if moves.vector else "at", plan.offsets[moves.own.name])
@@ -117,7 +117,7 @@ def _word(plan: WarpPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, s
     return kind, f"*(const {kind} *)({at})"
 
 
-def _loads(plan: WarpPlan, moves: Moves) -> Iterator[str]:
+def _loads(plan: MmaPlan, moves: Moves) -> Iterator[str]:
     """Every load a line, or several for a vector whose parts go to registers of their own."""
     own, bits = moves.own, moves.part_bits
     for parts, numbers in moves.all():
@@ -151,7 +151,7 @@ def _shifted(word: str, way: str, by: int) -> str:
     return f"{word} {way} {by}" if by else word
 
 
-def _loop(plan: WarpPlan, moves: Moves) -> str:
+def _loop(plan: MmaPlan, moves: Moves) -> str:
     """Vectors that fill the registers of a lane one after another."""
     assert moves.vector is not None
     kind, word = _word(plan, moves, {})
@@ -206,7 +206,7 @@ for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
 _WIDTH, _BREAK = 100, "\n    "
 
 
-def store(plan: WarpPlan) -> str:
+def store(plan: MmaPlan) -> str:
     """Return the stores of all fragments of a warp: straight to global memory, or through shared memory."""
     own = plan.result
     if own is None:
@@ -232,7 +232,7 @@ def store(plan: WarpPlan) -> str:
     return filled(THROUGH, slots | {"stores": stores, "saved": saved})
 
 
-def _sum(plan: WarpPlan, block: str, number: str) -> str:
+def _sum(plan: MmaPlan, block: str, number: str) -> str:
     """A register of a block as it is stored: a sum, or two as one word of two neighbours of 16 bits."""
     if plan.out == plan.accumulator:
         return f"d{block}[{number}]"
@@ -244,7 +244,7 @@ def _sum(plan: WarpPlan, block: str, number: str) -> str:
     return f"rounded(d{block}[{first}], d{block}[{second}])"
 
 
-def _stored(plan: WarpPlan, moves: Moves, parts: list[Part], numbers: dict[str, str]) -> str:
+def _stored(plan: MmaPlan, moves: Moves, parts: list[Part], numbers: dict[str, str]) -> str:
     """One store: its line, or lines."""
     words, at = [], moves.address(numbers)
     for part in parts:
@@ -259,7 +259,7 @@ def _stored(plan: WarpPlan, moves: Moves, parts: list[Part], numbers: dict[str, 
     return line if len(line) <= _WIDTH else f"{head}\n    {wrapped(words, _BREAK)});"
 
 
-def _kind(plan: WarpPlan, moves: Moves) -> str:
+def _kind(plan: MmaPlan, moves: Moves) -> str:
     """The type by which C++ stores a vector."""
     if not moves.whole:
         return "unsigned short"
@@ -267,7 +267,7 @@ def _kind(plan: WarpPlan, moves: Moves) -> str:
     return vector("unsigned" if plan.out.bits == 16 else element(plan.out), moves.vector.registers)
 
 
-def _stored_in_loops(plan: WarpPlan, moves: Moves) -> str:
+def _stored_in_loops(plan: MmaPlan, moves: Moves) -> str:
     kind, many = _kind(plan, moves), len(next(moves.all())[0])
     target = f"*({kind} *)(shared + {moves.address({'c': 'j'})})"
     if not moves.whole:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilewise.emit.mma.fragments import fragments, matrices, shape, store
 from tilewise.emit.mma.operands import WarpTile
-from tilewise.emit.mma.plan import WarpPlan
+from tilewise.emit.mma.plan import MmaPlan
 from tilewise.emit.parts.copies import STORE, copies, place_of
 from tilewise.emit.parts.kernel import BASE, host_text, in_asm, kernel_text, multiply
 from tilewise.emit.parts.template import REGISTER, each, filled, plus
@@ -93,7 +93,7 @@ GRANTED = 48 * 1024
 ALLOWED = ", which\n// cudaFuncAttributeMaxDynamicSharedMemorySize is to allow"
 
 
-def kernel_source(plan: WarpPlan) -> str:
+def kernel_source(plan: MmaPlan) -> str:
     """Return the program: self-contained, no header is included.
 
     >>> from tilewise.emit.mma import planned
@@ -123,7 +123,7 @@ def kernel_source(plan: WarpPlan) -> str:
     return kernel_text(plan, _facts(plan), slots)
 
 
-def host_source(plan: WarpPlan) -> str:
+def host_source(plan: MmaPlan) -> str:
     """Return kernel and host together, one .cu file.
 
     >>> from tilewise.emit.mma import planned
@@ -138,14 +138,14 @@ def host_source(plan: WarpPlan) -> str:
     return host_text(plan, slots)
 
 
-def _places(plan: WarpPlan) -> Iterator[str]:
+def _places(plan: MmaPlan) -> Iterator[str]:
     """The functions of the layouts."""
     yield from (place_of(own, own.width).code for own in plan.operands)
     yield from (plan.moves(own).source.code for own in plan.tiles)
     yield (place_of(plan.result, plan.result.width) if plan.result else plan.d_index).code
 
 
-def _facts(plan: WarpPlan) -> Iterator[str]:
+def _facts(plan: MmaPlan) -> Iterator[str]:
     """Where the operands lie, line by line."""
     for own in plan.operands:
         yield f"{own.heading}; in shared memory:"
@@ -161,7 +161,7 @@ def _facts(plan: WarpPlan) -> Iterator[str]:
         yield f"    {plan.result.tile}"
 
 
-def _architectures(plan: WarpPlan) -> str:
+def _architectures(plan: MmaPlan) -> str:
     """What it is for."""
     if plan.asked:
         return str(plan.arch)
@@ -170,7 +170,7 @@ def _architectures(plan: WarpPlan) -> str:
     return f"{plan.arch} and later" + f" but {names},\n// which have less of it" * bool(less)
 
 
-def _heads(plan: WarpPlan) -> Iterator[str]:
+def _heads(plan: MmaPlan) -> Iterator[str]:
     """cp.async, the forms of ldmatrix, how sums are rounded, and stmatrix, as functions."""
     if plan.load == "cp.async":
         for width in sorted({own.width for own in plan.operands}, reverse=True):
@@ -184,7 +184,7 @@ def _heads(plan: WarpPlan) -> Iterator[str]:
         yield matrices(plan.result.fill.form)
 
 
-def _multiply(plan: WarpPlan) -> str:
+def _multiply(plan: MmaPlan) -> str:
     """The function around one instruction."""
     constraint, start = "d" if plan.a.dtype.bits == 64 else "r", plan.registers
     read, inputs = [], []
@@ -254,7 +254,7 @@ if (t + $ahead < tiles)
 asm volatile("cp.async.commit_group;" ::: "memory");"""
 
 
-def _arrival(plan: WarpPlan) -> dict[str, str]:
+def _arrival(plan: MmaPlan) -> dict[str, str]:
     """What stands before the loop, in it until the tile is there, and after the tile was multiplied."""
     slots = {
         "plan": plan,
@@ -269,14 +269,14 @@ def _arrival(plan: WarpPlan) -> dict[str, str]:
     return {"before": before, "arrive": f"{there}\n{onward}", "again": "", "there": there, "onward": onward}
 
 
-def _copied(plan: WarpPlan, own: WarpTile) -> str:
+def _copied(plan: MmaPlan, own: WarpTile) -> str:
     plainly = plan.load == "copy"
     to = plus("shared" if plainly else "base" if plan.stages == 1 else "to", plan.offsets[own.name])
     move, unrolled = (STORE, " 4") if plainly else (MOVE, "")
     return copies(own, plan.threads, to, width=own.width, move=move, unrolled=unrolled, by_lines=True)
 
 
-def _loop(plan: WarpPlan, arrival: dict[str, str]) -> str:
+def _loop(plan: MmaPlan, arrival: dict[str, str]) -> str:
     """The loop along K."""
     slots = arrival | {
         "plan": plan,
@@ -302,7 +302,7 @@ def _warp(down: int, along: int) -> str:
     return f"const unsigned {places}; // of {down} x {along} warps" if places else ""
 
 
-def _stage(plan: WarpPlan) -> Iterator[str]:
+def _stage(plan: MmaPlan) -> Iterator[str]:
     """Where the stage begins: as an address for matrices, as a pointer for vectors."""
     further = f" + t % {plan.stages} * {plan.stage_bytes}" if plan.stages > 1 else ""
     vectors = {plan.moves(own).vector for own in plan.operands}

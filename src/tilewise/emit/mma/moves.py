@@ -30,7 +30,7 @@ WARPS = {"A": ("down", ""), "B": ("along", ""), "D": ("down", "along")}
 
 
 @dataclass(frozen=True, slots=True)
-class Term:
+class AddressTerm:
     """What a digit of an argument adds to an address, or flips in it; its place value and its extent."""
 
     by: int
@@ -108,7 +108,7 @@ class Moves:
         return self.fill.tile.layout(digits).group(*(self.extents[name] for name in names)).coalesce(True)
 
     @cached_property
-    def _steps(self) -> dict[str, list[Term]] | None:
+    def _steps(self) -> dict[str, list[AddressTerm]] | None:
         """What each argument that counts loads does to an address; None where a digit does no one thing."""
         tile = self.fill.tile
         flips: dict[Digit, int] = {}
@@ -118,13 +118,13 @@ class Moves:
             if linear is None:
                 return None
             flips, (origin,) = dict(zip(reversed(tile.digits), linear.flips, strict=True)), linear.origin
-        steps: dict[str, list[Term]] = {}
+        steps: dict[str, list[AddressTerm]] = {}
         for own in COUNTING:
             place, steps[own] = 1, []
             for digit in self.digits[own]:
                 by = flips.get(digit, digit.stride)
                 others = reduce(or_, (bits for other, bits in flips.items() if other is not digit), origin)
-                steps[own].append(Term(by, bool(tile.swizzles and by & others), place, digit.extent))
+                steps[own].append(AddressTerm(by, bool(tile.swizzles and by & others), place, digit.extent))
                 place *= digit.extent
         return steps
 
@@ -194,7 +194,7 @@ class Moves:
         return True
 
 
-def _products(word: str, count: int, steps: Sequence[Term]) -> list[str]:
+def _products(word: str, count: int, steps: Sequence[AddressTerm]) -> list[str]:
     """Products of a variable of `count` numbers: of all of it as one, or for each of its digits."""
     if steps and prod(step.extent for step in steps) == count:
         unit = steps[0].by // steps[0].place

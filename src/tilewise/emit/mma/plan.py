@@ -19,7 +19,7 @@ from tilewise.emit.mma.moves import Moves, span_of
 from tilewise.emit.mma.operands import WarpTile, check_store, of_a_warp, tile_of
 from tilewise.emit.parts.plan import (
     SPARE_REGISTERS,
-    Plan,
+    GemmPlan,
     Unshared,
     check_multiple,
     check_registers,
@@ -44,7 +44,7 @@ LOADS = ("cp.async", "copy")
 
 
 @dataclass(frozen=True)
-class WarpPlan(Plan):
+class MmaPlan(GemmPlan):
     """A kernel around mma.sync."""
 
     a: WarpTile
@@ -177,7 +177,7 @@ def planned(
     op: str | None = None,
     arch: Architecture | str | None = None,
     name: str = "",
-) -> WarpPlan:
+) -> MmaPlan:
     """Return the plan of a kernel for tiles M x N x K; what is not said is chosen.
 
         requires  M, N and K multiples of the instruction's, M and N of the warps' as well
@@ -201,7 +201,7 @@ def planned(
     first = target or Architecture.of(family.since)
     into, sums = stored_as(instruction, out), DType.of(instruction.d)
 
-    def with_warps(grid: tuple[int, int]) -> WarpPlan:
+    def with_warps(grid: tuple[int, int]) -> MmaPlan:
         a, b = (
             tile_of(own, dtype, (rows, k), major, layout, instruction.shape, (many, 1), first, form)
             for own, dtype, rows, major, layout, many in zip(
@@ -217,7 +217,7 @@ def planned(
             wanted = "matrices" if store == "stmatrix" else None
             leaving = tile_of("D", into, (m, n), "k", layout_d, instruction.shape, grid, least, wanted)
         full = replace(instruction, majors=(a.feed.major or "row", b.feed.major or "col"))
-        plan = WarpPlan(a, b, sums, into, stages or 1, name, full, way, since, target, leaving)
+        plan = MmaPlan(a, b, sums, into, stages or 1, name, full, way, since, target, leaving)
         if stages is None and way != "copy":
             later = [number for number in NUMBERS if number >= since]
             most = min(map(shared_bytes, later if target is None else [target.number])) // plan.stage_bytes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tilewise.emit.parts.plan import Plan
+from tilewise.emit.parts.plan import GemmPlan
 from tilewise.emit.parts.template import REGISTER, check_free, each, element, filled, wrapped
 
 KERNEL = """\
@@ -75,26 +75,27 @@ $arguments, ($element *)D, M, N, K);
 }"""
 
 
-def kernel_text(plan: Plan, facts: Iterable[str], slots: Mapping[str, object]) -> str:
+def kernel_text(plan: GemmPlan, facts: Iterable[str], slots: Mapping[str, object]) -> str:
     """Return the program: self-contained, no header is included."""
     accumulator = REGISTER[plan.accumulator.name][0]
     lines = "\n".join(f"// {line}" for line in facts)
-    return _named(KERNEL, plan, {"facts": lines, "accumulator": accumulator, **slots})
+    usual = {"facts": lines, "accumulator": accumulator, "base": BASE, "counted": "", "warp": ""}
+    return _named(KERNEL, plan, {**usual, **slots})
 
 
-def host_text(plan: Plan, slots: Mapping[str, object]) -> str:
+def host_text(plan: GemmPlan, slots: Mapping[str, object]) -> str:
     """Return kernel and host together, one .cu file."""
     return _named(PROGRAM, plan, {"includes": "", "maps": "", **slots})
 
 
-def _named(template: str, plan: Plan, slots: dict[str, object]) -> str:
+def _named(template: str, plan: GemmPlan, slots: dict[str, object]) -> str:
     """The text with the name of the kernel, which nothing else in it may have."""
     slots |= {"plan": plan, "element": element(plan.out), "name": plan.called}
     check_free(plan.name, filled(template, slots | {"name": "", "kernel": ""}))
     return filled(template, slots)
 
 
-def multiply(plan: Plan, count: int, slots: Mapping[str, object]) -> str:
+def multiply(plan: GemmPlan, count: int, slots: Mapping[str, object]) -> str:
     """Return the function around one instruction, which adds to `count` registers of D."""
     kind, constraint = REGISTER[plan.accumulator.name]
     outputs = each(f'"+{constraint}"(d[#])', range(count))

@@ -31,7 +31,7 @@ SPARE_REGISTERS = 40
 
 
 @dataclass(frozen=True)
-class Plan:
+class GemmPlan:
     """A kernel for tiles M x N x K: D [M, N] += A [M, K] B [N, K]^T. An engine adds its own part."""
 
     a: Staged
@@ -65,11 +65,6 @@ class Plan:
         """The kernel's name: as asked, or of the types and the tile."""
         types = "_".join(dict.fromkeys((self.a.dtype.name, self.b.dtype.name)))
         return checked(self.name or f"gemm_{types}_{self.m}x{self.n}x{self.k}", "a kernel")
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        raise NotImplementedError
 
     @property
     def fragment(self) -> Layout:
@@ -209,7 +204,7 @@ def sum_type(a: str, wanted: DType | str | None, known: Sequence[str]) -> DType:
     return into
 
 
-def check_shared(plan: Plan, arch: Architecture, more: str = "") -> None:
+def check_shared(plan: GemmPlan, arch: Architecture, more: str = "") -> None:
     """Refuse tiles that are more than the shared memory of a block."""
     most = shared_bytes(arch)
     if plan.shared_bytes > most:

@@ -13,6 +13,6 @@ from __future__ import annotations
 from tilewise.emit.wgmma.kernel import kernel_source
 from tilewise.emit.wgmma.plan import LOADS, planned
 from tilewise.emit.wgmma.plan import DescribedOperand as Operand
-from tilewise.emit.wgmma.plan import WarpgroupPlan as Plan
+from tilewise.emit.wgmma.plan import WgmmaPlan as Plan
 
 __all__ = ["LOADS", "Operand", "Plan", "kernel_source", "planned"]

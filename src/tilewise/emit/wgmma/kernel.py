@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.emit.parts.copies import WIDTHS, copies, place_of
-from tilewise.emit.parts.kernel import BASE, host_text, kernel_text, multiply
+from tilewise.emit.parts.kernel import host_text, kernel_text, multiply
 from tilewise.emit.parts.template import call, each, filled, listed, made, pair, plus
 from tilewise.emit.source import Source, source_of
 from tilewise.emit.wgmma.boxes import Fetch, Symbolic
-from tilewise.emit.wgmma.plan import DescribedOperand, WarpgroupPlan
+from tilewise.emit.wgmma.plan import DescribedOperand, WgmmaPlan
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.wgmma.instructions import M
@@ -45,7 +45,7 @@ A_REGISTERS = 4
 """Registers of a thread that hold A of one instruction."""
 
 
-def kernel_source(plan: WarpgroupPlan) -> str:
+def kernel_source(plan: WgmmaPlan) -> str:
     """Return the program: self-contained, no header is included.
 
     >>> from tilewise.emit.wgmma import planned
@@ -73,12 +73,9 @@ def kernel_source(plan: WarpgroupPlan) -> str:
         "needs": ", for sm_90a.",
         "places": "\n\n".join(source.code for source in (*sources, plan.d_index)),
         "multiply": multiplied(plan),
-        "counted": "",
         "bounds": plan.threads,
         "parameters": "\n".join(f"{_parameter(own)}," for own in plan.operands),
-        "base": BASE,
         "threads_by": "warpgroup = thread / 128, warp = thread / 32 % 4, lane = thread % 32",
-        "warp": "",
         "registers": f"[{plan.registers}]",
     }
     return kernel_text(
@@ -86,7 +83,7 @@ def kernel_source(plan: WarpgroupPlan) -> str:
     )
 
 
-def facts(plan: WarpgroupPlan) -> list[str]:
+def facts(plan: WgmmaPlan) -> list[str]:
     """Return where the operands lie, line by line."""
     lines = []
     for own in plan.operands:
@@ -97,7 +94,7 @@ def facts(plan: WarpgroupPlan) -> list[str]:
     return [*lines, d, f"    {plan.fragment}"]
 
 
-def host_source(plan: WarpgroupPlan) -> str:
+def host_source(plan: WgmmaPlan) -> str:
     """Return kernel and host together, one .cu file.
 
     >>> from tilewise.emit.wgmma import planned
@@ -121,7 +118,7 @@ def host_source(plan: WarpgroupPlan) -> str:
 # -- the chain ---------------------------------------------------------------------------------------
 
 
-def multiplied(plan: WarpgroupPlan) -> str:
+def multiplied(plan: WgmmaPlan) -> str:
     """Return the function around one instruction."""
     count, held = plan.registers, plan.a.in_registers
     a_count = A_REGISTERS if held else 1
@@ -145,7 +142,7 @@ def multiplied(plan: WarpgroupPlan) -> str:
     return multiply(plan, count, slots)
 
 
-def _descriptor(plan: WarpgroupPlan, own: DescribedOperand) -> str:
+def _descriptor(plan: WgmmaPlan, own: DescribedOperand) -> str:
     start = plus("base" if plan.stages == 1 else f"base + stage * {plan.stage_bytes}", plan.offsets[own.name])
     if own.along_rows[1:]:
         start += f" + warpgroup * {(own.along_rows[1] - own.along_rows[0]) * CHUNK}"
@@ -196,7 +193,7 @@ ${own.name} + (size_t)(t * ${own.k} + s * ${own.input.k} + at.j) * ${own.pitch};
     }"""
 
 
-def _brought(plan: WarpgroupPlan) -> Iterator[str]:
+def _brought(plan: WgmmaPlan) -> Iterator[str]:
     """What threads do so that a tile is there."""
     for own in plan.operands:
         if own.in_registers:
@@ -333,7 +330,7 @@ if (cuTensorMapEncodeTiled(&map_${own.letter}, $tensorDataType, $rank, (void *)$
 """
 
 
-def _by_tma(plan: WarpgroupPlan) -> dict[str, str]:
+def _by_tma(plan: WgmmaPlan) -> dict[str, str]:
     """What stands before the kernel, before its loop, and in the loop before and after the chain."""
     fetches = [(own, fetch) for own in plan.by_tma for fetch in Symbolic(own).fetches(own.first_row, "t")]
     ranks = sorted({len(fetch.coordinates) for _, fetch in fetches})
@@ -365,7 +362,7 @@ def _fetch(rank: int) -> str:
     return filled(FETCH, slots)
 
 
-def _fetched(plan: WarpgroupPlan, own: DescribedOperand, fetch: Fetch) -> str:
+def _fetched(plan: WgmmaPlan, own: DescribedOperand, fetch: Fetch) -> str:
     to = plus("base" if plan.stages == 1 else "to", plan.offsets[own.name] + fetch.start)
     return f"fetch({to}, map_{own.letter}, barrier, {', '.join(fetch.coordinates)});"
 

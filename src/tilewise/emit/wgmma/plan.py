@@ -16,7 +16,7 @@ from tilewise.core.layout import Layout
 from tilewise.emit.parts.copies import BYTE, Staged
 from tilewise.emit.parts.plan import (
     SPARE_REGISTERS,
-    Plan,
+    GemmPlan,
     as_tile,
     check_bytes,
     check_multiple,
@@ -103,7 +103,7 @@ class DescribedOperand(Staged):
 
 
 @dataclass(frozen=True)
-class WarpgroupPlan(Plan):
+class WgmmaPlan(GemmPlan):
     """A kernel around wgmma."""
 
     a: DescribedOperand
@@ -181,7 +181,7 @@ def planned(
     a_from: str = "smem",
     stages: int = 1,
     name: str = "",
-) -> WarpgroupPlan:
+) -> WgmmaPlan:
     """Return the plan of a kernel for tiles M x N x K; what is not said is chosen, the widest mode that fits.
 
     An operand's layout may be given instead of its mode and order: any that wgmma reads.
@@ -215,7 +215,7 @@ def planned(
         _operand(*each, k=k)
         for each in zip("AB", types, (m, n), loads, majors, modes, orders, layouts, strict=True)
     )
-    plan = WarpgroupPlan(a, b, into, into, stages, name)
+    plan = WgmmaPlan(a, b, into, into, stages, name)
     check_shared(plan, Architecture.of("sm_90a"))
     in_registers = 4 * plan.k_steps * a.in_registers
     spare = SPARE_REGISTERS + COPYING_REGISTERS * sum(own.load != "tma" for own in (a, b))

@@ -6,7 +6,7 @@ from tilewise.core.errors import Refused
 from tilewise.emit.parts.plan import refused
 from tilewise.emit.parts.template import filled
 from tilewise.emit.wgmma.kernel import facts, multiplied
-from tilewise.emit.wgmma.plan import DescribedOperand, WarpgroupPlan
+from tilewise.emit.wgmma.plan import DescribedOperand, WgmmaPlan
 from tilewise.hardware.wgmma.instructions import M
 
 ELEMENT = {
@@ -23,7 +23,7 @@ PLAIN_N = (8, 16, 32, 64, 96, 128, 192, 256)
 """The N that CuTe has without being asked for more."""
 
 PROGRAM = """\
-// $instruction
+// ${plan.instruction}
 //
 $facts
 $extended
@@ -36,7 +36,7 @@ $tiles
 using Mma = decltype(make_tiled_mma(
     $atom{}, Layout<Shape<Int<$warpgroups>, _1, _1>>{}));
 
-// d += A B^T over the K of one tile, by the $threads threads of a block.
+// d += A B^T over the K of one tile, by the ${plan.threads} threads of a block.
 template <$given>
 __device__ void multiply($a, $b_type const *b, D &d)
 {
@@ -52,7 +52,7 @@ __device__ void multiply($a, $b_type const *b, D &d)
 }"""
 
 
-def cute_source(plan: WarpgroupPlan) -> str:
+def cute_source(plan: WgmmaPlan) -> str:
     """C++ on CuTe.
 
         refused  TW008 types that CuTe has no instruction for
@@ -84,13 +84,12 @@ def cute_source(plan: WarpgroupPlan) -> str:
         )
     held, a_type = plan.a.in_registers, ELEMENT[plan.a.dtype.name]
     slots = {
-        "instruction": plan.instruction,
+        "plan": plan,
         "facts": "\n".join(f"// {line}" for line in facts(plan)),
         "extended": "" if plan.n in PLAIN_N else "#define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED",
         "tiles": "\n".join(_tile(own) for own in plan.in_shared),
         "atom": _atom(plan),
         "warpgroups": plan.m // M,
-        "threads": plan.threads,
         "given": "class A, class D" if held else "class D",
         "a": "A const &a" if held else f"{a_type} const *a",
         "a_tensor": "" if held else "Tensor a_tile = make_tensor(make_smem_ptr(a), ATile{});",
@@ -107,7 +106,7 @@ def _tile(own: DescribedOperand) -> str:
     return f"using {own.name}Tile = decltype(tile_to_shape(\n    {atom}{{}}, {shape}{{}}, {order}{{}}));"
 
 
-def _atom(plan: WarpgroupPlan) -> str:
+def _atom(plan: WgmmaPlan) -> str:
     where = "RS" if plan.a.in_registers else "SS"
     types = f"{plan.accumulator}{plan.a.dtype}{plan.b.dtype}".upper()
     name = f"SM90_{M}x{plan.n}x{plan.a.input.k}_{types}_{where}"
@@ -117,7 +116,7 @@ def _atom(plan: WarpgroupPlan) -> str:
     return f"{name}<{majors}>"
 
 
-def constants_source(plan: WarpgroupPlan) -> str:
+def constants_source(plan: WgmmaPlan) -> str:
     """Return descriptors, what each step adds to them, and the asm statement, as C++.
 
     >>> from tilewise.emit.wgmma import planned
