@@ -7,7 +7,7 @@ leave out what has no effect: a mask that hides nothing, a quotient that is 0, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from math import gcd
 from operator import or_
@@ -172,24 +172,19 @@ def linear(
     known = _known_of_sum(given, added, within)
     factors: dict[Expr, int] = {}
     for factor, term in given:
-        added += _collect(factors, factor, term, inline)
+        taken: Sequence[tuple[int, Expr]] = [(1, term)]
+        if isinstance(term, Sum):
+            is_single = len(term.of) + bool(term.number) < 2
+            if is_single or (inline and factor in (1, -1)):
+                taken, added = term.terms, added + factor * term.number
+        for inner, expression in taken:
+            factors[expression] = factors.get(expression, 0) + factor * inner
     kept = {term: factor for term, factor in factors.items() if factor}
     if not added and list(kept.values()) == [1]:
         return next(iter(kept))
     if not kept:
         return constant(added)
     return _factored(Sum(tuple(kept), (added, *kept.values()), known))
-
-
-def _collect(factors: dict[Expr, int], factor: int, term: Expr, inline: bool) -> int:
-    """A term, or those of the sum that it is; what that adds to the constant."""
-    single = isinstance(term, Sum) and len(term.of) + bool(term.number) < 2
-    if isinstance(term, Sum) and (single or (inline and factor in (1, -1))):
-        for inner, expression in term.terms:
-            factors[expression] = factors.get(expression, 0) + factor * inner
-        return factor * term.number
-    factors[term] = factors.get(term, 0) + factor
-    return 0
 
 
 def _factored(total: Sum) -> Expr:

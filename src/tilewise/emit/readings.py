@@ -261,13 +261,8 @@ def _apart(parts: Iterable[_Part]) -> list[_Part]:
     """Parts that share a bit as one."""
     separate: list[_Part] = []
     for part in parts:
-        i = 0
-        while i < len(separate):
-            if separate[i].bits.possible & part.bits.possible:
-                other = separate.pop(i)
-                part = other.plus(part.terms, part.added)
-                i = 0
-            else:
-                i += 1
+        while met := [other for other in separate if other.bits.possible & part.bits.possible]:
+            separate.remove(met[0])
+            part = met[0].plus(part.terms, part.added)
         separate.append(part)
     return separate

@@ -165,7 +165,13 @@ def width_of(expressions: Sequence[Expr], signed: bool) -> int:
     for part in parts_of(with_shared_quotients(expressions)):
         ends = [part.low, part.high]
         if isinstance(part, Sum):
-            ends += [*part.numbers, *(_partial_sums(part) if signed else ())]
+            ends += part.numbers
+            below, above = min(0, part.number), max(0, part.number)
+            for factor, term in part.terms if signed else ():
+                reaches = factor * term.low, factor * term.high
+                below, above = below + min(0, *reaches), above + max(0, *reaches)
+                ends.append(abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too
+            ends += [below, above]
         elif part.bits >= 0:
             ends.append(part.bits)
         low, high = min(low, *ends), max(high, *ends)
@@ -180,16 +186,6 @@ def width_of(expressions: Sequence[Expr], signed: bool) -> int:
         witness=beyond,
         hint="Python's integers have any size: --lang python",
     )
-
-
-def _partial_sums(total: Sum) -> tuple[int, int]:
-    low, high = min(0, total.number), max(0, total.number)
-    reach = 0
-    for factor, term in total.terms:
-        reach = max(reach, abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too
-        ends = factor * term.low, factor * term.high
-        low, high = low + min(0, *ends), high + max(0, *ends)
-    return low, max(high, reach)
 
 
 def _letter(part: Expr) -> str:
