@@ -13,6 +13,7 @@ from tilewise.emit.expressions import (
     Masked,
     Quotient,
     Remainder,
+    Shifted,
     Sum,
     Variable,
     Xor,
@@ -45,8 +46,8 @@ def value_of(expression: Expr, values: dict[str, int]) -> int:
         return result
     if isinstance(expression, Masked):
         return inner[0] & expression.number
-    assert isinstance(expression, Quotient | Remainder)
-    divides = isinstance(expression, Quotient)
+    assert isinstance(expression, Quotient | Shifted | Remainder)
+    divides = isinstance(expression, Quotient | Shifted)
     return inner[0] // expression.number if divides else inner[0] % expression.number
 
 
