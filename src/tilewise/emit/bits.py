@@ -78,13 +78,13 @@ class Diagonals:
         return Diagonals({key: mask for key, mask in kept.items() if mask}, self.flipped & bits)
 
     def divided(self, by: int) -> Diagonals:
-        """The quotient by a number, of a value that is not negative."""
+        """Return the quotient by a number, of a value that is not negative."""
         if is_power(by):
             return self.moved(-lowest_bit(by))
         return Diagonals.of(quotient(self.expression, by))
 
     def modulo(self, by: int) -> Diagonals:
-        """What that leaves."""
+        """Return what that leaves."""
         return self.kept(by - 1) if is_power(by) else Diagonals.of(remainder(self.expression, by))
 
     def __xor__(self, other: Diagonals) -> Diagonals:

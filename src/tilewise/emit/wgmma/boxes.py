@@ -73,13 +73,12 @@ class Symbolic:
     def fetches(self, start: str, tile: str) -> Iterator[Fetch]:
         """Yield the boxes of the tile that begins at row `start`, and is number `tile` along K."""
         for box in self._copy.boxes:
-            coordinates = (self._coordinate(own, box.index, start, tile) for own in self._dimensions)
+            coordinates = (self._at(own, own.coordinate(box.index), start, tile) for own in self._dimensions)
             yield Fetch(box.start, tuple(coordinates))
 
-    def _coordinate(self, own: Dimension, index: tuple[int, ...], start: str, tile: str) -> str:
-        inside = index[own.dim] // own.step
+    def _at(self, own: Dimension, inside: int, start: str, tile: str) -> str:
         if not own.last:
-            return str(inside % own.extent)
+            return str(inside)
         first = _scaled(start, 1, own.step) if own.dim == 0 else _scaled(tile, self._tile_k // own.step)
         return plus(first, inside)
 
