@@ -73,7 +73,7 @@ def chunks(own: Staged, width: int = 16) -> Layout:
 
     >>> from tilewise.emit.wgmma import planned
     >>> chunks(planned((64, 64, 64), "bf16").a)
-    Swizzle(3, 0, 3) @ S[((8, 8), (1, 8)) : ((64, 8), (0, 1))]
+    Swizzle(3, 0, 3) @ S[((8, 8), 8) : ((64, 8), 1)]
     """
     lines = own.tile if own.major == "k" else own.tile.permute(1, 0)
     return lines.pack(width * BYTE // own.dtype.bits)
