@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.emit.definition import Calls
 
-from tilewise.emit.names import Names
+from tilewise.emit.names import FreeNames
 
 HOST = """\
 #define __host__
@@ -62,7 +62,7 @@ def fields_of(calls: Calls) -> list[str]:
     """How the results are taken out of what a function returns."""
     if len(calls.source.results) == 1:
         return [""]
-    names = Names()
+    names = FreeNames()
     return [f".{names.free(result.name)}" for result in calls.source.results]
 
 

@@ -9,10 +9,9 @@ from typing import Any
 
 from tests.emit.mma_cases import layout_of
 
-from tilewise.emit.mma import host as of_mma
-from tilewise.emit.mma import kernel, planned
-from tilewise.emit.wgmma import host as of_wgmma
-from tilewise.emit.wgmma import kernel as wgmma_kernel
+from tilewise.emit.mma import kernel as of_mma
+from tilewise.emit.mma import planned
+from tilewise.emit.wgmma import kernel as of_wgmma
 from tilewise.emit.wgmma import planned as wgmma
 
 
@@ -36,8 +35,7 @@ class Host:
     @property
     def facts(self) -> dict[str, Any]:
         """Its name and its tile."""
-        name_of = wgmma_kernel.name_of if self.arch == "sm_90a" else kernel.name_of
-        return {"name": name_of(self.plan), "m": self.plan.m, "n": self.plan.n, "k": self.plan.k}
+        return {"name": self.plan.called, "m": self.plan.m, "n": self.plan.n, "k": self.plan.k}
 
 
 def _mma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:

@@ -17,7 +17,7 @@ from tilewise import Layout, parse
 from tilewise.core.bits import affine_map
 from tilewise.core.layout import Iter
 from tilewise.emit import source_of
-from tilewise.emit.forward import modes_of
+from tilewise.emit.functions import Index
 
 TYPICAL = {
     "swizzled tile, by (i, j)": ("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]", False),
@@ -47,7 +47,7 @@ TYPICAL = {
 
 def digit_by_digit(layout: Layout, name: str, flat: bool) -> str:
     """C as it follows from the definition."""
-    modes = [layout.shard] if flat else list(modes_of(layout))
+    modes = [layout.shard] if flat else list(Index().modes(layout))
     arguments = [f"x{i}" for i in range(len(modes))]
     lines: list[str] = []
     terms: dict[str, list[str]] = {axis.name: [] for axis in layout.axes}
@@ -78,7 +78,7 @@ def bit_by_bit(layout: Layout, name: str, flat: bool) -> str | None:
     found = affine_map(layout)
     if found is None:
         return None
-    extents = [layout.size] if flat else [_size(mode) for mode in modes_of(layout)]
+    extents = [layout.size] if flat else [_size(mode) for mode in Index().modes(layout)]
     widths = [extent.bit_length() - 1 for extent in extents]
     arguments = [f"x{i}" for i in range(len(extents))]
     inputs = [

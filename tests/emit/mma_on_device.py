@@ -27,7 +27,6 @@ from tests.emit.driver import Driver
 from tests.emit.mma_cases import CASES, Case, random_cases
 
 from tilewise.emit.mma import Operand, Plan, kernel_source, planned
-from tilewise.emit.mma.kernel import name_of
 
 _EXACT = {"f16": 1 << 11, "e4m3": 1 << 13, "e5m2": 1 << 13, "bf16": 1 << 8}
 """Below what sums are exact: f16 has 11 bits, bf16 8, and of 8-bit floats the core keeps some 13."""
@@ -104,7 +103,7 @@ class Runner:
         poison = b"\xcd" * (data.size * plan.out.bits // 8)
         with (
             self.driver.memory(data.a, data.b, poison) as (a, b, d),
-            self.driver.kernel(code, name_of(plan), plan.shared_bytes) as kernel,
+            self.driver.kernel(code, plan.called, plan.shared_bytes) as kernel,
         ):
             values = [a, b, d, *map(ctypes.c_int, (data.m, data.n, data.k))]
             grid = data.n // plan.n, data.m // plan.m

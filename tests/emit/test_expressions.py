@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tilewise.core.swizzles import Swizzle, apply_chain
-from tilewise.emit.bits import Bits, image_of
+from tilewise.emit.bits import Diagonals, image_of
 from tilewise.emit.expressions import (
     Expr,
     Masked,
@@ -21,37 +21,34 @@ from tilewise.emit.expressions import (
     constant,
     linear,
     masked,
-    operands,
     quotient,
     remainder,
     shifted,
     variable,
     xored,
 )
-from tilewise.emit.integers import width_of
-from tilewise.emit.names import Names
-from tilewise.emit.text import Spelling, body_of, with_shared_quotients
+from tilewise.emit.names import FreeNames
+from tilewise.emit.text import Spelling, spelled, width_of, with_shared_quotients
 
 
 def value_of(expression: Expr, values: dict[str, int]) -> int:
     """The value, by what the classes say of themselves."""
     if isinstance(expression, Variable):
         return values[expression.name]
-    inner = [value_of(operand, values) for operand in operands(expression)]
+    inner = [value_of(operand, values) for operand in expression.of]
     if isinstance(expression, Sum):
-        factors = [factor for factor, _ in expression.terms]
-        return expression.constant + sum(f * v for f, v in zip(factors, inner, strict=True))
+        constant, *factors = expression.numbers
+        return constant + sum(f * v for f, v in zip(factors, inner, strict=True))
     if isinstance(expression, Xor):
-        result = expression.constant
+        result = expression.number
         for value in inner:
             result ^= value
         return result
-    if isinstance(expression, Shifted):
-        return inner[0] >> expression.by
     if isinstance(expression, Masked):
-        return inner[0] & expression.by
-    assert isinstance(expression, Quotient | Remainder)
-    return inner[0] // expression.by if isinstance(expression, Quotient) else inner[0] % expression.by
+        return inner[0] & expression.number
+    assert isinstance(expression, Quotient | Shifted | Remainder)
+    divides = isinstance(expression, Quotient | Shifted)
+    return inner[0] // expression.number if divides else inner[0] % expression.number
 
 
 def random_expression(rng: Random, variables: list[Expr], depth: int) -> Expr:
@@ -98,7 +95,7 @@ def test_the_text_has_the_same_values(times) -> None:
     for _ in range(times(1_500)):
         variables = variables_of(rng)
         expressions = [random_expression(rng, variables, 3) for _ in range(2)]
-        body = body_of(expressions, Names("abc"))
+        body = spelled(expressions, FreeNames("abc"))
         values = random_values(rng, variables)
         scope: dict[str, int] = dict(values)
         for name, text in body.steps:
@@ -121,12 +118,12 @@ def test_bits_move_as_numbers_do(times) -> None:
         ]
         mask = rng.choice((7, 0x38, 0xFF))
         pairs = [
-            (Bits.of(first), a),
-            (Bits.of(first) ^ Bits.of(second), a ^ b),
-            (Bits.of(first).moved(3), a << 3),
-            (Bits.of(first).kept(mask), a & mask),
-            (Bits.of(first).kept(mask).moved(-2), (a & mask) >> 2),
-            (Bits.of(first).swizzled(chain), apply_chain(chain, a)),
+            (Diagonals.of(first), a),
+            (Diagonals.of(first) ^ Diagonals.of(second), a ^ b),
+            (Diagonals.of(first).moved(3), a << 3),
+            (Diagonals.of(first).kept(mask), a & mask),
+            (Diagonals.of(first).kept(mask).moved(-2), (a & mask) >> 2),
+            (Diagonals.of(first).swizzled(chain), apply_chain(chain, a)),
         ]
         for made, expected in pairs:
             assert value_of(made.expression, values) == expected
@@ -137,9 +134,9 @@ def test_bits_move_as_numbers_do(times) -> None:
 def test_unsigned_integers_have_no_sign_in_masks() -> None:
     x = variable("x", 0, 99)
     unsigned = Spelling("/", (1 << 31) - 1, "u")
-    assert body_of([xored([x], -29)], Names("x"), unsigned).results == ("x ^ ~0x1cu",)
-    assert body_of([xored([x], -1)], Names("x"), unsigned).results == ("x ^ ~0u",)
-    assert body_of([xored([x], -29)], Names("x")).results == ("x ^ -29",)
+    assert spelled([xored([x], -29)], FreeNames("x"), unsigned).results == ("x ^ ~0x1cu",)
+    assert spelled([xored([x], -1)], FreeNames("x"), unsigned).results == ("x ^ ~0u",)
+    assert spelled([xored([x], -29)], FreeNames("x")).results == ("x ^ -29",)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 0), (0, 9), (8, 11), (-8, -5), (-1, 1), (-9, -2), (64, 127)])

@@ -9,8 +9,8 @@ import pytest
 from tilewise import LayoutError, Refused, parse
 from tilewise.emit import source_of
 from tilewise.emit.expressions import linear, variable
-from tilewise.emit.names import Names
-from tilewise.emit.text import body_of
+from tilewise.emit.names import FreeNames
+from tilewise.emit.text import spelled
 
 ROW_MAJOR = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
 EIGHT_ROWS = "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]"
@@ -93,7 +93,7 @@ def test_powers_of_two_need_no_product_on_a_gpu(lang: str, text: str, form: dict
 
 def test_what_may_be_negative_is_not_shifted() -> None:
     x = variable("x", -8, 7)
-    body = body_of([linear([(8, x), (1, variable("y", 0, 7))]), linear([(8, x)])], Names("xy"))
+    body = spelled([linear([(8, x), (1, variable("y", 0, 7))]), linear([(8, x)])], FreeNames("xy"))
     assert body.results == ("x * 8 + y", "x * 8")
 
 

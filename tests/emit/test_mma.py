@@ -20,9 +20,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of
 from tilewise.emit import source_of
 from tilewise.emit.mma import Operand, kernel_source, planned
-from tilewise.emit.mma.host import host_source
+from tilewise.emit.mma.kernel import host_source
 from tilewise.emit.mma.moves import Moves
-from tilewise.emit.mma.results import Result
 from tilewise.emit.parts.copies import WIDTHS, chunks, copies, widest
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.matrices.forms import Form
@@ -86,10 +85,8 @@ def test_each_load_and_store_moves_what_the_fragment_holds(
     plan = case.plan
     own = {"A": plan.a, "B": plan.b, "D": plan.result}[name]
     assert own is not None
-    if isinstance(own, Result):
-        moves, each, fragment, warps = own.moves, (plan.shape.m, plan.shape.n), plan.fragment, own.warps
-    else:
-        moves, each, fragment, warps = plan.moves(own), own.each, own.fragment, (own.warps, 1)
+    moves, each, warps = plan.moves(own), own.each, own.warps
+    fragment = plan.fragment if name == "D" else own.fragment
     down, along = (
         extent // one // many for extent, one, many in zip((own.rows, own.k), each, warps, strict=True)
     )
@@ -97,7 +94,7 @@ def test_each_load_and_store_moves_what_the_fragment_holds(
     known: dict[tuple[int, int], int] = {}
     held, moved, places = holders(fragment, own.dtype), set(), list(ends(*warps, along // span))
     for warp_row, warp_column, turn in places:
-        for address, parts in texts(moves, own.name, {names[0]: warp_row, names[1]: warp_column, "s": turn}):
+        for address, parts in texts(moves, {names[0]: warp_row, names[1]: warp_column, "s": turn}):
             for lane, where, part, byte in landed(moves, address, parts):
                 row, column, inside = held[lane, part.byte + byte]
                 i = (warp_row * down + part.row) * each[0] + row
@@ -119,24 +116,23 @@ def ends(*extents: int) -> Iterator[tuple[int, ...]]:
     yield from sorted({tuple(extent - 1 for extent in extents), *alone})
 
 
-def texts(moves: Moves, name: str, place: dict[str, int]) -> Iterator[tuple[list[int], Any]]:
+def texts(moves: Moves, place: dict[str, int]) -> Iterator[tuple[list[int], Any]]:
     """For every load or store of a turn: the address that each lane gives by the text, and what it moves."""
-    function = f"{name.lower()}_at"
+    function, first = f"{moves.own.letter}_at", f"{moves.own.letter}_first"
     names: dict[str, Any] = {}
-    exec(source_of(moves.first_place, "python", name=function, arguments=moves.given).code, names)
-    for move in moves.all():
-        numbers = {own: str(number) for own, number in move.at}
+    exec(source_of(moves.place_by(moves.given), "python", name=function, arguments=moves.given).code, names)
+    for parts, numbers in moves.all():
+        counts = {own: int(number) for own, number in numbers.items()}
         text, in_loops = (
-            compile(moves.address(function, "first", own).replace("/", "//"), "<address>", "eval")
-            for own in (numbers, {})
+            compile(moves.address(own).replace("/", "//"), "<address>", "eval") for own in (numbers, {})
         )
         found = []
         for lane in range(LANES):
-            values = {**place, **dict(move.at), "lane": lane}
-            values["first"] = names[function](*(values[own] for own in moves.given))
+            values = {**place, **counts, "lane": lane}
+            values[first] = names[function](*(values[own] for own in moves.given))
             found.append(eval(text, names, values))
             assert found[-1] == eval(in_loops, names, values)
-        yield found, move.parts
+        yield found, parts
 
 
 def landed(moves: Moves, address: list[int], parts: Any) -> Iterator[tuple[int, int, Any, int]]:
@@ -181,7 +177,7 @@ def holders(fragment: Layout, dtype: DType) -> dict[tuple[int, int], tuple[int, 
 def test_a_wrong_address_would_be_seen() -> None:
     plan = planned((64, 64, 32), "bf16")
     moves = plan.moves(plan.a)
-    (address, parts), *_ = texts(moves, "A", {"down": 0, "s": 1})
+    (address, parts), *_ = texts(moves, {"down": 0, "s": 1})
     (lane, where, part, byte), *_ = landed(moves, [0, *address], parts)
     row, column, inside = holders(plan.a.fragment, plan.a.dtype)[lane, part.byte + byte]
     assert where != plan.a.tile.place(row, 16 + column)["m"] * 2 + inside
@@ -261,7 +257,7 @@ def test_usual_tiles_have_no_bank_conflicts(case: Case, majors: tuple[str, str])
     wide = planned((64, 64, k), *case.dtypes, **asked)
     for own in (wide.a, wide.b):
         moves = wide.moves(own)
-        for address, _ in texts(moves, own.name, {"down": 0, "along": 0, "s": 0}):
+        for address, _ in texts(moves, {"down": 0, "along": 0, "s": 0}):
             for words in asked_at_once(moves, address):
                 banks = Counter(word % 32 for word in words)
                 assert max(banks.values()) == 1, (own.tile, moves.form)
@@ -390,7 +386,7 @@ def test_numbers_become_bytes_and_stay_what_they_are(name: str) -> None:
         ((64, 64, 32), ("bf16",), {"arch": "sm_75"}, "TW602", "sm_75 has no mma.sync that multiplies bf16"),
         ((64, 64, 32), ("f16",), {"op": "xor.popc"}, "TW602", "no mma.sync does xor.popc on f16"),
         ((64, 64, 32), ("s8",), {"out": "f16"}, "TW602", "D is summed in s32, and is not stored as f16"),
-        ((64, 64, 32), ("bf16",), {"warps": (3, 1)}, "TW602", "3 warps do not share M = 64"),
+        ((64, 64, 32), ("bf16",), {"warps": (3, 1)}, "TW602", "M = 64 is no multiple of the 48 of 3 warps"),
         ((64, 64, 32), ("bf16",), {"load": "copy", "stages": 2}, "TW602", "copies by threads have one stage"),
         ((64, 64, 32), ("f16",), {"load": "cp.async", "arch": "sm_75"}, "TW602", "sm_75 has no cp.async"),
         (
@@ -401,7 +397,13 @@ def test_numbers_become_bytes_and_stay_what_they_are(name: str) -> None:
             "262144 bytes of shared memory, and a block of sm_80 has 166912",
         ),
         ((256, 256, 32), ("bf16",), {"warps": (1, 1)}, "TW602", "more than a thread has: 255"),
-        ((64, 64, 128), ("s4",), {"majors": ("mn", None)}, "TW602", "s4 that is MN-major does not fill"),
+        (
+            (64, 64, 128),
+            ("s4",),
+            {"majors": ("mn", None)},
+            "TW602",
+            "s4 that is MN-major in global memory does not fill",
+        ),
         ((64, 64, 32), ("f16",), {"store": "stmatrix", "arch": "sm_80"}, "TW602", "sm_80 has no stmatrix"),
         ((64, 64, 32), ("f16",), {"store": "stmatrix"}, "TW605", "stmatrix stores elements of 16 bits"),
     ],

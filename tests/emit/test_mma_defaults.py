@@ -8,7 +8,7 @@ import pytest
 
 from tilewise import Refused, parse
 from tilewise.emit.mma import Plan, kernel_source, planned
-from tilewise.emit.mma.warps import WARPS, grids
+from tilewise.emit.mma.choice import WARPS, grids
 from tilewise.hardware.limits import shared_bytes
 from tilewise.hardware.mma.instructions import Shape
 

@@ -17,14 +17,13 @@ from tilewise.emit.parts.copies import chunks
 from tilewise.emit.parts.template import filled
 from tilewise.emit.wgmma import Operand, kernel_source, planned
 from tilewise.emit.wgmma.boxes import Symbolic, copy_of
-from tilewise.emit.wgmma.constants import constants_source
-from tilewise.emit.wgmma.cute import cute_source
-from tilewise.emit.wgmma.host import host_source
+from tilewise.emit.wgmma.kernel import host_source
+from tilewise.emit.wgmma.styles import constants_source, cute_source
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.wgmma.reads import reads
 
 SHARED = [(case, own) for case in (*CASES, *random_cases(40, seed=4)) for own in case.plan.in_shared]
-BOXED = [(case, own) for case, own in SHARED if own.load == "tma" or own.asked is None]
+BOXED = [(case, own) for case, own in SHARED if own.load == "tma" or own.order]
 NAMES = [f"{case} {own.name}" for case, own in SHARED]
 
 
@@ -118,7 +117,7 @@ def test_registers_hold_whole_words_and_d_pairs_of_neighbours(case: Case) -> Non
     plan = case.plan
     assert plan.fragment.pack(2, "reg").size * 2 == 64 * plan.n
     if plan.a.in_registers:
-        assert plan.a.fragment.max("reg") + 1 == 4 * 32 // plan.a.input.dtype.bits
+        assert plan.a.tile.max("reg") + 1 == 4 * 32 // plan.a.input.dtype.bits
 
 
 def test_stages_and_operands_do_not_overlap_and_begin_where_patterns_do() -> None:
@@ -144,9 +143,9 @@ def test_kernels_are_readable_and_complete(case: Case) -> None:
     assert max(map(len, source.splitlines())) <= 130
     assert source.count("    multiply(d, ") == plan.k_steps
     assert source.count("fence.proxy.async") == (
-        plan.has_barriers + any(o.load == "copy" for o in plan.in_shared)
+        bool(plan.by_tma) + any(o.load == "copy" for o in plan.in_shared)
     )
-    assert ("mbarrier.try_wait.parity" in source) == plan.has_barriers
+    assert ("mbarrier.try_wait.parity" in source) == bool(plan.by_tma)
     for own in plan.in_shared:
         assert f"{own.descriptor.value:#018x}" in source
         assert str(own.tile) in source
@@ -214,7 +213,7 @@ def test_the_scripts_that_need_a_gpu_or_cute_can_be_called() -> None:
 @pytest.mark.parametrize(
     ("tile", "dtypes", "asked", "code", "words"),
     [
-        ((96, 64, 64), ("bf16",), {}, "TW602", "96 rows of A are no multiple of 64"),
+        ((96, 64, 64), ("bf16",), {}, "TW602", "M = 96 is no multiple of the 64 of a warpgroup"),
         ((64, 60, 64), ("bf16",), {}, "TW602", "m64n60k16 does not exist"),
         ((64, 40, 64), ("s8",), {}, "TW602", "m64n40k32 does not exist for s8"),
         ((64, 64, 40), ("bf16",), {}, "TW602", "K = 40 is no multiple of the 16"),

@@ -9,7 +9,7 @@ from tests.emit import nvrtc
 from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise.emit.wgmma import kernel_source
-from tilewise.emit.wgmma.constants import constants_source
+from tilewise.emit.wgmma.styles import constants_source
 
 pytestmark = pytest.mark.slow
 ARCH = "--gpu-architecture=sm_90a"

@@ -20,7 +20,7 @@ from tests.emit.wgmma_cases import CASES
 from tilewise import Refused
 from tilewise.emit import source_of
 from tilewise.emit.wgmma import Operand, Plan
-from tilewise.emit.wgmma.cute import ELEMENT, cute_source
+from tilewise.emit.wgmma.styles import ELEMENT, cute_source
 
 HEAD = """\
 #define CUTE_SM90_EXTENDED_MMA_SHAPES_ENABLED

@@ -26,9 +26,8 @@ from tests.emit import nvrtc
 from tests.emit.wgmma_cases import CASES, Case, random_cases
 
 from tilewise.emit.wgmma import Operand, Plan, kernel_source, planned
-from tilewise.emit.wgmma.boxes import tensor_map
-from tilewise.emit.wgmma.host import host_source
-from tilewise.emit.wgmma.kernel import name_of
+from tilewise.emit.wgmma.boxes import copy_of
+from tilewise.emit.wgmma.kernel import host_source
 
 DEVICE = "cuda"
 _MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -183,7 +182,7 @@ class Driver:
 
         module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
         self("cuModuleLoadData", ctypes.byref(module), code)
-        self("cuModuleGetFunction", ctypes.byref(kernel), module, name_of(plan).encode())
+        self("cuModuleGetFunction", ctypes.byref(kernel), module, plan.called.encode())
         self("cuFuncSetAttribute", kernel, _MAX_DYNAMIC_SHARED, plan.shared_bytes)
         values = [
             self._operand(plan.a, data.a, data.m, data.k),
@@ -217,7 +216,7 @@ class Driver:
     def _operand(self, own: Operand, values: Any, rows: int, k: int) -> Any:
         if own.load != "tma":
             return ctypes.c_uint64(values.data_ptr())
-        made, numbers = Aligned(), tensor_map(own, rows, k).numbers
+        made, numbers = Aligned(), copy_of(own, rows, k).tensor_map.numbers
         self(
             "cuTensorMapEncodeTiled",
             ctypes.c_void_p(made.value),

@@ -8,11 +8,10 @@ forward, backward   the function of a layout, to its places and back
 readings            from digits to the cheapest expression: shifts and masks, or runs without masks
 bits                the GF(2) view: bits that move together, and swizzles folded into them
 expressions         sums, shifts, masks and quotients with what is known of their values
-integers            how wide integers must be
-text, names         spelling an expression; identifiers
-c, python, cute     a function in a language
-parts               what kernels of every engine are made of
-wgmma, mma          kernels around an engine
+names               identifiers
+text, c, cute       a function in a language: Python and Triton, C and CUDA, CuTe
+parts               the plan and the text of a kernel, of which an engine fills its part
+wgmma, mma          the part of an engine
 feeding, shuffle    the address and the loads of a lane; moves inside a warp
 tma, suggested      calls of the driver; the tile that is suggested, as code
 """

@@ -1,14 +1,16 @@
 """Values as XORs of bit fields that move: the GF(2) view of an expression.
 
-A `Bits` is a XOR of diagonals. A diagonal takes the bits of `mask` of an expression and moves all of
-them by one distance, `(x & mask) << 3`: bits that move by one distance cost one mask and one shift,
-however many they are. A swizzle, being linear, only adds diagonals.
+A diagonal takes the bits of a mask of an expression and moves all of them by one distance,
+`(x & mask) << 3`: bits that move by one distance cost one mask and one shift, however many they are. A
+swizzle, being linear, only adds diagonals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from tilewise.core.swizzles import apply_chain, period_of
 from tilewise.emit.expressions import (
@@ -23,6 +25,8 @@ from tilewise.emit.expressions import (
     lowest_bit,
     masked,
     moved,
+    quotient,
+    remainder,
     shifted,
     xored,
 )
@@ -31,102 +35,87 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.swizzles import Swizzle
 
-Diagonal = tuple[Expr, int]
-"""(an expression, how far its bits move)."""
+BitField = tuple[int, Expr, int]
+"""(factor, expression, the bits that their product can have)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bits:
-    """flipped XOR the diagonals: for each, the bits of `mask` of an expression, moved."""
+class Diagonals:
+    """flipped XOR the diagonals: {(expression, how far its bits move): which of its bits}."""
 
-    diagonals: Mapping[Diagonal, int]
+    diagonals: Mapping[tuple[Expr, int], int]
     flipped: int = 0
 
     @classmethod
-    def of(cls, expression: Expr) -> Bits:
+    def of(cls, expression: Expr) -> Diagonals:
         """An expression as bits that stay where they are."""
-        if isinstance(expression, Sum) and not expression.terms:
-            return cls({}, expression.constant)
         if isinstance(expression, Masked):
-            return cls.of(expression.of).kept(expression.by)
+            return cls.of(expression.of[0]).kept(expression.number)
         if isinstance(expression, Shifted):
-            return cls.of(expression.of).moved(-expression.by)
-        if isinstance(expression, Sum) and len(expression.terms) == 1 and not expression.constant:
-            (factor, term), *_ = expression.terms
+            return cls.of(expression.of[0]).moved(-lowest_bit(expression.number))
+        if isinstance(expression, Sum) and not expression.of:
+            return cls({}, expression.number)
+        if isinstance(expression, Sum) and len(expression.of) == 1 and not expression.number:
+            factor = expression.numbers[1]
             if factor > 0 and is_power(factor):
-                return cls.of(term).moved(lowest_bit(factor))
+                return cls.of(expression.of[0]).moved(lowest_bit(factor))
         return cls({(expression, 0): expression.bits})
 
     @property
     def possible(self) -> int:
         """The bits that may be set."""
-        bits = self.flipped
-        for (_, distance), mask in self.diagonals.items():
-            bits |= moved(mask, distance)
-        return bits
+        return reduce(or_, (moved(mask, by) for (_, by), mask in self.diagonals.items()), self.flipped)
 
-    def moved(self, by: int) -> Bits:
+    def moved(self, by: int) -> Diagonals:
         """Shifted up, or down where `by` is negative."""
-        diagonals = {}
-        for (expression, distance), mask in self.diagonals.items():
-            seen = moved(-1, max(0, -(distance + by)))
-            if mask & seen:
-                diagonals[expression, distance + by] = mask & seen
-        return Bits(diagonals, moved(self.flipped, by))
+        kept = self.kept(moved(-1, max(0, -by)))
+        shifted_up = {(of, distance + by): mask for (of, distance), mask in kept.diagonals.items()}
+        return Diagonals(shifted_up, moved(kept.flipped, by))
 
-    def kept(self, bits: int) -> Bits:
+    def kept(self, bits: int) -> Diagonals:
         """Without the bits that are not in `bits`."""
-        diagonals = {}
-        for (expression, distance), mask in self.diagonals.items():
-            kept = mask & moved(bits, -distance)
-            if kept:
-                diagonals[expression, distance] = kept
-        return Bits(diagonals, self.flipped & bits)
+        kept = {(of, by): mask & moved(bits, -by) for (of, by), mask in self.diagonals.items()}
+        return Diagonals({key: mask for key, mask in kept.items() if mask}, self.flipped & bits)
 
-    def __xor__(self, other: Bits) -> Bits:
+    def divided(self, by: int) -> Diagonals:
+        """Return the quotient by a number, of a value that is not negative."""
+        if is_power(by):
+            return self.moved(-lowest_bit(by))
+        return Diagonals.of(quotient(self.expression, by))
+
+    def modulo(self, by: int) -> Diagonals:
+        """Return what that leaves."""
+        return self.kept(by - 1) if is_power(by) else Diagonals.of(remainder(self.expression, by))
+
+    def __xor__(self, other: Diagonals) -> Diagonals:
         diagonals = dict(self.diagonals)
         for diagonal, mask in other.diagonals.items():
             both = diagonals.pop(diagonal, 0) ^ mask
             if both:
                 diagonals[diagonal] = both
-        return Bits(diagonals, self.flipped ^ other.flipped)
+        return Diagonals(diagonals, self.flipped ^ other.flipped)
 
-    def swizzled(self, chain: Sequence[Swizzle]) -> Bits:
+    def swizzled(self, chain: Sequence[Swizzle]) -> Diagonals:
         """The chain after this value.
 
         >>> from tilewise import Swizzle
         >>> from tilewise.emit.expressions import variable
         >>> x = variable("x", 0, 511)
-        >>> swizzled = Bits.of(x).swizzled([Swizzle(3, 3, 3)])
+        >>> swizzled = Diagonals.of(x).swizzled([Swizzle(3, 3, 3)])
         >>> {distance: bin(mask) for (_, distance), mask in swizzled.diagonals.items()}
         {0: '0b111111111', -3: '0b111000000'}
         """
-        result = Bits({}, apply_chain(chain, self.flipped))
+        result = Diagonals({}, apply_chain(chain, self.flipped))
         for distance, read in _distances(chain).items():
-            result ^= Bits(self.kept(read).moved(distance).diagonals)
+            result ^= Diagonals(self.kept(read).moved(distance).diagonals)
         return result
 
     @property
     def expression(self) -> Expr:
         """The cheapest of the expressions for it that are tried."""
-        plain = _joined(self._fields(), self.flipped)
-        gathered = _joined(_gathered(self._fields()), self.flipped)
+        fields = [_field(of, by, mask) for (of, by), mask in self.diagonals.items()]
+        plain, gathered = _joined(fields, self.flipped), _joined(_gathered(fields), self.flipped)
         return gathered if cost([gathered]) < cost([plain]) else plain
-
-    def _fields(self) -> list[Field]:
-        return [
-            Field(*_taken(expression, distance, mask), moved(mask, distance))
-            for (expression, distance), mask in self.diagonals.items()
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """factor * expression, which has no other bits than `bits`."""
-
-    factor: int
-    expression: Expr
-    bits: int
 
 
 def _distances(chain: Sequence[Swizzle]) -> dict[int, int]:
@@ -136,85 +125,67 @@ def _distances(chain: Sequence[Swizzle]) -> dict[int, int]:
     for bit in range(bits):
         image = apply_chain(chain, 1 << bit)
         while image:
-            target = lowest_bit(image)
-            image ^= 1 << target
-            distances[target - bit] = distances.get(target - bit, 0) | 1 << bit
+            distance = lowest_bit(image) - bit
+            image &= image - 1
+            distances[distance] = distances.get(distance, 0) | 1 << bit
     return distances
 
 
 def image_of(bits: int, chain: Sequence[Swizzle]) -> int:
     """The bits that a value without other bits than `bits` can have after the chain."""
-    image = 0
-    for distance, read in _distances(chain).items():
-        image |= moved(bits & read, distance)
-    return image
+    return reduce(or_, (moved(bits & read, distance) for distance, read in _distances(chain).items()))
 
 
-def _taken(expression: Expr, distance: int, mask: int) -> tuple[int, Expr]:
-    """(factor, expression) of one diagonal."""
-    below = lowest_bit(mask)
+def _field(expression: Expr, distance: int, mask: int) -> BitField:
+    """One diagonal."""
+    image, below = moved(mask, distance), lowest_bit(mask)
     is_top = mask == expression.bits & moved(-1, below) != expression.bits
     if is_top and expression.low >= 0 and distance + below >= 0:
-        return 1 << distance + below, shifted(expression, below)  # the product is part of a sum, and free
+        # the product is part of a sum, and free
+        return 1 << distance + below, shifted(expression, below), image
     if distance >= 0:
-        return 1 << distance, masked(expression, mask)
+        return 1 << distance, masked(expression, mask), image
     if expression.low < 0:  # the mask first: what is shifted is then not negative
-        return 1, shifted(masked(expression, mask), -distance)
-    return 1, masked(shifted(expression, -distance), mask >> -distance)
+        return 1, shifted(masked(expression, mask), -distance), image
+    return 1, masked(shifted(expression, -distance), mask >> -distance), image
 
 
-def _gathered(fields: Iterable[Field]) -> list[Field]:
+def _gathered(fields: Iterable[BitField]) -> list[BitField]:
     """Copies of one field that do not meet, as one product: `x * 72` for `(x << 6) + (x << 3)`."""
-    found: dict[Expr, Field] = {}
-    apart: list[Field] = []
-    for field in fields:
-        other = found.get(field.expression)
-        if other is not None and not other.bits & field.bits:
-            field = Field(other.factor + field.factor, field.expression, other.bits | field.bits)
-            found[field.expression] = field
-        elif other is None:
-            found[field.expression] = field
+    together: dict[Expr, BitField] = {}
+    apart: list[BitField] = []
+    for factor, expression, bits in fields:
+        before, _, taken = together.get(expression, (0, expression, 0))
+        if taken & bits:
+            apart.append((factor, expression, bits))
         else:
-            apart.append(field)
-    return [*found.values(), *apart]
+            together[expression] = before + factor, expression, taken | bits
+    return [*together.values(), *apart]
 
 
-def _joined(fields: Sequence[Field], flipped: int) -> Expr:
+def _joined(fields: Sequence[BitField], flipped: int) -> Expr:
     """Fields that do not meet are added, in layers; the layers are XORed."""
-    taken = 0
-    for field in fields:
-        taken |= field.bits
+    taken = reduce(or_, (bits for _, _, bits in fields), 0)
     added = 0 if taken & flipped else flipped
-    waiting = sorted(fields, key=_width, reverse=True)
+    waiting = sorted(fields, key=lambda field: (field[2] < 0, field[2].bit_count()), reverse=True)
     layers: list[Expr] = []
     while waiting:
-        layer, waiting = _layer(waiting)
-        layer.sort(key=lambda field: field.bits, reverse=True)
-        terms = [(field.factor, field.expression) for field in layer]
+        layer, rest, taken = [], [], 0
+        for field in waiting:
+            if taken & field[2]:
+                rest.append(field)
+            else:
+                taken |= field[2]
+                layer.append(field)
+        waiting = rest
+        layer.sort(key=lambda field: field[2], reverse=True)
+        terms = [(factor, expression) for factor, expression, _ in layer]
         layers.append(linear(terms, 0 if layers else added, inline=False))
     if not layers:
         return constant(flipped)
     return xored(layers, flipped - added)
 
 
-def _layer(fields: Iterable[Field]) -> tuple[list[Field], list[Field]]:
-    taken, layer, rest = 0, [], []
-    for field in fields:
-        if taken & field.bits:
-            rest.append(field)
-        else:
-            taken |= field.bits
-            layer.append(field)
-    return layer, rest
-
-
-def _width(field: Field) -> tuple[bool, int]:
-    return field.bits < 0, field.bits.bit_count()
-
-
-def union(parts: Iterator[Bits]) -> Bits:
+def union(parts: Iterable[Diagonals]) -> Diagonals:
     """Values of which no two share a bit, as one."""
-    result = Bits({})
-    for part in parts:
-        result ^= part
-    return result
+    return reduce(Diagonals.__xor__, parts, Diagonals({}))

@@ -14,22 +14,26 @@ from tilewise.core.orders import turned
 from tilewise.core.shapes import Mode, leaves
 from tilewise.core.vectors import Vector
 from tilewise.emit.functions import Function, Index
+from tilewise.emit.text import LARGEST_INT
 from tilewise.notation import to_cute
 
-_LARGEST_INT = (1 << 31) - 1
 
-
-def cute_source(function: Function, inverse: bool, index: Index) -> str:
+def cute_source(function: Function) -> str:
     """A constant layout; calling it is calling the function.
 
     refused  TW008 where CuTe has no words for the layout: copies, an offset without a swizzle, ...
     """
-    layout = function.layout
-    if inverse:
+    layout, index = function.layout, function.index
+    if function.is_inverse:
         layout = _inverse(layout, index)
-    elif index.flat and not index.leftmost_fastest:
-        layout = _as_one_mode(layout)
-    _check(layout)
+    elif index.flat and not index.leftmost_fastest:  # CuTe's flat index runs from the left
+        layout = turned(replace(layout, shape=tuple(leaves(layout.shape))))
+    try:
+        to_cute(layout)
+    except LayoutError as error:
+        raise Refused(error.code, error.message, hint=error.hint) from None
+    if {m} < {axis for stride in layout.strides for axis in stride.nonzero.axes}:
+        raise Refused("TW008", "in CuTe strides are numbers or basis vectors, not both in one layout")
     lines = ["#include <cute/tensor.hpp>", "using namespace cute;", ""]
     lines += [f"// {line}" for line in function.comment]
     return "\n".join([*lines, f"constexpr auto {function.name} = {_layout_text(layout)};"])
@@ -49,35 +53,18 @@ def _inverse(layout: Layout, index: Index) -> Layout:
     return permute(made, [counted.axes.index(axis) for axis in layout.axes])  # a mode for each axis
 
 
-def _as_one_mode(layout: Layout) -> Layout:
-    """Asked with a flat row-major index: CuTe's flat index runs from the left."""
-    return turned(replace(layout, shape=tuple(leaves(layout.shape))))
-
-
-def _check(layout: Layout) -> None:
-    try:
-        to_cute(layout)
-    except LayoutError as error:
-        raise Refused(error.code, error.message, hint=error.hint) from None
-    if {m} < {axis for stride in layout.strides for axis in stride.nonzero.axes}:
-        raise Refused("TW008", "in CuTe strides are numbers or basis vectors, not both in one layout")
-
-
 def _layout_text(layout: Layout) -> str:
     layout = layout.in_order("cute")
-    extents = _nested("make_shape", layout.shape, map(_number, leaves(layout.shape)))
-    steps = _nested("make_stride", layout.shape, map(_step, layout.strides))
-    if not layout.shape:
-        extents, steps = "Int<1>{}", "Int<0>{}"
+    extents, steps = "Int<1>{}", "Int<0>{}"
+    if layout.shape:
+        extents = _nested("make_shape", layout.shape, map(_number, leaves(layout.shape)))
+        steps = _nested("make_stride", layout.shape, map(_step, layout.strides))
     text = f"make_layout(\n    {extents},\n    {steps})"
-    for position, swizzle in enumerate(reversed(layout.swizzles)):
+    head, offset = "composition", f"{_number(layout.offset[m])}, " if layout.offset else ""
+    for swizzle in reversed(layout.swizzles):
         name = f"Swizzle<{swizzle.bits}, {swizzle.base}, {swizzle.shift}>{{}}"
-        offset = f"{_number(layout.offset[m])}, " if position == 0 and layout.offset else ""
-        text = (
-            f"composition({name}, {offset}{text})"
-            if position == 0
-            else (f"make_composed_layout({name}, Int<0>{{}}, {text})")
-        )
+        text = f"{head}({name}, {offset}{text})"
+        head, offset = "make_composed_layout", "Int<0>{}, "
     return text
 
 
@@ -88,7 +75,7 @@ def _nested(make: str, mode: Mode, words: Iterator[str]) -> str:
 
 
 def _number(number: int) -> str:
-    return f"Int<{number}>{{}}" if abs(number) <= _LARGEST_INT else f"C<{number}ll>{{}}"
+    return f"Int<{number}>{{}}" if abs(number) <= LARGEST_INT else f"C<{number}ll>{{}}"
 
 
 def _step(stride: Vector) -> str:

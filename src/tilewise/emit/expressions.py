@@ -7,8 +7,10 @@ leave out what has no effect: a mask that hides nothing, a quotient that is 0, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from math import gcd
+from operator import or_
 
 OPERATION, PRODUCT, DIVISION = 2, 3, 10
 """What an operation costs: a product is one instruction or two shifts, a division a long product and more."""
@@ -17,90 +19,86 @@ OPERATION, PRODUCT, DIVISION = 2, 3, 10
 class Expr:
     """A value between `low` and `high` that has no other bits than `bits`.
 
-    Two expressions are equal where they are made alike; what is known of them does not count.
+    `of` are the expressions that it is made of, `numbers` the numbers. Two expressions are equal where they
+    are made alike; what is known of them does not count.
     """
 
-    __slots__ = ("_hash", "_parts", "bits", "high", "low")
+    __slots__ = ("_hash", "bits", "high", "low", "name", "numbers", "of")
 
-    def __init__(self, parts: tuple[object, ...], low: int, high: int, bits: int) -> None:
-        self._parts, self._hash = parts, hash((type(self), parts))
-        self.low, self.high, self.bits = low, high, bits
+    def __init__(
+        self, of: tuple[Expr, ...], numbers: tuple[int, ...], known: tuple[int, int, int], name: str = ""
+    ) -> None:
+        self.of, self.numbers, self.name = of, numbers, name
+        self.low, self.high, self.bits = known
+        self._hash = hash((type(self), of, numbers, name))
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        alike = type(self) is type(other) and hash(self) == hash(other)
-        return alike and isinstance(other, Expr) and self._parts == other._parts
+        if self is other or not isinstance(other, Expr):
+            return self is other
+        if self._hash != other._hash or type(self) is not type(other):
+            return False
+        return self.of == other.of and self.numbers == other.numbers and self.name == other.name
 
     def __hash__(self) -> int:
         return self._hash
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}{self._parts}"
+        return f"{type(self).__name__}{(*self.of, *self.numbers, self.name)}"
+
+    @property
+    def number(self) -> int:
+        """The constant of a sum or a XOR, a mask, or a divisor."""
+        return self.numbers[0]
+
+    @property
+    def known(self) -> tuple[int, int, int]:
+        """(low, high, bits)."""
+        return self.low, self.high, self.bits
 
 
 class Variable(Expr):
     """An argument."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str, low: int, high: int, bits: int) -> None:
-        super().__init__((name,), low, high, bits)
-        self.name = name
+    __slots__ = ()
 
 
 class Sum(Expr):
-    """constant + the sum of factor * expression."""
+    """The first number + the sum of each other number times its expression."""
 
-    __slots__ = ("constant", "terms")
+    __slots__ = ()
 
-    def __init__(
-        self, terms: tuple[tuple[int, Expr], ...], constant: int, low: int, high: int, bits: int
-    ) -> None:
-        super().__init__((terms, constant), low, high, bits)
-        self.terms, self.constant = terms, constant
+    @property
+    def terms(self) -> tuple[tuple[int, Expr], ...]:
+        """(factor, expression) of each."""
+        return tuple(zip(self.numbers[1:], self.of, strict=True))
 
 
 class Xor(Expr):
-    """The parts and the constant, XORed."""
-
-    __slots__ = ("constant", "parts")
-
-    def __init__(self, parts: tuple[Expr, ...], constant: int, low: int, high: int, bits: int) -> None:
-        super().__init__((parts, constant), low, high, bits)
-        self.parts, self.constant = parts, constant
-
-
-class Step(Expr):
-    """One operation on an expression and a number."""
-
-    __slots__ = ("by", "of")
-
-    def __init__(self, of: Expr, by: int, low: int, high: int, bits: int) -> None:
-        super().__init__((of, by), low, high, bits)
-        self.of, self.by = of, by
-
-
-class Shifted(Step):
-    """of >> by, of a value that is not negative."""
+    """The expressions and the number, XORed."""
 
     __slots__ = ()
 
 
-class Masked(Step):
-    """of & by."""
+class Masked(Expr):
+    """of & number."""
 
     __slots__ = ()
 
 
-class Quotient(Step):
-    """of / by, of a value that is not negative, by a number that is no power of two."""
+class Quotient(Expr):
+    """of / number, of a value that is not negative, by a number that is no power of two."""
 
     __slots__ = ()
 
 
-class Remainder(Step):
-    """of % by, of a value that is not negative, by a number that is no power of two."""
+class Shifted(Expr):
+    """The same by a power of two."""
+
+    __slots__ = ()
+
+
+class Remainder(Expr):
+    """of % number, of a value that is not negative, by a number that is no power of two."""
 
     __slots__ = ()
 
@@ -141,21 +139,16 @@ def moved(bits: int, by: int) -> int:
 # -- making ----------------------------------------------------------------------------------------
 
 
-def variable(name: str, low: int, high: int) -> Expr:
-    """An argument in [low, high]; a number where there is only one."""
-    return known_variable(name, low, high, -1)
-
-
-def known_variable(name: str, low: int, high: int, bits: int) -> Expr:
-    """An argument that has no other bits than `bits`."""
+def variable(name: str, low: int, high: int, bits: int = -1) -> Expr:
+    """An argument in [low, high] without other bits than `bits`; a number where there is only one."""
     if low == high:
         return constant(low)
-    return Variable(name, low, high, bits & bits_between(low, high))
+    return Variable((), (), (low, high, bits & bits_between(low, high)), name)
 
 
 def constant(number: int) -> Expr:
     """A number."""
-    return Sum((), number, number, number, number)
+    return Sum((), (number,), (number, number, number))
 
 
 def linear(
@@ -176,49 +169,42 @@ def linear(
     (65, 512, 967)
     """
     given = list(terms)
-    low, high, bits = _known_of_sum(given, added, within)
+    known = _known_of_sum(given, added, within)
     factors: dict[Expr, int] = {}
     for factor, term in given:
-        added += _collect(factors, factor, term, inline)
-    kept = tuple((factor, term) for term, factor in factors.items() if factor)
-    if len(kept) == 1 and kept[0][0] == 1 and not added:
-        return kept[0][1]
+        taken: Sequence[tuple[int, Expr]] = [(1, term)]
+        if isinstance(term, Sum):
+            is_single = len(term.of) + bool(term.number) < 2
+            if is_single or (inline and factor in (1, -1)):
+                taken, added = term.terms, added + factor * term.number
+        for inner, expression in taken:
+            factors[expression] = factors.get(expression, 0) + factor * inner
+    kept = {term: factor for term, factor in factors.items() if factor}
+    if not added and list(kept.values()) == [1]:
+        return next(iter(kept))
     if not kept:
         return constant(added)
-    return _factored(Sum(kept, added, low, high, bits))
-
-
-def _collect(factors: dict[Expr, int], factor: int, term: Expr, inline: bool) -> int:
-    """A term, or those of the sum that it is; what that adds to the constant."""
-    single = isinstance(term, Sum) and len(term.terms) + bool(term.constant) < 2
-    if isinstance(term, Sum) and (single or (inline and factor in (1, -1))):
-        for inner, expression in term.terms:
-            factors[expression] = factors.get(expression, 0) + factor * inner
-        return factor * term.constant
-    factors[term] = factors.get(term, 0) + factor
-    return 0
+    return _factored(Sum(tuple(kept), (added, *kept.values()), known))
 
 
 def _factored(total: Sum) -> Expr:
     """`(a + b) << 6` instead of `(a << 6) + (b << 6)`, where that is cheaper."""
-    common = gcd(total.constant, *(factor for factor, _ in total.terms))
-    if common == 1 or len(total.terms) == 1:
+    common = gcd(*total.numbers)
+    if common == 1 or len(total.of) == 1:
         return total
     low, high = total.low // common, total.high // common
-    terms = tuple((factor // common, term) for factor, term in total.terms)
     bits = total.bits >> lowest_bit(common) if is_power(common) else bits_between(low, high)
-    inner = Sum(terms, total.constant // common, low, high, bits)
-    outer = Sum(((common, inner),), 0, total.low, total.high, total.bits)
+    inner = Sum(total.of, tuple(number // common for number in total.numbers), (low, high, bits))
+    outer = Sum((inner,), (0, common), total.known)
     return outer if cost([outer]) < cost([total]) else total
 
 
 def _known_of_sum(
-    terms: Sequence[tuple[int, Expr]], added: int, within: tuple[int, int] | None
+    terms: Iterable[tuple[int, Expr]], added: int = 0, within: tuple[int, int] | None = None
 ) -> tuple[int, int, int]:
-    """(low, high, bits) of a sum: without carries the bits are those of its terms."""
-    low = high = added
-    bits, carries = added, False
-    lowest = added
+    """Return (low, high, bits) of a sum: without carries the bits are those of its terms."""
+    low = high = bits = lowest = added
+    carries = False
     for factor, term in terms:
         ends = factor * term.low, factor * term.high
         low, high = low + min(ends), high + max(ends)
@@ -249,18 +235,39 @@ def shifted(of: Expr, by: int) -> Expr:
     >>> shifted(shifted(x, 1), 2) == shifted(x, 3), shifted(x, 6) == constant(0)
     (True, True)
     """
+    return quotient(of, 1 << by)
+
+
+def quotient(of: Expr, by: int) -> Expr:
+    """of // by, of a value that is not negative.
+
+    >>> x = variable("x", 0, 100)
+    >>> quotient(x, 4) == shifted(x, 2), quotient(quotient(x, 3), 5) == quotient(x, 15)
+    (True, True)
+    """
     assert of.low >= 0
-    if not by:
+    if by == 1:
         return of
-    if of.high >> by == of.low >> by:
-        return constant(of.high >> by)
-    if isinstance(of, Shifted):
-        return shifted(of.of, of.by + by)
-    if isinstance(of, Masked) and of.of.low >= 0:
-        return masked(shifted(of.of, by), of.by >> by)
-    if isinstance(of, Quotient):
-        return quotient(of.of, of.by << by)
-    return Shifted(of, by, of.low >> by, of.high >> by, of.bits >> by)
+    low, high = of.low // by, of.high // by
+    if low == high:
+        return constant(low)
+    if isinstance(of, Quotient | Shifted):
+        return quotient(of.of[0], of.number * by)
+    if not is_power(by):
+        return Quotient((of,), (by,), (low, high, bits_between(low, high)))
+    shift = lowest_bit(by)
+    if isinstance(of, Masked) and of.of[0].low >= 0:
+        return masked(quotient(of.of[0], by), of.number >> shift)
+    return Shifted((of,), (by,), (low, high, of.bits >> shift))
+
+
+def remainder(of: Expr, by: int) -> Expr:
+    """of % by, of a value that is not negative."""
+    if is_power(by):
+        return masked(of, by - 1)
+    if of.low // by == of.high // by:
+        return linear([(1, of)], -(of.low // by * by))
+    return Remainder((of,), (by,), (0, by - 1, bits_between(0, by - 1)))
 
 
 def masked(of: Expr, mask: int) -> Expr:
@@ -273,95 +280,52 @@ def masked(of: Expr, mask: int) -> Expr:
     mask &= of.bits
     if mask == of.bits:
         return of
-    known = moved(-1, (of.low ^ of.high).bit_length()) if (of.low < 0) == (of.high < 0) else 0
-    if not mask & ~known:  # bits that are alike in all values
+    alike = moved(-1, (of.low ^ of.high).bit_length()) if (of.low < 0) == (of.high < 0) else 0
+    if not mask & ~alike:  # bits that are alike in all values
         return constant(of.low & mask)
     if isinstance(of, Masked):
-        return masked(of.of, of.by & mask)
-    if mask < 0:
-        return Masked(of, mask, of.low & mask, of.high, mask)
-    return Masked(of, mask, 0, mask if of.low < 0 else min(mask, of.high), mask)
+        return masked(of.of[0], of.number & mask)
+    low, high = (of.low & mask, of.high) if mask < 0 else (0, mask if of.low < 0 else min(mask, of.high))
+    return Masked((of,), (mask,), (low, high, mask))
 
 
 def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
     """The parts and the number `flipped`, XORed."""
-    found: list[Expr] = []
+    of = []
     for part in parts:
-        if isinstance(part, Sum) and not part.terms:
-            flipped ^= part.constant
+        if isinstance(part, Sum) and not part.of:
+            flipped ^= part.number
         else:
-            found.append(part)
-    if not found:
+            of.append(part)
+    if not of:
         return constant(flipped)
-    if len(found) == 1 and not flipped:
-        return found[0]
-    bits = flipped
-    for part in found:
-        bits |= part.bits
-    if bits >= 0:
-        return Xor(tuple(found), flipped, 0, bits, bits)
-    ends = [flipped, *(end for part in found for end in (part.low, part.high))]
-    reach = 1 << max(end.bit_length() if end >= 0 else (~end).bit_length() for end in ends)
-    return Xor(tuple(found), flipped, -reach, reach - 1, bits)
-
-
-def quotient(of: Expr, by: int) -> Expr:
-    """of // by, of a value that is not negative.
-
-    >>> x = variable("x", 0, 100)
-    >>> quotient(x, 4) == shifted(x, 2), quotient(quotient(x, 3), 5) == quotient(x, 15)
-    (True, True)
-    """
-    if is_power(by):
-        return shifted(of, lowest_bit(by))
-    if of.low // by == of.high // by:
-        return constant(of.low // by)
-    if isinstance(of, Quotient):
-        return quotient(of.of, of.by * by)
-    if isinstance(of, Shifted):
-        return quotient(of.of, by << of.by)
-    assert of.low >= 0
-    low, high = of.low // by, of.high // by
-    return Quotient(of, by, low, high, bits_between(low, high))
-
-
-def remainder(of: Expr, by: int) -> Expr:
-    """of % by, of a value that is not negative."""
-    if is_power(by):
-        return masked(of, by - 1)
-    if of.low // by == of.high // by:
-        return linear([(1, of)], -(of.low // by * by))
-    return Remainder(of, by, 0, by - 1, bits_between(0, by - 1))
+    if len(of) == 1 and not flipped:
+        return of[0]
+    bits = reduce(or_, (part.bits for part in of), flipped)
+    low, high = 0, bits
+    if bits < 0:
+        ends = [flipped, *(end for part in of for end in (part.low, part.high))]
+        reach = 1 << max((end if end >= 0 else ~end).bit_length() for end in ends)
+        low, high = -reach, reach - 1
+    return Xor(tuple(of), (flipped,), (low, high, bits))
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def operands(expression: Expr) -> tuple[Expr, ...]:
-    """What an expression is made of."""
-    if isinstance(expression, Sum):
-        return tuple(term for _, term in expression.terms)
-    if isinstance(expression, Xor):
-        return expression.parts
-    if isinstance(expression, Step):
-        return (expression.of,)
-    return ()
-
-
-def parts_of(expressions: Iterable[Expr]) -> Iterator[Expr]:
+def parts_of(expressions: Iterable[Expr]) -> list[Expr]:
     """Every distinct expression in some, each after what it is made of."""
-    done: set[Expr] = set()
-    waiting: list[tuple[Expr, bool]] = [(expression, False) for expression in expressions][::-1]
-    while waiting:
-        expression, ready = waiting.pop()
-        if expression in done:
-            continue
-        if ready:
-            done.add(expression)
-            yield expression
-        else:
-            waiting.append((expression, True))
-            waiting += [(operand, False) for operand in reversed(operands(expression))]
+    done: dict[Expr, None] = {}
+
+    def visit(expression: Expr) -> None:
+        if expression not in done:
+            for inner in expression.of:
+                visit(inner)
+            done[expression] = None
+
+    for expression in expressions:
+        visit(expression)
+    return list(done)
 
 
 def cost(expressions: Iterable[Expr]) -> int:
@@ -371,29 +335,28 @@ def cost(expressions: Iterable[Expr]) -> int:
     >>> cost([linear([(9, shifted(x, 3)), (1, masked(x, 7))])]), cost([linear([(1, x), (1, shifted(x, 3))])])
     (9, 4)
     """
-    found = list(parts_of(expressions))
-    quotients = {part for part in found if isinstance(part, Quotient)}
-    return sum(_own_cost(part, quotients) for part in found)
+    parts = parts_of(expressions)
+    quotients = {part for part in parts if isinstance(part, Quotient)}
+    return sum(_own_cost(part, quotients) for part in parts)
 
 
 def _own_cost(expression: Expr, quotients: set[Quotient]) -> int:
     if isinstance(expression, Sum):
         return _cost_of_sum(expression)
     if isinstance(expression, Xor):
-        return OPERATION * (len(expression.parts) + (expression.constant != 0) - 1)
-    if isinstance(expression, Shifted | Masked):
-        return OPERATION
+        return OPERATION * (len(expression.of) + (expression.number != 0) - 1)
     if isinstance(expression, Remainder):
-        shared = quotient(expression.of, expression.by) in quotients
+        shared = quotient(expression.of[0], expression.number) in quotients
         return PRODUCT + OPERATION + (0 if shared else DIVISION)
-    return DIVISION if isinstance(expression, Quotient) else 0
+    if isinstance(expression, Variable):
+        return 0
+    return DIVISION if isinstance(expression, Quotient) else OPERATION
 
 
 def _cost_of_sum(total: Sum) -> int:
     """A sum takes in one product by a power of two: it is one instruction, on a GPU as on a CPU."""
-    factors = [abs(factor) for factor, _ in total.terms]
-    sums = len(factors) + (total.constant != 0) - 1
-    sums += not total.constant and all(factor < 0 for factor, _ in total.terms)
-    shifts = sum(factor > 1 and is_power(factor) for factor in factors)
-    products = len(factors) - shifts - factors.count(1)
+    added, *factors = total.numbers
+    sums = len(factors) + (added != 0) - 1 + (not added and all(factor < 0 for factor in factors))
+    shifts = sum(abs(factor) > 1 and is_power(abs(factor)) for factor in factors)
+    products = sum(not is_power(abs(factor)) for factor in factors)
     return PRODUCT * products + OPERATION * max(sums, shifts)

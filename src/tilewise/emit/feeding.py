@@ -5,35 +5,38 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewise.check.feeding import Feed
-from tilewise.check.feeding.forms import Step, Vector
+from tilewise.check.feeding.forms import Vector
 from tilewise.check.feeding.steps import address_text, feeds, from_the_tile, from_zero, terms
 from tilewise.core.layout import Layout
 from tilewise.emit.c import cuda_source
 from tilewise.emit.forward import place_function
 from tilewise.emit.functions import Index
+from tilewise.emit.parts.template import filled, listed
 
 _LOAD = """\
-__device__ __forceinline__ void {name}_load({type} (&r)[{count}], unsigned address)
-{{
-    asm volatile("{opcode} {registers}, [%{count}];"
-                 : {operands} : "r"(address) : "memory");
-}}"""
+__device__ __forceinline__ void ${letter}_load($type (&r)[$count], unsigned address)
+{
+    asm volatile("$opcode $registers, [%$count];"
+                 : $operands : "r"(address) : "memory");
+}"""
 
 _STORE = """\
-__device__ __forceinline__ void {name}_store(const {type} (&r)[{count}], unsigned address)
-{{
-    asm volatile("{opcode} [%{count}], {registers};"
-                 :: {operands}, "r"(address) : "memory");
-}}"""
+__device__ __forceinline__ void ${letter}_store(const $type (&r)[$count], unsigned address)
+{
+    asm volatile("$opcode [%$count], $registers;"
+                 :: $operands, "r"(address) : "memory");
+}"""
 
 _TILE = """\
-// r[i]: what number i {moves} of the tile{at}.
-// (row, column) counts instructions of mma.sync; {names} are the elements of a lane there.
-__device__ __forceinline__ void {name}({type} (&r)[{many}][{count}], {tile}unsigned lane)
-{{
-    const unsigned first = {letter}_address(lane);
-{lines}
-}}"""
+// r[i]: what number i ${verb}s of the tile$at.
+// (row, column) counts instructions of mma.sync; \
+${letter}0, ${letter}1, ... are the elements of a lane there.
+__device__ __forceinline__ void ${letter}_${verb}_tile($type (&r)[$many][${found.form.registers}], \
+${tile}unsigned lane)
+{
+    const unsigned first = ${letter}_address(lane);
+    $lines
+}"""
 
 _TYPES = {
     8: ("unsigned", "r"),
@@ -89,40 +92,28 @@ def source_of_tile(found: Feed) -> str:
         a_load(r[1], tile + (first ^ 32));  // (0, 1): a0-a1, a2-a3, a4-a5, a6-a7
     }
     """
-    letter, stores = found.operand.lower(), found.operand == "D"
-    name = f"{letter}_{'store' if stores else 'load'}"
-    kind, _ = _register(found)
-    steps, known = list(from_the_tile(found).steps()), terms(found)
-    zero = from_zero(found)
-    whole = _TILE.format(
-        moves="stores" if stores else "loads",
-        at="" if zero else f" at a shared address that is a multiple of {found.alignment} B",
-        names=f"{letter}0, {letter}1, ...",
-        name=f"{name}_tile",
-        type=f"const {kind}" if stores else kind,
-        many=len(steps),
-        count=found.form.registers,
-        tile="" if zero else "unsigned tile, ",
-        letter=letter,
-        lines="\n".join(
-            f"    {name}(r[{number}], {_at(found, number, known[number])});  // {feeds(found, step)}"
-            for number, step in enumerate(steps)
-        ),
-    )
-    apart = (number for number, term in enumerate(known) if term is None)
-    own = [_own_address(found, steps[number], f"{letter}_address_{number}") for number in apart]
-    return "\n\n".join([address_of(found), *own, instruction_of(found), whole])
-
-
-def _at(found: Feed, number: int, term: tuple[int, int] | None) -> str:
-    """The address of a step in C++."""
-    flipped, added = ([by] if by else [] for by in term or (0, 0))
-    first = "first" if term else f"{found.operand.lower()}_address_{number}(lane)"
-    return address_text(first, flipped, added, from_zero(found))
-
-
-def _own_address(found: Feed, step: Step, name: str) -> str:
-    return _address(found, step.addresses, name, f" in {feeds(found, step)}")
+    letter, verb, kind, _ = _words(found)
+    steps, zero = list(from_the_tile(found).steps()), from_zero(found)
+    own, lines = [], []
+    for number, (step, term) in enumerate(zip(steps, terms(found), strict=True)):
+        first, (flipped, added) = "first", term or (0, 0)
+        if term is None:
+            name = f"{letter}_address_{number}"
+            first = f"{name}(lane)"
+            own.append(_address(found, step.addresses, name, f" in {feeds(found, step)}"))
+        at = address_text(first, [flipped] if flipped else [], [added] if added else [], zero)
+        lines.append(f"{letter}_{verb}(r[{number}], {at});  // {feeds(found, step)}")
+    slots = {
+        "found": found,
+        "letter": letter,
+        "verb": verb,
+        "at": "" if zero else f" at a shared address that is a multiple of {found.alignment} B",
+        "type": f"const {kind}" if verb == "store" else kind,
+        "many": len(steps),
+        "tile": "" if zero else "unsigned tile, ",
+        "lines": "\n".join(lines),
+    }
+    return "\n\n".join([address_of(found), *own, instruction_of(found), filled(_TILE, slots)])
 
 
 def _address(found: Feed, addresses: Layout, name: str, when: str = "") -> str:
@@ -137,30 +128,29 @@ def _address(found: Feed, addresses: Layout, name: str, when: str = "") -> str:
     )
 
 
-def _register(found: Feed) -> tuple[str, str]:
-    """A register's type in CUDA, and its letter in asm."""
+def _words(found: Feed) -> tuple[str, str, str, str]:
+    """The operand's letter, what is done with it, a register's type in CUDA, and its letter in asm."""
     form = found.form
-    return _TYPES[min(form.bits, form.unit) if isinstance(form, Vector) else 32]
+    kind, constraint = _TYPES[min(form.bits, form.unit) if isinstance(form, Vector) else 32]
+    return found.operand.lower(), "store" if found.operand == "D" else "load", kind, constraint
 
 
 def address_of(found: Feed) -> str:
-    """The address that a lane gives to the first step, from that of the tile, as a CUDA function."""
-    name = f"{found.operand.lower()}_address"
-    return _address(found, from_the_tile(found).addresses, name)
+    """Return the address that a lane gives to the first step, from that of the tile, as a CUDA function."""
+    return _address(found, from_the_tile(found).addresses, f"{found.operand.lower()}_address")
 
 
 def instruction_of(found: Feed) -> str:
-    """The instruction as a CUDA function of its registers and an address."""
-    form, stores = found.form, found.operand == "D"
-    kind, letter = _register(found)
-    count = form.registers
-    registers = ", ".join(f"%{i}" for i in range(count))
-    opcode = str(form).replace(".b8", ".u8") if isinstance(form, Vector) else str(form)
-    return (_STORE if stores else _LOAD).format(
-        name=found.operand.lower(),
-        type=kind,
-        count=count,
-        opcode=opcode,
-        registers=f"{{{registers}}}" if count > 1 or not isinstance(form, Vector) else registers,
-        operands=", ".join(f'"{"" if stores else "="}{letter}"(r[{i}])' for i in range(count)),
-    )
+    """Return the instruction as a CUDA function of its registers and an address."""
+    letter, verb, kind, constraint = _words(found)
+    numbers, is_vector = range(found.form.registers), isinstance(found.form, Vector)
+    registers, to = listed("%#", numbers), "=" * (verb == "load")
+    slots = {
+        "letter": letter,
+        "type": kind,
+        "count": len(numbers),
+        "opcode": str(found.form).replace(".b8", ".u8") if is_vector else found.form,
+        "registers": registers if is_vector and len(numbers) == 1 else f"{{{registers}}}",
+        "operands": listed(f'"{to}{constraint}"(r[#])', numbers),
+    }
+    return filled(_STORE if verb == "store" else _LOAD, slots)

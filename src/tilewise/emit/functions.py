@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from tilewise.core.orders import by_flat_index
-from tilewise.core.shapes import coordinates, extents_of
+from tilewise.core.shapes import coordinates, flat_index, leaves
 from tilewise.emit.expressions import Expr, Variable, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.core.layout import Layout
+    from tilewise.core.layout import Iter, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,18 @@ class Index:
             return layout
         return by_flat_index(layout.in_order("cute"))
 
+    def modes(self, layout: Layout) -> list[Sequence[Iter]]:
+        """The iters that each number of the index counts."""
+        if self.flat:
+            return [self.counted(layout).shard]
+        iters = iter(layout.shard)
+        return [[*islice(iters, sum(1 for _ in leaves(mode)))] for mode in layout.shape]
+
+    def names(self, layout: Layout) -> list[str]:
+        """The names of its numbers: `x`, `i, j, k` for up to three modes, or `i0, i1, ...`."""
+        count = len(layout.shape)
+        return ["x"] if self.flat else [*"ijk"[:count]] if count <= 3 else [f"i{n}" for n in range(count)]
+
     def of(self, layout: Layout, row_major: int) -> int:
         """A row-major flat index in the order of this one.
 
@@ -59,11 +72,7 @@ class Index:
         """
         if not self.leftmost_fastest:
             return row_major
-        total = 0
-        pairs = zip(coordinates(row_major, layout.shape), extents_of(layout.shape), strict=True)
-        for coordinate, extent in reversed(list(pairs)):
-            total = total * extent + coordinate
-        return total
+        return flat_index(coordinates(row_major, layout.shape), layout.shape, "cute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +84,11 @@ class Function:
     results: tuple[Range, ...]
     expressions: tuple[Expr, ...]
     layout: Layout
+    index: Index
     sentences: tuple[str, ...]
     """What it computes, for the comment above it."""
+    is_inverse: bool = False
+    """Whether it goes from places to indices."""
     text: str = ""
     """How the comment spells the layout, where that is not as this project does."""
 

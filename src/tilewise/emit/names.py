@@ -1,4 +1,4 @@
-"""Names that are identifiers in every language that is written."""
+"""FreeNames that are identifiers in every language that is written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ triton tl cute linux unix
 _RESERVED = frozenset(_OF_C.split()) | frozenset(kwlist)
 
 
-class Names:
+class FreeNames:
     """The names of one function, no two alike."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -62,8 +62,3 @@ def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
             hint=f"one for each of {', '.join(defaults)}" if defaults else "there are none to name",
         )
     return names
-
-
-def coordinate_names(count: int) -> list[str]:
-    """`i, j, k` for up to three modes, then `i0, i1, ...`."""
-    return list("ijk"[:count]) if count <= 3 else [f"i{n}" for n in range(count)]

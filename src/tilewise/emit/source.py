@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.emit.functions import Function, Index, Range
+from tilewise.emit.functions import Index, Range
 from tilewise.emit.names import checked
 
-_WRITERS = {
-    "cuda": "c:cuda_source",
-    "c": "c:c_source",
-    "python": "python:python_source",
-    "triton": "python:triton_source",
-}
-LANGUAGES = (*_WRITERS, "cute")
+_MODULES = {"cuda": "c", "c": "c", "python": "text", "triton": "text", "cute": "cute"}
+"""{language: the one module that is imported for it}."""
+
+LANGUAGES = tuple(_MODULES)
 """What a layout can be written in."""
 
 
@@ -46,7 +43,7 @@ def source_of(
     arguments: Sequence[str] = (),
     text: str = "",
 ) -> Source:
-    """The function from an index to its place, or with `inverse` from a place to the index there.
+    """Return the function from an index to its place, or with `inverse` from a place to the index there.
 
     An index is one argument a mode, and with `flat` one number; the inverse gives a flat index unless
     `flat` is False. A flat index counts in the layout's order. Copies are numbered by a last argument,
@@ -75,30 +72,11 @@ def source_of(
         )
     called = checked(name or ("index_of" if inverse else "place_of"), "a function")
     index = Index(inverse if flat is None else flat, layout.order == "cute")
-    names = [arguments] if isinstance(arguments, str) else arguments
-    function = _function(by_coordinates(layout), called, inverse, index, names)
-    function = replace(function, text=text or str(layout))
-    code = _writer(lang)(function) if lang in _WRITERS else _in_cute(function, inverse, index)
-    return Source(lang, called, code, function.arguments, function.results)
-
-
-def _function(layout: Layout, name: str, inverse: bool, index: Index, arguments: Sequence[str]) -> Function:
     if inverse:
-        from tilewise.emit.backward import index_function
-
-        return index_function(layout, name, index, arguments)
-    from tilewise.emit.forward import place_function
-
-    return place_function(layout, name, index, arguments)
-
-
-def _writer(lang: str) -> Callable[[Function], str]:
-    """The one function that writes a language: the others are not imported."""
-    module, _, name = _WRITERS[lang].partition(":")
-    return getattr(import_module(f"tilewise.emit.{module}"), name)  # type: ignore[no-any-return]
-
-
-def _in_cute(function: Function, inverse: bool, index: Index) -> str:
-    from tilewise.emit.cute import cute_source
-
-    return cute_source(function, inverse, index)
+        from tilewise.emit.backward import index_function as function_of
+    else:
+        from tilewise.emit.forward import place_function as function_of
+    names = [arguments] if isinstance(arguments, str) else arguments
+    function = replace(function_of(by_coordinates(layout), called, index, names), text=text or str(layout))
+    write = getattr(import_module(f"tilewise.emit.{_MODULES[lang]}"), f"{lang}_source")
+    return Source(lang, called, write(function), function.arguments, function.results)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from tilewise.check.suggest import Suggestion
 from tilewise.emit.parts.template import filled
-from tilewise.emit.wgmma.cute import ATOM, ELEMENT
+from tilewise.emit.wgmma.styles import ATOM, ELEMENT
 from tilewise.hardware.modes import CHUNK
 
 TYPE_CHECKING = False
@@ -20,27 +22,29 @@ STATIC_BYTES = 48 * 1024
 """Shared memory that a kernel can declare; more is asked for at the launch."""
 
 CUDA = """\
-// $operand [$rows, $k] $dtype, $major, mode $mode: $tile
+// ${found.operand} [${found.rows}, ${found.k}] ${found.dtype}, $major, mode ${found.mode}: $tile
 $declaration
-constexpr unsigned ${NAME}_STRIDE = $stride;  // bytes from stage to stage
-constexpr unsigned ${NAME}_EXPECT = $bytes;  // bytes of a stage, for the mbarrier: TMA takes $copies
-constexpr unsigned long long ${NAME}_DESCRIPTOR = $value;  // lbo $lbo, sbo $sbo bytes$ignored
+constexpr unsigned ${found.operand}_STRIDE = ${found.stages.stride};  // bytes from stage to stage
+constexpr unsigned ${found.operand}_EXPECT = ${found.bytes};  \
+// bytes of a stage, for the mbarrier: TMA takes $copies
+constexpr unsigned long long ${found.operand}_DESCRIPTOR = $value;  \
+// lbo ${found.descriptor.lbo}, sbo ${found.descriptor.sbo} bytes$ignored
 
 // The descriptor of one instruction: $each. `smem` is the shared address of the stage.
 __device__ __forceinline__ constexpr unsigned long long ${name}_descriptor($arguments)
 {
-    return ${NAME}_DESCRIPTOR + ($sum);
+    return ${found.operand}_DESCRIPTOR + ($sum);
 }"""
 
 CUTE = """\
-// $operand [$rows, $k] $dtype, $major, mode $mode
-using ${operand}Atom = cute::${room}::Layout_${way}_${atom}_Atom<$type>;
-using ${operand}Layout = decltype(cute::tile_to_shape(
-    ${operand}Atom{},
-    cute::Shape<cute::Int<$rows>, cute::Int<$k>, cute::Int<$stages>>{},
+// ${found.operand} [${found.rows}, ${found.k}] ${found.dtype}, $major, mode ${found.mode}
+using ${found.operand}Atom = cute::${room}::Layout_${way}_${atom}_Atom<$type>;
+using ${found.operand}Layout = decltype(cute::tile_to_shape(
+    ${found.operand}Atom{},
+    cute::Shape<cute::Int<${found.rows}>, cute::Int<${found.k}>, cute::Int<${found.stages.count}>>{},
     $order{}));
-struct ${operand}Storage {
-    alignas($alignment) cute::ArrayEngine<$type, cute::cosize_v<${operand}Layout>> data;
+struct ${found.operand}Storage {
+    alignas(${found.alignment}) cute::ArrayEngine<$type, cute::cosize_v<${found.operand}Layout>> data;
 };"""
 
 
@@ -57,18 +61,14 @@ def cuda_of(found: Suggestion) -> str | None:
         return None
     fed, name = found.feeding, found.operand.lower()
     letters = {"m" if found.operand == "A" else "n": fed.along_mn, "k": fed.along_k}
-    moving = {letter: digits for letter, digits in letters.items() if _count(digits) > 1}
+    moving = {letter: digits for letter, digits in letters.items() if prod(count for count, _ in digits) > 1}
     sizes = {"m": f"rows {fed.n} m", "n": f"rows {fed.n} n", "k": f"K from {fed.depth} k"}
     slots = _slots(found) | {
-        "NAME": found.operand,
         "name": name,
         "tile": found.tile.coalesce(by_mode=True),
         "declaration": _declaration(found, name),
-        "stride": found.stages.stride,
         "copies": found.copies[found.order],
         "value": f"{found.value:#018x}",
-        "lbo": found.descriptor.lbo,
-        "sbo": found.descriptor.sbo,
         "ignored": f"; {' and '.join(found.ignored)} not read" if found.ignored else "",
         "each": " and ".join(sizes[letter] for letter in moving) or "all of the stage",
         "arguments": ", ".join(["unsigned smem", *(f"unsigned {letter}" for letter in moving)]),
@@ -93,23 +93,14 @@ def cute_of(found: Suggestion) -> str | None:
         "room": ROOM[found.engine],
         "atom": ATOMS[found.mode.name],
         "type": name if name.endswith("int8_t") else f"cute::{name}",
-        "stages": found.stages.count,
         "order": f"cute::Step<cute::_{first}, cute::_{second}, cute::_3>",
     }
     return filled(CUTE, slots)
 
 
 def _slots(found: Suggestion) -> dict[str, object]:
-    return {
-        "operand": found.operand,
-        "rows": found.rows,
-        "k": found.k,
-        "dtype": found.dtype,
-        "major": "K-major" if found.major == "k" else f"{'M' if found.operand == 'A' else 'N'}-major",
-        "mode": found.mode,
-        "bytes": found.bytes,
-        "alignment": found.alignment,
-    }
+    rows = "M" if found.operand == "A" else "N"
+    return {"found": found, "major": f"{'K' if found.major == 'k' else rows}-major"}
 
 
 def _declaration(found: Suggestion, name: str) -> str:
@@ -124,13 +115,6 @@ def _declaration(found: Suggestion, name: str) -> str:
             f"  // [{count}][{size}]",
         )
     )
-
-
-def _count(digits: Digits) -> int:
-    result = 1
-    for count, _ in digits:
-        result *= count
-    return result
 
 
 def _step(letter: str, digits: Digits) -> str:

@@ -1,5 +1,7 @@
 """Expressions as text: operators that C, C++, CUDA, Python and Triton share, and literals that differ.
 
+Python and Triton have nothing else; integers of C have a width.
+
 Parentheses stand wherever two kinds of operators meet, except for a product in a sum. A product by a power
 of two is a shift.
 """
@@ -10,26 +12,30 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tilewise.core.errors import Refused
+from tilewise.core.integers import number_text
 from tilewise.emit.expressions import (
     Expr,
     Masked,
     Quotient,
     Remainder,
     Shifted,
-    Step,
     Sum,
     Variable,
     Xor,
     is_power,
     lowest_bit,
-    operands,
     parts_of,
     quotient,
 )
-from tilewise.emit.names import Names
+from tilewise.emit.functions import Function
+from tilewise.emit.names import FreeNames
 
 XOR, AND, SHIFT, SUM, PRODUCT, ATOM = range(6)
 _PLAIN_DIGITS = 10
+LARGEST_INT = (1 << 31) - 1
+WIDTHS = (32, 64)
+"""Bits of the integers of C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,62 +70,122 @@ class Body:
     results: tuple[str, ...]
 
 
-def body_of(expressions: Sequence[Expr], names: Names, spelling: Spelling = PYTHON) -> Body:
-    """The expressions as text; what is used twice has a name.
+def python_source(function: Function) -> str:
+    """Return Python: for integers of any size, and elementwise for NumPy arrays of wide enough ones."""
+    first, *rest = function.comment
+    comment = [f'    """{first}', "", *(f"    {line}" for line in rest), '    """']
+    return "\n".join([_signature(function), *comment, *_statements(function)])
+
+
+def triton_source(function: Function) -> str:
+    """Return Triton: a helper for a kernel, for tensors and scalars alike; no negative value is divided."""
+    wide = []
+    if width_of(function.expressions, signed=True) > WIDTHS[0]:
+        names = [own.name for own in function.arguments if own.name not in function.unused]
+        wide = [f"    {name} = tl.cast({name}, tl.int64)" for name in names]
+    head = ["import triton", *(["import triton.language as tl"] if wide else []), "", ""]
+    comment = [f"    # {line}" for line in function.comment]
+    return "\n".join([*head, "@triton.jit", _signature(function), *comment, *wide, *_statements(function)])
+
+
+def _signature(function: Function) -> str:
+    return f"def {function.name}({', '.join(own.name for own in function.arguments)}):"
+
+
+def _statements(function: Function) -> list[str]:
+    body = body_of(function)
+    return [*(f"    {name} = {text}" for name, text in body.steps), f"    return {', '.join(body.results)}"]
+
+
+def body_of(function: Function, spelling: Spelling = PYTHON) -> Body:
+    """Return the expressions of a function as text; what is used twice has a name."""
+    return spelled(
+        function.expressions, FreeNames([function.name, *(own.name for own in function.arguments)]), spelling
+    )
+
+
+def spelled(expressions: Sequence[Expr], names: FreeNames, spelling: Spelling = PYTHON) -> Body:
+    """Return expressions as text, with names that are free.
 
     >>> from tilewise.emit.expressions import remainder, variable
     >>> x = variable("x", 0, 99)
-    >>> body_of([quotient(x, 7), remainder(x, 7)], Names(["x"]))
+    >>> spelled([quotient(x, 7), remainder(x, 7)], FreeNames(["x"]))
     Body(steps=(('q', 'x // 7'),), results=('q', 'x - q * 7'))
     """
     written = with_shared_quotients(expressions)
-    shared = _shared(written)
+    uses = Counter(written)
+    parts = parts_of(written)
+    for part in parts:
+        uses.update(part.of)
+    shared = [part for part in parts if uses[part] > 1 and part.of]
     letters = [_letter(part) for part in shared]
     text = _Text(spelling, {})
     steps = []
     for i, (part, letter) in enumerate(zip(shared, letters, strict=True)):
         number = str(letters[:i].count(letter)) if letters.count(letter) > 1 else ""
-        spelled = text.of(part)[0]
+        line = text.of(part)[0]
         text.known[part] = names.free(letter + number)
-        steps.append((text.known[part], spelled))
+        steps.append((text.known[part], line))
     return Body(tuple(steps), tuple(text.of(expression)[0] for expression in written))
 
 
 def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
-    """As they are written: `x - q * 7` instead of `x % 7` where q = x // 7 is there."""
-    quotients = {part for part in parts_of(expressions) if isinstance(part, Quotient)}
-    done: dict[Expr, Expr] = {}
+    """Return expressions as they are written: `x - q * 7` instead of `x % 7` where q = x // 7 is there."""
+    parts = parts_of(expressions)
+    quotients = {part for part in parts if isinstance(part, Quotient)}
+    made: dict[Expr, Expr] = {}
 
-    def rewritten(part: Expr) -> Expr:
-        if part not in done:
-            done[part] = rewrite(part)
-        return done[part]
+    def remade(part: Expr) -> Expr:
+        return type(part)(tuple(made[inner] for inner in part.of), part.numbers, part.known, part.name)
 
-    def rewrite(part: Expr) -> Expr:
-        known = part.low, part.high, part.bits
-        if isinstance(part, Remainder):
-            whole = quotient(part.of, part.by)
-            if whole in quotients:
-                return Sum(((1, rewritten(part.of)), (-part.by, rewritten(whole))), 0, *known)
-        if isinstance(part, Sum):
-            terms = tuple((factor, rewritten(term)) for factor, term in part.terms)
-            return Sum(terms, part.constant, *known)
-        if isinstance(part, Xor):
-            return Xor(tuple(map(rewritten, part.parts)), part.constant, *known)
-        if isinstance(part, Step):
-            return type(part)(rewritten(part.of), part.by, *known)
-        return part
-
-    return [rewritten(expression) for expression in expressions]
-
-
-def _shared(expressions: Sequence[Expr]) -> list[Expr]:
-    """What is used more than once and costs something, each after what it is made of."""
-    uses = Counter(expressions)
-    parts = list(parts_of(expressions))
     for part in parts:
-        uses.update(operands(part))
-    return [part for part in parts if uses[part] > 1 and operands(part)]
+        whole = quotient(part.of[0], part.number) if isinstance(part, Remainder) else None
+        made[part] = (
+            Sum((made[part.of[0]], remade(whole)), (0, 1, -part.number), part.known)
+            if whole and whole in quotients
+            else remade(part)
+        )
+    return [made[expression] for expression in expressions]
+
+
+def width_of(expressions: Sequence[Expr], signed: bool) -> int:
+    """Return how many bits hold all values on the way, as they are written.
+
+    With `signed`, no partial sum overflows either. Without, sums and products may wrap: only what is
+    divided, shifted or masked counts, with the results and the literals.
+
+        refused  TW302 where 64 bits are too few
+
+    >>> from tilewise.emit.expressions import linear, variable
+    >>> x = variable("x", 0, 1 << 26)
+    >>> width_of([linear([(60, x)])], signed=False), width_of([linear([(60, x)])], signed=True)
+    (32, 64)
+    """
+    low = high = 0
+    for part in parts_of(with_shared_quotients(expressions)):
+        ends = [part.low, part.high]
+        if isinstance(part, Sum):
+            ends += part.numbers
+            below, above = min(0, part.number), max(0, part.number)
+            for factor, term in part.terms if signed else ():
+                reaches = factor * term.low, factor * term.high
+                below, above = below + min(0, *reaches), above + max(0, *reaches)
+                ends.append(abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too
+            ends += [below, above]
+        elif part.bits >= 0:
+            ends.append(part.bits)
+        low, high = min(low, *ends), max(high, *ends)
+    negative = signed or low < 0
+    for bits in WIDTHS:
+        if -(1 << bits - 1) <= low and high < 1 << bits - negative:
+            return bits
+    beyond = high if high > -low else low
+    raise Refused(
+        "TW302",
+        f"a value on the way is {number_text(beyond)}, beyond {WIDTHS[-1]}-bit integers",
+        witness=beyond,
+        hint="Python's integers have any size: --lang python",
+    )
 
 
 def _letter(part: Expr) -> str:
@@ -127,7 +193,8 @@ def _letter(part: Expr) -> str:
     if isinstance(part, Quotient):
         return "q"
     leaves = isinstance(part, Sum) and any(
-        factor < -1 and isinstance(term, Quotient) and term.by % -factor == 0 for factor, term in part.terms
+        factor < -1 and isinstance(term, Quotient) and term.number % -factor == 0
+        for factor, term in part.terms
     )
     return "r" if leaves or isinstance(part, Remainder) else "t"
 
@@ -146,35 +213,37 @@ class _Text:
             return expression.name, ATOM
         if isinstance(expression, Sum):
             return self._sum(expression)
+        operands, number = [*map(self._operand, expression.of)], expression.number
         if isinstance(expression, Xor):
-            parts = [self._operand(part) for part in expression.parts]
-            parts += [self.spelling.number(expression.constant, mask=True)] if expression.constant else []
-            return " ^ ".join(parts), XOR
+            flipped = [self.spelling.number(number, mask=True)] if number else []
+            return " ^ ".join([*operands, *flipped]), XOR
         if isinstance(expression, Masked):
-            return f"{self._operand(expression.of)} & {self.spelling.number(expression.by, mask=True)}", AND
+            return f"{operands[0]} & {self.spelling.number(number, mask=True)}", AND
         if isinstance(expression, Shifted):
-            return f"{self._operand(expression.of)} >> {expression.by}", SHIFT
-        assert isinstance(expression, Step)
+            return f"{operands[0]} >> {lowest_bit(number)}", SHIFT
         sign = self.spelling.division if isinstance(expression, Quotient) else "%"
-        return f"{self._operand(expression.of)} {sign} {self.spelling.number(expression.by)}", PRODUCT
+        return f"{operands[0]} {sign} {self.spelling.number(number)}", PRODUCT
 
     def _operand(self, expression: Expr) -> str:
         text, kind = self.of(expression)
         return text if kind == ATOM else f"({text})"
 
     def _sum(self, total: Sum) -> tuple[str, int]:
-        if not total.terms:
-            return self.spelling.number(total.constant), ATOM if total.constant >= 0 else PRODUCT
-        if len(total.terms) == 1 and not total.constant:
+        added, number = total.number, self.spelling.number
+        if not total.of:
+            return number(added), ATOM if added >= 0 else PRODUCT
+        if len(total.of) == 1 and not added:
             return self._product(*total.terms[0])
         terms = sorted(total.terms, key=lambda term: term[0] < 0)  # what is taken away comes last
-        words = [self.spelling.number(total.constant)] if terms[0][0] < 0 and total.constant > 0 else []
+        words = [number(added)] if terms[0][0] < 0 < added else []
         for factor, term in terms:
-            text, kind = self._product(factor if not words else abs(factor), term, in_sum=True)
-            sign = [] if not words else ["+" if factor > 0 else "-"]
-            words += [*sign, text if kind >= PRODUCT else f"({text})"]
-        if total.constant and not (terms[0][0] < 0 and total.constant > 0):
-            words += ["+" if total.constant > 0 else "-", self.spelling.number(abs(total.constant))]
+            text, kind = self._product(abs(factor) if words else factor, term, in_sum=True)
+            words += [
+                *(["+" if factor > 0 else "-"] if words else []),
+                text if kind >= PRODUCT else f"({text})",
+            ]
+        if added and not terms[0][0] < 0 < added:
+            words += ["+" if added > 0 else "-", number(abs(added))]
         return " ".join(words), SUM
 
     def _product(self, factor: int, term: Expr, in_sum: bool = False) -> tuple[str, int]:

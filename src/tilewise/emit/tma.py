@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tilewise.core.errors import LayoutError
+from tilewise.emit.parts.template import filled, listed, plus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.check.tma import Plan
     from tilewise.hardware.tma.tensor_map import TensorMap
 
-_SUFFIX = "shared::cluster.global.mbarrier::complete_tx::bytes"
+ENCODE = """\
+alignas(64) CUtensorMap $name;
+const cuuint64_t ${name}_globalDim[] = {$dims};
+const cuuint64_t ${name}_globalStrides[] = {$strides};  // $which
+const cuuint32_t ${name}_boxDim[] = {$box};
+const cuuint32_t ${name}_elementStrides[] = {$steps};
+CUresult ${name}_made = cuTensorMapEncodeTiled(
+    &$name, $tensorDataType, /* tensorRank */ $tensorRank, $address,
+    ${name}_globalDim, ${name}_globalStrides, ${name}_boxDim, ${name}_elementStrides,
+    $interleave, $swizzle,
+    $l2Promotion, $oobFill);"""
+
+EXPECT = """\
+asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], ${plan.bytes};" \
+:: "r"(bar) : "memory");"""
+
+LOAD = """\
+asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+             " [%0], [%1, {$places}], [%$last];"
+             :: "r"($start), "l"(&$name), $numbers, "r"(bar) : "memory");"""
+
+FENCE = """\
+// what threads wrote is made known to the copy, before one of them issues it
+asm volatile("fence.proxy.async.shared::cta;" ::: "memory");"""
+
+STORE = """\
+asm volatile("cp.async.bulk.tensor.${rank}d.global.shared::cta.bulk_group"
+             " [%0, {$places}], [%$last];"
+             :: "l"(&$name), $numbers, "r"($start) : "memory");"""
+
+STORED = """\
+asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // the tile may be written again"""
 
 
 def encode_call(tensor_map: TensorMap, name: str = "map", address: str = "global") -> str:
@@ -33,26 +66,16 @@ def encode_call(tensor_map: TensorMap, name: str = "map", address: str = "global
     if not name.isidentifier():
         raise LayoutError("TW401", f"{name!r} is no name in C++", hint="letters, digits and _")
     asked = tensor_map.arguments
-    strides = asked["globalStrides"] or [0]
-    return "\n".join(
-        [
-            f"alignas(64) CUtensorMap {name};",
-            f"const cuuint64_t {name}_globalDim[] = {_list(asked['globalDim'])};",
-            f"const cuuint64_t {name}_globalStrides[] = {_list(strides)};"
-            + (
-                "  // bytes; the innermost dimension has none"
-                if asked["globalStrides"]
-                else "  // one dimension has none"
-            ),
-            f"const cuuint32_t {name}_boxDim[] = {_list(asked['boxDim'])};",
-            f"const cuuint32_t {name}_elementStrides[] = {_list(asked['elementStrides'])};",
-            f"CUresult {name}_made = cuTensorMapEncodeTiled(",
-            f"    &{name}, {asked['tensorDataType']}, /* tensorRank */ {asked['tensorRank']}, {address},",
-            f"    {name}_globalDim, {name}_globalStrides, {name}_boxDim, {name}_elementStrides,",
-            f"    {asked['interleave']}, {asked['swizzle']},",
-            f"    {asked['l2Promotion']}, {asked['oobFill']});",
-        ]
-    )
+    slots = asked | {
+        "name": name,
+        "address": address,
+        "dims": _numbers(asked["globalDim"]),
+        "strides": _numbers(asked["globalStrides"] or [0]),
+        "which": ("bytes; the innermost" if asked["globalStrides"] else "one") + " dimension has none",
+        "box": _numbers(asked["boxDim"]),
+        "steps": _numbers(asked["elementStrides"]),
+    }
+    return filled(ENCODE, slots)
 
 
 def copy_calls(plan: Plan, name: str = "map", *, stores: bool = False) -> str:
@@ -71,45 +94,22 @@ def copy_calls(plan: Plan, name: str = "map", *, stores: bool = False) -> str:
                  :: "r"(tile), "l"(&map), "r"(64), "r"(256), "r"(bar) : "memory");
     """
     boxes = "1 box" if plan.count == 1 else f"{plan.count} boxes"
-    head = f"// tile: shared, a multiple of {plan.alignment}; {boxes}, {plan.bytes} bytes"
-    if stores:
-        return "\n".join([head, *_stores(plan, name)])
-    lines = [
-        head,
-        f'asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], {plan.bytes};"'
-        ' :: "r"(bar) : "memory");',
-    ]
+    lines = [f"// tile: shared, a multiple of {plan.alignment}; {boxes}, {plan.bytes} bytes"]
+    lines.append(FENCE if stores else filled(EXPECT, {"plan": plan}))
+    first = 1 if stores else 2
     for box in plan.boxes:
         rank = len(box.coordinates)
-        places = ", ".join(f"%{2 + i}" for i in range(rank))
-        numbers = ", ".join(f'"r"({coordinate})' for coordinate in box.coordinates)
-        start = f"tile + {box.start}" if box.start else "tile"
-        lines += [
-            f'asm volatile("cp.async.bulk.tensor.{rank}d.{_SUFFIX}"',
-            f'             " [%0], [%1, {{{places}}}], [%{2 + rank}];"',
-            f'             :: "r"({start}), "l"(&{name}), {numbers}, "r"(bar) : "memory");',
-        ]
-    return "\n".join(lines)
+        slots = {
+            "name": name,
+            "rank": rank,
+            "places": listed("%#", range(first, first + rank)),
+            "last": first + rank,
+            "numbers": listed('"r"(#)', box.coordinates),
+            "start": plus("tile", box.start),
+        }
+        lines.append(filled(STORE if stores else LOAD, slots))
+    return "\n".join([*lines, *([STORED] if stores else [])])
 
 
-def _stores(plan: Plan, name: str) -> Iterator[str]:
-    yield "// what threads wrote is made known to the copy, before one of them issues it"
-    yield 'asm volatile("fence.proxy.async.shared::cta;" ::: "memory");'
-    for box in plan.boxes:
-        rank = len(box.coordinates)
-        places = ", ".join(f"%{1 + i}" for i in range(rank))
-        numbers = ", ".join(f'"r"({coordinate})' for coordinate in box.coordinates)
-        start = f"tile + {box.start}" if box.start else "tile"
-        yield f'asm volatile("cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group"'
-        yield f'             " [%0, {{{places}}}], [%{1 + rank}];"'
-        yield f'             :: "l"(&{name}), {numbers}, "r"({start}) : "memory");'
-    yield 'asm volatile("cp.async.bulk.commit_group;" ::: "memory");'
-    yield 'asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // the tile may be written again'
-
-
-def _list(numbers: Sequence[int]) -> str:
-    return "{" + ", ".join(map(_number, numbers)) + "}"
-
-
-def _number(value: int) -> str:
-    return str(value) if value < 1 << 31 else f"{value}ull"
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(str(number) if number < 1 << 31 else f"{number}ull" for number in numbers)

@@ -12,8 +12,7 @@ from tilewise.core.errors import Refused
 from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
 from tilewise.emit.names import checked
-from tilewise.emit.parts.template import filled
-from tilewise.emit.parts.words import check_free
+from tilewise.emit.parts.template import check_free, filled
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
 from tilewise.moves.ways import Bulk

@@ -258,7 +258,7 @@ def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
     beside = [HOPPER] if plan.asked and plan.arch.number == HOPPERS else []
     note = "; ".join([*plan.notes, *beside, *_conflicts(plan)])
     if args.host:
-        from tilewise.emit.mma.host import host_source
+        from tilewise.emit.mma.kernel import host_source
 
         return _mma_data(plan), host_source(plan), note
     return _mma_data(plan), kernel_source(plan), note
@@ -268,27 +268,24 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
     """The operands whose loads have bank conflicts, and D, where it is stored through shared memory."""
     from tilewise.check.feeding.banks import wavefronts_of
 
-    moves = {own.name: plan.moves(own) for own in (plan.a, plan.b)}
-    if plan.result is not None:
-        moves["D"] = plan.result.moves
-    for name, own in moves.items():
+    for own in plan.tiles:
         found = wavefronts_of(own.fill)
         if found.ways > 1:
-            verb = "stores" if name == "D" else "loads"
-            yield f"a warp {verb} {name} in {found}; tilewise swizzle looks for a layout with fewer"
+            verb = "stores" if own.name == "D" else "loads"
+            yield f"a warp {verb} {own.name} in {found}; tilewise swizzle looks for a layout with fewer"
 
 
 def _source(plan: Plan, args: argparse.Namespace) -> str:
     if args.style == "cute":
-        from tilewise.emit.wgmma.cute import cute_source
+        from tilewise.emit.wgmma.styles import cute_source
 
         return cute_source(plan)
     if args.style == "constants":
-        from tilewise.emit.wgmma.constants import constants_source
+        from tilewise.emit.wgmma.styles import constants_source
 
         return constants_source(plan)
     if args.host:
-        from tilewise.emit.wgmma.host import host_source
+        from tilewise.emit.wgmma.kernel import host_source
 
         return host_source(plan)
     from tilewise.emit.wgmma import kernel_source
@@ -346,10 +343,8 @@ def _number(text: str) -> int:
 
 
 def _data(plan: Plan) -> dict[str, Any]:
-    from tilewise.emit.wgmma.kernel import name_of
-
     return {
-        "name": name_of(plan),
+        "name": plan.called,
         "instruction": plan.instruction,
         "tile": [plan.m, plan.n, plan.k],
         "threads": plan.threads,
@@ -364,7 +359,7 @@ def _data(plan: Plan) -> dict[str, Any]:
 def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
     data: dict[str, Any] = {"dtype": own.input.name, "major": own.major, "load": own.load}
     if own.in_registers:
-        return data | {"layout": str(own.fragment)}
+        return data | {"layout": str(own.tile)}
     descriptor = own.descriptor
     data |= {
         "mode": own.mode.name,
@@ -391,15 +386,14 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
 
 def _mma_data(plan: mma.Plan) -> dict[str, Any]:
     from tilewise.check.feeding.banks import wavefronts_of
-    from tilewise.emit.mma.kernel import name_of
 
     d: dict[str, Any] = {"dtype": str(plan.out), "fragment": str(plan.fragment), "store": "direct"}
     if plan.result is not None:
-        moves = plan.result.moves
+        moves = plan.moves(plan.result)
         d |= {"store": str(moves.form), "layout": str(plan.result.tile)}
         d |= {"banks": asdict(wavefronts_of(moves.fill)), "addresses": str(moves.place)}
     return {
-        "name": name_of(plan),
+        "name": plan.called,
         "instruction": str(plan.instruction),
         "arch": str(plan.arch),
         "tile": [plan.m, plan.n, plan.k],

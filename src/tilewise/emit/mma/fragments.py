@@ -1,187 +1,278 @@
-"""Fragments out of shared memory, as C++: matrices line by line, vectors in loops where they can."""
+"""Fragments between shared memory and registers, as C++: line by line, or in loops where vectors allow it."""
 
 from __future__ import annotations
 
-from tilewise.check.feeding.forms import Part, Vector
-from tilewise.emit.mma.chain import declared
-from tilewise.emit.mma.moves import Move, Moves
-from tilewise.emit.mma.operands import Operand
-from tilewise.emit.mma.plan import Plan
-from tilewise.emit.parts.template import filled
-from tilewise.emit.parts.words import WORDS
-from tilewise.emit.source import Source
+from collections.abc import Iterator
+
+from tilewise.check.feeding.forms import Part
+from tilewise.emit.mma.moves import Moves
+from tilewise.emit.mma.operands import WarpTile
+from tilewise.emit.mma.plan import MmaPlan
+from tilewise.emit.parts.copies import BYTE, WIDTHS, copies
+from tilewise.emit.parts.template import (
+    call,
+    each,
+    element,
+    filled,
+    listed,
+    made,
+    pair,
+    plus,
+    vector,
+    wrapped,
+)
 from tilewise.hardware.matrices.forms import Form
 
 MATRICES = {1: "One matrix", 2: "Two matrices", 4: "Four matrices"}
 
-LOAD = """\
+LDMATRIX = """\
 // $many of $what; each lane gives the address of a row.
 __device__ __forceinline__ void $name($registers, unsigned at)
 {
     asm volatile("$form {$slots}, [%$count];"
-                 : $outputs : "r"(at) : "memory");
-}
-"""
+                 : $operands : "r"(at) : "memory");
+}"""
 
-FRAGMENTS = """\
-// $name: $form.
-$declared
-$loads"""
-
-LOOPS = """\
-#pragma unroll
-for (unsigned i = 0; i < $blocks; ++i)
-    #pragma unroll
-    for (unsigned p = 0; p < $parts; ++p) {
-        $line
-    }"""
+STMATRIX = """\
+// $many of $what; each lane gives the address of a row.
+__device__ __forceinline__ void $name(unsigned at, $registers)
+{
+    asm volatile("$form [%0], {$slots};" :: "r"(at), $operands : "memory");
+}"""
 
 
-LOOPS_OF_BLOCKS = """\
-#pragma unroll
-for (unsigned i = 0; i < $down; ++i)
-    #pragma unroll
-    for (unsigned j = 0; j < $along; ++j)
-        #pragma unroll
-        for (unsigned p = 0; p < $parts; ++p) {
-            $line
-        }"""
-
-
-def head(plan: Plan) -> list[str]:
-    """The forms of ldmatrix as functions."""
-    forms = dict.fromkeys(own.fill.form for own in (plan.a, plan.b))
-    return [loading(form) for form in forms if isinstance(form, Form)]
-
-
-def loading(form: Form) -> str:
-    """A form of ldmatrix as a function."""
-    count = form.registers
+def matrices(form: Form) -> str:
+    """Return a form of ldmatrix or stmatrix as a function."""
+    count, stores = form.registers, form.instruction == "stmatrix"
     slots = {
         "many": MATRICES[form.count],
         "what": f"{form.rows} x {form.columns} elements of {form.bits} bits{', transposed' * form.trans}",
-        "name": name_of(form),
-        "registers": ", ".join(f"unsigned &r{i}" for i in range(count)),
+        "name": _name_of(form),
+        "registers": listed(f"unsigned {'' if stores else '&'}r#", range(count)),
         "form": form,
-        "slots": ", ".join(f"%{i}" for i in range(count)),
+        "slots": listed("%#", range(stores, count + stores)),
         "count": count,
-        "outputs": ", ".join(f'"=r"(r{i})' for i in range(count)),
+        "operands": listed('"r"(r#)' if stores else '"=r"(r#)', range(count)),
     }
-    return filled(LOAD, slots)
+    return filled(STMATRIX if stores else LDMATRIX, slots)
 
 
-def name_of(form: Form) -> str:
-    """The name of its function."""
+def _name_of(form: object) -> str:
+    assert isinstance(form, Form)
     shape = f"_{form.shape}" if form.shape != "m8n8" else ""
     return f"{form.instruction}{shape}_x{form.count}{'_trans' * form.trans}"
 
 
-def source(plan: Plan, own: Operand) -> Source:
-    """Where a lane loads, as a function."""
-    return plan.moves(own).source(f"{own.name.lower()}_at")
+# -- loads -------------------------------------------------------------------------------------------
+
+FRAGMENTS = """\
+// ${own.name}: ${moves.form}.
+$declared
+$loads"""
+
+TAKEN = """\
+{
+    const $kind word = $word;
+    $lines
+}"""
+
+LOOPS = """\
+#pragma unroll
+for (unsigned i = 0; i < ${own.blocks}; ++i)
+    #pragma unroll
+    for (unsigned p = 0; p < ${moves.loads_of_bytes}; ++p) {
+        $line
+    }"""
 
 
-def fragments(plan: Plan, own: Operand) -> str:
-    """The loads of one turn of the loop along K."""
+def fragments(plan: MmaPlan, own: WarpTile) -> str:
+    """Return the loads of one turn of the loop along K."""
     moves = plan.moves(own)
-    whole = all(part.bytes * 8 == own.register_bits for part in next(moves.all()).parts)
     in_loops = plan.span == 1 and moves.in_order and moves.vector
-    registers = f"{declared(own)} {own.name.lower()}{shape(plan, own)}{'' if whole else ' = {}'};"
+    registers = f"{own.declared} {own.letter}{shape(plan, own)}{'' if moves.whole else ' = {}'};"
     slots = {
-        "name": own.name,
-        "form": moves.form,
+        "own": own,
+        "moves": moves,
         "declared": "" if plan.ahead else registers,
-        "loads": (_looped if in_loops else _listed)(plan, own, moves),
+        "loads": _loop(plan, moves) if in_loops else "\n".join(_loads(plan, moves)),
     }
     return filled(FRAGMENTS, slots)
 
 
-def shape(plan: Plan, own: Operand) -> str:
-    """The extents of an operand's fragments of one turn, in C++."""
+def shape(plan: MmaPlan, own: WarpTile) -> str:
+    """Return the extents of an operand's fragments of one turn, in C++."""
     extents = [own.blocks, *([plan.span] if plan.span > 1 else []), own.registers]
-    return "".join(f"[{extent}]" for extent in extents)
+    return "".join(each("[#]", extents))
 
 
-def first(plan: Plan) -> str:
-    """The addresses of the first loads, where the others follow from them."""
-    made = [(own.name.lower(), plan.moves(own).first(f"{own.name.lower()}_at")) for own in (plan.a, plan.b)]
-    texts = [f"{letter}_first = {text}" for letter, text in made if text]
-    return f"const unsigned {', '.join(texts)};" if texts else ""
-
-
-def _at(plan: Plan, own: Operand, moves: Moves, **numbers: str) -> str:
-    """The address of a load, or the byte of its stage for a vector."""
-    offset, letter = plan.offsets[own.name], own.name.lower()
-    start = "stage" if moves.vector else "at"
-    if plan.turns == 1:
-        numbers["s"] = "0"
-    address = moves.address(f"{letter}_at", f"{letter}_first", numbers)
-    return f"{start}{f' + {offset}' if offset else ''} + {address}"
-
-
-def _listed(plan: Plan, own: Operand, moves: Moves) -> str:
-    """Every load a line."""
-    return "\n".join(_line(plan, own, moves, move) for move in moves.all())
-
-
-def _line(plan: Plan, own: Operand, moves: Moves, move: Move) -> str:
-    at = _at(plan, own, moves, **{name: str(number) for name, number in move.at})
+def _word(plan: MmaPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, str]:
+    """The type by which C++ loads a vector, and its value; of matrices their address."""
+    numbers = numbers | ({"s": "0"} if plan.turns == 1 else {})
+    start = plus("stage" if moves.vector else "at", plan.offsets[moves.own.name])
+    at = f"{start} + {moves.address(numbers)}"
     if moves.vector is None:
-        assert isinstance(moves.form, Form)
-        registers = ", ".join(_register(plan, own, part) for part in move.parts)
-        return f"{name_of(moves.form)}({registers}, {at});"
-    return _taken(plan, own, moves.vector, move.parts, at)
+        return "", at
+    registers = moves.vector.bits // moves.own.register_bits
+    kind = vector(moves.own.declared, registers) if registers else WIDTHS[moves.vector.bits // BYTE]
+    return kind, f"*(const {kind} *)({at})"
 
 
-def _register(plan: Plan, own: Operand, part: Part) -> str:
-    column = f"[{part.column}]" if plan.span > 1 else ""
-    return f"{own.name.lower()}[{part.row}]{column}[{part.byte * 8 // own.register_bits}]"
-
-
-def _taken(plan: Plan, own: Operand, vector: Vector, parts: tuple[Part, ...], at: str) -> str:
-    """A vector, and its parts in their registers."""
-    kind = WORDS[declared(own), vector.bits]
-    word = f"*(const {kind} *)({at})"
-    bits, width = parts[0].bytes * 8, own.register_bits
-    if len(parts) == 1:
-        target = _register(plan, own, parts[0])
-        if bits == width:
-            return f"{target} = {word};"
-        return f"{target} |= {_shifted(f'(unsigned){word}', parts[0].byte * 8 % width)};"
-    lines = [f"const {kind} word = {word};"]
-    for number, part in enumerate(parts):
-        first = number * bits
-        field = f"word.{'xyzw'[first // width]}" if vector.bits > width else "word"
-        if bits == width:
-            lines.append(f"{_register(plan, own, part)} = {field};")
+def _loads(plan: MmaPlan, moves: Moves) -> Iterator[str]:
+    """Every load a line, or several for a vector whose parts go to registers of their own."""
+    own, bits = moves.own, moves.part_bits
+    for parts, numbers in moves.all():
+        kind, word = _word(plan, moves, numbers)
+        targets = []
+        for part in parts:
+            column = f"[{part.column}]" if plan.span > 1 else ""
+            targets.append(f"{own.letter}[{part.row}]{column}[{part.byte * BYTE // own.register_bits}]")
+        if moves.vector is None:
+            yield f"{_name_of(moves.form)}({', '.join(targets)}, {word});"
             continue
-        shifted = f"{field} >> {first % width}" if first % width else field
-        piece = f"({shifted} & {(1 << bits) - 1:#x})"
-        lines.append(f"{_register(plan, own, part)} |= {_shifted(piece, part.byte * 8 % width)};")
-    return "{\n" + "\n".join(f"    {line}" for line in lines) + "\n}"
+        lines = []
+        for number, (part, target) in enumerate(zip(parts, targets, strict=True)):
+            register, inside = divmod(number * bits, own.register_bits)
+            piece = f"word.{'xyzw'[register]}" if moves.vector.bits > own.register_bits else "word"
+            if len(targets) == 1:
+                piece = word if moves.whole else f"(unsigned){word}"
+            elif not moves.whole:
+                piece = f"({_shifted(piece, '>>', inside)} & {(1 << bits) - 1:#x})"
+            start = part.byte * BYTE % own.register_bits
+            put = f"= {piece}" if moves.whole else f"|= {_shifted(piece, '<<', start)}"
+            lines.append(f"{target} {put};")
+        yield (
+            lines[0]
+            if len(lines) == 1
+            else filled(TAKEN, {"kind": kind, "word": word, "lines": "\n".join(lines)})
+        )
 
 
-def _shifted(word: str, by: int) -> str:
-    return f"{word} << {by}" if by else word
+def _shifted(word: str, way: str, by: int) -> str:
+    return f"{word} {way} {by}" if by else word
 
 
-def _looped(plan: Plan, own: Operand, moves: Moves) -> str:
+def _loop(plan: MmaPlan, moves: Moves) -> str:
     """Vectors that fill the registers of a lane one after another."""
-    vector, letter = moves.vector, own.name.lower()
-    assert vector is not None
-    width = own.register_bits
-    kind = WORDS[declared(own), vector.bits]
-    word = f"*(const {kind} *)({_at(plan, own, moves, i='i', p='p')})"
-    each = vector.bits // width
-    if each == 1:
-        line = f"{letter}[i][p] = {word};"
-    elif each:
-        fields = [f"{letter}[i][{each} * p + {n}] = word.{'xyzw'[n]};" for n in range(each)]
+    assert moves.vector is not None
+    kind, word = _word(plan, moves, {})
+    bits, target = moves.vector.bits, f"{moves.own.letter}[i]"
+    many, parts = bits // moves.own.register_bits, moves.own.register_bits // bits
+    if many == 1:
+        line = f"{target}[p] = {word};"
+    elif many:
+        fields = [f"{target}[{many} * p + {n}] = word.{'xyzw'[n]};" for n in range(many)]
         line = "\n".join([f"const {kind} word = {word};", *fields])
     else:
-        count = width // vector.bits
-        line = (
-            f"const unsigned word = {word};\n{letter}[i][p / {count}] |= word << p % {count} * {vector.bits};"
-        )
-    parts = moves.extents.get("p", 1)
-    return filled(LOOPS, {"blocks": own.blocks, "parts": parts, "line": line})
+        line = f"const unsigned word = {word};\n{target}[p / {parts}] |= word << p % {parts} * {bits};"
+    return filled(LOOPS, {"own": moves.own, "moves": moves, "line": line})
+
+
+# -- D -----------------------------------------------------------------------------------------------
+
+DIRECT = """\
+// A lane holds pairs of neighbours of a row.
+#pragma unroll
+for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
+    #pragma unroll
+    for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
+        #pragma unroll
+        for (unsigned pair = 0; pair < $pairs; ++pair) {
+            const auto place = $d_index;
+            const unsigned x = row + $block_down * ${plan.shape.m} + place.i;
+            const unsigned y = column + $block_along * ${plan.shape.n} + 2 * place.j;
+            *($pair_type *)(D + (size_t)x * N + y) = $pair;
+        }"""
+
+THROUGH = """\
+__syncthreads(); // every warp has read the last tile
+// D: ${moves.form}.
+$first
+$stores
+__syncthreads(); // D is there
+$saved"""
+
+SAVE = "(($type *)(D + (size_t)(row + i) * N + column))[j] = (($type *)shared)[$place];"
+
+LOOPS_OF_BLOCKS = """\
+#pragma unroll
+for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
+    #pragma unroll
+    for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
+        #pragma unroll
+        for (unsigned p = 0; p < ${moves.loads_of_bytes}; ++p) {
+            $line
+        }"""
+
+_WIDTH, _BREAK = 100, "\n    "
+
+
+def store(plan: MmaPlan) -> str:
+    """Return the stores of all fragments of a warp: straight to global memory, or through shared memory."""
+    own = plan.result
+    if own is None:
+        kind = pair(plan.out)
+        numbers = ["pair"] if plan.out.bits == 16 else ["2 * pair", "2 * pair + 1"]
+        slots = {
+            "plan": plan,
+            "block_down": f"(down * {plan.a.blocks} + i)" if plan.warps[0] > 1 else "i",
+            "block_along": f"(along * {plan.b.blocks} + j)" if plan.warps[1] > 1 else "j",
+            "pairs": plan.fragment.span("reg") // 2,
+            "d_index": call(plan.d_index, laneid="lane", reg="pair"),
+            "pair_type": kind,
+            "pair": made(kind, [_sum(plan, "[i][j]", number) for number in numbers]),
+        }
+        return filled(DIRECT, slots)
+    moves = plan.moves(own)
+    slots = {"plan": plan, "moves": moves, "first": f"const unsigned {moves.first};" if moves.first else ""}
+    if moves.vector and moves.in_order:
+        stores = filled(LOOPS_OF_BLOCKS, slots | {"line": _stored_in_loops(plan, moves)})
+    else:
+        stores = "\n".join(_stored(plan, moves, *move) for move in moves.all())
+    saved = copies(own, plan.threads, "", width=own.width, move=SAVE)
+    return filled(THROUGH, slots | {"stores": stores, "saved": saved})
+
+
+def _sum(plan: MmaPlan, block: str, number: str) -> str:
+    """A register of a block as it is stored: a sum, or two as one word of two neighbours of 16 bits."""
+    if plan.out == plan.accumulator:
+        return f"d{block}[{number}]"
+    if number.isdigit():
+        first, second = (str(2 * int(number) + n) for n in range(2))
+    else:
+        first = f"2 * ({number})" if " " in number else f"2 * {number}"
+        second = f"{first} + 1"
+    return f"rounded(d{block}[{first}], d{block}[{second}])"
+
+
+def _stored(plan: MmaPlan, moves: Moves, parts: list[Part], numbers: dict[str, str]) -> str:
+    """One store: its line, or lines."""
+    words, at = [], moves.address(numbers)
+    for part in parts:
+        number, inside = divmod(part.byte * BYTE, moves.own.register_bits)
+        word = _sum(plan, f"[{part.row}][{part.column}]", str(number))
+        words.append(word if moves.whole else f"(unsigned short)({_shifted(word, '>>', inside)})")
+    if moves.vector:
+        kind = _kind(plan, moves)
+        return f"*({kind} *)(shared + {at}) = {made(kind, words)};"
+    head = f"{_name_of(moves.form)}(base + {at},"
+    line = f"{head} {', '.join(words)});"
+    return line if len(line) <= _WIDTH else f"{head}\n    {wrapped(words, _BREAK)});"
+
+
+def _kind(plan: MmaPlan, moves: Moves) -> str:
+    """The type by which C++ stores a vector."""
+    if not moves.whole:
+        return "unsigned short"
+    assert moves.vector is not None
+    return vector("unsigned" if plan.out.bits == 16 else element(plan.out), moves.vector.registers)
+
+
+def _stored_in_loops(plan: MmaPlan, moves: Moves) -> str:
+    kind, many = _kind(plan, moves), len(next(moves.all())[0])
+    target = f"*({kind} *)(shared + {moves.address({'c': 'j'})})"
+    if not moves.whole:
+        word = f"const unsigned word = {_sum(plan, '[i][j]', 'p / 2')};"
+        return f"{word}\n{target} = (unsigned short)(word >> p % 2 * 16);"
+    start = f"{many} * p" if many > 1 else "p"
+    numbers = [start, *each(f"{start} + #", range(1, many))]
+    return f"{target} = {made(kind, [_sum(plan, '[i][j]', number) for number in numbers])};"

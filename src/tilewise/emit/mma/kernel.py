@@ -1,50 +1,19 @@
-"""The kernel in CUDA C++: one text with slots, and the parts that depend on where the operands lie."""
+"""The parts of a kernel that mma.sync decides: how tiles arrive, the loop along K, the instruction."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
 
-from tilewise.check.feeding.forms import Vector
-from tilewise.emit.mma import chain, fragments, loads, store
-from tilewise.emit.mma.plan import Plan
-from tilewise.emit.names import checked
-from tilewise.emit.parts.template import filled
-from tilewise.emit.parts.words import REGISTER, check_free
-
-KERNEL = """\
-// D [M, N] = A [M, K] B [N, K]^T, by $instruction
-//
-$facts
-//
-// Launch it on a grid of (N / $n, M / $m) blocks of $threads threads with $shared_bytes bytes of dynamic
-// shared memory$allowed, for $arch.
-// M, N and K are multiples of $m, $n and $k.
-
-$places
-
-$head
-$multiply
-
-// A and B are counted in bytes, as they are copied, and D in elements.
-extern "C" __global__ void __launch_bounds__($threads, 1) $name(
-    const unsigned char *A,
-    const unsigned char *B,
-    $element *D, int M, int N, int K)
-{
-    extern __shared__ __align__(1024) unsigned char shared[];
-    $base
-    const unsigned thread = threadIdx.x, lane = thread % 32;
-    $warp
-    const unsigned row = blockIdx.y * $m, column = blockIdx.x * $n, tiles = K / $k;
-    $first
-    $before
-    $accumulator d[$down][$along][$registers] = {};
-
-    $loop
-
-    $store
-}"""
+from tilewise.emit.mma.fragments import fragments, matrices, shape, store
+from tilewise.emit.mma.operands import WarpTile
+from tilewise.emit.mma.plan import MmaPlan
+from tilewise.emit.parts.copies import STORE, copies, place_of
+from tilewise.emit.parts.kernel import BASE, host_text, in_asm, kernel_text, multiply
+from tilewise.emit.parts.template import REGISTER, each, filled, plus
+from tilewise.hardware.architectures import NUMBERS, Architecture
+from tilewise.hardware.limits import shared_bytes
+from tilewise.hardware.matrices.forms import Form
 
 LOOP = """\
 for (unsigned t = 0; t < tiles; ++t) {
@@ -52,7 +21,7 @@ for (unsigned t = 0; t < tiles; ++t) {
 
     $stage
     #pragma unroll
-    for (unsigned s = 0; s < $turns; ++s) { // $turn_k of K
+    for (unsigned s = 0; s < ${plan.turns}; ++s) { // $turn_k of K
         $a
         $b
         $multiplied
@@ -63,9 +32,10 @@ for (unsigned t = 0; t < tiles; ++t) {
 LOOP_AHEAD = """\
 // Fragments of the turn that is multiplied, and of the next one: $turn_k of K each. The last,
 // of a tile that was read before, are not used, on purpose: to leave them out would be a branch.
-$a_type a[2]$a_shape;
-$b_type b[2]$b_shape;
-const auto take = [&](unsigned t, unsigned s, $a_type (&a)$a_shape, $b_type (&b)$b_shape) {
+${plan.a.declared} a[2]$a_shape;
+${plan.b.declared} b[2]$b_shape;
+const auto take = [&](unsigned t, unsigned s, \
+${plan.a.declared} (&a)$a_shape, ${plan.b.declared} (&b)$b_shape) {
     $stage
     $a
     $b
@@ -75,30 +45,45 @@ take(0, 0, a[0], b[0]);
 for (unsigned t = 0; t < tiles; ++t) {
     $onward
     #pragma unroll
-    for (unsigned s = 0; s < $turns; ++s) {
+    for (unsigned s = 0; s < ${plan.turns}; ++s) {
         if (s == $last) {
             $there
         }
-        take(s == $last ? t + 1 : t, (s + 1) % $turns, a[(s + 1) % 2], b[(s + 1) % 2]);
+        take(s == $last ? t + 1 : t, (s + 1) % ${plan.turns}, a[(s + 1) % 2], b[(s + 1) % 2]);
         $multiplied
     }
 }"""
 
 MULTIPLIED = """\
 #pragma unroll
-for (unsigned i = 0; i < $down; ++i)
+for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
     #pragma unroll
-    for (unsigned j = 0; j < $along; ++j)
+    for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
         multiply(d[i][j], a$set[i], b$set[j]);"""
 
 MULTIPLIED_EACH = """\
 #pragma unroll
-for (unsigned c = 0; c < $span; ++c)
+for (unsigned c = 0; c < ${plan.span}; ++c)
     #pragma unroll
-    for (unsigned i = 0; i < $down; ++i)
+    for (unsigned i = 0; i < ${plan.a.blocks}; ++i)
         #pragma unroll
-        for (unsigned j = 0; j < $along; ++j)
+        for (unsigned j = 0; j < ${plan.b.blocks}; ++j)
             multiply(d[i][j], a$set[i][c], b$set[j][c]);"""
+
+ROUND = """\
+// Two sums, rounded.
+__device__ __forceinline__ unsigned rounded(float x, float y)
+{
+    unsigned both;
+    $asm
+    return both;
+}"""
+
+AT_ONCE = 'asm("cvt.rn.${plan.out}x2.f32 %0, %2, %1;" : "=r"(both) : "f"(x), "f"(y));'
+ONE_BY_ONE = """\
+asm("{ .reg .b16 lo, hi; cvt.rn.f16.f32 lo, %1; cvt.rn.f16.f32 hi, %2; mov.b32 %0, {lo, hi}; }"
+    : "=r"(both) : "f"(x), "f"(y));"""
+TWO_AT_ONCE_SINCE = 80
 
 NOTED = 100
 
@@ -107,81 +92,204 @@ GRANTED = 48 * 1024
 
 ALLOWED = ", which\n// cudaFuncAttributeMaxDynamicSharedMemorySize is to allow"
 
-BASE = "const unsigned base = (unsigned)__cvta_generic_to_shared(shared);"
 
-
-def kernel_source(plan: Plan) -> str:
-    """The program: self-contained, no header is included.
+def kernel_source(plan: MmaPlan) -> str:
+    """Return the program: self-contained, no header is included.
 
     >>> from tilewise.emit.mma import planned
     >>> source = kernel_source(planned((64, 64, 32), "f16"))
     >>> "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in source, "#include" in source
     (True, False)
     """
-    parts = loads.parts_of(plan)
-    places = [*parts.places, *(fragments.source(plan, own).code for own in (plan.a, plan.b))]
-    places += store.places(plan)
-    heads = [text for text in (parts.head, *fragments.head(plan), *store.heads(plan)) if text]
-    slots = {
-        "instruction": plan.instruction,
-        "facts": "\n".join(f"// {line}" for line in facts(plan)),
-        "places": "\n\n".join(places),
-        "head": "\n".join([*heads, ""]),
-        "multiply": chain.multiply(plan),
-        "name": name_of(plan),
-        "element": store.element(plan),
-        "base": BASE if _takes_addresses(plan) else "",
-        "before": parts.before,
-        "first": fragments.first(plan),
-        "accumulator": REGISTER[plan.accumulator.name].declared,
-        "registers": plan.registers,
-        "loop": _loop(plan, parts),
-        "down": plan.a.blocks,
-        "along": plan.b.blocks,
+    firsts = ", ".join(filter(None, [plan.moves(own).first for own in plan.operands]))
+    has_matrices = any(plan.moves(own).vector is None for own in plan.tiles)
+    slots = _arrival(plan)
+    slots["loop"] = _loop(plan, slots)
+    slots |= {
+        "needs": f"{ALLOWED * (plan.shared_bytes > GRANTED)}, for {_architectures(plan)}.\n//",
+        "places": "\n\n".join(_places(plan)),
+        "head": "\n".join(_heads(plan)),
+        "multiply": _multiply(plan),
+        "counted": "// A and B are counted in bytes, as they are copied, and D in elements.",
+        "bounds": f"{plan.threads}, 1",
+        "parameters": "const unsigned char *A,\nconst unsigned char *B,",
+        "base": BASE if plan.load == "cp.async" or has_matrices else "",
+        "threads_by": "lane = thread % 32",
         "warp": _warp(*plan.warps),
-        "m": plan.m,
-        "n": plan.n,
-        "k": plan.k,
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "allowed": ALLOWED if plan.shared_bytes > GRANTED else "",
-        "arch": _architectures(plan),
-        "store": store.store(plan),
+        "before": f"const unsigned {firsts};\n" * bool(firsts) + slots["before"],
+        "registers": "".join(each("[#]", (*(own.blocks for own in plan.operands), plan.registers))),
+        "store": store(plan),
     }
-    check_free(plan.name, filled(KERNEL, slots | {"name": ""}))
-    return filled(KERNEL, slots)
+    return kernel_text(plan, _facts(plan), slots)
 
 
-def _architectures(plan: Plan) -> str:
+def host_source(plan: MmaPlan) -> str:
+    """Return kernel and host together, one .cu file.
+
+    >>> from tilewise.emit.mma import planned
+    >>> "<<<dim3(N / 64, M / 64), 128, 24576, stream>>>" in host_source(planned((64, 64, 32), "bf16"))
+    True
+    """
+    slots = {
+        "kernel": kernel_source(plan),
+        "flags": f"-arch={plan.arch}" + ("" if plan.asked else ", or a later one"),
+        "arguments": "(const unsigned char *)A, (const unsigned char *)B",
+    }
+    return host_text(plan, slots)
+
+
+def _places(plan: MmaPlan) -> Iterator[str]:
+    """The functions of the layouts."""
+    yield from (place_of(own, own.width).code for own in plan.operands)
+    yield from (plan.moves(own).source.code for own in plan.tiles)
+    yield (place_of(plan.result, plan.result.width) if plan.result else plan.d_index).code
+
+
+def _facts(plan: MmaPlan) -> Iterator[str]:
+    """Where the operands lie, line by line."""
+    for own in plan.operands:
+        yield f"{own.heading}; in shared memory:"
+        yield f"    {own.tile}"
+        yield f"  and of {own.each[0]} x {own.each[1]} in a warp:"
+        yield f"    {own.fragment}"
+        for note in own.notes:
+            yield from textwrap.wrap(f"NOTE {note}", NOTED)
+    yield f"D [{plan.m}, {plan.n}] {plan.accumulator}, of {plan.shape.m} x {plan.shape.n} in a warp:"
+    yield f"    {plan.fragment}"
+    if plan.result is not None:
+        yield f"  and of {plan.out} in shared memory, on its way out:"
+        yield f"    {plan.result.tile}"
+
+
+def _architectures(plan: MmaPlan) -> str:
     """What it is for."""
     if plan.asked:
         return str(plan.arch)
-    if not plan.lacking:
-        return f"{plan.arch} and later"
-    return f"{plan.arch} and later but {', '.join(map(str, plan.lacking))},\n// which have less of it"
+    less = [own for own in NUMBERS if own >= plan.since and shared_bytes(own) < plan.shared_bytes]
+    names = ", ".join(str(Architecture.of(own)) for own in less)
+    return f"{plan.arch} and later" + f" but {names},\n// which have less of it" * bool(less)
 
 
-def _loop(plan: Plan, parts: loads.Parts) -> str:
-    """The loop along K."""
-    counts: dict[str, object] = {"down": plan.a.blocks, "along": plan.b.blocks, "span": plan.span}
-    counts["set"] = "[s % 2]" if plan.ahead else ""
+def _heads(plan: MmaPlan) -> Iterator[str]:
+    """cp.async, the forms of ldmatrix, how sums are rounded, and stmatrix, as functions."""
+    if plan.load == "cp.async":
+        for width in sorted({own.width for own in plan.operands}, reverse=True):
+            yield filled(FETCH, {"width": width, "cached": "cg" if width == 16 else "ca"})
+    forms = dict.fromkeys(own.fill.form for own in plan.operands)
+    yield from (matrices(form) for form in forms if isinstance(form, Form))
+    if plan.out != plan.accumulator:
+        one_by_one = plan.arch.number < TWO_AT_ONCE_SINCE
+        yield filled(ROUND, {"asm": ONE_BY_ONE if one_by_one else filled(AT_ONCE, {"plan": plan})})
+    if plan.result is not None and isinstance(plan.result.fill.form, Form):
+        yield matrices(plan.result.fill.form)
+
+
+def _multiply(plan: MmaPlan) -> str:
+    """The function around one instruction."""
+    constraint, start = "d" if plan.a.dtype.bits == 64 else "r", plan.registers
+    read, inputs = [], []
+    for own in plan.operands:
+        read.append(f"{{{in_asm(range(start, start + own.registers))}}}")
+        inputs += each(f'"{constraint}"({own.letter}[#])', range(own.registers))
+        start += own.registers
+    a, b = (f"const {own.declared} (&{own.letter})[{own.registers}]" for own in plan.operands)
+    d = REGISTER[plan.accumulator.name][1]
     slots = {
-        "arrive": parts.arrive,
-        "again": parts.again,
-        "there": parts.there,
-        "onward": parts.onward,
+        "shape": f"{plan.shape.m} x {plan.shape.n} x {plan.shape.k}",
+        "those": "the 32 lanes of a warp",
+        "broken": "\n    ",
+        "a": a,
+        "b": b,
+        "read": f'{", ".join(read)},\\n"\n        "{{{in_asm(range(plan.registers))}}}',
+        "outputs": ", ".join(each(f'"+{d}"(d[#])', range(plan.registers))),
+        "inputs": ", ".join(inputs),
+    }
+    return multiply(plan, plan.registers, slots)
+
+
+# -- tiles arrive --------------------------------------------------------------------------------------
+
+FETCH = """\
+// $width bytes from global to shared memory, on their way until they are waited for.
+__device__ __forceinline__ void fetch_$width(unsigned to, const void *from)
+{
+    asm volatile("cp.async.$cached.shared.global [%0], [%1], $width;" :: "r"(to), "l"(from) : "memory");
+}"""
+
+MOVE = """\
+$from
+fetch_$width($to + $width * $place, from);"""
+
+ARRIVE = """\
+$copies
+$waited
+__syncthreads(); // the tile is there"""
+
+WAITED = 'asm volatile("cp.async.wait_all;" ::: "memory");'
+
+AGAIN = "__syncthreads(); // every warp has read the tile: it may be overwritten"
+
+BEFORE = """\
+
+// Tiles are on their way, $ahead of them, while another is multiplied.
+const auto load = [&](unsigned t) {
+    const unsigned to = base + t % ${plan.stages} * ${plan.stage_bytes};
+    $copies
+};
+#pragma unroll
+for (unsigned t = 0; t < $ahead; ++t) {
+    if (t < tiles)
+        load(t);
+    asm volatile("cp.async.commit_group;" ::: "memory"); // a group for each tile, for none as well
+}
+"""
+
+THERE = """\
+asm volatile("cp.async.wait_group $behind;" ::: "memory");
+__syncthreads(); // the next tile is there, and every warp has read the one before"""
+
+ONWARD = """\
+if (t + $ahead < tiles)
+    load(t + $ahead);
+asm volatile("cp.async.commit_group;" ::: "memory");"""
+
+
+def _arrival(plan: MmaPlan) -> dict[str, str]:
+    """What stands before the loop, in it until the tile is there, and after the tile was multiplied."""
+    slots = {
+        "plan": plan,
+        "copies": "\n".join(_copied(plan, own) for own in plan.operands),
+        "waited": WAITED if plan.load == "cp.async" else "",
+        "ahead": plan.stages - 1,
+        "behind": plan.stages - 2,
+    }
+    if plan.stages == 1:
+        return {"before": "", "arrive": filled(ARRIVE, slots), "again": AGAIN, "there": "", "onward": ""}
+    there, onward, before = (filled(text, slots) for text in (THERE, ONWARD, BEFORE))
+    return {"before": before, "arrive": f"{there}\n{onward}", "again": "", "there": there, "onward": onward}
+
+
+def _copied(plan: MmaPlan, own: WarpTile) -> str:
+    plainly = plan.load == "copy"
+    to = plus("shared" if plainly else "base" if plan.stages == 1 else "to", plan.offsets[own.name])
+    move, unrolled = (STORE, " 4") if plainly else (MOVE, "")
+    return copies(own, plan.threads, to, width=own.width, move=move, unrolled=unrolled, by_lines=True)
+
+
+def _loop(plan: MmaPlan, arrival: dict[str, str]) -> str:
+    """The loop along K."""
+    slots = arrival | {
+        "plan": plan,
+        "set": "[s % 2]" if plan.ahead else "",
         "stage": "\n".join(_stage(plan)),
-        "a": fragments.fragments(plan, plan.a),
-        "b": fragments.fragments(plan, plan.b),
-        "a_type": chain.declared(plan.a),
-        "b_type": chain.declared(plan.b),
-        "a_shape": fragments.shape(plan, plan.a),
-        "b_shape": fragments.shape(plan, plan.b),
-        "multiplied": filled(MULTIPLIED if plan.span == 1 else MULTIPLIED_EACH, counts),
-        "turns": plan.turns,
+        "a": fragments(plan, plan.a),
+        "b": fragments(plan, plan.b),
+        "a_shape": shape(plan, plan.a),
+        "b_shape": shape(plan, plan.b),
         "last": plan.turns - 1,
         "turn_k": plan.shape.k * plan.span,
     }
+    slots["multiplied"] = filled(MULTIPLIED if plan.span == 1 else MULTIPLIED_EACH, slots)
     return filled(LOOP_AHEAD if plan.ahead else LOOP, slots)
 
 
@@ -194,41 +302,11 @@ def _warp(down: int, along: int) -> str:
     return f"const unsigned {places}; // of {down} x {along} warps" if places else ""
 
 
-def _stage(plan: Plan) -> Iterator[str]:
+def _stage(plan: MmaPlan) -> Iterator[str]:
     """Where the stage begins: as an address for matrices, as a pointer for vectors."""
     further = f" + t % {plan.stages} * {plan.stage_bytes}" if plan.stages > 1 else ""
-    if None in _vectors(plan):
+    vectors = {plan.moves(own).vector for own in plan.operands}
+    if None in vectors:
         yield f"const unsigned at = base{further};"
-    if set(_vectors(plan)) != {None}:
+    if vectors != {None}:
         yield f"const unsigned char *const stage = shared{further};"
-
-
-def _takes_addresses(plan: Plan) -> bool:
-    """Whether anything is asked by an address of shared memory: cp.async, ldmatrix, stmatrix."""
-    by_matrices = plan.result is not None and plan.result.moves.vector is None
-    return plan.load == "cp.async" or by_matrices or None in _vectors(plan)
-
-
-def _vectors(plan: Plan) -> list[Vector | None]:
-    return [plan.moves(own).vector for own in (plan.a, plan.b)]
-
-
-def name_of(plan: Plan) -> str:
-    """The kernel's name: as asked, or of the types and the tile."""
-    types = plan.a.dtype.name + (f"_{plan.b.dtype.name}" if plan.b.dtype != plan.a.dtype else "")
-    return checked(plan.name or f"gemm_{types}_{plan.m}x{plan.n}x{plan.k}", "a kernel")
-
-
-def facts(plan: Plan) -> list[str]:
-    """Where the operands lie, line by line."""
-    lines = []
-    for own in (plan.a, plan.b):
-        head = f"{own.name} [{own.rows}, {own.k}] {own.dtype}, {own.major.upper()}-major in global memory"
-        lines += [f"{head}; in shared memory:", f"    {own.tile}"]
-        lines += [f"  and of {own.each[0]} x {own.each[1]} in a warp:", f"    {own.fragment}"]
-        lines += [line for note in own.notes for line in textwrap.wrap(f"NOTE {note}", NOTED)]
-    head = f"D [{plan.m}, {plan.n}] {plan.accumulator}"
-    lines += [f"{head}, of {plan.shape.m} x {plan.shape.n} in a warp:", f"    {plan.fragment}"]
-    if plan.result is not None:
-        lines += [f"  and of {plan.out} in shared memory, on its way out:", f"    {plan.result.tile}"]
-    return lines

@@ -1,14 +1,14 @@
-"""Tiles from global to shared memory, by threads: as many bytes at once as both sides keep together."""
+"""Tiles between global and shared memory, by threads: as many bytes at once as both sides keep together."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from dataclasses import dataclass
 
+from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.layout import Layout
-from tilewise.emit.parts.template import filled
-from tilewise.emit.parts.words import call
+from tilewise.emit.parts.template import call, filled
 from tilewise.emit.source import Source, source_of
 
 BYTE = 8
@@ -16,51 +16,73 @@ WIDTHS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsig
 """Bytes that one thread copies at once, and the type that C++ moves them by."""
 
 
-class Copied(Protocol):
-    """A tile [rows, k] of an operand that threads copy."""
+@dataclass(frozen=True)
+class Staged:
+    """The part [rows, k] of a matrix that a block of threads has in shared memory."""
+
+    name: str
+    """A, B or D."""
+    dtype: DType
+    rows: int
+    """Rows of M or of N."""
+    k: int
+    """Elements along K; of D along N."""
+    major: str
+    """The contiguous direction in global memory: k or mn."""
+    tile: Layout
+    """Where each element [row, k] lies in shared memory, in elements."""
 
     @property
-    def name(self) -> str:
-        """A or B."""
+    def letter(self) -> str:
+        """Its name in C++."""
+        return self.name.lower()
 
     @property
-    def dtype(self) -> DType:
-        """The type of its elements."""
+    def along(self) -> str:
+        """The extent of the problem along which it is contiguous in global memory."""
+        return "K" if self.major == "k" else "M" if self.name == "A" else "N"
 
     @property
-    def rows(self) -> int:
-        """Its rows, of M or of N."""
+    def first_row(self) -> str:
+        """The first row of the block's tile, in C++."""
+        return "row" if self.name == "A" else "column"
 
     @property
-    def k(self) -> int:
-        """Its elements along K."""
+    def room(self) -> int:
+        """Bytes of shared memory from the start of the tile to its end, with what is left free between."""
+        return -(-(self.tile.max(m) + 1) * self.dtype.bits // BYTE)
 
     @property
-    def major(self) -> str:
-        """What is contiguous in global memory: k or mn."""
+    def pitch(self) -> str:
+        """Bytes from line to line in global memory, in C++."""
+        line = in_bytes(self.along, self.dtype)
+        return f"({line})" if " " in line else line
 
     @property
-    def tile(self) -> Layout:
-        """Where each element [row, k] lies in shared memory, in elements."""
+    def heading(self) -> str:
+        """Its extents, its type and how it lies in global memory, in words."""
+        return (
+            f"{self.name} [{self.rows}, {self.k}] {self.dtype}, {self.major.upper()}-major in global memory"
+        )
 
 
-def chunks(own: Copied, width: int = 16) -> Layout:
-    """The tile in 16 bytes, or another width: (i, j) is line i of the matrix in global memory, its chunk j.
+def chunks(own: Staged, width: int = 16) -> Layout:
+    """Return the tile in 16 bytes, or another width: (i, j) is line i in global memory, its chunk j.
 
         refused  TW508 where shared memory does not keep so many together
 
-    >>> from tilewise.emit.wgmma.plan import planned
+    >>> from tilewise.emit.wgmma import planned
     >>> chunks(planned((64, 64, 64), "bf16").a)
-    Swizzle(3, 0, 3) @ S[((8, 8), (1, 8)) : ((64, 8), (0, 1))]
+    Swizzle(3, 0, 3) @ S[((8, 8), 8) : ((64, 8), 1)]
     """
     lines = own.tile if own.major == "k" else own.tile.permute(1, 0)
     return lines.pack(width * BYTE // own.dtype.bits)
 
 
-def widest(own: Copied) -> int | None:
-    """The most bytes that lie together along a line of global memory and in the tile; None for less than one.
+def widest(own: Staged) -> int | None:
+    """Return the most bytes that a line of global memory and the tile both keep together, or None.
 
-    >>> from tilewise.emit.wgmma.plan import planned
+    >>> from tilewise.emit.wgmma import planned
     >>> widest(planned((64, 64, 64), "bf16").a)
     16
     """
@@ -80,8 +102,7 @@ COPY = """\
 #pragma unroll$unrolled
 for (unsigned x = thread; x < $count; x += $threads) {
     const unsigned i = x / $across, j = x % $across;
-    const $type *from = (const $type *)($name + (size_t)($outer + i) * $pitch + $inner) + j;
-    $move
+    $moved
 }"""
 
 COPY_LINES = """\
@@ -91,15 +112,19 @@ const unsigned char *const ${letter}_line =
 #pragma unroll$unrolled
 for (unsigned round = 0; round < $rounds; ++round) {
     const unsigned i = thread / $across + round * $step, j = thread % $across;
-    const $type *from = (const $type *)(${letter}_line + (size_t)$pitch * (round * $step));
-    $move
+    $moved
 }"""
 
-STORE = "(($type *)$to)[$place] = *from;"
+FROM = "const $type *from = (const $type *)($name + (size_t)($outer + i) * $pitch + $inner) + j;"
+FROM_LINE = "const $type *from = (const $type *)(${letter}_line + (size_t)$pitch * (round * $step));"
+
+STORE = """\
+$from
+(($type *)$there)[$place] = *from;"""
 
 
 def copies(
-    own: Copied,
+    own: Staged,
     threads: int,
     to: str,
     *,
@@ -108,59 +133,47 @@ def copies(
     unrolled: str = " 4",
     by_lines: bool = False,
 ) -> str:
-    """The loop that brings tile `t` of an operand to the address `to`, `width` bytes at once.
+    """Return the loop that brings tile `t` of an operand to the address `to`, `width` bytes at once.
 
     With `by_lines` all threads go from lines to lines together, where their number allows it: no copy is
     then a branch, and its address is a sum.
     """
-    layout = chunks(own, width)
-    lines = own.rows if own.major == "k" else own.k
-    start, inner = _starts(own)
-    slots = {
+    count = chunks(own, width).size
+    across = count // (own.rows if own.major == "k" else own.k)
+    by_lines = by_lines and threads % across == count % threads == 0
+    depth = own.k * own.dtype.bits // BYTE
+    is_row = own.major == "k"
+    slots: dict[str, object] = {
         "name": own.name,
+        "letter": own.letter,
         "width": width,
         "type": WIDTHS[width],
-        "line": "row i" if own.major == "k" else "column i of K",
-        "count": layout.size,
+        "line": "row i" if is_row else "column i of K",
+        "count": count,
         "threads": threads,
-        "across": layout.size // lines,
-        "outer": start,
-        "pitch": pitch(own),
-        "inner": inner,
+        "across": across,
+        "step": threads // across,
+        "rounds": count // threads,
+        "outer": own.first_row if is_row else f"t * {own.k}",
+        "pitch": own.pitch,
+        "inner": f"t * {depth}" if is_row else in_bytes(own.first_row, own.dtype),
         "to": to,
+        "there": f"({to})" if " " in to else to,
         "place": call(place_of(own, width), i="i", j="j"),
         "unrolled": unrolled,
     }
-    across = layout.size // lines
-    if by_lines and threads % across == 0 and layout.size % threads == 0:
-        slots |= {"letter": own.name.lower(), "step": threads // across, "rounds": layout.size // threads}
-        return filled(COPY_LINES, slots | {"move": filled(move, slots)})
-    return filled(COPY, slots | {"move": filled(move, slots)})
+    slots["from"] = filled(FROM_LINE if by_lines else FROM, slots)
+    return filled(COPY_LINES if by_lines else COPY, slots | {"moved": filled(move, slots)})
 
 
-def place_of(own: Copied, width: int = 16) -> Source:
-    """Where the chunk (i, j) of a tile goes."""
-    return source_of(chunks(own, width), name=f"{own.name.lower()}_place")
-
-
-def pitch(own: Copied) -> str:
-    """Bytes from line to line in global memory."""
-    along = "K" if own.major == "k" else "M" if own.name == "A" else "N"
-    line = in_bytes(along, own.dtype)
-    return f"({line})" if " " in line else line
+def place_of(own: Staged, width: int = 16) -> Source:
+    """Return the function that says where the chunk (i, j) of a tile goes."""
+    return source_of(chunks(own, width), name=f"{own.letter}_place")
 
 
 def in_bytes(elements: str, dtype: DType) -> str:
-    """A number of elements as C++ that counts bytes."""
+    """Return a number of elements as C++ that counts bytes."""
     bits = dtype.bits
     if bits == BYTE:
         return elements
     return f"{elements} * {bits // BYTE}" if bits > BYTE else f"{elements} / {BYTE // bits}"
-
-
-def _starts(own: Copied) -> tuple[str, str]:
-    """Where the tile begins in global memory: the line, and the bytes along it."""
-    mn = "row" if own.name == "A" else "column"
-    if own.major == "k":
-        return mn, f"t * {own.k * own.dtype.bits // BYTE}"
-    return f"t * {own.k}", in_bytes(mn, own.dtype)

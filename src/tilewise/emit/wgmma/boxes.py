@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from tilewise.check.boxes import Dimension
 from tilewise.check.tma import Plan as Copy
 from tilewise.check.tma import plan_copy
-from tilewise.hardware.tma.tensor_map import TensorMap
+from tilewise.emit.parts.template import plus
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.emit.wgmma.operands import Operand
+    from tilewise.emit.parts.copies import Staged
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +27,22 @@ class Fetch:
     coordinates: tuple[str, ...]
 
 
-def copy_of(operand: Operand, rows: int, k: int) -> Copy:
-    """The copy of a tile of a whole operand [rows, K].
+def copy_of(operand: Staged, rows: int, k: int) -> Copy:
+    """Return the copy of a tile of a whole operand [rows, K].
 
-    >>> from tilewise.emit.wgmma.plan import planned
+    >>> from tilewise.emit.wgmma import planned
     >>> made = copy_of(planned((128, 128, 128), "bf16").a, 4096, 8192).tensor_map
     >>> made.global_shape, made.global_strides_bytes, made.box
     ((128, 4096, 64), (128, 16384), (2, 128, 64))
     """
     strides = (k, 1) if operand.major == "k" else (1, rows)
-    return plan_copy((rows, k), operand.tile, dtype=operand.input.dtype, strides=strides)
-
-
-def tensor_map(operand: Operand, rows: int, k: int) -> TensorMap:
-    """The tensor map of a whole operand [rows, K], of which a box is a tile or a part of one."""
-    return copy_of(operand, rows, k).tensor_map
+    return plan_copy((rows, k), operand.tile, dtype=operand.dtype, strides=strides)
 
 
 class Symbolic:
     """The tensor map of an operand, its extents M, N and K not known.
 
-    >>> from tilewise.emit.wgmma.plan import planned
+    >>> from tilewise.emit.wgmma import planned
     >>> made = Symbolic(planned((128, 128, 128), "bf16").a)
     >>> made.sizes, made.strides, made.box
     (('64', 'M', 'K / 64'), ('K * 2', '128'), (64, 128, 2))
@@ -55,67 +50,39 @@ class Symbolic:
     [('0', 'row', 't * 2')]
     """
 
-    def __init__(self, operand: Operand) -> None:
-        self._operand = operand
+    def __init__(self, operand: Staged) -> None:
         self._copy = copy_of(operand, 2 * operand.rows, 2 * operand.k)  # no extent of the tile is the whole
-        self._packed = self._copy.elements
-        self._bytes = operand.input.dtype.bits * self._packed // 8
         self.map = self._copy.tensor_map
-        self._dimensions = self._copy.fold.dimensions
-
-    @property
-    def box(self) -> tuple[int, ...]:
+        packed, self._dimensions = self._copy.elements, self._copy.fold.dimensions
+        self._whole = ["M" if operand.name == "A" else "N", _scaled("K", 1, packed)]
+        self._tile_k = operand.k // packed
+        line, width = int(operand.major == "k"), operand.dtype.bits * packed // 8
+        self.box = self.map.box[::-1]
         """Elements of the box, fastest dimension first."""
-        return self.map.box[::-1]
-
-    @property
-    def sizes(self) -> tuple[str, ...]:
+        self.sizes = tuple(
+            _scaled(self._whole[own.dim], 1, own.step) if own.last else str(own.extent)
+            for own in self._dimensions
+        )
         """Elements of the tensor along every dimension."""
-        return tuple(self._size(own) for own in self._dimensions)
-
-    @property
-    def strides(self) -> tuple[str, ...]:
+        self.strides = tuple(
+            str(own.step * width) if own.dim == line else _scaled(self._whole[line], own.step * width)
+            for own in self._dimensions[1:]
+        )
         """Bytes from one element to the next, of all dimensions but the first."""
-        return tuple(self._stride(own) for own in self._dimensions[1:])
 
     def fetches(self, start: str, tile: str) -> Iterator[Fetch]:
-        """The boxes of the tile that begins at row `start`, and is number `tile` along K."""
+        """Yield the boxes of the tile that begins at row `start`, and is number `tile` along K."""
         for box in self._copy.boxes:
-            yield Fetch(
-                box.start, tuple(self._coordinate(own, box.index, start, tile) for own in self._dimensions)
-            )
+            coordinates = (self._at(own, own.coordinate(box.index), start, tile) for own in self._dimensions)
+            yield Fetch(box.start, tuple(coordinates))
 
-    def _size(self, own: Dimension) -> str:
+    def _at(self, own: Dimension, inside: int, start: str, tile: str) -> str:
         if not own.last:
-            return str(own.extent)
-        return _quotient(self._whole(own.dim), own.step)
-
-    def _stride(self, own: Dimension) -> str:
-        line = 0 if self._operand.major == "mn" else 1
-        if own.dim == line:
-            return str(own.step * self._bytes)
-        return _product(self._whole(line), own.step * self._bytes)
-
-    def _whole(self, dim: int) -> str:
-        if dim == 0:
-            return "M" if self._operand.name == "A" else "N"
-        return _quotient("K", self._packed)
-
-    def _coordinate(self, own: Dimension, index: tuple[int, ...], start: str, tile: str) -> str:
-        inside = index[own.dim]
-        if not own.last:
-            return str(inside // own.step % own.extent)
-        first = (
-            _quotient(start, own.step)
-            if own.dim == 0
-            else _product(tile, self._operand.k // self._packed // own.step)
-        )
-        return f"{first} + {inside // own.step}" if inside // own.step else first
+            return str(inside)
+        first = _scaled(start, 1, own.step) if own.dim == 0 else _scaled(tile, self._tile_k // own.step)
+        return plus(first, inside)
 
 
-def _quotient(word: str, by: int) -> str:
-    return f"{word} / {by}" if by > 1 else word
-
-
-def _product(word: str, by: int) -> str:
-    return f"{word} * {by}" if by > 1 else word
+def _scaled(word: str, times: int, by: int = 1) -> str:
+    """A word in C++, multiplied and divided."""
+    return word + f" * {times}" * (times > 1) + f" / {by}" * (by > 1)

@@ -1,24 +1,45 @@
-"""What a kernel does, before it is written: the tile, its operands, where they lie, the chain of wgmma.
+"""A kernel around wgmma, before it is written: its operands, where they lie, the chain of instructions.
 
-The tile of a thread block is M x N x K: D [M, N] += A [M, K] B [N, K]^T, where M is a number of warpgroups,
-64 rows each, N that of one instruction, and K a number of instructions. A problem is a number of tiles.
+M of a tile is a number of warpgroups, 64 rows each, N that of one instruction, K a number of instructions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.emit.parts.room import SPARE_REGISTERS, most_registers, stacked
-from tilewise.emit.wgmma.operands import Operand, held, recognised, tiled
-from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import Mode
-from tilewise.hardware.wgmma.fragments import d_fragment
+from tilewise.emit.parts.copies import BYTE, Staged
+from tilewise.emit.parts.plan import (
+    SPARE_REGISTERS,
+    GemmPlan,
+    as_tile,
+    check_bytes,
+    check_multiple,
+    check_partner,
+    check_registers,
+    check_shared,
+    check_stages,
+    check_word,
+    not_read,
+    refused,
+    sum_type,
+)
+from tilewise.hardware.architectures import Architecture
+from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.tiles import ORDERS
+from tilewise.hardware.wgmma.stepping import Step, feeding
+from tilewise.hardware.wgmma.tiles import ORDERS, tile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.check.match import Match
 
 WARPGROUP = 128
 """Threads that issue one wgmma together."""
@@ -30,30 +51,68 @@ LOADS = ("tma", "copy")
 PLACES = ("smem", "reg")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A kernel: both operands, the accumulator, and how many tiles are in flight."""
+@dataclass(frozen=True)
+class DescribedOperand(Staged):
+    """A or B of wgmma, which reads it through descriptors; or A in registers, `tile` its fragment."""
 
-    a: Operand
-    b: Operand
-    accumulator: DType
-    stages: int = 1
-    name: str = ""
-
-    @property
-    def m(self) -> int:
-        """Rows of D in the tile."""
-        return self.a.rows
+    load: str
+    """tma, copy, or reg for A that goes from global memory to registers."""
+    mode: Mode = MODES["none"]
+    order: str | None = "mn"
+    """Which way the atoms follow one another; None where a layout was asked for."""
+    found: Match | None = None
+    """How wgmma reads a layout that was asked for."""
 
     @property
-    def n(self) -> int:
-        """Columns of D in the tile."""
-        return self.b.rows
+    def input(self) -> Input:
+        """What wgmma knows of its type."""
+        return Input.of(self.dtype)
 
     @property
-    def k(self) -> int:
-        """Elements along K in the tile."""
-        return self.a.k
+    def in_registers(self) -> bool:
+        """Whether the core reads it from registers."""
+        return self.load == "reg"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the elements."""
+        return self.rows * self.k * self.dtype.bits // BYTE
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """What each instruction reads of a tile that begins at address 0, K fastest."""
+        if self.found is not None:
+            return self.found.steps
+        asked = self.mode, self.major, self.dtype, self.rows, self.k, self.order or "mn"
+        return feeding(*asked, operand=self.name, n=M if self.name == "A" else self.rows).steps
+
+    @property
+    def descriptor(self) -> Descriptor:
+        """The descriptor of the first step."""
+        return self.steps[0].descriptor
+
+    @property
+    def along_k(self) -> tuple[int, ...]:
+        """What each instruction along K adds to the descriptor, in 16 bytes."""
+        return tuple(step.encoded for step in self.steps if step.mn == 0)
+
+    @property
+    def along_rows(self) -> tuple[int, ...]:
+        """What each 64 rows of A add to it; a single 0 for B."""
+        return tuple(step.encoded for step in self.steps if step.k == 0)
+
+
+@dataclass(frozen=True)
+class WgmmaPlan(GemmPlan):
+    """A kernel around wgmma."""
+
+    a: DescribedOperand
+    b: DescribedOperand
+
+    @property
+    def operands(self) -> tuple[DescribedOperand, ...]:
+        """A and B."""
+        return self.a, self.b
 
     @property
     def k_steps(self) -> int:
@@ -61,14 +120,9 @@ class Plan:
         return self.k // self.a.input.k
 
     @property
-    def warpgroups(self) -> int:
-        """Each has 64 rows of the tile."""
-        return self.m // M
-
-    @property
     def threads(self) -> int:
-        """Threads of a block."""
-        return self.warpgroups * WARPGROUP
+        """Threads of a block: a warpgroup for each 64 rows."""
+        return self.m // M * WARPGROUP
 
     @property
     def fragment(self) -> Layout:
@@ -81,33 +135,19 @@ class Plan:
         return self.n * self.accumulator.bits // 64
 
     @property
-    def in_shared(self) -> tuple[Operand, ...]:
+    def in_shared(self) -> tuple[DescribedOperand, ...]:
         """The operands that pass through shared memory."""
-        return tuple(own for own in (self.a, self.b) if not own.in_registers)
+        return tuple(own for own in self.operands if not own.in_registers)
 
     @property
-    def offsets(self) -> dict[str, int]:
-        """The byte of a stage at which each operand begins."""
-        return self._stacked[0]
-
-    @property
-    def stage_bytes(self) -> int:
-        """Bytes of one stage."""
-        return self._stacked[1]
-
-    @property
-    def _stacked(self) -> tuple[dict[str, int], int]:
-        return stacked({own.name: own.room for own in self.in_shared})
+    def by_tma(self) -> tuple[DescribedOperand, ...]:
+        """The operands that TMA loads."""
+        return tuple(own for own in self.operands if own.load == "tma")
 
     @property
     def shared_bytes(self) -> int:
         """Dynamic shared memory of a block: the stages, then a barrier for each where TMA loads."""
-        return self.stages * (self.stage_bytes + 8 * self.has_barriers)
-
-    @property
-    def has_barriers(self) -> bool:
-        """Whether TMA loads an operand."""
-        return any(own.load == "tma" for own in self.in_shared)
+        return self.stages * (self.stage_bytes + 8 * bool(self.by_tma))
 
     @property
     def overlaps(self) -> bool:
@@ -141,8 +181,8 @@ def planned(
     a_from: str = "smem",
     stages: int = 1,
     name: str = "",
-) -> Plan:
-    """The plan of a kernel for tiles M x N x K; what is not said is chosen, the widest mode that fits.
+) -> WgmmaPlan:
+    """Return the plan of a kernel for tiles M x N x K; what is not said is chosen, the widest mode that fits.
 
     An operand's layout may be given instead of its mode and order: any that wgmma reads.
 
@@ -156,125 +196,126 @@ def planned(
     >>> plan.b.mode.name, plan.threads, plan.shared_bytes, hex(plan.b.descriptor.value)
     ('128B', 256, 32776, '0x4000004000010000')
     """
-    a, b = _types(dtype_a, dtype_b)
-    into = _accumulator(a, accumulator)
+    first = Input.of(dtype_a)
+    types = first, Input.of(dtype_b) if dtype_b is not None else first
+    check_partner(first.name, types[1].name, first.partners, "wgmma")
+    into = sum_type(first.name, accumulator, first.accumulators)
     stages = as_int(stages, "the number of stages")
     m, n, k = (as_int(extent, "an extent of the tile") for extent in shape)
-    _check_shape(a, b, m, n, k)
-    _check_words(load, a_from, stages, orders)
+    check_multiple("M", m, M, "a warpgroup", {"m": m})
+    first.check_n(n)
+    check_multiple("K", k, first.k, f"one instruction on {first.name}", {"dtype": first.name, "k": k})
+    check_word(load, LOADS, "way to load a tile")
+    check_word(a_from, PLACES, "place of A")
+    for order in filter(None, orders):
+        check_word(order, ORDERS, "order of atoms")
+    check_stages(stages, load, "tma")
     loads = ("reg" if a_from == "reg" else load, load)
-    operands = [
-        _operand(*each)
-        for each in zip("AB", (a, b), (m, n), (k, k), loads, majors, modes, orders, layouts, strict=True)
-    ]
-    plan = Plan(operands[0], operands[1], into, stages, name)
-    _check_room(plan)
+    a, b = (
+        _operand(*each, k=k)
+        for each in zip("AB", types, (m, n), loads, majors, modes, orders, layouts, strict=True)
+    )
+    plan = WgmmaPlan(a, b, into, into, stages, name)
+    check_shared(plan, Architecture.of("sm_90a"))
+    in_registers = 4 * plan.k_steps * a.in_registers
+    spare = SPARE_REGISTERS + COPYING_REGISTERS * sum(own.load != "tma" for own in (a, b))
+    shorter = " or a shorter K: all of A's fragments are held" if a.in_registers else ""
+    check_registers(
+        plan.threads, plan.registers + in_registers, spare, f"take fewer rows, a smaller N{shorter}"
+    )
     return plan
-
-
-def _types(dtype_a: DType | str, dtype_b: DType | str | None) -> tuple[Input, Input]:
-    a = Input.of(dtype_a)
-    b = Input.of(dtype_b) if dtype_b is not None else a
-    if b.name not in a.partners:
-        raise Refused(
-            "TW602",
-            f"no wgmma multiplies {a.name} by {b.name}",
-            witness={"A": a.name, "B": b.name},
-            hint=f"{a.name} is multiplied by {' or '.join(a.partners)}",
-        )
-    return a, b
-
-
-def _accumulator(a: Input, wanted: DType | str | None) -> DType:
-    if wanted is None:
-        return DType.of("f32" if "f32" in a.accumulators else a.accumulators[0])
-    into = DType.of(wanted)
-    if into.name not in a.accumulators:
-        raise Refused(
-            "TW602",
-            f"{a.name} does not accumulate in {into}",
-            witness={"dtype": a.name, "accumulator": into.name},
-            hint=f"it accumulates in {' or '.join(a.accumulators)}",
-        )
-    return into
-
-
-def _check_shape(a: Input, b: Input, m: int, n: int, k: int) -> None:
-    if m < M or m % M:
-        raise Refused(
-            "TW602",
-            f"{m} rows of A are no multiple of {M}",
-            witness={"m": m},
-            hint=f"a warpgroup has {M} rows of D",
-        )
-    a.check_n(n)
-    if k < a.k or k % a.k:
-        raise Refused(
-            "TW602",
-            f"K = {k} is no multiple of the {a.k} that one instruction on {a.name} multiplies",
-            witness={"dtype": a.name, "k": k},
-            hint=f"the nearest is {max(1, round(k / a.k)) * a.k}",
-        )
-
-
-def _check_words(load: str, a_from: str, stages: int, orders: tuple[str | None, str | None]) -> None:
-    known = [(load, LOADS, "way to load a tile"), (a_from, PLACES, "place of A")]
-    known += [(order, ORDERS, "order of atoms") for order in orders if order is not None]
-    for word, words, what in known:
-        if word not in words:
-            raise LayoutError("TW601", f"{word!r} is no {what}", hint="known: " + " ".join(words))
-    if stages < 1:
-        raise LayoutError("TW401", f"{stages} stages hold no tile", hint="one or more")
-    if stages > 1 and load == "copy":
-        raise Refused(
-            "TW602",
-            "copies by threads have one stage",
-            witness={"stages": stages},
-            hint="threads that copy do not run ahead of themselves; --load tma does",
-        )
 
 
 def _operand(
     name: str,
     own: Input,
     rows: int,
-    k: int,
     load: str,
     major: str | None,
     mode: Mode | str | None,
     order: str | None,
     layout: Layout | None,
-) -> Operand:
-    if layout is not None and (load == "reg" or mode is not None or order is not None):
-        what = (
-            "a place in registers" if load == "reg" else "a mode" if mode is not None else "an order of atoms"
-        )
-        raise LayoutError(
-            "TW401", f"{name} has a layout and {what}", hint="the layout says how the tile lies, alone"
-        )
-    if load == "reg":
-        return held(name, own, rows, k, major=major, mode=mode)
+    *,
+    k: int,
+) -> DescribedOperand:
+    """Return an operand as asked, or as a tile of atoms of the widest mode that fits.
+
+    refused  TW602 a major that the type does not have, TW603 no whole number of atoms
+    """
     if layout is not None:
+        for given, what in (
+            (load == "reg", "a place in registers"),
+            (mode, "a mode"),
+            (order, "an order of atoms"),
+        ):
+            if given:
+                raise LayoutError(
+                    "TW401",
+                    f"{name} has a layout and {what}",
+                    hint="the layout says how the tile lies, alone",
+                )
         return recognised(name, own, rows, k, layout, load=load, major=major)
-    return tiled(name, own, rows, k, load=load, major=major, mode=mode, order=order)
+    major, dtype = major or "k", own.dtype
+    if load == "reg":
+        if mode is not None:
+            raise refused(
+                f"{name} in registers has no swizzle mode",
+                "modes are for tiles in shared memory",
+                mode=Mode.of(mode).name,
+            )
+        check_bytes(dtype, major)
+        return DescribedOperand(name, dtype, rows, k, major, a_fragment(dtype), load)
+    own.check_major(major)
+    order = order or "mn"
+    # the widest mode whose atoms fill the tile, and for A the 64 rows of an instruction
+    each = M if name == "A" else rows
+    fits = [fit for fit in MODES.values() if (k if major == "k" else each) % fit.elements(dtype) == 0]
+    mode = Mode.of(mode if mode is not None else fits[-1] if fits else "none")
+    atoms = tile(mode, major, dtype, rows, k, order)
+    return DescribedOperand(name, dtype, rows, k, major, atoms, load, mode, order)
 
 
-def _check_room(plan: Plan) -> None:
-    if plan.shared_bytes > SHARED_BYTES:
-        raise Refused(
-            "TW602",
-            f"the tiles take {plan.shared_bytes} bytes of shared memory, and a block has {SHARED_BYTES}",
-            witness={"shared_bytes": plan.shared_bytes, "stages": plan.stages},
-            hint="take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K",
+def recognised(
+    name: str, own: Input, rows: int, k: int, layout: Layout, *, load: str, major: str | None = None
+) -> DescribedOperand:
+    """Return an operand as any layout that wgmma reads.
+
+        refused  TW605 one that it does not read, or not 64 rows as the next; TW602 another shape;
+                 TW607 one that TMA does not write
+
+    >>> from tilewise import S
+    >>> padded = S[((8, 8), (8, 8)) : ((72, 8), (576, 1))]
+    >>> made = recognised("A", Input.of("bf16"), 64, 64, padded, load="copy")
+    >>> made.mode.name, made.descriptor.lbo, made.descriptor.sbo, made.along_k, made.room
+    ('none', 1152, 144, (0, 144, 288, 432), 9200)
+    """
+    from tilewise.check.match import Mismatch, match
+
+    plain = as_tile(name, own.dtype, rows, k, layout)
+    found = match(layout, operand=name, dtype=own.name, major=major, n=rows if name == "B" else None)
+    if isinstance(found, Mismatch):
+        raise not_read(found, f"wgmma does not read this layout of {name}")
+    made = DescribedOperand(name, own.dtype, rows, k, found.major, plain, load, found.mode, None, found)
+    starts = made.along_rows
+    if found.instruction[1] not in (None, rows) or len(starts) != (rows // M if name == "A" else 1):
+        raise _uneven(name, f"no one instruction reads all {rows} rows", rows)
+    if len({after - before for before, after in pairwise(starts)}) > 1:
+        raise _uneven(name, "its blocks of 64 rows are not evenly apart", list(starts))
+    if load == "tma" and plain.outer:
+        start = found.descriptor.start
+        raise refused(
+            f"TMA swizzles by the address alone, and the pattern of {name} starts {start} bytes on",
+            "threads can write it: --load copy",
+            code="TW607",
+            start=start,
         )
-    fragments = plan.registers + 4 * plan.k_steps * plan.a.in_registers
-    spare = SPARE_REGISTERS + COPYING_REGISTERS * sum(own.load != "tma" for own in (plan.a, plan.b))
-    if fragments + spare > most_registers(plan.threads):
-        raise Refused(
-            "TW602",
-            f"{plan.threads} threads with fragments of {fragments} registers are more than a "
-            "multiprocessor holds",
-            witness={"threads": plan.threads, "registers": fragments},
-            hint="take fewer rows, a smaller N"
-            + (" or a shorter K: all of A's fragments are held" if plan.a.in_registers else ""),
-        )
+    return made
+
+
+def _uneven(name: str, what: str, witness: object) -> Refused:
+    return Refused(
+        "TW605",
+        f"the layout of {name} is no tile of a kernel: {what}",
+        witness=witness,
+        hint="tilewise match shows how it is read",
+    )
