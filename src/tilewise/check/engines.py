@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tilewise.check.feeding import Feed
 from tilewise.check.match import Match, Mismatch, match
-from tilewise.check.strides import major_name, mode_name
+from tilewise.check.operand import major_name, mode_name
 from tilewise.check.tma import Plan, plan_copy
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.nearest import Near
+    from tilewise.check.operand import Near
 
 WITH_DESCRIPTORS = ("wgmma", "tcgen05")
 """The engines that read tiles through descriptors, in the order in which they are asked."""

@@ -170,8 +170,7 @@ def _row_line(found: Feed, lane: int) -> Iterator[str]:
 
 
 def _lines(found: Feed) -> Iterator[str]:
-    from tilewise.check.feeding.banks import wavefronts_of
-    from tilewise.check.feeding.cure import cure_of
+    from tilewise.check.feeding.banks import cure_of, wavefronts_of
     from tilewise.check.feeding.steps import from_the_tile, from_zero
     from tilewise.emit.feeding import address_of
 
@@ -201,8 +200,7 @@ def _lines(found: Feed) -> Iterator[str]:
 
 def _banks(found: Feed) -> dict[str, Any]:
     """The wavefronts of all loads, or stores, and the layout that takes fewer."""
-    from tilewise.check.feeding.banks import wavefronts_of
-    from tilewise.check.feeding.cure import cure_of
+    from tilewise.check.feeding.banks import cure_of, wavefronts_of
 
     assert found.fill is not None
     cure = cure_of(found)
@@ -299,12 +297,12 @@ def _alignment(found: Feed) -> str:
 
 def _of_tma(found: Feed) -> str:
     """What TMA, whose swizzle counts from address 0, wants of a tile in one of its modes."""
-    from tilewise.check.strides import mode_of
+    from tilewise.check.diagnose import mode_of
     from tilewise.hardware.architectures import Architecture
 
     question = found.question
     assert question is not None
-    mode = mode_of(question.operand.chain)
+    mode = mode_of(question.cells.chain)
     has_tma = question.arch is None or Architecture.of(question.arch).number >= FIRST_WITH_TMA
     if mode is None or not mode.bits or not has_tma:
         return ""

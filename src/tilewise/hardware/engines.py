@@ -163,6 +163,8 @@ class Engine:
     """Byte offsets and addresses that a descriptor holds are below it."""
     base_unit: int
     """Bytes that one unit of the base offset moves the pattern by."""
+    carries: bool
+    """Whether K that goes on past a row of the atom is read where the sum carries; else nobody says where."""
     spare: Mapping[str, int]
     """{"lbo": bytes, "sbo": bytes}: what is written to a field that is not read."""
     base_offset_of: Callable[[int, Mode], int]

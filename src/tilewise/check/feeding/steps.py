@@ -12,8 +12,7 @@ from functools import reduce
 from itertools import product
 from operator import xor
 
-from tilewise.check.feeding.forms import Fill, Part, Step
-from tilewise.check.feeding.tile import sums
+from tilewise.check.feeding.forms import Fill, Part, Step, sums
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match
-    from tilewise.check.nearest import Near
+    from tilewise.check.operand import Near
     from tilewise.core.layout import Layout
 
 ENGINES = ("wgmma", "tcgen05", "mma")
@@ -311,7 +311,7 @@ def _legal(found: Match, asked: dict[str, Any]) -> Answer:
 
 
 def _lines(found: Match) -> Iterator[str]:
-    from tilewise.check.strides import major_name, mode_name
+    from tilewise.check.operand import major_name, mode_name
     from tilewise.hardware.engines import engine
 
     m, n, k = found.instruction

@@ -14,8 +14,7 @@ from math import prod
 from operator import add, or_, xor
 
 from tilewise.check.feeding import Feed, feed
-from tilewise.check.feeding.forms import Fill, Part, Vector, weights
-from tilewise.check.feeding.tile import Digit
+from tilewise.check.feeding.forms import Digit, Fill, Part, Vector, places
 from tilewise.check.match import Mismatch
 from tilewise.core.bits import affine_map
 from tilewise.core.dtypes import DType
@@ -205,8 +204,8 @@ class Moves:
     def all(self) -> Iterator[Move]:
         """The loads or stores of one turn; columns count from its first."""
         names = [name for name in "icp" if name in self.extents]
-        moved = list(_held(self.fill.moved))
-        held = {name: list(_held(self._digits[name])) for name in names}
+        moved = places(self.fill.moved)
+        held = {name: places(self._digits[name]) for name in names}
         for numbers in product(*(range(self.extents[name]) for name in names)):
             at = tuple(zip(names, numbers, strict=True))
             row, column, byte = (sum(held[name][number][way] for name, number in at) for way in range(3))
@@ -223,11 +222,6 @@ class Moves:
                 return False
             step *= digit.extent
         return True
-
-
-def _held(digits: Sequence[Digit]) -> Iterable[tuple[int, int, int]]:
-    """(row, column, byte) of every number that the digits write."""
-    return zip(*(weights(digits, counts) for counts in ("row", "column", "byte")), strict=True)
 
 
 def span_of(fills: Iterable[Fill], columns: int) -> int:

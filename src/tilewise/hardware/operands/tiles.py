@@ -17,6 +17,10 @@ from tilewise.hardware.operands.majors import check_major_word
 
 ORDERS = ("mn", "k")
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.hardware.operands.template import Digits
+
 
 def atom(mode: Mode | str, major: str, dtype: DType | str) -> Layout:
     """The swizzle atom, [rows, K], counted in elements.
@@ -64,7 +68,22 @@ def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, or
     Swizzle<3,3,3> o S[((2, 64), (8, 8)) : ((4096, 1), (512, 64))]
     """
     mode, element = Mode.of(mode), DType.of(dtype)
-    long = _long(mode, element)
+    digits = tile_digits(mode, major, element, rows, k, order)
+    shape = tuple([tuple([extent for extent, _ in own]) for own in digits])
+    strides = tuple([as_vector(step // element.bits) for own in digits for _, step in own])
+    return _swizzled(mode, element, Layout(shape, strides))
+
+
+def tile_digits(
+    mode: Mode, major: str, element: DType, rows: int, k: int, order: str = "mn"
+) -> tuple[Digits, Digits]:
+    """Return the digits of a tile's rows and of its K in bits, before the swizzle: the atom, and inside it.
+
+        requires       the tile is a whole number of atoms both ways
+
+    >>> tile_digits(Mode.of("128B"), "k", DType.of("u8"), 128, 128)
+    ([(16, 8192), (8, 1024)], [(1, 131072), (128, 8)])
+    """
     deep_rows, deep_k = extents(mode, major, element)
     for extent, deep, name in ((rows, deep_rows, "rows"), (k, deep_k, "elements along K")):
         if as_int(extent, name) < 1 or extent % deep:
@@ -76,10 +95,9 @@ def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, or
             )
     if order not in ORDERS:
         raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
-    far_rows, far_k = (far * 8 // element.bits for far in spacing(mode, major, element, rows, k, order))
-    row, column = (long, 1) if major == "k" else (1, long)
-    shape = ((rows // deep_rows, deep_rows), (k // deep_k, deep_k))
-    return _swizzled(mode, element, Layout(shape, tuple(map(as_vector, (far_rows, row, far_k, column)))))
+    far_rows, far_k = spacing(mode, major, element, rows, k, order)
+    row, column = (8 * mode.width, element.bits) if major == "k" else (element.bits, 8 * mode.width)
+    return [(rows // deep_rows, 8 * far_rows), (deep_rows, row)], [(k // deep_k, 8 * far_k), (deep_k, column)]
 
 
 def _long(mode: Mode, element: DType) -> int:

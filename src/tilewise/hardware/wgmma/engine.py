@@ -122,6 +122,7 @@ ENGINE = Engine(
     patterns=PATTERNS,
     limit=LIMIT,
     base_unit=BASE_UNIT,
+    carries=True,
     spare={"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0},
     base_offset_of=base_offset_of,
     read=read,

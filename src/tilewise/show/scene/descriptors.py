@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tilewise.check.match import Match, Mismatch, match
-from tilewise.check.strides import major_name, mode_name
+from tilewise.check.operand import major_name, mode_name
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
