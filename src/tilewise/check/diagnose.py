@@ -304,9 +304,13 @@ def faults(question: Question) -> list[Reason]:
     if down != cells.size:
         witness = {"row_step": down, "k_step": along, "wanted": cells.size}
         steps = ("k = 0 to 1", "row 0 to 1")
-        reason = not_contiguous(cells, (along, down), steps, witness, "16 bytes of a row or of a column stay together")
+        reason = not_contiguous(
+            cells, (along, down), steps, witness, "16 bytes of a row or of a column stay together"
+        )
         if -cells.size in (along, down):
-            reason = replace(reason, rule="negative", message=f"backwards, and {reason.message}", hint=_ONLY_UP)
+            reason = replace(
+                reason, rule="negative", message=f"backwards, and {reason.message}", hint=_ONLY_UP
+            )
         return [reason]
     if "mn" in question.intake.majors:
         return [*_Walk(question, "mn").faults()]

@@ -272,7 +272,7 @@ def suggest(
         choices=choices,
         copies=copies,
         feeding=fed,
-        stages=of.stages(fed, count),
+        stages=Stages(fed, count),
         intake=intake,
         notes=notes,
         engine=of.name,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Conflicts
     from tilewise.check.suggest import Suggestion
-    from tilewise.hardware.wgmma.stepping import Digits, Step
+    from tilewise.hardware.operands.stepping import Digits, Step
 
 LISTED = 6
 """So many steps are listed; of more it is said how they come about."""

@@ -11,10 +11,11 @@ from tilewise.emit.parts.asked import check_shape, on_m
 from tilewise.emit.parts.room import room_of
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import ENGINE
 from tilewise.hardware.wgmma.fragments import a_fragment
+from tilewise.hardware.operands.stepping import Step
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.instructions import MAJORS, Input, M
-from tilewise.hardware.wgmma.stepping import Step, feeding
-from tilewise.hardware.wgmma.tiles import tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Operand:
         if self.found is not None:
             return self.found.steps
         assert self.order is not None
-        fed = feeding(
+        fed = ENGINE.feeding(
             self.mode,
             self.major,
             self.input.dtype,

@@ -18,7 +18,7 @@ from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.tiles import ORDERS
+from tilewise.hardware.operands.template import ORDERS
 
 WARPGROUP = 128
 """Threads that issue one wgmma together."""

@@ -23,11 +23,11 @@ from tilewise.hardware.operands.catalog import (
 )
 from tilewise.hardware.operands.majors import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.engine import ENGINE
 from tilewise.hardware.tcgen05.figures import FIGURES, figure
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
-from tilewise.hardware.tcgen05.stepping import check_depth, taken
-from tilewise.hardware.tcgen05.words import SOURCE as PTX_STRIDES
+from tilewise.hardware.tcgen05.stepping import check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 PTX_ATOMS = ptx(
     "Shared Memory Layout and Swizzling (tcgen05), Table 55", "tcgen05-shared-memory-layout-swizzling"
 )
+PTX_STRIDES = ptx("Major-ness supported by Strides (tcgen05)", "tcgen05-majorness-supported-by-strides")
 PTX_CANONICAL = ptx("Canonical Layouts (tcgen05)", "tcgen05-canonical-layouts")
 
 ABSENT = {
@@ -111,10 +112,10 @@ def _smem(
     check_major(which, dtype, major)
     element = stored_as(which, dtype)
     check_mode(element, major, chosen)
-    product = taken(dtype, operand, kind=which.name, sparse=sparse)
+    product = ENGINE.intake(dtype, operand, kind=which.name, sparse=sparse)
     check_depth(product, chosen, major)
-    built = tile_built(chosen, major, element, rows, k, order, product.depth, dtype)
-    _check_whole(operand, which, dtype, rows, k, product.depth)
+    built = tile_built(chosen, major, element, rows, k, order, product.k, dtype)
+    _check_whole(operand, which, dtype, rows, k, product.k)
     facts = {**built.facts, "kind": which.name, "stored_bits": which.stored_bits(dtype)}
     notes = (*_padding(which, dtype), *built.notes)
     return _noted(replace(built, facts=facts, notes=notes), chosen)
