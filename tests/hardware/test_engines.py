@@ -34,13 +34,13 @@ def test_another_engine_needs_a_table_and_no_other_command(monkeypatch, capsys):
     wgmma = engine("wgmma")
 
     @dataclass(frozen=True)
-    class Other(wgmma.Descriptor):
+    class Other(wgmma.descriptors):
         version: int = 0
         FIELDS = (*wgmma.fields, Field("version", 46, 2, 1, "a fixed constant"))
 
     class Another(type(wgmma)):
         name = "another"
-        Descriptor = Other
+        descriptors = Other
 
         def says(self, *asked):
             return super().says(*asked) | {"version": "a fixed constant"}

@@ -162,7 +162,7 @@ def _other_base(question: Question) -> Iterator[Reason]:
     if fit is None:
         return
     mode = fit.form.mode
-    reason = pattern_reason(question.engine, cells, mode, fit.form.absolute)
+    reason = pattern_reason(question.engine, cells, mode, fit.form.intake.absolute)
     last = cells.pattern + max(descriptor.start for *_, descriptor in fit.parts)
     if reason is not None:
         yield replace(reason, repair=repaired)
@@ -201,7 +201,7 @@ def _other_unit(question: Question) -> Iterator[Reason]:
 def _how(question: Question, cells: Cells, more: str = "") -> str | None:
     """Return in words how another tile is read; None where it is not."""
     fit = question.fit(cells)
-    return fit and f": {major_name(fit.form.major)}, {mode_name(fit.form.mode)}{more}"
+    return None if fit is None else f": {major_name(fit.form.major)}, {mode_name(fit.form.mode)}{more}"
 
 
 def unit_reason(cells: Cells, unit: str, read: Callable[[Cells], str | None]) -> Reason | None:
@@ -504,7 +504,7 @@ def first_difference(question: Question) -> Reason:
     rows = min(rows for rows in question.rows(cells) if major == "k" or rows % together == 0)
     form = Form(question.engine, question.intake, cells, mode, major, rows)
     cut = None in [halves(digits, n) for digits, n in zip(cells.digits, (rows, cells.k), strict=True)]
-    if cut and not form.absolute:
+    if cut and not form.intake.absolute:
         return _cut(cells, rows)
     first: Mapping[str, int] | None = None
     for corner in form.corners:
@@ -548,7 +548,7 @@ def _of_part(
     if reason is not None:
         return reason
     for name in ("lbo", "sbo"):
-        found, shared = fields[name], not (form.absolute and name == "lbo")
+        found, shared = fields[name], not (form.intake.absolute and name == "lbo")
         wanted = first[name] if first and shared else found
         if not holds(engine, found) or found != wanted:
             which = f"the first one {wanted} B" if first and holds(engine, found) else "which no field holds"
@@ -561,7 +561,7 @@ def _of_part(
         return unsaid
     row, column, counted = apart
     moved = engine.base_unit * form.base_offsets[0] if form.mode.bits else 0
-    have, wants = form.cells.byte(row, column), form.swizzle(counted - moved) + moved
+    have, wants = form.cells.byte(row, column), form.mode.swizzle(counted - moved) + moved
     return Reason(
         "differs",
         f"read as {major_name(form.major)}, {mode_name(form.mode)}, element ({row}, {column * many}) comes from "

@@ -122,13 +122,8 @@ class Form:
         """The fields among LBO and SBO that the hardware does not read, or that the extent leaves free."""
         unread = self.template.unread
         return tuple(
-            name for name in ("lbo", "sbo") if name in unread and (name == "sbo" or not self.absolute)
+            name for name in ("lbo", "sbo") if name in unread and (name == "sbo" or not self.intake.absolute)
         )
-
-    @property
-    def absolute(self) -> bool:
-        """Whether LBO is the address of what lies past the end of a row."""
-        return self.intake.absolute
 
     def index(self, across: int, along: int) -> tuple[int, int]:
         """Return (row, column) of a cell."""
@@ -136,16 +131,10 @@ class Form:
 
     # -- as the descriptor counts ----------------------------------------------------------------------
 
-    @cached_property
-    def swizzle(self) -> Any:
-        """The mode's swizzle, which many addresses go through."""
-        return self.mode.swizzle
-
     def at(self, row: int, column: int, base_offset: int) -> int:
         """Return U of a cell: its address as a descriptor counts it, before the mode's swizzle."""
         moved = self.engine.base_unit * base_offset if self.mode.bits else 0
-        counted: int = self.swizzle(self.cells.byte(row, column) - moved) + moved
-        return counted
+        return self.mode.swizzle(self.cells.byte(row, column) - moved) + moved
 
     @property
     def looks_alike(self) -> bool:
@@ -156,7 +145,7 @@ class Form:
     @cached_property
     def base_offsets(self) -> list[int]:
         """The base offsets to try, that of the pattern's start first; 0 alone where LBO is an address."""
-        if not self.mode.bits or self.absolute:
+        if not self.mode.bits or self.intake.absolute:
             return [0]
         every = range(self.mode.period // self.engine.base_unit)
         try:
@@ -171,7 +160,7 @@ class Form:
         mode, moved = self.mode, self.engine.base_unit * self.base_offsets[0]
         if mode.bits and (self.cells.pattern - moved) % mode.period:
             return False
-        return one_permutation(self.cells.chain, (self.swizzle,) if mode.bits else ())
+        return one_permutation(self.cells.chain, (self.mode.swizzle,) if mode.bits else ())
 
     def past(self, start: int) -> int | None:
         """Return the first cell along K past the row of the atom in which a part starts; None where it ends there."""
@@ -194,7 +183,7 @@ class Form:
                 index = (0, first * self.together) if direction == "along" else (first, 0)
                 down, right = self.index(*index)
                 found[step] = self.at(row + down, column + right, base_offset) - start
-        if self.absolute:
+        if self.intake.absolute:
             past = self.past(start)
             second = (
                 start - start % self.mode.width if past is None else self.at(row, column + past, base_offset)
@@ -207,7 +196,7 @@ class Form:
         if not all(holds(self.engine, number) for number in fields.values()):
             return False
         past = self.past(fields["start"])
-        if self.absolute and past is not None:
+        if self.intake.absolute and past is not None:
             rest = (self.cells.k - past) * self.cells.size
             return fields["lbo"] % self.mode.width + rest <= self.mode.width
         return past is None or self.engine.carries
@@ -237,7 +226,7 @@ class Form:
             if found is None:
                 return None
             fields, base_offset = found
-            alike = fields["sbo"], 0 if self.absolute else fields["lbo"]
+            alike = fields["sbo"], 0 if self.intake.absolute else fields["lbo"]
             shared = shared or alike
             if alike != shared:
                 return None
@@ -251,14 +240,14 @@ class Form:
         halved = [
             halves(digits, n) for digits, n in zip(cells.digits, (self.rows, self.cells.k), strict=True)
         ]
-        if self.absolute:  # parts are counted chunk by chunk
+        if self.intake.absolute:  # parts are counted chunk by chunk
             halved[1] = halves(cells.digits[1], self.together)
         rows, columns = halved
         if rows is None or columns is None:
             return None
         fields = self.fields((0, 0), self.base_offsets[0])
         along, across = self.template.numbers(fields)
-        if self.absolute:
+        if self.intake.absolute:
             along = []
         chunks = [*along, (self.together, size)]
         down, right = (across, chunks) if self.major == "k" else (chunks, across)
@@ -269,7 +258,7 @@ class Form:
     ) -> tuple[Mapping[str, int], int] | None:
         """Return the fields of a part whose digits are the template's, where a descriptor holds them."""
         fields: Mapping[str, int] = {**first, "start": first["start"] + self.cells.step(row, column)}
-        if self.absolute:
+        if self.intake.absolute:
             fields = self.fields((row, column), 0)
             starts = [self.cells.step(0, column + i) for i in range(0, self.cells.k, self.together)]
             if [start - starts[0] for start in starts] != self._along(fields)[:: self.together]:
@@ -280,7 +269,7 @@ class Form:
         """Return the bytes from the first cell of a part to each along the contiguous direction."""
         size, start, past = self.cells.size, fields["start"], self.past(fields["start"])
         many = self.cells.k if self.major == "k" else self.rows
-        if self.absolute:
+        if self.intake.absolute:
             here = many if past is None else past
             return [i * size if i < here else fields["lbo"] - start + (i - here) * size for i in range(many)]
         digits = [*self.template.numbers(fields)[0], (self.together, size)]

@@ -15,6 +15,7 @@ from typing import overload
 
 from tilewise.check.diagnose import diagnose, past_the_end, shape_reasons
 from tilewise.check.fitting import Question
+from tilewise.check.nearest import nearest
 from tilewise.check.operand import (
     Mismatch,
     Reason,
@@ -33,17 +34,16 @@ from tilewise.core.orders import by_coordinates
 from tilewise.hardware.engines import ENGINES as WITH_DESCRIPTORS
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.operands.majors import MAJORS, check_operand
 from tilewise.hardware.operands.stepping import Step
+from tilewise.hardware.operands.template import MAJORS, check_operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Literal
 
     from tilewise.check.feeding import Feed
     from tilewise.check.fitting import Fit
-    from tilewise.check.operand import Near
     from tilewise.hardware.engines import Descriptor, Engine, Intake, Shape
 
 ENGINES = (*WITH_DESCRIPTORS, "mma")
@@ -199,17 +199,21 @@ def match(
             )
         from tilewise.check.feeding import feed
 
-        ask = partial(feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked)
+        ask: Callable[[Layout], Match | Feed | Mismatch] = partial(
+            feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked
+        )
     else:
         _check_names(engine, operand, major, base, pattern)
         of = engine_of(engine)
-        _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
+        if not asked.keys() <= {*of.options}:
+            _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
         options = {"n": n, **asked}
         options = {name: options[name] for name in of.options if options.get(name) is not None}
         ask = partial(_read, of, operand, dtype, major, base, pattern, options)
-    order = as_layout(layout).order
-    layout = by_coordinates(layout)
-    found: Match | Feed | Mismatch = ask(layout)
+    order = layout.order if isinstance(layout, Layout) else as_layout(layout).order
+    if order != "row":
+        layout = by_coordinates(layout)
+    found = ask(layout)
     if not isinstance(found, Mismatch):
         return found
     found = replace(found, order=order)
@@ -278,14 +282,7 @@ def _read(
         if beyond is None:
             return replace(_matched(question, fit), base=base, pattern=pattern)
         reasons = (beyond,)
-    return Mismatch(reasons, partial(_nearest, question, reasons), pattern == "address" and base > 0)
-
-
-def _nearest(question: Question, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
-    """Return the nearest layouts that work, the cheapest first."""
-    from tilewise.check.nearest import nearest
-
-    return nearest(question, reasons)
+    return Mismatch(reasons, partial(nearest, question, reasons), pattern == "address" and base > 0)
 
 
 def _sized(
@@ -312,14 +309,14 @@ def _matched(question: Question, fit: Fit) -> Match:
         cells.row.name,
         form.mode,
         form.major,
-        None if "lbo" in ignored or form.absolute else first.lbo,
+        None if "lbo" in ignored or form.intake.absolute else first.lbo,
         None if "sbo" in ignored else first.sbo,
         ignored,
         question.intake.shape(form.rows),
         tuple([Step(mn, k, found.start - first.start, found) for mn, k, found in fit.parts]),
         engine=question.engine.name,
         product=question.intake.product,
-        lbo_mode="absolute" if form.absolute else "relative",
+        lbo_mode="absolute" if form.intake.absolute else "relative",
         asked=question.options,
         notes=pair_notes(question.intake, cells.rows, form.rows),
     )

@@ -18,7 +18,7 @@ from tilewise.core.digits import merged
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.operands.tiles import ORDERS, tile_digits
+from tilewise.hardware.operands.template import ORDERS, tile_digits
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
 
 TYPE_CHECKING = False
@@ -46,6 +46,9 @@ _REPAIRED = {
     "swizzle-strides": ("tma", "the same strides under the swizzle of their mode"),
 }
 """What mends a fault that one change mends."""
+
+_FEW_BOXES = {"k": "mn", "mn": "k"}
+"""{major: the order of atoms in which a box takes a whole column of them}."""
 
 _ABOUT_SWIZZLES = ("swizzle-unit", "no-swizzle", "swizzle-strides", "swizzle")
 
@@ -145,7 +148,7 @@ def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near
     told = (reason.mode for reason in reasons if reason.rule in _ABOUT_SWIZZLES and reason.mode)
     meant = next(told, widths(question, now).get(across))
     choices = [
-        (major != now, order != _few_boxes(major), mode is not meant, -mode.width, mode, major, order)
+        (major != now, order != _FEW_BOXES[major], mode is not meant, -mode.width, mode, major, order)
         for major in question.majors
         for mode in intake.modes[major]
         for order in ORDERS
@@ -176,11 +179,6 @@ def _rows(question: Question, major: str) -> int:
     together = CHUNK // question.cells.size if major == "mn" else 1
     legal = [many for many in question.intake.rows if many % together == 0]
     return min((-(-question.cells.rows // many) * many for many in legal), default=question.cells.rows)
-
-
-def _few_boxes(major: str) -> str:
-    """Return the order of atoms in which a box takes a whole column of them."""
-    return "mn" if major == "k" else "k"
 
 
 def _changes(cells: Cells, tile: Cells, fit: Fit) -> Iterator[str]:
@@ -216,9 +214,9 @@ def _moved(cells: Cells, tile: Cells, named: list[tuple[str, tuple[int, int]]]) 
 
 def _boxes(tile: Cells, mode: Mode, major: str, order: str) -> str:
     """Return in words the boxes of TMA that write a tile: a mode's width along the major direction."""
-    inner, (rows, k) = mode.elements(tile.row.dtype), tile.shape
+    inner, (rows, k) = mode.width * 8 // tile.row.dtype.bits, tile.shape
     along, across = (k, rows) if major == "k" else (rows, k)
-    deep = min(across, MAX_BOX) if order == _few_boxes(major) else mode.rows
+    deep = min(across, MAX_BOX) if order == _FEW_BOXES[major] else mode.rows
     boxes = along // inner * -(-across // deep)
     names = ("K", "rows") if major == "k" else ("rows", "K")
     return (

@@ -379,7 +379,7 @@ def known_hint(name: object, known: Iterable[str]) -> str:
 
 def mode_name(mode: Mode) -> str:
     """Return a mode as a sentence has it."""
-    return f"{mode} mode" if mode.bits else "no swizzle"
+    return f"{mode.name} mode" if mode.bits else "no swizzle"
 
 
 def major_name(major: str) -> str:

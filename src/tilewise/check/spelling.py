@@ -31,6 +31,7 @@ from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import BLACKWELL, mode_named, mode_of
 from tilewise.hardware.operands.majors import MAJORS, OPERANDS
 from tilewise.hardware.operands.stepping import PATTERNS
+from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.operands.tiles import ORDERS
 
 TYPE_CHECKING = False

@@ -26,6 +26,7 @@ from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
 from tilewise.hardware.operands.majors import MAJORS, check_major_word, check_operand
 from tilewise.hardware.operands.stepping import Feeding, Stages, Step
+from tilewise.hardware.operands.template import MAJORS, check_operand
 from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
@@ -165,8 +166,8 @@ class Suggestion:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Which of lbo and sbo are not read here."""
-        asked = {"dtype": self.dtype, "major": self.major, "rows": self.feeding.n, "k": self.intake.k}
-        found = engine_of(self.engine).unread(self.descriptor, **asked)
+        engine, rows = engine_of(self.engine), self.feeding.n
+        found = engine.unread(self.descriptor, dtype=self.dtype, major=self.major, rows=rows, k=self.intake.k)
         return tuple(name for name in found if name != "base_offset")
 
     @property

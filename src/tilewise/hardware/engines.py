@@ -18,7 +18,6 @@ from tilewise.hardware.fields import Field, packed, reserved, unpacked
 from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
 from tilewise.hardware.operands import stepping, tiles
-from tilewise.hardware.operands.majors import MAJORS, OPERANDS, check_major_word
 from tilewise.hardware.operands.sentences import (
     START_IS,
     Said,
@@ -36,11 +35,14 @@ from tilewise.hardware.operands.sentences import (
 from tilewise.hardware.operands.template import (
     BASE_UNIT,
     LIMIT,
+    MAJORS,
+    OPERANDS,
     ORDERS,
     SWIZZLED_K_MAJOR_LBO,
     base_offset_of,
     check_base_offset,
     check_bytes,
+    check_major_word,
     check_word,
 )
 from tilewise.hardware.operands.walk import Operand, unread_fields
@@ -87,8 +89,9 @@ class Descriptor:
             if one.name != "mode" and one.name not in self.CHOICES:
                 number = as_int(getattr(self, one.name), f"the descriptor's {one.name}")
                 object.__setattr__(self, one.name, check_bytes(one.name, number) if one.unit > 1 else number)
-        if not isinstance(self.mode, Mode):
-            object.__setattr__(self, "mode", mode_of(self.mode, modes=self.MODES))
+        mode: Mode | str = self.mode
+        if isinstance(mode, str):
+            object.__setattr__(self, "mode", mode_of(mode, modes=self.MODES))
         check_base_offset(self.base_offset)
         if self.mode.name not in self.CODES:
             raise Refused(
@@ -221,8 +224,10 @@ class Engine:
 
     name: str
     source: sources.Source
-    Descriptor: type[Any]
-    Operand: type[Any]
+    descriptors: type[Any]
+    """The class of its descriptors."""
+    operand: type[Any]
+    """The class of the operands that one instruction reads."""
     types: tuple[str, ...]
     """Every type that it multiplies, by name."""
     options: tuple[str, ...]
@@ -263,12 +268,12 @@ class Engine:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The fields of its descriptor, the lowest first."""
-        found: tuple[Field, ...] = self.Descriptor.FIELDS
+        found: tuple[Field, ...] = self.descriptors.FIELDS
         return found
 
     def descriptor(self, **fields: Any) -> Any:
         """Return a descriptor that breaks no restriction."""
-        return self.Descriptor(**fields)
+        return self.descriptors(**fields)
 
     def intake(self, dtype: DType | str, operand: str, **asked: Any) -> Intake:
         """Return what its instructions take of an operand; Refused for what no instruction has."""

@@ -56,7 +56,7 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str
     for reason in reasons:
         if reason.rule == "unit" and reason.repair is not None:
             yield "nothing", reason.repair, "the same numbers, read in their own unit"
-        if reason.rule == "transposed":
+        if reason.rule == "transposed" and reason.repair is not None:
             yield "nothing", reason.repair, "the same tile, with its modes swapped"
     if rules & {"base", "start"} or ("range" in rules and cells.base):
         yield "address", replace(cells, start=0, outer=0), "the tile as it is, at a multiple of 16 bytes"
@@ -96,8 +96,13 @@ def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str,
         if width % CHUNK == 0 and not width & (width - 1):  # a swizzle spreads eight rows over all banks
             bits = (min(width, LINE) // CHUNK).bit_length() - 1
             swizzle = Swizzle(bits, 4, max(3, width.bit_length() - 1 - 4))
-            chain = (swizzle,) if bits else ()
-            ways.append((width, chain, f"rows of {width} B" + (f" under {swizzle} on bytes" if bits else "")))
+            ways.append(
+                (
+                    width,
+                    (swizzle,) if bits else (),
+                    f"rows of {width} B" + (f" under {swizzle} on bytes" if bits else ""),
+                )
+            )
         if padded != width:
             ways.append((padded, (), f"rows padded from {width} to {padded} B"))
         for far, chain, message in ways:

@@ -312,7 +312,7 @@ def _mode(args: argparse.Namespace, of: Engine) -> Mode:
 
 def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     value = _value(args)
-    descriptor = of.Descriptor.decode(value)
+    descriptor = of.descriptors.decode(value)
     operand = _operand(args, of)
     asked = operand.major if operand is not None else args.major
     majors = [asked] if asked else [*(of.majors_of(descriptor))]
@@ -381,7 +381,7 @@ def _shown(
         "bits": {said.name: said.where for said in first},
         "words": {name: "; ".join(lines) for name, lines in says.items()},
         "ignored": silent,
-        "reserved": of.Descriptor.reserved_bits(value),
+        "reserved": of.descriptors.reserved_bits(value),
         "remarks": remarks,
     }
     rows = [("field", "bits", "bytes", "encoded", "")]
@@ -417,7 +417,7 @@ def _common(lists: Sequence[Sequence[str]]) -> list[str]:
 def _reads(args: argparse.Namespace, of: Engine) -> Answer:
     _needed(args, of, "dtype", *_sizes(args, of))
     value = _value(args)
-    descriptor, operand = of.Descriptor.decode(value), _operand(args, of)
+    descriptor, operand = of.descriptors.decode(value), _operand(args, of)
     pieces = operand.pieces(descriptor)
     addresses = operand.addresses(descriptor)
     silent = of.ignored(descriptor, operand.major, operand)
@@ -480,8 +480,8 @@ def _landmarks(extent: int) -> list[int]:
 
 
 def _steps(args: argparse.Namespace, of: Engine) -> Answer:
-    from tilewise.hardware.operands.stepping import Stages
     from tilewise.check.operand import pair_notes
+    from tilewise.hardware.operands.stepping import Stages
 
     _needed(args, of, "mode", "dtype", "operand", "tile")
     rows, k = _tile(args.tile)
@@ -667,7 +667,7 @@ def _operand(args: argparse.Namespace, of: Engine) -> Any:
                 f"{operand} needs {_flag(name)}, the {name.upper()} of the instruction",
                 hint=f"such as {_flag(name)} {_SUCH[name]}" + (f"; {_WHY_N}" if of.name == "wgmma" else ""),
             )
-    return of.Operand(dtype=args.dtype, major=args.major or "k", operand=operand, **options)
+    return of.operand(dtype=args.dtype, major=args.major or "k", operand=operand, **options)
 
 
 def _options(args: argparse.Namespace, of: Engine) -> dict[str, Any]:

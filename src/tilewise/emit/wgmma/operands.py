@@ -10,11 +10,11 @@ from tilewise.core.layout import Layout
 from tilewise.emit.parts.asked import check_shape, on_m
 from tilewise.emit.parts.room import room_of
 from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.operands.stepping import Step
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.engine import ENGINE
 from tilewise.hardware.wgmma.fragments import a_fragment
-from tilewise.hardware.operands.stepping import Step
-from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.instructions import MAJORS, Input, M
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ class Operand:
         return a_fragment(self.input.dtype)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[Step[Descriptor], ...]:
         """What each instruction reads of a tile that begins at address 0, K fastest."""
         if self.found is not None:
             return self.found.steps

@@ -16,9 +16,9 @@ from tilewise.emit.parts.room import SPARE_REGISTERS, most_registers, stacked
 from tilewise.emit.wgmma.operands import Operand, held, recognised, tiled
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands.template import ORDERS
 from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.operands.template import ORDERS
 
 WARPGROUP = 128
 """Threads that issue one wgmma together."""

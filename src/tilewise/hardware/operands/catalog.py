@@ -10,8 +10,7 @@ from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.operands.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
 from tilewise.hardware.operands.figures import Figure
-from tilewise.hardware.operands.majors import MAJORS
-from tilewise.hardware.operands.template import LIMIT, check_bytes, leading_and_stride
+from tilewise.hardware.operands.template import LIMIT, MAJORS, check_bytes, leading_and_stride
 from tilewise.hardware.operands.tiles import ORDERS, atom, extents, spacing, tile
 
 TYPE_CHECKING = False

@@ -224,7 +224,7 @@ def fed(
         depth=intake.k,
         base=base,
         pattern=pattern,
-        descriptor=engine.Descriptor(
+        descriptor=engine.descriptors(
             base, SWIZZLED_K_MAJOR_LBO if lbo is None else lbo, sbo, mode, base_offset
         ),
         along_mn=_along_mn(mode, major, intake, rows, several, far[0]),

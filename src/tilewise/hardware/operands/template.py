@@ -32,12 +32,10 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, number_text
 from tilewise.hardware.fields import WORD_BITS, Field
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.operands.majors import check_major_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
     from typing import TypeVar
 
     T = TypeVar("T")
@@ -49,6 +47,8 @@ if TYPE_CHECKING:
     """(extent, bytes or the name of a field), slowest first."""
 
 ORDERS = ("mn", "k")
+MAJORS = ("k", "mn")
+OPERANDS = ("A", "B")
 
 FIELD_BITS = 14
 LIMIT = CHUNK << FIELD_BITS
@@ -142,6 +142,26 @@ def leading_and_stride(mode: Mode, major: str, down: T, across: T) -> tuple[T | 
     return (None, down) if major == "k" else (down, across)
 
 
+# -- words ---------------------------------------------------------------------------------------------
+
+
+def check_major_word(major: str) -> str:
+    """Return `major`, which is k or mn."""
+    if major not in MAJORS:
+        raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: " + " ".join(MAJORS))
+    return major
+
+
+def check_operand(operand: str) -> str:
+    """Return `operand`, which is A or B."""
+    if operand not in OPERANDS:
+        known = "known: " + " ".join(OPERANDS)
+        of_d = '; D is in registers or in tensor memory: engine="mma" stores a tile of it, tmem loads it'
+        hint = known + of_d * (operand in ("C", "D"))
+        raise LayoutError("TW601", f"{operand!r} is no operand in shared memory", hint=hint)
+    return operand
+
+
 # -- what the fields hold ------------------------------------------------------------------------------
 
 
@@ -157,7 +177,8 @@ def base_offset_of(pattern: int, mode: Mode | str) -> int:
     >>> base_offset_of(1024, "128B"), base_offset_of(1280, "128B"), base_offset_of(512, "64B")
     (0, 2, 0)
     """
-    mode, pattern = Mode.of(mode), as_int(pattern, "the start of the pattern")
+    mode = Mode.of(mode) if isinstance(mode, str) else mode
+    pattern = as_int(pattern, "the start of the pattern")
     unit = BASE_UNIT if mode.bits else CHUNK
     if pattern % unit:
         raise Refused(
@@ -267,4 +288,4 @@ def _long(mode: Mode, element: DType) -> int:
             witness={"dtype": element.name},
             hint="the atoms hold elements of 1 to 128 bits that divide 128",
         )
-    return mode.elements(element)
+    return mode.width * 8 // element.bits

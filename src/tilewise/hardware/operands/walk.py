@@ -176,7 +176,7 @@ class Operand:
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")
-        >>> for piece in of.Operand("f16", "mn", n=96).pieces(of.descriptor(lbo=1024, sbo=2048, mode="128B")):
+        >>> for piece in of.operand("f16", "mn", n=96).pieces(of.descriptor(lbo=1024, sbo=2048, mode="128B")):
         ...     print(piece.box, piece.layout)
         ((0, 64), (0, 16)) Swizzle<3,4,3> o S[(64, (2, 8)) : (2, (2048, 128))]
         ((64, 96), (0, 16)) Swizzle<3,4,3> o (S[(32, (2, 8)) : (2, (2048, 128))] + 1024)
@@ -190,7 +190,7 @@ class Operand:
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")
-        >>> print(of.Operand("bf16", n=64).reads(of.descriptor(sbo=1024, mode="128B")))
+        >>> print(of.operand("bf16", n=64).reads(of.descriptor(sbo=1024, mode="128B")))
         Swizzle<3,4,3> o S[((8, 8), (2, 8)) : ((1024, 128), (16, 2))]
         """
         found = self.pieces(descriptor)
@@ -223,7 +223,7 @@ class Operand:
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")
-        >>> of.Operand("f16", "mn", n=8).unread(of.descriptor())
+        >>> of.operand("f16", "mn", n=8).unread(of.descriptor())
         ('sbo', 'base_offset')
         """
         return unread_fields(self.walks(descriptor))

@@ -24,8 +24,7 @@ from tilewise.hardware import engines
 from tilewise.hardware.engines import VERSION as VERSION_BITS
 from tilewise.hardware.fields import Field
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
-from tilewise.hardware.operands.majors import check_major_word
-from tilewise.hardware.operands.template import BASE_OFFSET, LBO, SBO, START
+from tilewise.hardware.operands.template import BASE_OFFSET, LBO, SBO, START, check_major_word
 from tilewise.hardware.sources import ptx
 
 VERSION = 1

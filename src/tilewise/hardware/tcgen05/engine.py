@@ -7,9 +7,8 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.engines import Engine, Intake
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands import stepping, walk
-from tilewise.hardware.operands.majors import MAJORS, check_major_word, check_operand
 from tilewise.hardware.operands.sentences import bits_set
-from tilewise.hardware.operands.template import spacing
+from tilewise.hardware.operands.template import MAJORS, check_major_word, check_operand, spacing
 from tilewise.hardware.operands.walk import inside_a_chunk
 from tilewise.hardware.tcgen05.descriptor import (
     ABSOLUTE,
@@ -36,7 +35,7 @@ class Tcgen05(Engine):
 
     name = "tcgen05"
     source = SOURCE
-    Descriptor, Operand = Descriptor, Operand
+    descriptors, operand = Descriptor, Operand
     made_of = ("lbo_mode", "atomicity", "major")
     types = tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.types))
     options = ("kind", "m", "n", "cta_group", "sparse", "ws", "k", "lbo_mode", "atomicity")
@@ -84,8 +83,8 @@ class Tcgen05(Engine):
         check_operand(operand)
         rows = legal_rows(which, operand, m=m, n=n, cta_group=cta_group, sparse=sparse, ws=ws, k=k)
         whole = rows[0] * cta_group
-        own = (whole, n) if operand == "A" else (m, whole)
-        one = Operand(str(dtype), "k", operand, *own, which.name, cta_group, sparse, ws, k)
+        of_m, of_n = (whole, n) if operand == "A" else (m, whole)
+        one = Operand(str(dtype), "k", operand, of_m, of_n, which.name, cta_group, sparse, ws, k)
         absolute = one.bytes == DEEP_BYTES
         modes = {major: _modes(one.element, one.bytes, major) for major in which.majors(dtype)}
         return Intake(

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
-from tilewise.hardware.operands.majors import check_major_word, check_operand
 from tilewise.hardware.operands import walk
+from tilewise.hardware.operands.template import check_major_word, check_operand
 from tilewise.hardware.operands.walk import inside_a_chunk
 from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of, rows_of_one

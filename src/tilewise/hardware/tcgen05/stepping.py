@@ -21,7 +21,6 @@ from tilewise.core.layout import Layout
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.operands import stepping
 from tilewise.hardware.operands.stepping import Step
-from tilewise.hardware.operands.template import spacing
 from tilewise.hardware.tcgen05.descriptor import ABSOLUTE, Descriptor, check_absolute
 from tilewise.hardware.tcgen05.reads import DEEP_BYTES
 

@@ -8,8 +8,8 @@ from tilewise.core.dtypes import DType
 from tilewise.hardware.engines import VERSION, VERSIONS, Engine, Intake
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.operands import stepping
-from tilewise.hardware.operands.majors import check_operand
 from tilewise.hardware.operands.sentences import bits_set
+from tilewise.hardware.operands.template import MAJORS, check_operand
 from tilewise.hardware.operands.walk import Walk, inside_a_chunk, walk
 from tilewise.hardware.sources import PTX_DESCRIPTOR
 from tilewise.hardware.wgmma.descriptor import Descriptor
@@ -24,7 +24,7 @@ class Wgmma(Engine):
 
     name = "wgmma"
     source = PTX_DESCRIPTOR
-    Descriptor, Operand = Descriptor, Operand
+    descriptors, operand = Descriptor, Operand
     types = tuple(INPUTS)
     options = sizes = ("n",)
     modes = MODES
@@ -41,20 +41,21 @@ class Wgmma(Engine):
         >>> of.intake("s8", "B").rows[:5], of.intake("s8", "B", n=48).rows, of.intake("s8", "B").majors
         ((8, 16, 24, 32, 48), (48,), ('k',))
         """
-        row = Input.of(dtype)
+        element = DType.of(dtype)
+        row = INPUTS.get(element.name) or Input.of(dtype)
         if n is not None:
             row.check_n(n)
         of_a = check_operand(operand) == "A"
         return Intake(
             operand=operand,
             name=row.name,
-            dtype=row.dtype,
-            k=row.k,
+            dtype=element,
+            k=K_BITS // element.bits,
             rows=(M,) if of_a else row.n if n is None else (n,),
             modes={major: tuple(MODES.values()) for major in row.majors},
             m=M,
             n=n,
-            no_major=row.no_major,
+            no_major=("", "") if row.majors == MAJORS else row.no_major,
         )
 
     def feed(

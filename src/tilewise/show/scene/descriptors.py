@@ -180,7 +180,7 @@ class _Read:
         m, n, _ = found.instruction
         said = {**asked, **{name: size for name, size in (("m", m), ("n", n)) if size is not None}}
         options = {name: value for name, value in said.items() if name in engine.options}
-        operand = engine.Operand(found.dtype, found.major, found.operand, **options)
+        operand = engine.operand(found.dtype, found.major, found.operand, **options)
         return cls(engine, found, operand, columns, rows // found.mn_steps, columns // found.k_steps)
 
     @property

@@ -21,7 +21,7 @@ from tilewise.hardware.operands.catalog import (
     figure_built,
     tile_built,
 )
-from tilewise.hardware.operands.majors import MAJORS, OPERANDS
+from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.engine import ENGINE
 from tilewise.hardware.tcgen05.figures import FIGURES, figure
