@@ -172,6 +172,8 @@ def match(
     Of the engine tcgen05 `asked` are kind, m, cta_group, sparse, ws, k, lbo_mode and atomicity, and the tile
     is that of one CTA: of a pair each has half of the rows of A and of B.
 
+    D of wgmma it tells how a warpgroup stores from its registers: by stmatrix, or by plain vectors.
+
     Of the engine mma it tells how a warp moves the tile to its registers, or from them: `asked` is what
     `tilewise.check.feeding.feed` takes, `shape` always, and `arch` or `form`.
 
@@ -193,15 +195,18 @@ def match(
     """
     if engine == "mma":
         _check_absent("mma", {"major": major, "n": n})
-        if asked.get("shape") is None:
-            raise LayoutError(
-                "TW601", "mma has many shapes, and none was said", hint='such as shape="m16n8k16"'
-            )
         from tilewise.check.feeding import feed
 
         ask: Callable[[Layout], Match | Feed | Mismatch] = partial(
             feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked
         )
+    elif engine == "wgmma" and operand == "D":
+        form = asked.pop("form", None)
+        _check_absent(engine, {"major": major, "n": n, **asked})
+        from tilewise.check.feeding import feed
+
+        of_group: dict[str, Any] = {"arch": "sm_90a", "form": form, "group": True}
+        ask = partial(feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **of_group)
     else:
         _check_names(engine, operand, major, base, pattern)
         of = engine_of(engine)

@@ -22,6 +22,8 @@ SHOWN = 8
 DIRECTIONS = {"A": ("mn", "k"), "B": ("mn", "k"), "C": ("m", "n"), "D": ("m", "n")}
 """{operand: what counts its instructions}."""
 
+LANES = 32
+
 TOGETHER = 4
 """So many loads of one instruction stand on a line."""
 
@@ -92,9 +94,12 @@ def _confirmed(found: Feed) -> list[str]:
     dtypes = [found.dtype]
     if found.operand in "CD":
         dtypes += [name for family in families_of(found.shape) for name in family.results]
-    sparse = found.question is not None and found.question.instruction.sparse
-    entry = f"mma.sp.{found.operand.replace('C', 'D')}" if sparse else f"mma.{found.operand}"
+    assert found.question is not None
+    instruction = found.question.instruction
+    entry = f"mma.sp.{found.operand.replace('C', 'D')}" if instruction.sparse else f"mma.{found.operand}"
     ways = next((ways for name in dtypes if (ways := confirmed_by(entry, f"{found.shape} {name}"))), ())
+    if instruction.group:
+        ways = confirmed_by("wgmma.D")
     if isinstance(found.form, Vector):
         return list(ways)
     trans = " trans" if found.trans else ""
@@ -151,6 +156,7 @@ def _row(found: Feed, lane: int) -> list[int] | None:
     from tilewise.hardware.matrices.forms import Form
 
     form = found.form
+    lane %= LANES
     if not isinstance(form, Form) or lane >= form.count * form.rows:
         return None
     return [*divmod(lane, form.rows)]

@@ -28,7 +28,7 @@ __device__ __forceinline__ void {name}_store(const {type} (&r)[{count}], unsigne
 
 _TILE = """\
 // r[i]: what number i {moves} of the tile{at}.
-// (row, column) counts instructions of mma.sync; {names} are the elements of a lane there.
+// (row, column) counts instructions of {product}; {names} are the elements of a lane there.
 __device__ __forceinline__ void {name}({type} (&r)[{many}][{count}], {tile}unsigned lane)
 {{
     const unsigned first = {letter}_address(lane);
@@ -94,9 +94,12 @@ def source_of_tile(found: Feed) -> str:
     kind, _ = _register(found)
     steps, known = list(from_the_tile(found).steps()), terms(found)
     zero = from_zero(found)
+    group = found.question is not None and found.question.instruction.group
+    product = "wgmma, in parts of 8 columns" if group else "mma.sync"
     whole = _TILE.format(
         moves="stores" if stores else "loads",
         at="" if zero else f" at a shared address that is a multiple of {found.alignment} B",
+        product=product,
         names=f"{letter}0, {letter}1, ...",
         name=f"{name}_tile",
         type=f"const {kind}" if stores else kind,

@@ -68,7 +68,8 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     bytes, lanes = given(form)
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
-    for addresses in addresses_of(fill):
+    every = addresses_of(fill)
+    for addresses in (one[warp : warp + LANES] for one in every for warp in range(0, len(one), LANES)):
         first = min(addresses) // WORD * WORD  # some words further, other banks are as busy
         pattern = tuple(address - first for address in addresses[:lanes])
         if pattern not in seen:

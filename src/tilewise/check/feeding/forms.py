@@ -108,6 +108,13 @@ class Tile:
     outer: int
     base: int
     """Where the tile is; the swizzle does not see it."""
+    group: bool = False
+    """Whether the threads of a warpgroup give addresses, and not one warp's lanes."""
+
+    @property
+    def threads(self) -> tuple[Digit, ...]:
+        """The digits above laneid of the thread that gives an address."""
+        return self.warps if self.group else ()
 
     @property
     def digits(self) -> tuple[Digit, ...]:
@@ -183,11 +190,17 @@ def sums(digits: Sequence[Digit]) -> list[int]:
     return total
 
 
-def tile_of(cells: Cells, fragment: Fragment, warps: tuple[int, int] = (1, 1)) -> Tile | None:
+WARPGROUP = 4
+"""Warps of a warpgroup."""
+
+
+def tile_of(
+    cells: Cells, fragment: Fragment, warps: tuple[int, int] = (1, 1), group: bool = False
+) -> Tile | None:
     """Return the tile that an operand is, cut into instructions of a fragment, for warps that share them.
 
-    Each warp has neighbouring instructions. None where digits do not divide into instructions, or none begins
-    with the second warp.
+    Each warp has neighbouring instructions; of a warpgroup it has one of four that follow down the rows. None
+    where digits do not divide into instructions, or none begins with the second warp.
     """
     which, inside, steps = [], [], []
     for digits, one in zip(cells.digits, fragment.shape, strict=True):
@@ -203,12 +216,18 @@ def tile_of(cells: Cells, fragment: Fragment, warps: tuple[int, int] = (1, 1)) -
         many = 1
         for extent, _ in digits:
             many *= extent
+        in_group = group and counts == "row"
         if many % shared:
             return None
-        parts = halves(digits, many // shared) if shared > 1 else ([], digits)
+        parts = (
+            halves(digits, WARPGROUP if in_group else many // shared)
+            if in_group or shared > 1
+            else ([], digits)
+        )
         if parts is None:
             return None
-        steps += [*_twos(parts[1], counts), *_twos(parts[0], f"warp {counts}")]
+        own, others = parts if in_group else parts[::-1]
+        steps += [*_twos(own, counts), *_twos(others, f"warp {counts}")]
     return Tile(
         tuple([Digit(2, stride, "lane", 1 << bit) for bit, stride in enumerate(held[:LANE_BITS])]),
         tuple([Digit(2, stride, "byte", 1 << bit) for bit, stride in enumerate(held[LANE_BITS:])]),
@@ -218,6 +237,7 @@ def tile_of(cells: Cells, fragment: Fragment, warps: tuple[int, int] = (1, 1)) -
         cells.chain,
         cells.outer,
         cells.base,
+        group,
     )
 
 
@@ -324,7 +344,7 @@ class Fill:
     tile: Tile
     form: Form | Vector
     lanes: tuple[Digit, ...]
-    """The digits of the lane that gives an address, the lowest first."""
+    """The digits of the lane that gives an address, the lowest first; of a warpgroup those of the thread."""
     moved: tuple[Digit, ...]
     """The digits that one instruction moves, the lowest first: its registers, or the bytes of a vector."""
     part: int
@@ -413,7 +433,7 @@ def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
         if tile.follow(run, CHUNK):
             lanes = [held[bit] for bit in of_row]
             lanes += [Digit(2, 0, "lane")] * (LANE_BITS - len(lanes))
-            return Fill(tile, form, tuple(lanes), chosen, REGISTER)
+            return Fill(tile, form, (*lanes, *tile.threads), chosen, REGISTER)
         refused.add(run)
     return None
 
@@ -429,7 +449,7 @@ def filled_plainly(tile: Tile, instruction: str, unit: int = REGISTER_BITS) -> F
     while together < most and run[together] == tile.bytes[together]:
         together += 1
     form = Vector(instruction, 8 * width, unit)
-    return Fill(tile, form, tile.lanes, run[together:], 1 << together)
+    return Fill(tile, form, (*tile.lanes, *tile.threads), run[together:], 1 << together)
 
 
 def _run(tile: Tile, width: int) -> tuple[Digit, ...] | None:

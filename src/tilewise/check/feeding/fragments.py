@@ -41,6 +41,8 @@ class Instruction:
     sparse: bool = False
     products: tuple[int, int] = (2, 2)
     """How Volta's four products lie: so many along M and along N."""
+    group: bool = False
+    """Whether it is a wgmma: warp w of four holds rows 16 w and on of D, as those of an mma.sync."""
 
     @property
     def word(self) -> str:
@@ -166,7 +168,9 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
             witness={"dtype": dtype.name},
             hint="pack them in registers first",
         )
-    needs = _needs(this)
+    needs = [] if this.group else _needs(this)
+    if this.group:
+        return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, 16, shape.n))
     if not needs:
         raise Refused("TW602", f"there is no {this.word} {shape}", witness={"shape": str(shape)})
     _check(this, needs, arch)

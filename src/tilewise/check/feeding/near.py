@@ -74,7 +74,7 @@ def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str,
     if any(reason.rule in ("fewer", "arch", "form", "lanes") for reason in reasons):
         return
     cells, size = question.cells, question.cells.size
-    one = question.fragment.shape
+    one = question.whole
     rows, columns = (
         -(-many // each) * each for many, each in zip((cells.rows, cells.columns), one, strict=True)
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from tilewise.check.feeding.forms import (
+    WARPGROUP,
     Fill,
     Fragment,
     Step,
@@ -55,6 +56,9 @@ MMA = Reader(
     bytes="an address counts bytes",
     bits="a register holds neighbours along K: lay {} out with K contiguous",
 )
+
+WGMMA = Shape(64, 8, 16)
+"""The part of a wgmma's D that repeats along N."""
 
 TOGETHER = 16
 """Elements of 4 or 6 bits that ldmatrix unpacks from the start of 16 bytes."""
@@ -158,7 +162,13 @@ class Question:
 
     def tile(self, cells: Cells | None = None) -> Tile | None:
         """Return the operand by who holds it; None where its digits do not divide into instructions."""
-        return tile_of(cells or self.cells, self.fragment, self.warps)
+        return tile_of(cells or self.cells, self.fragment, self.warps, self.instruction.group)
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Rows and cells of a row of one instruction."""
+        rows, columns = self.fragment.shape
+        return rows * (WARPGROUP if self.instruction.group else 1), columns
 
     @property
     def usable(self) -> tuple[Form, ...]:
@@ -182,7 +192,7 @@ def feed(
     layout: Layout,
     *,
     operand: str,
-    shape: Shape | str,
+    shape: Shape | str | None = None,
     dtype: DType | str,
     arch: Architecture | str | None = None,
     form: str | None = None,
@@ -191,6 +201,7 @@ def feed(
     warps: tuple[int, int] = (1, 1),
     sparse: bool = False,
     products: tuple[int, int] = (2, 2),
+    group: bool = False,
 ) -> Feed | Mismatch:
     """Return how a warp moves a tile of shared memory to the registers of mma.sync, or from them.
 
@@ -200,7 +211,8 @@ def feed(
     rows, and the columns, each has neighbouring instructions, and the steps are those of the first.
 
     A of a `sparse` mma.sp is what is stored of it, [M, K/2]. Volta's m8n8k4 computes four products, so many
-    of them along M and along N as `products` says; the operands of the four lie in one tile.
+    of them along M and along N as `products` says; the operands of the four lie in one tile. D of a `group` is
+    that of wgmma, and the addresses are those of the warpgroup's 128 threads.
 
         requires       operand is A [M, K], B [N, K], C or D [M, N], of any whole number of instructions
         postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the form that
@@ -217,7 +229,9 @@ def feed(
     if operand not in OPERANDS:
         raise LayoutError("TW601", f"{operand!r} is no operand of mma.sync", hint="known: A B C D")
     check_place(base, pattern)
-    this = Instruction(Shape.of(shape), sparse, products)
+    if shape is None and not group:
+        raise LayoutError("TW601", "mma has many shapes, and none was said", hint='such as shape="m16n8k16"')
+    this = Instruction(WGMMA if shape is None else Shape.of(shape), sparse, products, group)
     answers = []
     try:
         wanted, plainly = _asked(form, _mover(operand), arch)
@@ -245,7 +259,7 @@ def _answer(question: Question, base: int, pattern: str) -> Feed | Mismatch:
     """Return what becomes of one question."""
     from tilewise.check.feeding.why import impossible, why_no_matrices
 
-    cells, (rows, columns) = question.cells, question.fragment.shape
+    cells, (rows, columns) = question.cells, question.whole
     reasons, tile, by_matrices = impossible(question), question.tile(), None
     if tile is not None and not reasons:
         by_matrices, by_vectors = question.by_matrices(tile), question.by_vectors(tile)

@@ -44,10 +44,10 @@ def impossible(question: Question) -> tuple[Reason, ...]:
 
 
 def _shape(question: Question) -> Iterator[Reason]:
-    cells, fragment, shape = question.cells, question.fragment, question.instruction.shape
+    cells, (each_rows, each_columns), shape = question.cells, question.whole, question.instruction.shape
     names = OPERANDS[cells.name]
     rules = "rows", "k" if names[1] == "K" else "columns"
-    one = fragment.shape[0], fragment.shape[1] * cells.elements
+    one = each_rows, each_columns * cells.elements
     whole = True
     for rule, name, extent, each in zip(rules, names, cells.shape, one, strict=True):
         if extent % each:
