@@ -1,4 +1,5 @@
-"""How many functions of the package one question enters: what a reader has to hold in the head to follow it."""
+"""How many functions of the package one question enters: what a reader has to hold in the head to follow
+it."""
 
 from __future__ import annotations
 

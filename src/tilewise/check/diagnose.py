@@ -1,8 +1,10 @@
 """Why no descriptor reads a tile, in the order in which an engineer would look.
 
 First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
-another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are the
-digits of the tile held against those of the template, the finest first: 16 bytes that stay together, eight rows
+another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are
+the
+digits of the tile held against those of the template, the finest first: 16 bytes that stay together, eight
+rows
 a mode's width apart, the swizzle of that mode, then one stride from group to group, which a field of the
 descriptor holds. Each of these faults is one sentence: digit d of the template steps by t, and the tile by s.
 """
@@ -112,7 +114,8 @@ def _rows_reason(question: Question) -> Reason:
 
 
 def past_the_end(engine: Engine, cells: Cells) -> Reason | None:
-    """Return the reason of bytes past the end of shared memory, which is before descriptors' addresses end."""
+    """Return the reason of bytes past the end of shared memory,
+    which is before descriptors' addresses end."""
     end = engine.shared_end
     if cells.high < end - max(mode.period for mode in engine.modes.values()):
         return None
@@ -220,7 +223,8 @@ def unit_reason(cells: Cells, unit: str, read: Callable[[Cells], str | None]) ->
 
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
-    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it, or so."""
+    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
+    or so."""
     found = swizzle_of_the_other_unit(question.cells, question.unit, question.engine.modes)
     if found is None:
         return
@@ -265,7 +269,8 @@ def _other_swizzle(question: Question) -> Iterator[Reason]:
 def transposed(
     cells: Cells, first: str, second: str, read: Callable[[Cells], str | None]
 ) -> Iterator[Reason]:
-    """Yield the reason of modes that were given the other way round, where the tile is read with them swapped."""
+    """Yield the reason of modes that were given the other way round,
+    where the tile is read with them swapped."""
     turned = cells.turned()
     how = read(turned) if cells.elements == 1 else None
     if how is not None:
@@ -387,7 +392,8 @@ class _Walk:
             if uneven:
                 yield Reason(
                     "core-matrix",
-                    f"{_COUNTED[mode.rows]} {self.many} must be evenly spaced: {across} {uneven['element']} is "
+                    f"{_COUNTED[mode.rows]} {self.many} must be evenly spaced: {across} "
+                    f"{uneven['element']} is "
                     f"{uneven['found']} B from {across} 0, wanted {uneven['wanted']}",
                     uneven,
                     "a core matrix is 8 rows of 16 bytes",
@@ -419,7 +425,8 @@ class _Walk:
         widest = by_width[max(by_width)]
         if not padding and found > widest.width:
             what, wide = "K" if self.major == "k" else "the rows", widest.width // size
-            hint = f"cut {what} into strips of {wide} elements, which are atoms of {widest.rows} x {widest.width} B"
+            atoms = f"{widest.rows} x {widest.width} B"
+            hint = f"cut {what} into strips of {wide} elements, which are atoms of {atoms}"
         return Reason("row-stride", f"{apart}{said}; {wanted}", witness, hint)
 
     def _groups(self, mode: Mode, along: str, across: str) -> Iterator[Reason]:
@@ -437,7 +444,8 @@ class _Walk:
                 found = self.at(0, index)
                 yield Reason(
                     "chunk-stride",
-                    f"chunks of 16 bytes must follow one another: {what} = {index} is {found} B from {what} = 0, "
+                    f"chunks of 16 bytes must follow one another: {what} = {index} is {found} B from "
+                    f"{what} = 0, "
                     f"wanted {step}",
                     {"found": found, "wanted": step},
                 )
@@ -461,7 +469,8 @@ class _Walk:
         if uneven:
             yield Reason(
                 "uneven",
-                f"{name} is one stride: {what} {first} is {stride} B from {what} 0, so {what} {uneven['element']} "
+                f"{name} is one stride: {what} {first} is {stride} B from {what} 0, so {what} "
+                f"{uneven['element']} "
                 f"should be {uneven['wanted']} B from it and is {uneven['found']}",
                 {"field": field, **uneven},
                 "a smaller N has fewer groups in one instruction" if cells.name == "B" else "",
@@ -481,7 +490,8 @@ def _no_whole_chunks(question: Question) -> Iterator[Reason]:
             if fitting
             else f"{max(rows)} contiguous rows of {cells.row.name} fill no chunk of 16 bytes",
             {"rows": cells.rows, "chunk": together},
-            f"pad {'M' if cells.name == 'A' else 'N'} to a multiple of {fitting[0] if fitting else together}, "
+            f"pad {'M' if cells.name == 'A' else 'N'} to a multiple of "
+            f"{fitting[0] if fitting else together}, "
             "or lay K contiguous",
         )
 
@@ -564,7 +574,8 @@ def _of_part(
     have, wants = form.cells.byte(row, column), form.mode.swizzle(counted - moved) + moved
     return Reason(
         "differs",
-        f"read as {major_name(form.major)}, {mode_name(form.mode)}, element ({row}, {column * many}) comes from "
+        f"read as {major_name(form.major)}, {mode_name(form.mode)}, element ({row}, {column * many}) "
+        "comes from "
         f"byte {wants}, and the tile has it at {have}",
         {"element": [row, column * many], "found": have, "wanted": wants},
     )

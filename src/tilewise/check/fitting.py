@@ -1,10 +1,11 @@
-"""Which descriptors read a tile: it is grouped to the engine's template, and the fields are read off its steps.
+"""Which descriptors read a tile: grouped to the engine's template it steps as the fields say.
 
 Sw is the permutation of a mode, W its width in bytes. Where the descriptor with base offset b reads a tile,
 
     U(x) = Sw(L(x) - 128 b) + 128 b
 
-steps as the template does: by its numbers, and by LBO and SBO, which are read there. Where the tile is written
+steps as the template does: by its numbers, and by LBO and SBO, which are read there. Where the tile is
+written
 under Sw, in a pattern that starts at 128 b, U is what its own digits say: the tile is read iff they are those
 of the template, as few as can be. Under any other swizzle U is listed, cell by cell.
 
@@ -84,7 +85,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Fit:
-    """The form in which every part of a tile is read, and (part down the rows, along K, descriptor) of each."""
+    """The form in which every part of a tile is read, and (part down the rows, along K,
+    descriptor) of each."""
 
     form: Form
     parts: tuple[tuple[int, int, Descriptor], ...]
@@ -163,7 +165,8 @@ class Form:
         return one_permutation(self.cells.chain, (self.mode.swizzle,) if mode.bits else ())
 
     def past(self, start: int) -> int | None:
-        """Return the first cell along K past the row of the atom in which a part starts; None where it ends there."""
+        """Return the first cell along K past the row of the atom in which a part starts;
+        None where it ends there."""
         inside = start % self.mode.width
         if (
             self.major != "k"
@@ -174,7 +177,8 @@ class Form:
         return (self.mode.width - inside) // self.cells.size
 
     def fields(self, corner: tuple[int, int], base_offset: int) -> dict[str, int]:
-        """Return start, LBO and SBO in bytes that a part's addresses give, whether fields hold them or not."""
+        """Return start, LBO and SBO in bytes that a part's addresses give,
+        whether fields hold them or not."""
         row, column = corner
         start = self.at(row, column, base_offset)
         found = {"start": start, **self.engine.spare}
@@ -218,7 +222,8 @@ class Form:
     # -- the proof -------------------------------------------------------------------------------------
 
     def fit(self) -> Fit | None:
-        """Return the descriptors of all parts, which share LBO and SBO, each proved; None where one is not."""
+        """Return the descriptors of all parts, which share LBO and SBO, each proved;
+        None where one is not."""
         first = self._by_digits() if self.exact else None
         parts, shared = [], None
         for row, column in self.corners:
@@ -286,7 +291,8 @@ class Form:
     def departs(
         self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int
     ) -> tuple[int, int, int] | None:
-        """Return (row, column, U) of the first cell of a part that is not read where it is; None for no such cell."""
+        """Return (row, column, U) of the first cell of a part that is not read where it is;
+        None for no such cell."""
         along, (row, column) = self._along(fields), corner
         digits = self.template.numbers(fields)[1]
         for i in range(self.rows if self.major == "k" else self.cells.k):

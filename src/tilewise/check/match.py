@@ -293,7 +293,8 @@ def _read(
 def _sized(
     engine: Engine, dtype: DType | str, operand: str, general: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[Intake, list[Reason]]:
-    """Return the intake with the sizes that were asked for, one after another, and why some are passed over."""
+    """Return the intake with the sizes that were asked for, one after another,
+    and why some are passed over."""
     taken, said = dict(general), []
     for name in engine.sizes:
         if name in options:

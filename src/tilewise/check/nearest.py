@@ -93,7 +93,8 @@ def _legal(question: Question, cells: Cells) -> Fit | None:
 
 
 def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, Cells]]:
-    """Yield the tile itself, where only the size that was asked for is at fault, and with one fault mended."""
+    """Yield the tile itself, where only the size that was asked for is at fault,
+    and with one fault mended."""
     cells = question.cells
     if question.said and cells.apart and not past_the_end(question.engine, cells):
         fit, layout = question.fit(), cells.layout("element")

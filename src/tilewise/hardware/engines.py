@@ -1,4 +1,4 @@
-"""The engines that read shared memory through a matrix descriptor: a class for all, and what each has of its own.
+"""The engines that read shared memory through a matrix descriptor: a class for all.
 
 A descriptor is a table of fields over 64 bits; an operand is rows x K elements that one instruction reads; an
 engine has both, knows which instructions there are, and says in words what every field means.
@@ -280,7 +280,8 @@ class Engine:
         raise NotImplementedError
 
     def default_lbo(self, mode: Mode, major: str) -> int | None:
-        """Return the LBO of a descriptor for which none was given, where there is a custom; None where it is read."""
+        """Return the LBO of a descriptor for which none was given, where there is a custom;
+        None where it is read."""
         return SWIZZLED_K_MAJOR_LBO if major == "k" and mode.bits else None
 
     def majors_of(self, descriptor: Any) -> tuple[str, ...]:
@@ -290,7 +291,8 @@ class Engine:
     # -- what a descriptor reads -----------------------------------------------------------------------
 
     def walks(self, descriptor: Any, dtype: DType, major: str, rows: int, k: int) -> list[Walk]:
-        """Return the walks over rows x k elements that lie in memory as `dtype`, whatever instructions there are."""
+        """Return the walks over rows x k elements that lie in memory as `dtype`,
+        whatever instructions there are."""
         raise NotImplementedError
 
     def read(self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int) -> Slices:
@@ -362,7 +364,7 @@ class Engine:
     # -- in words --------------------------------------------------------------------------------------
 
     def words(self, descriptor: Any, major: str = "k", operand: Operand | None = None) -> tuple[Said, ...]:
-        """Return every field in words, the lowest first; an operand says more: which are not read for so few rows.
+        """Return every field in words, the lowest first; an operand says which are not read.
 
         >>> of = engine("wgmma")
         >>> for said in of.words(of.descriptor(lbo=16, sbo=1024, mode="128B")):
@@ -416,12 +418,13 @@ class Engine:
     def remarks(
         self, descriptor: Any, major: str = "k", operand: Operand | None = None, value: int | None = None
     ) -> tuple[str, ...]:
-        """Return what a reader should know besides the fields: overlaps, an unaligned start, bits that nothing has.
+        """Return what a reader should know besides the fields: overlaps, unaligned starts, odd bits.
 
         >>> of = engine("wgmma")
-        >>> for remark in of.remarks(of.descriptor(sbo=64, mode="128B")):
-        ...     print(remark)
-        8 rows take 1024 bytes and the next 8 begin after 64: they overlap; 64 as the field counts is 1024 bytes
+        >>> (remark,) = of.remarks(of.descriptor(sbo=64, mode="128B"))
+        >>> print(*remark.split("; "), sep="\\n")
+        8 rows take 1024 bytes and the next 8 begin after 64: they overlap
+        64 as the field counts is 1024 bytes
         """
         if operand is not None:
             major = operand.major

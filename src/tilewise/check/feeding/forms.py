@@ -1,6 +1,7 @@
 """A tile of shared memory as a warp's registers see it, and the instructions that move it.
 
-With T the tile in bytes and F the fragment of one instruction, T o F^-1 places what a lane holds. Both are made
+With T the tile in bytes and F the fragment of one instruction, T o F^-1 places what a lane holds. Both are
+made
 of bits: F permutes those of (row, column, byte) into those of (laneid, byte of the lane's registers), and T
 steps by one stride a bit before its swizzle. So T o F^-1 is one stride a bit of laneid and of the byte, and
 one a digit of which instruction it is, inside T's own swizzle.
@@ -86,7 +87,8 @@ class Fragment:
 
     @cached_property
     def bits(self) -> list[int]:
-        """The flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds, the lowest first."""
+        """The flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds,
+        the lowest first."""
         found = [index for (index,) in affine(packed(self.layout, self.size)).quasi_inverse().columns]
         return found + [0] * (LANE_BITS - len(found))
 
@@ -418,7 +420,8 @@ def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
-    """Return how a form moves the tile, or None where it does not; `nearer` are the steps that it takes first."""
+    """Return how a form moves the tile, or None where it does not;
+    `nearer` are the steps that it takes first."""
     in_row, of_row = bits_of(form)
     low = REGISTER.bit_length() - 1
     if len(tile.bytes) < low:

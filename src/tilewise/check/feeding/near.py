@@ -33,7 +33,7 @@ LINE = 128
 
 
 def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -> tuple[Near, ...]:
-    """Return the nearest layouts that matrices move, the cheapest first; none where no layout of the type is one.
+    """Return the nearest layouts that matrices move, the cheapest first.
 
     postcondition  each is moved by matrices, for the question's operand, shape and type
     """
@@ -70,7 +70,8 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str
 
 
 def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, Cells, str]]:
-    """Yield dense tiles, row by row or column by column: padded so that eight rows meet all banks, or swizzled so."""
+    """Yield dense tiles, row by row or column by column: padded so that eight rows meet all banks,
+    or swizzled so."""
     if any(reason.rule in ("fewer", "arch", "form", "lanes") for reason in reasons):
         return
     cells, size = question.cells, question.cells.size

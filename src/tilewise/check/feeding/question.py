@@ -211,7 +211,8 @@ def feed(
     rows, and the columns, each has neighbouring instructions, and the steps are those of the first.
 
     A of a `sparse` mma.sp is what is stored of it, [M, K/2]. Volta's m8n8k4 computes four products, so many
-    of them along M and along N as `products` says; the operands of the four lie in one tile. D of a `group` is
+    of them along M and along N as `products` says; the operands of the four lie in one tile. D of a `group`
+    is
     that of wgmma, and the addresses are those of the warpgroup's 128 threads.
 
         requires       operand is A [M, K], B [N, K], C or D [M, N], of any whole number of instructions
@@ -298,7 +299,7 @@ def _nearest(question: Question, reasons: tuple[Reason, ...]) -> tuple[Near, ...
 
 
 def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
-    """Return the layout of elements of 4 or 6 bits that ldmatrix unpacks, with a byte for each; None of others.
+    """Return the layout of elements of 4 or 6 bits that ldmatrix unpacks, with a byte for each.
 
     In registers each has a byte. Where T places sixteen of them at a + 4 x bits (or 6 x), the layout that
     places them at a + x bytes, rows of 16 bytes, is moved by the same forms: a row starts where it did, and
@@ -308,7 +309,7 @@ def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
     >>> packed = S[(8, (2, 16)) : (256, (128, 4))].counted("bit")
     >>> (way,) = held("B", Instruction(Shape.of("m16n8k32")), DType.of("e2m1"), "sm_120a")
     >>> print(_unpacked(packed, "B", way))
-    S[(8, 32) : (32, 1)]
+    S[(8, (2, 16)) : (32, (16, 1))]
     """
     small = way.bits < way.element.dtype.bits and name in "AB"
     if not small or layout.unit != "bit" or len(layout.shape) != 2 or layout.replica:

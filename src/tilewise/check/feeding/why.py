@@ -1,8 +1,10 @@
 """Why a tile is not moved, or not by matrices: reasons as data, the first one to look at in front.
 
 What ends all questions comes first: the shape, bytes that elements share, the end of shared memory. Where
-vectors move the tile and no matrices do, it may be the architecture, the form that was asked for, or the unit;
-else the template of a matrix: rows of 16 bytes that stay together, at multiples of 16, of which a lane holds 4.
+vectors move the tile and no matrices do, it may be the architecture, the form that was asked for, or the
+unit;
+else the template of a matrix: rows of 16 bytes that stay together, at multiples of 16, of which a lane holds
+4.
 """
 
 from __future__ import annotations
@@ -100,7 +102,8 @@ def _range(question: Question) -> Iterator[Reason]:
 
 
 def _parted(cells: Cells) -> Iterator[Reason]:
-    """Yield the reason of an element that a swizzle of its bytes would part, so that they are elsewhere than it."""
+    """Yield the reason of an element that a swizzle of its bytes would part,
+    so that they are elsewhere than it."""
     chain, size = cells.chain, cells.size
     lowest = min((one.base for one in chain), default=size)
     steps = [cells.start, *(step for digits in cells.digits for _, step in digits)]
@@ -113,7 +116,8 @@ def _parted(cells: Cells) -> Iterator[Reason]:
         if at != [*range(at[0], at[0] + size)]:
             yield Reason(
                 "swizzle",
-                f"element {(row, column)} begins at byte {first} before the swizzle, which parts its {size} bytes",
+                f"element {(row, column)} begins at byte {first} before the swizzle, which parts its "
+                f"{size} bytes",
                 {"index": [row, column], "byte": first},
                 f"begin elements at multiples of {size}, and swizzle none of the bits below {size}",
             )
@@ -181,7 +185,8 @@ def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
 
 
 def _step(cells: Cells, row: int, column: int) -> int:
-    """Return the bytes from element (0, 0) to another, before the swizzle; 0 where there is no such element."""
+    """Return the bytes from element (0, 0) to another, before the swizzle;
+    0 where there is no such element."""
     return cells.step(row, column) if row < cells.rows and column < cells.columns else 0
 
 
@@ -251,7 +256,8 @@ def _matrix_rows(cells: Cells, turned: bool) -> Iterator[Reason]:
             where, name = number * each, along.lower()
             yield Reason(
                 "chunk",
-                f"16 bytes of a row must stay together: {name} = {where} is {found} B from {name} = 0, wanted "
+                f"16 bytes of a row must stay together: {name} = {where} is {found} B from {name} = 0, "
+                "wanted "
                 f"{number * size}",
                 {"element": where, "found": found, "wanted": number * size},
                 f"{together * each} elements along {name} are one row of a matrix",
@@ -281,7 +287,8 @@ def _matrix_rows(cells: Cells, turned: bool) -> Iterator[Reason]:
             number, found = apart[0] * elements, apart[1]
             yield Reason(
                 "stride-16",
-                f"from {name.lower()} = 0 to {number} is {in_bytes(found, size)}, no multiple of 16, and each row of a "
+                f"from {name.lower()} = 0 to {number} is {in_bytes(found, size)}, no multiple of 16, and "
+                "each row of a "
                 "matrix starts at one",
                 {"element": number, "found": found},
                 f"pad it to {in_bytes(-(-found // CHUNK) * CHUNK, size)}",

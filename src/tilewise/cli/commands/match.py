@@ -24,8 +24,10 @@ ask for its size. --lbo-mode absolute is that of K = 96, 48 bytes in one chunk o
 mma's answer is the ldmatrix, or the plain loads, with which a warp brings the tile into the registers of
 mma.sync, and for D [M, N] the stmatrix or the stores: the address of every lane as a layout and as code.
 --shape alone means it too. --form asks for matrices, vectors, or one form such as x2, and --arch for what
-that architecture has. Of wgmma --operand D, [M, N], asks how its warpgroup stores the accumulator; the type is
-that in memory, and lanes are the 128 threads. With --form matrices the answer is no where only vectors move the tile. --code prints
+that architecture has. Of wgmma --operand D, [M, N], asks how its warpgroup stores the accumulator; the type
+is
+that in memory, and lanes are the 128 threads. With --form matrices the answer is no where only vectors move
+the tile. --code prints
 CUDA alone, with every load of the tile, and --lane 17 what that lane gives and gets.
 
 What a descriptor of yours reads of a tile, byte by byte, is asked with
@@ -237,7 +239,8 @@ _OF = {"wgmma": (), "tcgen05": OF_TCGEN05, "mma": OF_MMA}
 
 
 def _taken(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return what an engine is asked for besides operand, type, N and major; of D how it is stored as well."""
+    """Return what an engine is asked for besides operand, type, N and major;
+    of D how it is stored as well."""
     stored = args.engine == "wgmma" and args.operand == "D"
     return (*_OF[args.engine], *(("form", "code", "lane") if stored else ()))
 

@@ -128,7 +128,7 @@ def template(mode: Mode, major: str, across: int, chunks: int) -> Template:
 
 
 def leading_and_stride(mode: Mode, major: str, down: T, across: T) -> tuple[T | None, T]:
-    """Return (LBO, SBO) of patterns `down` apart along the rows and `across` along K; None where LBO is not read.
+    """Return (LBO, SBO) of patterns `down` apart along the rows and `across` along K; None for no LBO.
 
     The manual's two definitions. What it calls the pattern is the atom, or a core matrix without a swizzle.
 

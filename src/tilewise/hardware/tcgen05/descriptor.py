@@ -33,6 +33,9 @@ VERSION = 1
 RELATIVE, ABSOLUTE = LBO_MODES = ("relative", "absolute")
 """What LBO is: an offset, or an address."""
 
+_CODES = {"none": 0, "128B_ATOM_32B": 1, "128B": 2, "64B": 4, "32B": 6}
+_CHOICES = {"lbo_mode": LBO_MODES}
+
 SOURCE = ptx("Shared memory descriptor (tcgen05)", "tcgen05-shared-memory-descriptor")
 
 
@@ -57,8 +60,8 @@ class Descriptor(engines.Descriptor):
     version: int = VERSION
 
     MODES = BLACKWELL
-    CODES = {"none": 0, "128B_ATOM_32B": 1, "128B": 2, "64B": 4, "32B": 6}
-    CHOICES = {"lbo_mode": LBO_MODES}
+    CODES = _CODES
+    CHOICES = _CHOICES
     FIELDS = (
         START,
         LBO,

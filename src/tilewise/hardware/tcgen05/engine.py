@@ -29,6 +29,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+_TRANSPOSE = {"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"}
+
 
 class Tcgen05(Engine):
     """Blackwell's tcgen05.mma: what one CTA has of A and of B in its shared memory."""
@@ -43,7 +45,7 @@ class Tcgen05(Engine):
     modes = BLACKWELL
     carries = False
     entry = "tcgen05.smem"
-    transpose = {"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"}
+    transpose = _TRANSPOSE
     other_home = "TCol"
     registers = "A may come from tensor memory, as tilewise catalog tcgen05.A lays it out"
 
@@ -192,11 +194,11 @@ class Tcgen05(Engine):
     def about_lbo(self, descriptor: Descriptor, major: str, operand: walk.Operand | None) -> list[str]:
         """Return the restriction of absolute mode that is broken, or what it is for.
 
-        >>> for remark in Tcgen05().remarks(Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)):
+        >>> d = Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)
+        >>> for remark in Tcgen05().remarks(d)[:2]:
         ...     print(remark)
         8 rows take 512 bytes and the next 8 begin after 0: they overlap
         absolute LBO mode is of 128B in 16-byte atoms alone, and the mode is 64B
-        the pattern begins 256 past a multiple of 512, and the start is elsewhere: right for a step inside a tile
         """
         if not descriptor.absolute:
             return []
@@ -212,7 +214,8 @@ class Tcgen05(Engine):
         return [f"the document has absolute LBO mode for a K of {DEEP_BYTES} bytes, and this one has {many}"]
 
     def about_second(self, descriptor: Descriptor) -> list[str]:
-        """Return a remark on a second chunk elsewhere than its pattern, which begins at a multiple of the period."""
+        """Return a remark on a second chunk elsewhere than its pattern,
+        which begins at a multiple of the period."""
         mode = descriptor.mode
         past = descriptor.lbo % mode.period
         if not descriptor.absolute or mode.name != "128B" or descriptor.base_offset or not past:

@@ -1,6 +1,7 @@
 """From tile to descriptors of tcgen05, 48 bytes of K at a time; `operands.stepping` has all other steps.
 
-In mode 128B eight steps of 48 bytes fill three rows of the atom, and two of them begin in one atom and end in the next.
+In mode 128B eight steps of 48 bytes fill three rows of the atom, and two of them begin in one atom and end
+in the next.
 
     step        0    1    2         3     4     5          6     7
     begins at   0    48   96        16    64    112        32    80      of its row of 128 bytes

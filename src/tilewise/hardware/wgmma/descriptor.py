@@ -22,6 +22,9 @@ from tilewise.hardware.operands.template import BASE_OFFSET, BASE_UNIT, LBO, LIM
 
 __all__ = ["BASE_UNIT", "LIMIT", "Descriptor"]
 
+_CODES = {mode.name: mode.wgmma_code for mode in MODES.values() if mode.wgmma_code is not None}
+_CHOICES: dict[str, tuple[str, ...]] = {}
+
 
 @dataclass(frozen=True)
 class Descriptor(engines.Descriptor):
@@ -43,5 +46,5 @@ class Descriptor(engines.Descriptor):
 
     FIELDS = (START, LBO, SBO, BASE_OFFSET, Field("mode", 62, 2, 1, "swizzling mode"))
     MODES = MODES
-    CHOICES = {}
-    CODES = {mode.name: mode.wgmma_code for mode in MODES.values() if mode.wgmma_code is not None}
+    CODES = _CODES
+    CHOICES = _CHOICES

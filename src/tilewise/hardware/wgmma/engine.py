@@ -18,6 +18,8 @@ from tilewise.hardware.wgmma.reads import Operand
 
 _BLACKWELLS = {52: "the mode of LBO in bit 52", 61: "the swizzle mode from bit 61 on"}
 
+_TRANSPOSE = {"A": "imm-trans-a", "B": "imm-trans-b"}
+
 
 class Wgmma(Engine):
     """Hopper's wgmma: 64 rows of A, a legal N of B, 32 bytes of K."""
@@ -30,7 +32,7 @@ class Wgmma(Engine):
     modes = MODES
     carries = True
     entry = "wgmma.smem"
-    transpose = {"A": "imm-trans-a", "B": "imm-trans-b"}
+    transpose = _TRANSPOSE
     other_home = "reg"
     registers = "A may come from registers, as tilewise catalog wgmma.A lays them out"
 
@@ -70,7 +72,8 @@ class Wgmma(Engine):
         base: int = 0,
         pattern: str = "tile",
     ) -> stepping.Feeding[Descriptor]:
-        """Return the descriptors of a tile; where one N was asked that does not feed it, name those that do."""
+        """Return the descriptors of a tile; where one N was asked that does not feed it,
+        name those that do."""
         one = intake.rows[0] if len(intake.rows) == 1 else one
         every = self.intake(intake.name, intake.operand)
         return super().feed(every, mode, major, rows, k, order, one, base, pattern)
