@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import overload
 
 from tilewise.check.diagnose import diagnose, past_the_end, shape_reasons
 from tilewise.check.fitting import Question
@@ -40,7 +39,7 @@ from tilewise.hardware.operands.template import MAJORS, check_operand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, Literal
+    from typing import Any
 
     from tilewise.check.feeding import Feed
     from tilewise.check.fitting import Fit
@@ -119,36 +118,6 @@ class Match:
     def alignment(self) -> int:
         """What the tile's address must be a multiple of for base offset 0."""
         return CHUNK if self.pattern == "address" else self.mode.period
-
-
-@overload
-def match(
-    layout: Layout,
-    *,
-    engine: Literal["wgmma", "tcgen05"] = "wgmma",
-    operand: str,
-    dtype: DType | str,
-    major: str | None = None,
-    n: int | None = None,
-    base: int = 0,
-    pattern: str = "tile",
-    **asked: Any,
-) -> Match | Mismatch: ...
-
-
-@overload
-def match(
-    layout: Layout,
-    *,
-    engine: str,
-    operand: str,
-    dtype: DType | str,
-    major: str | None = None,
-    n: int | None = None,
-    base: int = 0,
-    pattern: str = "tile",
-    **asked: Any,
-) -> Match | Feed | Mismatch: ...
 
 
 def match(

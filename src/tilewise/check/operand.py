@@ -457,45 +457,26 @@ def cells_of(
         merged([(extent, next(strides)[axis] * unit) for extent in leaves((mode,))]) for mode in layout.shape
     )
     parts = halves(columns, many)
-    together = [] if many == 1 else [(many, 0 if layout.unit == "byte" else bits)]
-    if parts is None or merged(parts[1]) != merged(together):
+    together = merged([(many, 0 if layout.unit == "byte" else bits)])
+    if parts is None or (many > 1 and merged(parts[1]) != together):
         if layout.unit == "byte":
             message = f"{many} {row.name} that follow along K are in several bytes"
             raise Unreadable(Reason("unit", message, hint=reader.bytes))
         raise Unreadable(_scattered(columns, row, many, reader))
+    start, base = offset[axis] * unit, 8 * base
+    start, base = (start, base) if pattern == "tile" else (start + base, 0)
     try:
-        chain = [one.scaled(unit, 8) for one in layout.swizzles if one.bits]
-    except LayoutError as error:
-        hint = reader.bytes if many == 1 else error.hint
-        message = f"{error.message}: {row.name} elements do not lie at whole bytes"
-        raise Unreadable(Reason("unit" if many == 1 else "chunk", message, hint=hint)) from None
-    whole = Cells(
-        name,
-        row,
-        (rows, parts[0]),
-        offset[axis] * unit,
-        tuple([Swizzle(one.bits, one.base, one.shift) for one in chain]),
-        layout.outer[axis] * unit,
-        8 * base if pattern == "tile" else 0,
-        many,
-    )
-    if pattern == "address":
-        whole = replace(whole, start=whole.start + 8 * base)
-    steps = [step for digits in whole.digits for _, step in digits] + [whole.start, whole.outer]
-    odd = next((step for step in steps if step % 8), None)
-    if odd is not None:
+        chain = tuple([replace(one, axis=m).scaled(unit, 1) for one in layout.swizzles if one.bits])
+        in_bits = Cells(name, row, (rows, parts[0]), start, chain, layout.outer[axis] * unit, base, many)
+        whole = in_bits.scaled(1, 8)
+    except LayoutError:
+        whole = None
+    if whole is None:
         message = (
-            f"a step of {odd} bits is no whole number of bytes: {row.name} elements do not lie at whole bytes"
+            f"steps of {layout.unit}s that are no whole bytes: {row.name} elements do not lie at whole bytes"
         )
         raise Unreadable(Reason("unit" if many == 1 else "chunk", message, hint=reader.bytes))
-    rows, columns = ([(extent, step // 8) for extent, step in digits] for digits in whole.digits)
-    return replace(
-        whole,
-        digits=(rows, columns),
-        start=whole.start // 8,
-        outer=whole.outer // 8,
-        base=whole.base // 8,
-    )
+    return replace(whole, base=base // 8)
 
 
 def _one_memory(layout: Layout, reader: Reader) -> str:

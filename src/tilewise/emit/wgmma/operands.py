@@ -156,12 +156,13 @@ def recognised(
     >>> made.mode.name, made.descriptor.lbo, made.descriptor.sbo, made.along_k, made.room
     ('none', 1152, 144, (0, 144, 288, 432), 9200)
     """
-    from tilewise.check.match import Mismatch, match
+    from tilewise.check.match import Match, Mismatch, match
 
     check_shape(name, layout, rows, k)
     found = match(layout, operand=name, dtype=own.name, major=major, n=rows if name == "B" else None)
     if isinstance(found, Mismatch):
         raise _not_read(name, found)
+    assert isinstance(found, Match)
     plain = on_m(layout, own.dtype)
     made = Operand(name, own, rows, k, found.major, load, found.mode, None, plain, found)
     if found.instruction[1] not in (None, rows) or len(made.along_rows) != rows // made.instruction_rows:
