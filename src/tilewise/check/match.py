@@ -24,7 +24,6 @@ from tilewise.check.operand import (
     known_hint,
     overlap,
     pair_notes,
-    reader_of,
 )
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -242,7 +241,7 @@ def _read(
         major = None
     majors = intake.majors if major is None else (major,)
     try:
-        cells = cells_of(layout, operand, intake, reader_of(engine), base, pattern)
+        cells = cells_of(layout, operand, intake, (engine.other_home, engine.registers), base, pattern)
     except Unreadable as no:
         return Mismatch(no.reasons)
     question = Question(engine, layout.unit, cells, intake, free, majors, general, tuple(said))

@@ -50,6 +50,9 @@ if TYPE_CHECKING:
             """Elements along the second mode that one instruction takes."""
 
 
+OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
+"""{operand: its two modes}. D is stored, the others are loaded."""
+
 NOT_SHARED = {"reg": "registers", "TCol": "tensor memory"}
 """Storage that is no shared memory."""
 
@@ -410,46 +413,27 @@ def check_place(base: int, pattern: str) -> None:
 # -- from a layout -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """How errors speak of the engine that takes an operand."""
-
-    modes: dict[str, str]
-    """{operand: its two modes}."""
-    copies: tuple[str, str]
-    """What it makes of copies, and what to do instead."""
-    axes: str
-    """From where it reads."""
-    registers: str
-    """What to do where the layout is one of registers, or of what is said instead."""
-    bytes: str
-    """What it counts."""
-    bits: str
-    """In which direction it takes several elements of one byte, {} being their type."""
-    other_home: str = "reg"
-    """The storage that `registers` is about."""
-
-
 def cells_of(
-    layout: Layout, name: str, row: Row, reader: Reader, base: int = 0, pattern: str = "tile"
+    layout: Layout, name: str, row: Row, elsewhere: tuple[str, str], base: int = 0, pattern: str = "tile"
 ) -> Cells:
     """Return the operand that a layout describes.
 
     With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
+    `elsewhere` is the storage from which the operand may come as well, and what to do with a layout of it.
 
         refused  `Unreadable` where the layout is no [rows, K] of bytes in one memory, in one copy
     """
     offset = layout.offset
     if layout.replica:
         if layout.copies != 1:
-            said, hint = reader.copies
-            message = f"every element has {layout.copies} copies (R), {said}"
+            message = f"every element has {layout.copies} copies (R), and an address names one"
+            hint = "match the layout without R, one copy at a time"
             raise Unreadable(Reason("copies", message, {"copies": layout.copies}, hint))
         offset = layout.canonical().offset
         layout = replace(layout, replica=(), offset=offset)
-    axis = _one_memory(layout, reader)
+    axis = _one_memory(layout, elsewhere)
     if len(layout.shape) != 2:
-        raise Unreadable(_rank(layout, name, row, reader))
+        raise Unreadable(_rank(layout, name, row))
     bits, many = row.dtype.bits, max(1, 8 // row.dtype.bits)
     unit = {"element": bits, "byte": 8, "bit": 1}[layout.unit]
     strides = iter(layout.strides)
@@ -461,8 +445,8 @@ def cells_of(
     if parts is None or (many > 1 and merged(parts[1]) != together):
         if layout.unit == "byte":
             message = f"{many} {row.name} that follow along K are in several bytes"
-            raise Unreadable(Reason("unit", message, hint=reader.bytes))
-        raise Unreadable(_scattered(columns, row, many, reader))
+            raise Unreadable(Reason("unit", message, hint="addresses count bytes"))
+        raise Unreadable(_scattered(columns, row, many))
     start, base = offset[axis] * unit, 8 * base
     start, base = (start, base) if pattern == "tile" else (start + base, 0)
     try:
@@ -475,21 +459,22 @@ def cells_of(
         message = (
             f"steps of {layout.unit}s that are no whole bytes: {row.name} elements do not lie at whole bytes"
         )
-        raise Unreadable(Reason("unit" if many == 1 else "chunk", message, hint=reader.bytes))
+        raise Unreadable(Reason("unit" if many == 1 else "chunk", message, hint="addresses count bytes"))
     return replace(whole, base=base // 8)
 
 
-def _one_memory(layout: Layout, reader: Reader) -> str:
+def _one_memory(layout: Layout, elsewhere: tuple[str, str]) -> str:
     """Return the name of the one axis on which a layout moves."""
     moving = [layout.axis(name) for name in layout.moving]
     names = [axis.name for axis in moving]
     owners = [axis.name for axis in moving if axis.kind != STORAGE]
-    elsewhere = {name: NOT_SHARED[name] for name in names if name in NOT_SHARED}
-    if owners or elsewhere:
-        what = ", ".join([*owners, *(f"{name} ({where})" for name, where in elsewhere.items())])
-        hint = "slice the layout of one owner's memory first"
-        hint = reader.registers if reader.other_home in elsewhere else hint
-        raise Unreadable(Reason("axis", f"the layout moves on {what}: {reader.axes}", {"axes": names}, hint))
+    others = {name: NOT_SHARED[name] for name in names if name in NOT_SHARED}
+    if owners or others:
+        what = ", ".join([*owners, *(f"{name} ({where})" for name, where in others.items())])
+        home, hint = elsewhere
+        hint = hint if home in others else "slice the layout of one owner's memory first"
+        message = f"the layout moves on {what}: a tile is bytes of shared memory, on one storage axis"
+        raise Unreadable(Reason("axis", message, {"axes": names}, hint))
     if len(moving) > 1:
         message = f"the layout moves on {' and '.join(names)}, and a tile lies in one memory"
         raise Unreadable(Reason("axis", message, {"axes": names}, "match each of them alone"))
@@ -524,9 +509,9 @@ def departed(layout: Layout, deep: int) -> Layout | None:
     return layout.with_parts(shape, moved, layout.replica, layout.offset).coalesce(by_mode=True)
 
 
-def _rank(layout: Layout, name: str, row: Row, reader: Reader) -> Reason:
+def _rank(layout: Layout, name: str, row: Row) -> Reason:
     extents = extents_of(layout.shape)
-    wanted = reader.modes[name]
+    wanted = f"[{', '.join(OPERANDS[name])}]"
     witness: dict[str, Any] = {"shape": list(extents)}
     tile = departed(layout, row.k)
     if tile is not None:
@@ -547,7 +532,7 @@ def _rank(layout: Layout, name: str, row: Row, reader: Reader) -> Reason:
     return Reason("rank", message, witness, hint)
 
 
-def _scattered(columns: Digits, row: Row, many: int, reader: Reader) -> Reason:
+def _scattered(columns: Digits, row: Row, many: int) -> Reason:
     """Return the reason that elements of one byte are apart; the digits count bits."""
     bits = row.dtype.bits
     extent = prod(extent for extent, _ in columns)
@@ -563,27 +548,11 @@ def _scattered(columns: Digits, row: Row, many: int, reader: Reader) -> Reason:
         f"{counted} {row.name} elements along K share a byte: k = {apart} is {found} bits "
         f"from k = 0, wanted {wanted}",
         {"element": apart, "found": found, "wanted": wanted},
-        reader.bits.format(row.name),
+        f"elements of one byte are read along K: lay {row.name} out with K contiguous",
     )
 
 
 # -- of engines with descriptors -----------------------------------------------------------------------
-
-
-def reader_of(engine: Engine) -> Reader:
-    """Return the words for an engine that reads operands through descriptors."""
-    return Reader(
-        modes={"A": "[M, K]", "B": "[N, K]"},
-        copies=(
-            "and a descriptor names one",
-            "match the layout without R; each copy has a descriptor of its own",
-        ),
-        axes="the tensor core reads bytes of shared memory, one storage axis",
-        registers=engine.registers,
-        bytes="a descriptor counts bytes, 16 at a time",
-        bits=f"{engine.name} reads {{}} K-major alone: lay the tile out with K contiguous",
-        other_home=engine.other_home,
-    )
 
 
 def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[str, Any]) -> Intake:

@@ -318,8 +318,7 @@ class Engine:
         k: int,
         order: str = "mn",
         one: int | None = None,
-        base: int = 0,
-        pattern: str = "tile",
+        **at: Any,
     ) -> stepping.Feeding[Any]:
         """Return the descriptors of a tile for instructions of `one` rows, or of the most that feed it.
 
@@ -327,7 +326,7 @@ class Engine:
         >>> of.feed(of.intake("bf16", "B"), Mode.of("128B"), "k", 96, 64, "mn").n
         96
         """
-        return stepping.fed(self, intake, mode, major, rows, k, order, one=one, base=base, pattern=pattern)
+        return stepping.fed(self, intake, mode, major, rows, k, order, one=one, **at)
 
     def feeding(
         self,
@@ -359,7 +358,7 @@ class Engine:
         intake = self.intake(dtype, operand, **asked)
         intake.check_major(major)
         one = intake.rows[0] if len(intake.rows) == 1 else None
-        return self.feed(intake, mode_of(mode), major, rows, k, order, one, base, pattern)
+        return self.feed(intake, mode_of(mode), major, rows, k, order, one, base=base, pattern=pattern)
 
     # -- in words --------------------------------------------------------------------------------------
 

@@ -29,9 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture, Needs
 
-OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
-"""{operand: its two modes}. D is stored, the others are loaded."""
-
 
 @dataclass(frozen=True, slots=True)
 class Instruction:

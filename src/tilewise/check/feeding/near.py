@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tilewise.check.feeding.forms import named
-from tilewise.check.feeding.fragments import OPERANDS
 from tilewise.check.feeding.why import impossible
-from tilewise.check.operand import Cells, Near, Reason
+from tilewise.check.operand import OPERANDS, Cells, Near, Reason
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle
 from tilewise.hardware.modes import CHUNK

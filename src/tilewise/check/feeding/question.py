@@ -21,11 +21,11 @@ from tilewise.check.feeding.forms import (
     filled_plainly,
     tile_of,
 )
-from tilewise.check.feeding.fragments import OPERANDS, Held, Instruction, held
+from tilewise.check.feeding.fragments import Held, Instruction, held
 from tilewise.check.operand import (
+    OPERANDS,
     Cells,
     Mismatch,
-    Reader,
     Reason,
     Unreadable,
     cells_of,
@@ -48,14 +48,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Feed", "feed"]
 
-MMA = Reader(
-    modes={name: f"[{', '.join(modes)}]" for name, modes in OPERANDS.items()},
-    copies=("and a lane's address names one", "match the layout without R, one copy at a time"),
-    axes="loads and stores of a warp reach bytes of shared memory, one storage axis",
-    registers="the registers themselves are laid out by tilewise catalog mma.A, mma.B, mma.C and mma.D",
-    bytes="an address counts bytes",
-    bits="a register holds neighbours along K: lay {} out with K contiguous",
-)
+MMA = ("reg", "the registers themselves are laid out by tilewise catalog mma.A, mma.B, mma.C and mma.D")
+"""Where operands of mma.sync come from besides, and what to do with a layout of it."""
 
 WGMMA = Shape(64, 8, 16)
 """The part of a wgmma's D that repeats along N."""

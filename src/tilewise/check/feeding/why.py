@@ -14,8 +14,7 @@ from dataclasses import replace
 
 from tilewise.check.diagnose import transposed, unit_reason
 from tilewise.check.feeding.forms import REGISTER, Vector, filled_by, named
-from tilewise.check.feeding.fragments import OPERANDS
-from tilewise.check.operand import Cells, Reason, in_bytes, not_contiguous, overlap
+from tilewise.check.operand import OPERANDS, Cells, Reason, in_bytes, not_contiguous, overlap
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.hardware.limits import LANE_BITS, SM_SHARED_BYTES, sm_shared_bytes

@@ -189,8 +189,8 @@ def fed(
     order: str,
     *,
     one: int | None,
-    base: int,
-    pattern: str,
+    base: int = 0,
+    pattern: str = "tile",
 ) -> Feeding[Any]:
     """Return the descriptors of a whole tile.
 

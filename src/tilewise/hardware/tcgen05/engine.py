@@ -128,8 +128,7 @@ class Tcgen05(Engine):
         k: int,
         order: str = "mn",
         one: int | None = None,
-        base: int = 0,
-        pattern: str = "tile",
+        **at: Any,
     ) -> stepping.Feeding[Any]:
         """Return the descriptors of a tile for products of `one` row count, or of the most rows that feed it.
 
@@ -145,7 +144,7 @@ class Tcgen05(Engine):
         two_chunks = major == "k" and intake.bytes == DEEP_BYTES
         if two_chunks:
             check_turns(intake, mode, k)
-        whole = super().feed(intake, mode, major, rows, k, order, one, base, pattern)
+        whole = super().feed(intake, mode, major, rows, k, order, one, **at)
         return deep(whole, spacing(mode, major, intake.dtype, rows, k, order)[1]) if two_chunks else whole
 
     # -- in words --------------------------------------------------------------------------------------

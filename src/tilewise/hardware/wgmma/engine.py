@@ -16,6 +16,10 @@ from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS, K_BITS, Input, M
 from tilewise.hardware.wgmma.reads import Operand
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _BLACKWELLS = {52: "the mode of LBO in bit 52", 61: "the swizzle mode from bit 61 on"}
 
 _TRANSPOSE = {"A": "imm-trans-a", "B": "imm-trans-b"}
@@ -69,14 +73,13 @@ class Wgmma(Engine):
         k: int,
         order: str = "mn",
         one: int | None = None,
-        base: int = 0,
-        pattern: str = "tile",
+        **at: Any,
     ) -> stepping.Feeding[Descriptor]:
         """Return the descriptors of a tile; where one N was asked that does not feed it,
         name those that do."""
         one = intake.rows[0] if len(intake.rows) == 1 else one
         every = self.intake(intake.name, intake.operand)
-        return super().feed(every, mode, major, rows, k, order, one, base, pattern)
+        return super().feed(every, mode, major, rows, k, order, one, **at)
 
     def walks(self, descriptor: Descriptor, dtype: DType, major: str, rows: int, k: int) -> list[Walk]:
         """Return the walk over rows x k elements; a wgmma's K is 32 bytes."""
