@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.operand import Digits
-    from tilewise.hardware.engines import Descriptor, Engine, Intake
+    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Fit:
     descriptor) of each."""
 
     form: Form
-    parts: tuple[tuple[int, int, Descriptor], ...]
+    parts: tuple[tuple[int, int, MatrixDescriptor], ...]
 
 
 @dataclass(frozen=True)
@@ -205,9 +205,9 @@ class Form:
             return fields["lbo"] % self.mode.width + rest <= self.mode.width
         return past is None or self.engine.carries
 
-    def descriptor(self, fields: Mapping[str, int], base_offset: int) -> Descriptor:
+    def descriptor(self, fields: Mapping[str, int], base_offset: int) -> MatrixDescriptor:
         """Return the descriptor that holds these bytes."""
-        found: Descriptor = self.engine.descriptor(
+        found: MatrixDescriptor = self.engine.descriptor(
             mode=self.mode, base_offset=base_offset, **fields, **dict(self.intake.fixed)
         )
         return found

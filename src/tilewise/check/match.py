@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.feeding import Feed
     from tilewise.check.fitting import Fit
-    from tilewise.hardware.engines import Descriptor, Engine, Intake, Shape
+    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor, Shape
 
 ENGINES = (*WITH_DESCRIPTORS, "mma")
 
@@ -88,9 +88,9 @@ class Match:
         return f"{self.mode}, {self.major}-major, {said}: {self.value:#018x}, {len(self.steps)} steps"
 
     @property
-    def descriptor(self) -> Descriptor:
+    def descriptor(self) -> MatrixDescriptor:
         """The descriptor of the first step."""
-        found: Descriptor = self.steps[0].descriptor
+        found: MatrixDescriptor = self.steps[0].descriptor
         return found
 
     @property

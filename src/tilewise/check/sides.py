@@ -408,7 +408,7 @@ class Fed(_Read):
 class Described(_Read):
     """What one descriptor reads, as the operand's elements from `at` on; the address is its own."""
 
-    descriptor: Descriptor
+    descriptor: MatrixDescriptor
     operand: str
     major: str = "k"
     n: int | None = None

@@ -153,9 +153,9 @@ class Suggestion:
         return engine_of(self.engine).atom(self.mode, self.major, self.dtype)
 
     @property
-    def descriptor(self) -> Descriptor:
+    def descriptor(self) -> MatrixDescriptor:
         """The descriptor of the first instruction of a tile at address 0."""
-        found: Descriptor = self.feeding.descriptor
+        found: MatrixDescriptor = self.feeding.descriptor
         return found
 
     @property

@@ -45,7 +45,7 @@ from tilewise.hardware.operands.template import (
     check_major_word,
     check_word,
 )
-from tilewise.hardware.operands.walk import Operand, unread_fields
+from tilewise.hardware.operands.walk import Multiplicand, unread_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ MN_BITS = 16
 
 
 @dataclass(frozen=True)
-class Descriptor:
+class MatrixDescriptor:
     """A matrix descriptor; start, lbo and sbo count bytes.
 
     requires       start, lbo, sbo are multiples of 16 in [0, 2^18); base_offset in [0, 8)
@@ -362,7 +362,9 @@ class Engine:
 
     # -- in words --------------------------------------------------------------------------------------
 
-    def words(self, descriptor: Any, major: str = "k", operand: Operand | None = None) -> tuple[Said, ...]:
+    def words(
+        self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None
+    ) -> tuple[Said, ...]:
         """Return every field in words, the lowest first; an operand says which are not read.
 
         >>> of = engine("wgmma")
@@ -384,7 +386,7 @@ class Engine:
             found.append(Said(one.name, one.where, counted, encoded[one.name], read, says_it))
         return tuple(found)
 
-    def says(self, descriptor: Any, major: str, operand: Operand | None) -> dict[str, str]:
+    def says(self, descriptor: Any, major: str, operand: Multiplicand | None) -> dict[str, str]:
         """Return {field: its words}, for fields that are read."""
         mode = descriptor.mode
         in_chunk = operand.in_chunk if operand else None
@@ -396,7 +398,9 @@ class Engine:
             "mode": mode_is(mode),
         }
 
-    def ignored(self, descriptor: Any, major: str = "k", operand: Operand | None = None) -> tuple[str, ...]:
+    def ignored(
+        self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None
+    ) -> tuple[str, ...]:
         """Return the fields that are not read.
 
         >>> of = engine("wgmma")
@@ -405,7 +409,7 @@ class Engine:
         """
         return tuple([said.name for said in self.words(descriptor, major, operand) if not said.read])
 
-    def masked(self, descriptor: Any, major: str = "k", operand: Operand | None = None) -> Any:
+    def masked(self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None) -> Any:
         """Return the descriptor with 0 in every field that is not read: two that read alike are then equal.
 
         >>> of = engine("wgmma")
@@ -415,7 +419,7 @@ class Engine:
         return replace(descriptor, **dict.fromkeys(self.ignored(descriptor, major, operand), 0))
 
     def remarks(
-        self, descriptor: Any, major: str = "k", operand: Operand | None = None, value: int | None = None
+        self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None, value: int | None = None
     ) -> tuple[str, ...]:
         """Return what a reader should know besides the fields: overlaps, unaligned starts, odd bits.
 
@@ -441,7 +445,7 @@ class Engine:
         """Return remarks on the bits that no field has."""
         return []
 
-    def about_lbo(self, descriptor: Any, major: str, operand: Operand | None) -> list[str]:
+    def about_lbo(self, descriptor: Any, major: str, operand: Multiplicand | None) -> list[str]:
         """Return remarks on what LBO is."""
         return []
 
@@ -449,7 +453,7 @@ class Engine:
         """Return remarks on what LBO is the address of."""
         return []
 
-    def long(self, mode: Mode, operand: Operand | None) -> int:
+    def long(self, mode: Mode, operand: Multiplicand | None) -> int:
         """Return the elements of a row of the atom."""
         return mode.width * 8 // (operand.stored_bits if operand else MN_BITS)
 
@@ -457,7 +461,7 @@ class Engine:
         """Return {field: why no operand of this mode and major reads it}."""
         return never_read(descriptor.mode, major)
 
-    def _silent(self, descriptor: Any, major: str, operand: Operand | None) -> dict[str, str]:
+    def _silent(self, descriptor: Any, major: str, operand: Multiplicand | None) -> dict[str, str]:
         silent = self.never_read(descriptor, major)
         try:
             found = None if operand is None else operand.unread(descriptor)
@@ -471,11 +475,11 @@ class Engine:
             for name in found
         }
 
-    def why(self, name: str, descriptor: Any, operand: Operand, few: str) -> str:
+    def why(self, name: str, descriptor: Any, operand: Multiplicand, few: str) -> str:
         """Return why an operand does not read a field that others read."""
         return few
 
-    def _about_operand(self, descriptor: Any, operand: Operand) -> list[str]:
+    def _about_operand(self, descriptor: Any, operand: Multiplicand) -> list[str]:
         try:
             found = operand.pieces(descriptor)
         except Refused as refused:

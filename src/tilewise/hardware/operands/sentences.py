@@ -22,8 +22,8 @@ from tilewise.hardware.operands.template import BASE_OFFSETS, BASE_UNIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.hardware.engines import Descriptor
-    from tilewise.hardware.operands.walk import Operand
+    from tilewise.hardware.engines import MatrixDescriptor
+    from tilewise.hardware.operands.walk import Multiplicand
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def sbo_is(mode: Mode, major: str) -> str:
     return "from the first 8 rows" + (" (16 bytes)" if major == "mn" else "") + " to the next 8"
 
 
-def base_offset_is(descriptor: Descriptor) -> str:
+def base_offset_is(descriptor: MatrixDescriptor) -> str:
     """The base offset in words."""
     period = descriptor.mode.period
     rest = descriptor.base_offset * BASE_UNIT % period
@@ -81,7 +81,7 @@ def never_read(mode: Mode, major: str) -> dict[str, str]:
     return {}
 
 
-def few(descriptor: Descriptor, operand: Operand, long: int) -> str:
+def few(descriptor: MatrixDescriptor, operand: Multiplicand, long: int) -> str:
     """Return why an operand does not read a field that others read."""
     if operand.major == "k":
         return "there are no more than 8 rows"
@@ -100,7 +100,7 @@ def bits_set(bits: Sequence[int]) -> tuple[str, str]:
     return f"reserved bits {[*bits]} are set", "them"
 
 
-def overlapping_groups(descriptor: Descriptor, major: str, silent: Sequence[str]) -> list[str]:
+def overlapping_groups(descriptor: MatrixDescriptor, major: str, silent: Sequence[str]) -> list[str]:
     """K-major rows whose groups of 8 overlap, most often because the field's count was given for bytes."""
     mode, sbo = descriptor.mode, descriptor.sbo
     group = ROWS * mode.width
@@ -110,7 +110,7 @@ def overlapping_groups(descriptor: Descriptor, major: str, silent: Sequence[str]
     return [told + (f"; {sbo} as the field counts is {group} bytes" if sbo * CHUNK == group else "")]
 
 
-def unaligned(descriptor: Descriptor) -> list[str]:
+def unaligned(descriptor: MatrixDescriptor) -> list[str]:
     """A start that is elsewhere than the pattern's."""
     mode, start = descriptor.mode, descriptor.start
     if not mode.bits or start % mode.period == descriptor.base_offset * BASE_UNIT % mode.period:

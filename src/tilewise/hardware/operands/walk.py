@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.hardware.engines import Descriptor
+    from tilewise.hardware.engines import MatrixDescriptor
     from tilewise.hardware.operands.template import Digits
 
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Walk:
     """Where the elements of an operand [rows, K] are read; all distances are bytes, or bits.
 
-    >>> from tilewise.hardware.wgmma.descriptor import Descriptor
+    >>> from tilewise.hardware.wgmma.descriptor import MatrixDescriptor
     >>> found = walk(Descriptor(sbo=1024, mode="128B"), "k", inside_a_chunk(DType.of("bf16")), 64, 2)
     >>> found.depth, found.byte(9, 8), found.table()[9][8]
     (16, 1152, 1152)
@@ -83,7 +83,9 @@ class Walk:
         return [[(self.swizzle(row + column) + self.moved) // bits for column in columns] for row in rows]
 
 
-def walk(descriptor: Descriptor, major: str, chunk: Digits, rows: int, chunks: int, scale: int = 1) -> Walk:
+def walk(
+    descriptor: MatrixDescriptor, major: str, chunk: Digits, rows: int, chunks: int, scale: int = 1
+) -> Walk:
     """Return the walk of a descriptor over `rows` rows and as much of K as fills so many chunks of 16 bytes.
 
     `chunk` has the elements of 16 bytes; those of MN-major lie along the rows. They begin at bytes, or at
@@ -136,7 +138,7 @@ def joined(walks: Iterable[Walk]) -> Slices:
     return Slices(found)
 
 
-class Operand:
+class Multiplicand:
     """What one instruction of an engine reads of A or of B, and what any descriptor reads for it."""
 
     dtype: str

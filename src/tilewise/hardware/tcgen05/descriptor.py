@@ -40,7 +40,7 @@ SOURCE = ptx("Shared memory descriptor (tcgen05)", "tcgen05-shared-memory-descri
 
 
 @dataclass(frozen=True)
-class Descriptor(engines.Descriptor):
+class Descriptor(engines.MatrixDescriptor):
     """A shared-memory descriptor of Blackwell.
 
     >>> d = Descriptor(start=1024, lbo=16, sbo=1024, mode="128B")

@@ -149,7 +149,7 @@ class Tcgen05(Engine):
 
     # -- in words --------------------------------------------------------------------------------------
 
-    def says(self, descriptor: Descriptor, major: str, operand: walk.Operand | None) -> dict[str, str]:
+    def says(self, descriptor: Descriptor, major: str, operand: walk.Multiplicand | None) -> dict[str, str]:
         """Return {field: its words}, for fields that are read."""
         mode, held = descriptor.mode, descriptor.version
         found = super().says(descriptor, major, operand)
@@ -174,7 +174,7 @@ class Tcgen05(Engine):
         silent = super().never_read(descriptor, major)
         return {name: why for name, why in silent.items() if name != "lbo" or not descriptor.absolute}
 
-    def why(self, name: str, descriptor: Descriptor, operand: walk.Operand, few: str) -> str:
+    def why(self, name: str, descriptor: Descriptor, operand: walk.Multiplicand, few: str) -> str:
         """Return why an operand does not read a field that others read."""
         if name == "lbo" and descriptor.absolute:
             many = operand.depth * operand.stored_bits // 8
@@ -190,7 +190,7 @@ class Tcgen05(Engine):
         bits = [] if value is None else Descriptor.reserved_bits(value)
         return [*told, f"{bits_set(bits)[0]}, and 0 in Blackwell's descriptors"] if bits else told
 
-    def about_lbo(self, descriptor: Descriptor, major: str, operand: walk.Operand | None) -> list[str]:
+    def about_lbo(self, descriptor: Descriptor, major: str, operand: walk.Multiplicand | None) -> list[str]:
         """Return the restriction of absolute mode that is broken, or what it is for.
 
         >>> d = Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand(walk.Operand):
+class Operand(walk.Multiplicand):
     """What one product reads of A or of B in one CTA.
 
     requires       a product that there is: its kind has the type, M, N and K, and the type the major

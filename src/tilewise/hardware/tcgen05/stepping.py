@@ -39,6 +39,13 @@ def deep(whole: stepping.Feeding[Descriptor], far_k: int) -> Deep:
     return Deep(**held | {"descriptor": first, "along_k": (), "far_k": far_k})
 
 
+def feeding(mode: Mode | str, *tile: Any, **asked: Any) -> stepping.Feeding[Descriptor]:
+    """Return the descriptors of a whole tile of one CTA: see `Engine.feeding`."""
+    from tilewise.hardware.tcgen05.engine import ENGINE
+
+    return ENGINE.feeding(mode, *tile, **asked)
+
+
 def check_depth(of: Intake, mode: Mode, major: str) -> Mode:
     """The mode, or a refusal where a product goes on past a row of its atom, K-major.
 

@@ -27,7 +27,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {}
 
 
 @dataclass(frozen=True)
-class Descriptor(engines.Descriptor):
+class Descriptor(engines.MatrixDescriptor):
     """A matrix descriptor of Hopper.
 
     >>> from tilewise.hardware.modes import Mode

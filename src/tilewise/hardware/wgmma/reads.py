@@ -9,12 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.core.errors import of_kind
+from tilewise.core.layout import Layout
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.operands import walk as walks
 from tilewise.hardware.operands.findings import Finding
 from tilewise.hardware.operands.walk import Walk, inside_a_chunk, walk
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import K_BITS, Input, M, check_operand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 FINDINGS = (
     Finding(
@@ -56,7 +61,7 @@ FINDINGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Operand(walks.Operand):
+class Operand(walks.Multiplicand):
     """Which operand of which wgmma a descriptor is for: A has 64 rows, B has n.
 
     >>> Operand("tf32", n=8).addresses(Descriptor(sbo=1024, mode="128B"))[1]
@@ -86,3 +91,12 @@ class Operand(walks.Operand):
         row.check_n(self.n)
         check_operand(self.operand)
         return [walk(descriptor, self.major, inside_a_chunk(row.dtype), self.rows, K_BITS // 8 // CHUNK)]
+
+
+def reads(descriptor: Descriptor, **asked: Any) -> Layout:
+    """Return the byte of each element of the operand [rows, K] of one wgmma: `Operand(**asked)` reads it.
+
+    >>> print(reads(Descriptor(sbo=1024, mode="128B"), dtype="bf16", n=64))
+    Swizzle<3,4,3> o S[((8, 8), (2, 8)) : ((1024, 128), (16, 2))]
+    """
+    return Operand(**asked).reads(descriptor)
