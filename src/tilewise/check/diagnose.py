@@ -19,12 +19,12 @@ from tilewise.check.operand import (
     Cells,
     Reason,
     first_of,
-    halves,
     in_bytes,
     major_name,
     mode_name,
     not_contiguous,
 )
+from tilewise.core.digits import halves
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.swizzles import Swizzle, one_permutation
 from tilewise.hardware.modes import CHUNK, MODES, Mode, other_unit

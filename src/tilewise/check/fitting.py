@@ -20,8 +20,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.check.operand import Cells, Reason, halves
-from tilewise.core.digits import merged, value
+from tilewise.check.operand import Cells, Reason
+from tilewise.core.digits import halves, merged, value
 from tilewise.core.errors import Refused
 from tilewise.core.swizzles import one_permutation
 from tilewise.hardware.modes import CHUNK, Mode

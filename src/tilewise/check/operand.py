@@ -13,7 +13,7 @@ from functools import cached_property
 from math import prod
 
 from tilewise.core.axes import STORAGE, m
-from tilewise.core.digits import merged, value
+from tilewise.core.digits import halves, merged, value
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
@@ -128,27 +128,6 @@ class Mismatch:
 
 
 # -- digits --------------------------------------------------------------------------------------------
-
-
-def halves(digits: Iterable[tuple[int, int]], inner: int) -> tuple[Digits, Digits] | None:
-    """Return the digits of i // inner and of i % inner, or None where one digit counts across both.
-
-    >>> halves([(4, 100), (16, 2)], 8), halves([(4, 100), (6, 2)], 4)
-    (([(4, 100), (2, 16)], [(8, 2)]), None)
-    """
-    slow, fast = list(digits), []
-    while inner > 1 and slow:
-        extent, step = slow.pop()
-        if inner % extent == 0:
-            fast.append((extent, step))
-            inner //= extent
-        elif extent % inner == 0:
-            fast.append((inner, step))
-            slow.append((extent // inner, step * inner))
-            inner = 1
-        else:
-            return None
-    return None if inner > 1 else (slow, fast[::-1])
 
 
 def first_of(digits: Digits, many: int) -> Digits | None:

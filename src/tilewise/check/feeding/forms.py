@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
-from tilewise.check.operand import Cells, halves
+from tilewise.check.operand import Cells
 from tilewise.core.axes import Axis, m
 from tilewise.core.bits import affine
+from tilewise.core.digits import halves
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.swizzles import apply_chain

@@ -31,8 +31,8 @@ from tilewise.check.operand import (
     cells_of,
     check_place,
     first_of,
-    halves,
 )
+from tilewise.core.digits import halves
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
