@@ -270,7 +270,7 @@ def test_the_nearest_tiles_of_a_pattern_at_address_0_count_from_there(tilewise):
         ("--dtype", "bf16"),
         ("--operand", "B", "--dtype", "bf16", "--n", "x"),
         ("--operand", "B", "--dtype", "bf16", "--base", "there"),
-        ("--operand", "D", "--dtype", "bf16"),
+        ("--operand", "C", "--dtype", "bf16"),
         ("--operand", "B", "--dtype", "bf16", "--engine", "mma"),
     ],
 )

@@ -24,9 +24,8 @@ from tilewise.hardware.engines import ENGINES
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
-from tilewise.hardware.operands.majors import MAJORS, check_major_word, check_operand
 from tilewise.hardware.operands.stepping import Feeding, Stages, Step
-from tilewise.hardware.operands.template import MAJORS, check_operand
+from tilewise.hardware.operands.template import MAJORS, check_major_word, check_operand
 from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tilewise.check.boxes import Dimension
-    from tilewise.hardware.engines import Descriptor, Engine, Intake
+    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor
 
 TILES = 64
 """Tiles each way in the tensor that a copy is planned from."""

@@ -255,7 +255,7 @@ def _instruction(found: Suggestion) -> str:
     return f"m{m or 'M'}n{n or 'N'}k{k}{which}, {len(found.steps)} a tile: {last.k + 1} along K{down}"
 
 
-def _deltas(steps: Sequence[Step], digits: Digits) -> str:
+def _deltas(steps: Sequence[Step[Any]], digits: Digits) -> str:
     if len(steps) > LISTED and digits:
         from tilewise.hardware.modes import CHUNK
 
