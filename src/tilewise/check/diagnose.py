@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from tilewise.check.fitting import Form, Question, holds
 from tilewise.check.operand import (
-    Cells,
     Reason,
+    SharedTile,
     first_of,
     in_bytes,
     major_name,
@@ -113,7 +113,7 @@ def _rows_reason(question: Question) -> Reason:
     return Reason("rows", message, {"rows": rows, "instruction": least}, hint)
 
 
-def past_the_end(engine: Engine, cells: Cells) -> Reason | None:
+def past_the_end(engine: Engine, cells: SharedTile) -> Reason | None:
     """Return the reason of bytes past the end of shared memory,
     which is before descriptors' addresses end."""
     end = engine.shared_end
@@ -131,7 +131,7 @@ def past_the_end(engine: Engine, cells: Cells) -> Reason | None:
     )
 
 
-def _whole_instructions(question: Question) -> Cells | None:
+def _whole_instructions(question: Question) -> SharedTile | None:
     """Return the most of the tile that whole instructions cover, so that its strides can be looked at."""
     cells, unit = question.cells, question.free.rows[0]
     kept = [many - many % whole for many, whole in ((cells.rows, unit), (cells.columns, cells.k))]
@@ -191,7 +191,7 @@ def _other_major(question: Question) -> Iterator[Reason]:
 
 
 def _other_unit(question: Question) -> Iterator[Reason]:
-    def read(cells: Cells) -> str | None:
+    def read(cells: SharedTile) -> str | None:
         return _how(
             question, cells, f", and as {question.unit}s its rows are {question.cells.step(1, 0)} B apart"
         )
@@ -201,13 +201,13 @@ def _other_unit(question: Question) -> Iterator[Reason]:
         yield reason
 
 
-def _how(question: Question, cells: Cells, more: str = "") -> str | None:
+def _how(question: Question, cells: SharedTile, more: str = "") -> str | None:
     """Return in words how another tile is read; None where it is not."""
     fit = question.fit(cells)
     return None if fit is None else f": {major_name(fit.form.major)}, {mode_name(fit.form.mode)}{more}"
 
 
-def unit_reason(cells: Cells, unit: str, read: Callable[[Cells], str | None]) -> Reason | None:
+def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str | None]) -> Reason | None:
     """Return the reason of numbers that count bytes where they were read as elements, or elements as bytes.
 
     `read` says in words how a tile is read, and None where it is not.
@@ -237,8 +237,8 @@ def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
 
 
 def swizzle_of_the_other_unit(
-    cells: Cells, unit: str, modes: Mapping[str, Mode] = MODES
-) -> tuple[Reason, Cells] | None:
+    cells: SharedTile, unit: str, modes: Mapping[str, Mode] = MODES
+) -> tuple[Reason, SharedTile] | None:
     """Return why a swizzle seems to count bytes among elements, or elements among bytes, and what was meant.
 
     None where it is one of the hardware's as it is read, or none in the other unit either.
@@ -267,7 +267,7 @@ def _other_swizzle(question: Question) -> Iterator[Reason]:
 
 
 def transposed(
-    cells: Cells, first: str, second: str, read: Callable[[Cells], str | None]
+    cells: SharedTile, first: str, second: str, read: Callable[[SharedTile], str | None]
 ) -> Iterator[Reason]:
     """Yield the reason of modes that were given the other way round,
     where the tile is read with them swapped."""
@@ -526,7 +526,7 @@ def first_difference(question: Question) -> Reason:
     raise AssertionError("every part is read, and the tile is not")
 
 
-def _cut(cells: Cells, rows: int) -> Reason:
+def _cut(cells: SharedTile, rows: int) -> Reason:
     """Return the reason of a step that falls inside an instruction: the first element that it moves."""
     for name, many, deep, each in (
         ("k", cells.columns, cells.k, cells.elements),
@@ -613,7 +613,7 @@ def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) 
     return None
 
 
-def swizzle_reason(engine: Engine, cells: Cells, mode: Mode | None, major: str) -> Reason:
+def swizzle_reason(engine: Engine, cells: SharedTile, mode: Mode | None, major: str) -> Reason:
     """Return the reason of a swizzle that is not that of the mode whose strides a tile has, if of any."""
     written = cells.chain
     found = mode_of(written, engine.modes.values())
@@ -651,7 +651,7 @@ def _permutations(engine: Engine) -> str:
     return " and ".join(f"Swizzle<{'|'.join(bits)},{base},{far}>" for (base, far), bits in alike.items())
 
 
-def _spelled(cells: Cells) -> str:
+def _spelled(cells: SharedTile) -> str:
     """Return the chain on bytes, after it on elements where that is another, as the subject of a sentence."""
     on_bytes = " o ".join(map(str, cells.chain))
     try:
@@ -663,7 +663,7 @@ def _spelled(cells: Cells) -> str:
     return f"{on_elements} on {cells.row.name} is {on_bytes} on bytes and"
 
 
-def how_to_write(cells: Cells, mode: Mode | None) -> str:
+def how_to_write(cells: SharedTile, mode: Mode | None) -> str:
     """Return what to write for the swizzle of a mode."""
     if mode is None:
         return ""
@@ -708,8 +708,8 @@ def start_reason(engine: Engine, start: int, what: str = "the tile") -> Reason |
     return None
 
 
-def pattern_reason(engine: Engine, cells: Cells, mode: Mode, absolute: bool = False) -> Reason | None:
-    """Return the reason of a pattern that no base offset follows, or of a tile at an address that is none.
+def pattern_reason(engine: Engine, cells: SharedTile, mode: Mode, absolute: bool = False) -> Reason | None:
+    """Return the reason of a pattern that no base offset follows, or of a tile at an odd address.
 
     Where LBO is an address the only base offset is 0.
     """

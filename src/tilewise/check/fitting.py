@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.check.operand import Cells, Reason
+from tilewise.check.operand import Reason, SharedTile
 from tilewise.core.digits import halves, merged, value
 from tilewise.core.errors import Refused
 from tilewise.core.swizzles import one_permutation
@@ -43,7 +43,7 @@ class Question:
     engine: Engine
     unit: str
     """That of the layout as it was given."""
-    cells: Cells
+    cells: SharedTile
     intake: Intake
     """What the instructions that were asked for take of the operand."""
     free: Intake
@@ -54,13 +54,13 @@ class Question:
     said: tuple[Reason, ...] = ()
     """What was asked for and no instruction has."""
 
-    def rows(self, cells: Cells) -> tuple[int, ...]:
+    def rows(self, cells: SharedTile) -> tuple[int, ...]:
         """Return the rows of one instruction that divide a tile, the most first."""
         if cells.columns % cells.k:
             return ()
         return tuple([rows for rows in reversed(self.intake.rows) if cells.rows % rows == 0])
 
-    def fit(self, cells: Cells | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
+    def fit(self, cells: SharedTile | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
         """Return how the operand is read, or another in its place: by the most rows, in the widest mode.
 
         Return None where no descriptors read it.
@@ -98,7 +98,7 @@ class Form:
 
     engine: Engine
     intake: Intake
-    cells: Cells
+    cells: SharedTile
     mode: Mode
     major: str
     rows: int
@@ -111,7 +111,7 @@ class Form:
 
     @property
     def together(self) -> int:
-        """Cells of 16 bytes."""
+        """SharedTile of 16 bytes."""
         return CHUNK // self.cells.size
 
     @property

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tilewise.check.fitting import Fit, Question
-    from tilewise.check.operand import Cells
+    from tilewise.check.operand import SharedTile
     from tilewise.core.layout import Layout
 
 COSTS = ("nothing", "address", "tma", "copy")
@@ -71,8 +71,8 @@ def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -
 
 
 def _merged(
-    mended: list[tuple[Near, Cells]], tiles: Iterator[tuple[Near, Cells]]
-) -> Iterator[tuple[Near, Cells]]:
+    mended: list[tuple[Near, SharedTile]], tiles: Iterator[tuple[Near, SharedTile]]
+) -> Iterator[tuple[Near, SharedTile]]:
     """Yield both, the cheapest first, what is mended before tiles of the same cost."""
     for near, tile in tiles:
         while mended and COSTS.index(mended[0][0].cost) <= COSTS.index(near.cost):
@@ -81,7 +81,7 @@ def _merged(
     yield from mended
 
 
-def _legal(question: Question, cells: Cells) -> Fit | None:
+def _legal(question: Question, cells: SharedTile) -> Fit | None:
     """Return how a tile is read at an aligned address; None where it is not."""
     aligned = replace(cells, base=0)
     if not cells.apart or past_the_end(question.engine, aligned):
@@ -92,7 +92,7 @@ def _legal(question: Question, cells: Cells) -> Fit | None:
 # -- one fault mended ----------------------------------------------------------------------------------
 
 
-def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, Cells]]:
+def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, SharedTile]]:
     """Yield the tile itself, where only the size that was asked for is at fault,
     and with one fault mended."""
     cells = question.cells
@@ -104,7 +104,7 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Nea
             yield _near(layout, "nothing", fit, what, 0), cells
     for reason in reasons:
         cost, message = _REPAIRED.get(reason.rule, ("", ""))
-        repaired: Cells | None = reason.repair
+        repaired: SharedTile | None = reason.repair
         if not cost or repaired is None or repaired.shape != cells.shape:
             continue
         fit, layout = _legal(question, repaired), repaired.layout("element")
@@ -137,7 +137,7 @@ def _tma_writes(fit: Fit) -> bool:
 # -- tiles of atoms ------------------------------------------------------------------------------------
 
 
-def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, Cells]]:
+def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, SharedTile]]:
     """Yield the tiles of whole atoms that hold the operand, the cheapest first.
 
     In front are those whose contiguous direction stays, that few boxes write, in the mode that was meant.
@@ -182,7 +182,7 @@ def _rows(question: Question, major: str) -> int:
     return min((-(-question.cells.rows // many) * many for many in legal), default=question.cells.rows)
 
 
-def _changes(cells: Cells, tile: Cells, fit: Fit) -> Iterator[str]:
+def _changes(cells: SharedTile, tile: SharedTile, fit: Fit) -> Iterator[str]:
     """Yield in words what a tile has otherwise than the one at hand."""
     for name, now, then in zip(("rows", "K"), cells.shape, tile.shape, strict=True):
         if now != then:
@@ -204,7 +204,7 @@ def _changes(cells: Cells, tile: Cells, fit: Fit) -> Iterator[str]:
         yield f"{swizzle} on the addresses" if form.mode.bits else "the swizzle left out"
 
 
-def _moved(cells: Cells, tile: Cells, named: list[tuple[str, tuple[int, int]]]) -> Iterator[str]:
+def _moved(cells: SharedTile, tile: SharedTile, named: list[tuple[str, tuple[int, int]]]) -> Iterator[str]:
     """Yield the steps to some elements that are others now."""
     for name, (row, column) in named:
         if row < cells.rows and column < cells.columns:
@@ -213,7 +213,7 @@ def _moved(cells: Cells, tile: Cells, named: list[tuple[str, tuple[int, int]]]) 
                 yield f"{name.format(then)} instead of {now}"
 
 
-def _boxes(tile: Cells, mode: Mode, major: str, order: str) -> str:
+def _boxes(tile: SharedTile, mode: Mode, major: str, order: str) -> str:
     """Return in words the boxes of TMA that write a tile: a mode's width along the major direction."""
     inner, (rows, k) = mode.width * 8 // tile.row.dtype.bits, tile.shape
     along, across = (k, rows) if major == "k" else (rows, k)

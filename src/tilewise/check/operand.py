@@ -68,7 +68,7 @@ class Reason:
     message: str
     witness: Any = None
     hint: str = ""
-    repair: Cells | None = None
+    repair: SharedTile | None = None
     """The tile with this one fault mended, where that makes it legal."""
     mode: Mode | None = None
     """The mode that seems to be meant."""
@@ -146,7 +146,7 @@ def first_of(digits: Digits, many: int) -> Digits | None:
 
 
 @dataclass(frozen=True)
-class Cells:
+class SharedTile:
     """[rows, K] in bytes of shared memory."""
 
     name: str
@@ -170,7 +170,7 @@ class Cells:
 
     @cached_property
     def columns(self) -> int:
-        """Cells along K."""
+        """SharedTile along K."""
         return prod(extent for extent, _ in self.digits[1])
 
     @property
@@ -180,7 +180,7 @@ class Cells:
 
     @property
     def k(self) -> int:
-        """Cells along K that one instruction reads."""
+        """SharedTile along K that one instruction reads."""
         return self.row.k // self.elements
 
     @property
@@ -212,11 +212,11 @@ class Cells:
         """Rows and elements along K."""
         return self.rows, self.columns * self.elements
 
-    def turned(self) -> Cells:
+    def turned(self) -> SharedTile:
         """Return the same with its modes swapped."""
         return replace(self, digits=self.digits[::-1])
 
-    def scaled(self, numerator: int, denominator: int) -> Cells | None:
+    def scaled(self, numerator: int, denominator: int) -> SharedTile | None:
         """Return the same with all its steps times a ratio, or None where one is no whole number then."""
         steps = [step for digits in self.digits for _, step in digits] + [self.start, self.outer]
         if any(step * numerator % denominator for step in steps):
@@ -290,7 +290,7 @@ class Cells:
         rows, columns = (tuple(merged(digits)) for digits in self.digits)
         return rows, columns, self.start, self.outer
 
-    def moved(self, other: Cells) -> int | None:
+    def moved(self, other: SharedTile) -> int | None:
         """Return how many elements live elsewhere in another tile of the same shape, or None."""
         cells = self._layout.relation(other._layout, permute=(0, 1)).moves.get("m", 0)
         return None if cells is None else cells * self.elements
@@ -304,7 +304,7 @@ class Cells:
 
 
 def not_contiguous(
-    cells: Cells, found: tuple[int, int], steps: tuple[str, str], witness: object, hint: str
+    cells: SharedTile, found: tuple[int, int], steps: tuple[str, str], witness: object, hint: str
 ) -> Reason:
     """Return the reason of elements that follow one another in neither direction."""
     one, other = (f"{in_bytes(at, cells.size)} from {step}" for at, step in zip(found, steps, strict=True))
@@ -312,7 +312,7 @@ def not_contiguous(
     return Reason("contiguous", f"neither direction is contiguous: {one} and {other}; {wants}", witness, hint)
 
 
-def overlap(cells: Cells) -> list[Reason]:
+def overlap(cells: SharedTile) -> list[Reason]:
     """Return the reason that two elements share a byte, where it is decided that two do."""
     if cells.apart is not False:
         return []
@@ -332,7 +332,7 @@ def overlap(cells: Cells) -> list[Reason]:
     ]
 
 
-def _first_shared(cells: Cells) -> tuple[int, int] | None:
+def _first_shared(cells: SharedTile) -> tuple[int, int] | None:
     """Return the first element, row by row, that has a byte of an earlier one, after that one."""
     taken: dict[int, int] = {}
     for flat in range(min(cells.rows * cells.columns, MAX_LISTED)):
@@ -394,7 +394,7 @@ def check_place(base: int, pattern: str) -> None:
 
 def cells_of(
     layout: Layout, name: str, row: Row, elsewhere: tuple[str, str], base: int = 0, pattern: str = "tile"
-) -> Cells:
+) -> SharedTile:
     """Return the operand that a layout describes.
 
     With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
@@ -430,7 +430,7 @@ def cells_of(
     start, base = (start, base) if pattern == "tile" else (start + base, 0)
     try:
         chain = tuple([replace(one, axis=m).scaled(unit, 1) for one in layout.swizzles if one.bits])
-        in_bits = Cells(name, row, (rows, parts[0]), start, chain, layout.outer[axis] * unit, base, many)
+        in_bits = SharedTile(name, row, (rows, parts[0]), start, chain, layout.outer[axis] * unit, base, many)
         whole = in_bits.scaled(1, 8)
     except LayoutError:
         whole = None

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
-from tilewise.check.operand import Cells
+from tilewise.check.operand import SharedTile
 from tilewise.core.axes import Axis, m
 from tilewise.core.bits import affine
 from tilewise.core.digits import halves
@@ -198,7 +198,7 @@ WARPGROUP = 4
 
 
 def tile_of(
-    cells: Cells, fragment: Fragment, warps: tuple[int, int] = (1, 1), group: bool = False
+    cells: SharedTile, fragment: Fragment, warps: tuple[int, int] = (1, 1), group: bool = False
 ) -> Tile | None:
     """Return the tile that an operand is, cut into instructions of a fragment, for warps that share them.
 

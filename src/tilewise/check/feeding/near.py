@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tilewise.check.feeding.forms import named
 from tilewise.check.feeding.why import impossible
-from tilewise.check.operand import OPERANDS, Cells, Near, Reason
+from tilewise.check.operand import OPERANDS, Near, Reason, SharedTile
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle
 from tilewise.hardware.modes import CHUNK
@@ -49,7 +49,7 @@ def _one_tile(layout: Layout, other: Layout) -> bool:
     return layout.size == other.size and layout.same(other).answer is True
 
 
-def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, Cells, str]]:
+def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
     """Yield the tile with one fault mended."""
     cells, rules = question.cells, {reason.rule for reason in reasons}
     for reason in reasons:
@@ -68,7 +68,7 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str
         yield "chunks", replace(cells, chain=chain), message
 
 
-def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, Cells, str]]:
+def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
     """Yield dense tiles, row by row or column by column: padded so that eight rows meet all banks,
     or swizzled so."""
     if any(reason.rule in ("fewer", "arch", "form", "lanes") for reason in reasons):
@@ -110,7 +110,7 @@ def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str,
             yield cost, tile if major == "k" else tile.turned(), message + grown
 
 
-def _near(question: Question, cost: str, cells: Cells, message: str) -> Near | None:
+def _near(question: Question, cost: str, cells: SharedTile, message: str) -> Near | None:
     """Return the answer, where matrices move a tile at an aligned address."""
     cells = replace(cells, base=0)
     asked = replace(question, cells=cells, plainly=False)

@@ -24,9 +24,9 @@ from tilewise.check.feeding.forms import (
 from tilewise.check.feeding.fragments import Held, Instruction, held
 from tilewise.check.operand import (
     OPERANDS,
-    Cells,
     Mismatch,
     Reason,
+    SharedTile,
     Unreadable,
     cells_of,
     check_place,
@@ -128,7 +128,7 @@ class Question:
     """What was asked, once the layout is understood as an operand."""
 
     layout: Layout
-    cells: Cells
+    cells: SharedTile
     instruction: Instruction
     held: Held
     """Who holds which element."""
@@ -154,7 +154,7 @@ class Question:
         cells, elements = self.held.layout, self.cells.elements
         return Fragment(cells.pack(elements) if elements > 1 else cells, self.cells.size)
 
-    def tile(self, cells: Cells | None = None) -> Tile | None:
+    def tile(self, cells: SharedTile | None = None) -> Tile | None:
         """Return the operand by who holds it; None where its digits do not divide into instructions."""
         return tile_of(cells or self.cells, self.fragment, self.warps, self.instruction.group)
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tilewise.check.diagnose import transposed, unit_reason
 from tilewise.check.feeding.forms import REGISTER, Vector, filled_by, named
-from tilewise.check.operand import OPERANDS, Cells, Reason, in_bytes, not_contiguous, overlap
+from tilewise.check.operand import OPERANDS, Reason, SharedTile, in_bytes, not_contiguous, overlap
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.hardware.limits import LANE_BITS, SM_SHARED_BYTES, sm_shared_bytes
@@ -100,7 +100,7 @@ def _range(question: Question) -> Iterator[Reason]:
         )
 
 
-def _parted(cells: Cells) -> Iterator[Reason]:
+def _parted(cells: SharedTile) -> Iterator[Reason]:
     """Yield the reason of an element that a swizzle of its bytes would part,
     so that they are elsewhere than it."""
     chain, size = cells.chain, cells.size
@@ -169,7 +169,7 @@ def _other_form(question: Question, tile: Tile) -> Reason | None:
 def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
     """Return the reason of numbers in another unit: read so, matrices move the tile, or wider vectors do."""
 
-    def read(cells: Cells) -> str | None:
+    def read(cells: SharedTile) -> str | None:
         tile = question.tile(cells)
         if tile is None or not cells.apart:
             return None
@@ -183,7 +183,7 @@ def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
 # -- rows of 16 bytes ----------------------------------------------------------------------------------
 
 
-def _step(cells: Cells, row: int, column: int) -> int:
+def _step(cells: SharedTile, row: int, column: int) -> int:
     """Return the bytes from element (0, 0) to another, before the swizzle;
     0 where there is no such element."""
     return cells.step(row, column) if row < cells.rows and column < cells.columns else 0
@@ -236,7 +236,7 @@ def _lanes(question: Question) -> Reason | None:
     )
 
 
-def _matrix_rows(cells: Cells, turned: bool) -> Iterator[Reason]:
+def _matrix_rows(cells: SharedTile, turned: bool) -> Iterator[Reason]:
     """Yield the faults of rows of 16 bytes, which run down the rows of the tile where it is turned."""
     size, together = cells.size, CHUNK // cells.size
     across, along = OPERANDS[cells.name][:: -1 if turned else 1]
@@ -298,7 +298,7 @@ def _matrix_rows(cells: Cells, turned: bool) -> Iterator[Reason]:
         yield Reason("start", f"the tile starts at byte {start}, no multiple of 16", {"start": start}, hint)
 
 
-def _meant(swizzle: Swizzle, cells: Cells) -> str:
+def _meant(swizzle: Swizzle, cells: SharedTile) -> str:
     """Return in words the swizzle that keeps 16 bytes together."""
     meant = Swizzle(swizzle.bits, 4, swizzle.shift)
     try:
@@ -308,7 +308,7 @@ def _meant(swizzle: Swizzle, cells: Cells) -> str:
     return f"{elements}, {meant} on bytes"
 
 
-def _differs(cells: Cells) -> Reason:
+def _differs(cells: SharedTile) -> Reason:
     return Reason(
         "differs",
         "no choice of registers makes rows of 16 bytes at multiples of 16",
