@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _TRANSPOSE = {"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"}
 
 
-class Tcgen05(Engine):
+class Tcgen05Engine(Engine):
     """Blackwell's tcgen05.mma: what one CTA has of A and of B in its shared memory."""
 
     name = "tcgen05"
@@ -71,7 +71,7 @@ class Tcgen05(Engine):
 
         LBO mode absolute is that of K = 96, and asks for it; an atomicity leaves the modes that have it.
 
-        >>> of = Tcgen05()
+        >>> of = Tcgen05Engine()
         >>> of_a = of.intake("bf16", "A", cta_group=2)
         >>> of_a.rows, of_a.k, of_a.shape(128), of_a.majors
         ((64, 128), 16, (256, None, 16), ('k', 'mn'))
@@ -109,7 +109,7 @@ class Tcgen05(Engine):
     def majors_of(self, descriptor: Descriptor) -> tuple[str, ...]:
         """Return the majors of operands that a descriptor is for: absolute mode is K-major alone.
 
-        >>> of = Tcgen05()
+        >>> of = Tcgen05Engine()
         >>> of.majors_of(Descriptor(mode="128B")), of.majors_of(Descriptor(mode="128B", lbo_mode="absolute"))
         (('k', 'mn'), ('k',))
         """
@@ -132,7 +132,7 @@ class Tcgen05(Engine):
     ) -> stepping.Feeding[Any]:
         """Return the descriptors of a tile for products of `one` row count, or of the most rows that feed it.
 
-        >>> of = Tcgen05()
+        >>> of = Tcgen05Engine()
         >>> whole = of.feeding("128B", "k", "bf16", 256, 64, operand="A", m=128)
         >>> print(whole.descriptor, [step.bytes for step in whole.steps])
         0x4000404000010000 [0, 32, 64, 96, 16384, 16416, 16448, 16480]
@@ -194,7 +194,7 @@ class Tcgen05(Engine):
         """Return the restriction of absolute mode that is broken, or what it is for.
 
         >>> d = Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)
-        >>> for remark in Tcgen05().remarks(d)[:2]:
+        >>> for remark in Tcgen05Engine().remarks(d)[:2]:
         ...     print(remark)
         8 rows take 512 bytes and the next 8 begin after 0: they overlap
         absolute LBO mode is of 128B in 16-byte atoms alone, and the mode is 64B
@@ -277,5 +277,5 @@ def _modes(dtype: DType, bytes: int, major: str) -> tuple[Mode, ...]:
     return tuple(mode for mode in legal if not mode.bits or bytes <= mode.width)
 
 
-ENGINE = Tcgen05()
+ENGINE = Tcgen05Engine()
 """What commands and checks ask of tcgen05."""

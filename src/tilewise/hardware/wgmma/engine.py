@@ -25,7 +25,7 @@ _BLACKWELLS = {52: "the mode of LBO in bit 52", 61: "the swizzle mode from bit 6
 _TRANSPOSE = {"A": "imm-trans-a", "B": "imm-trans-b"}
 
 
-class Wgmma(Engine):
+class WgmmaEngine(Engine):
     """Hopper's wgmma: 64 rows of A, a legal N of B, 32 bytes of K."""
 
     name = "wgmma"
@@ -43,7 +43,7 @@ class Wgmma(Engine):
     def intake(self, dtype: DType | str, operand: str, n: int | None = None) -> Intake:  # type: ignore[override]
         """Return what a wgmma takes of an operand: 64 rows of A, a legal N of B.
 
-        >>> of = Wgmma()
+        >>> of = WgmmaEngine()
         >>> of.intake("s8", "B").rows[:5], of.intake("s8", "B", n=48).rows, of.intake("s8", "B").majors
         ((8, 16, 24, 32, 48), (48,), ('k',))
         """
@@ -108,5 +108,5 @@ def _of_blackwell(value: int, bits: Sequence[int]) -> str:
     return f"; Blackwell's have {' and '.join(held)}, with 0b001 in bits 48-46" if held else ""
 
 
-ENGINE = Wgmma()
+ENGINE = WgmmaEngine()
 """What commands and checks ask of wgmma."""
