@@ -10,6 +10,7 @@ from tilewise.hardware.operands import stepping, walk
 from tilewise.hardware.operands.sentences import bits_set
 from tilewise.hardware.operands.template import MAJORS, check_major_word, check_operand, spacing
 from tilewise.hardware.operands.walk import inside_a_chunk
+from tilewise.hardware.tcgen05.deep import check_depth, check_turns, deep, in_whole_chunks
 from tilewise.hardware.tcgen05.descriptor import (
     ABSOLUTE,
     LBO_MODES,
@@ -23,7 +24,6 @@ from tilewise.hardware.tcgen05.descriptor import (
 from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.operand import Operand, check_mode, legal_rows, modes_of, no_major
 from tilewise.hardware.tcgen05.reads import DEEP_BYTES, walks_of
-from tilewise.hardware.tcgen05.stepping import check_depth, check_turns, deep, in_whole_chunks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,13 +15,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands import walk
 from tilewise.hardware.operands.template import check_major_word, check_operand
 from tilewise.hardware.operands.walk import inside_a_chunk
 from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of, rows_of_one
+from tilewise.hardware.tcgen05.reads import walks_of
 
 SOURCE = ptx(
     "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
@@ -136,9 +138,10 @@ class Operand(walk.Multiplicand):
 
     def walks(self, descriptor: Any) -> list[walk.Walk]:
         """Return one walk, or two where K is read in two chunks."""
-        from tilewise.hardware.tcgen05.reads import walks
-
-        return walks(descriptor, self)
+        of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
+        check_mode(self.dtype, self.major, descriptor.mode)
+        chunk, unit = self.chunk
+        return walks_of(descriptor, self.major, chunk, self.rows, self.bytes // CHUNK, unit)
 
     @property
     def chunk(self) -> tuple[Digits, str]:

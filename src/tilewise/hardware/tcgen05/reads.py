@@ -16,13 +16,12 @@ model is taken over from Hopper.
 from __future__ import annotations
 
 from tilewise.core.algebra.slicing import Slices
-from tilewise.core.errors import Refused, of_kind
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.operands.findings import Finding
-from tilewise.hardware.operands.walk import Walk, walk
+from tilewise.hardware.operands.walk import Multiplicand, Walk, walk
 from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
-from tilewise.hardware.tcgen05.operand import Operand, check_mode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,15 +60,6 @@ FINDINGS = (
     ),
 )
 """All that the model adds to the documents, in one place."""
-
-
-def walks(descriptor: Descriptor, of: Operand) -> list[Walk]:
-    """One walk, or two where K is read in two chunks."""
-    of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
-    of_kind(of, Operand, "an operand", 'such as Operand("bf16", operand="A", m=128)')
-    check_mode(of.dtype, of.major, descriptor.mode)
-    chunk, unit = of.chunk
-    return walks_of(descriptor, of.major, chunk, of.rows, of.bytes // CHUNK, unit)
 
 
 def walks_of(
@@ -135,18 +125,20 @@ def _check_second_chunk(descriptor: Descriptor, several: int) -> None:
     )
 
 
-def reads(descriptor: Descriptor, of: Operand) -> Layout:
+def reads(descriptor: Descriptor, of: Multiplicand) -> Layout:
     """Return the byte of each element of an operand [rows, K] of one instruction, as one layout.
 
+    >>> from tilewise.hardware.tcgen05.operand import Operand
     >>> print(reads(Descriptor(sbo=1024, mode="128B"), Operand("bf16", operand="A", m=128)))
     Swizzle<3,4,3> o S[((16, 8), (2, 8)) : ((1024, 128), (16, 2))]
     """
     return of.reads(descriptor)
 
 
-def pieces(descriptor: Descriptor, of: Operand) -> Slices:
+def pieces(descriptor: Descriptor, of: Multiplicand) -> Slices:
     """Return what is read as an exact list of layouts, each with its box of (row, k).
 
+    >>> from tilewise.hardware.tcgen05.operand import Operand
     >>> d = Descriptor(start=96, lbo=16384, sbo=1024, mode="128B", lbo_mode="absolute")
     >>> for piece in pieces(d, Operand("e2m1", kind="mxf4", n=64, k=96)):
     ...     print(piece.box, piece.layout)
@@ -156,9 +148,10 @@ def pieces(descriptor: Descriptor, of: Operand) -> Slices:
     return of.pieces(descriptor)
 
 
-def byte_of(descriptor: Descriptor, row: int, k: int, of: Operand) -> int:
+def byte_of(descriptor: Descriptor, row: int, k: int, of: Multiplicand) -> int:
     """Return the byte of shared memory in which the element (row, k) begins.
 
+    >>> from tilewise.hardware.tcgen05.operand import Operand
     >>> byte_of(Descriptor(sbo=1024, mode="128B"), 9, 8, Operand("f16", n=16))
     1152
     """

@@ -21,11 +21,11 @@ from tilewise.hardware.operands.catalog import (
 )
 from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.deep import check_depth
 from tilewise.hardware.tcgen05.engine import ENGINE
 from tilewise.hardware.tcgen05.figures import FIGURES, KNOWN
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
-from tilewise.hardware.tcgen05.stepping import check_depth
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
