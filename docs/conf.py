@@ -60,7 +60,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"tilewise\.hardware\.(operands\.stepping\.D|tcgen05\.descriptor\.Descriptor)"),  # any word
     (
         r"py:.*",
-        r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|Ways|T|tuple\[(str|int)",
+        r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|Ways|T|D|tuple\[(str|int)",
     ),  # names for tuples
 ]
 

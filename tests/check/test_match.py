@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from tests.check.match_cases import ILLEGAL, LEGAL, cases
 from tests.check.tcgen05_cases import ILLEGAL as OF_TCGEN05
+from tests.hardware.of_wgmma import feeding
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.match import match
 from tilewise.check.nearest import COSTS
 from tilewise.core.errors import CODES, LayoutError
 from tilewise.hardware.modes import MODES
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.tma.landing import landing
 from tilewise.hardware.wgmma.instructions import Input
-from tilewise.hardware.wgmma.stepping import feeding
-from tilewise.hardware.wgmma.tiles import tile
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -270,7 +270,7 @@ def test_the_nearest_tiles_of_a_pattern_at_address_0_count_from_there(tilewise):
         ("--dtype", "bf16"),
         ("--operand", "B", "--dtype", "bf16", "--n", "x"),
         ("--operand", "B", "--dtype", "bf16", "--base", "there"),
-        ("--operand", "D", "--dtype", "bf16"),
+        ("--operand", "C", "--dtype", "bf16"),
         ("--operand", "B", "--dtype", "bf16", "--engine", "mma"),
     ],
 )

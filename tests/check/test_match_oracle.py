@@ -9,14 +9,14 @@ from itertools import product
 
 import pytest
 from tests.check.naive_wgmma import TOP, WIDTHS, overlaps, swizzled, table_of, terms, ways
+from tests.hardware.of_wgmma import unread
 
 from tilewise.check.match import match
 from tilewise.core.errors import Refused
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import as_vector
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.instructions import Input
-from tilewise.hardware.wgmma.reads import unread
-from tilewise.hardware.wgmma.tiles import tile
 
 CASES = 120
 

@@ -13,8 +13,8 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import as_vector
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.instructions import Input
-from tilewise.hardware.wgmma.tiles import tile
 from tilewise.notation import to_cute
 
 TILES = [

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.check.match_cases import LEGAL as OF_WGMMA
 from tests.check.match_cases import cases as cases_of_wgmma
 from tests.check.tcgen05_cases import ILLEGAL, LEGAL, cases
+from tests.hardware.of_tcgen05 import addresses, feeding
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.match import match
@@ -23,8 +24,6 @@ from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.hardware.tcgen05.operand import Operand, modes_of
-from tilewise.hardware.tcgen05.reads import addresses
-from tilewise.hardware.tcgen05.stepping import feeding
 
 GOLDENS = Path(__file__).parent / "goldens"
 

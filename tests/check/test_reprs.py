@@ -8,11 +8,11 @@ from tilewise.check.suggest import suggest
 from tilewise.check.tma import plan_copy
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ELEMENT_TYPES, ElementType
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS, Input
-from tilewise.hardware.wgmma.tiles import tile
 
 TILE = tile("128B", "k", "bf16", 128, 128)
 NAMES = {kind.__name__: kind for kind in (Mode, Input, ElementType, Descriptor, TensorMap)}

@@ -356,7 +356,7 @@ def test_the_cuda_code_is_compiled_and_gives_every_descriptor():
 
 def test_cute_words_are_the_tile():
     """CuTe's own algebra, as tilewise has it: the atom repeated over the shape in that order."""
-    from tilewise.hardware.wgmma.tiles import atom
+    from tilewise.hardware.operands.tiles import atom
 
     for case in SAMPLE:
         found = suggested(case)

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.hardware.of_tcgen05 import pieces
 
 from tilewise import LayoutError, Refused, S, Swizzle
 from tilewise.check.agree import agree
@@ -16,7 +17,6 @@ from tilewise.check.suggest import suggest
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.operand import Operand
-from tilewise.hardware.tcgen05.reads import pieces
 
 ASKED = (
     ("bf16", "k", {}),

@@ -16,10 +16,10 @@ from tilewise.check.tma import LAYOUT_RULES, default_tile, orders, plan_copy
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import coordinates, extents_of
 from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.tma.landing import row_pitch
 from tilewise.hardware.tma.rules import RULES, violations
 from tilewise.hardware.tma.types import ElementType
-from tilewise.hardware.wgmma.tiles import tile
 
 
 def wanted(shape, strides, at, layout, dtype):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.hardware.of_wgmma import addresses
 
 from tilewise import parse
 from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.reads import addresses
 
 CUTLASS = "0x4000004000010000"
 

@@ -134,7 +134,10 @@ def test_names_of_others_are_no_axes_and_are_told_ours():
         (("info", "S[8,8:8,1]"), "put both sides in parentheses: S[(8,8) : (8,1)]"),
         (("banks", "S[64, 64]", "--dtype", "f16", "--access", "ldmatrix"), "how many matrices"),
         (("banks", "S[64, 64]", "--dtype", "f16", "--access", "ldmatrix"), "such as x1 x2 x4; "),
-        (("match", "S[64, 64]", "--operand", "D", "--dtype", "f16"), "--engine mma stores a tile of it"),
+        (
+            ("match", "S[64, 64]", "--operand", "D", "--dtype", "f16", "--engine", "tcgen05"),
+            "--engine mma stores a tile of it",
+        ),
         (
             "banks S[64,64] --dtype f16 --access row:16B --access ldmatrix.x4 --op cp.async".split(),
             "row:16B@cp.async",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.hardware.of_tcgen05 import addresses
 
 from tilewise import parse
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.operand import Operand
-from tilewise.hardware.tcgen05.reads import addresses
 
 WORD = "0x4000404000010000"
 DEEP = "0x4010404004000006"

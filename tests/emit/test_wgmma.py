@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from tests.emit import wgmma_in_cute, wgmma_on_device
 from tests.emit.wgmma_cases import CASES, Case, random_cases
+from tests.hardware.of_wgmma import reads
 
 from tilewise import LayoutError, Refused, parse
 from tilewise.emit import source_of
@@ -20,7 +21,6 @@ from tilewise.emit.wgmma.boxes import Symbolic, copy_of
 from tilewise.emit.wgmma.kernel import host_source
 from tilewise.emit.wgmma.styles import constants_source, cute_source
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.wgmma.reads import reads
 
 SHARED = [(case, own) for case in (*CASES, *random_cases(40, seed=4)) for own in case.plan.in_shared]
 BOXED = [(case, own) for case, own in SHARED if own.load == "tma" or own.order]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from tests.hardware.of_wgmma import addresses
 
 from tilewise.gpu.probes.instruction import ONE
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input
-from tilewise.hardware.wgmma.reads import addresses
 from tilewise.tables.build import table
 
 BASE = 1024

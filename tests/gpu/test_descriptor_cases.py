@@ -11,7 +11,7 @@ from tilewise.gpu.probes.descriptors import LEGAL, ODD, RESERVED, Case, cases, c
 from tilewise.gpu.probes.instruction import Instruction
 from tilewise.gpu.probes.spelling import BASE, END
 from tilewise.hardware.modes import MODES
-from tilewise.hardware.wgmma.descriptor import Descriptor, reserved_bits
+from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 EVERY = cases()
@@ -72,7 +72,7 @@ def test_the_last_of_a_cell_have_bits_that_no_field_has():
     for at, case in enumerate(EVERY):
         assert (case.reserved != 0) == (at % CELL >= LEGAL + ODD)
         assert Descriptor.decode(case.value) == case.descriptor
-        assert sum(1 << bit for bit in reserved_bits(case.value)) == case.reserved
+        assert sum(1 << bit for bit in Descriptor.reserved_bits(case.value)) == case.reserved
 
 
 @pytest.mark.parametrize("case", EVERY[::211], ids=lambda case: f"{case.instruction} {case.operand}")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.hardware.compiled_products import COMPILERS, START, Kernel, Side, name_of, recorded, sides
+from tests.hardware.of_tcgen05 import addresses, pieces_of, unread, unread_of
 
 from tilewise import Refused
 from tilewise.hardware.mma.kinds import Scaling
@@ -18,7 +19,6 @@ from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.instruction import Instruction
 from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.hardware.tcgen05.operand import modes_of, stored_as
-from tilewise.hardware.tcgen05.reads import addresses, pieces_of, unread, unread_of
 from tilewise.hardware.tcgen05.scales import Factors, Take, takes
 from tilewise.tables import table
 

@@ -9,14 +9,10 @@ from hypothesis import strategies as st
 from tilewise import LayoutError, Refused
 from tilewise.hardware.fields import picture
 from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.wgmma.descriptor import (
-    FIELDS,
-    LIMIT,
-    Descriptor,
-    alignment,
-    base_offset_of,
-    reserved_bits,
-)
+from tilewise.hardware.operands.template import base_offset_of
+from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
+
+FIELDS = Descriptor.FIELDS
 
 BYTES = st.integers(0, LIMIT // 16 - 1).map(lambda count: 16 * count)
 DESCRIPTORS = st.builds(Descriptor, BYTES, BYTES, BYTES, st.sampled_from(list(MODES)), st.integers(0, 7))
@@ -43,7 +39,7 @@ def by_the_document(start, lbo, sbo, base_offset, code):
 @given(DESCRIPTORS)
 def test_there_and_back(descriptor):
     assert Descriptor.decode(descriptor.value) == descriptor
-    assert reserved_bits(descriptor.value) == []
+    assert Descriptor.reserved_bits(descriptor.value) == []
 
 
 @given(DESCRIPTORS)
@@ -55,7 +51,7 @@ def test_the_word_is_the_documents(d):
 @given(st.integers(0, (1 << 64) - 1))
 def test_every_word_has_a_descriptor_and_reserved_bits(word):
     free = {14, 15, 30, 31, 46, 47, 48, *range(52, 62)}
-    found = reserved_bits(word)
+    found = Descriptor.reserved_bits(word)
     assert found == [bit for bit in sorted(free) if word >> bit & 1]
     assert Descriptor.decode(word).value == word & ~sum(1 << bit for bit in found)
 
@@ -104,7 +100,7 @@ def test_an_address_beyond_18_bits_says_what_the_field_would_keep():
 
 @pytest.mark.parametrize("word", [-1, 1 << 64])
 def test_a_word_of_more_than_64_bits(word):
-    for ask in (Descriptor.decode, reserved_bits):
+    for ask in (Descriptor.decode, Descriptor.reserved_bits):
         with pytest.raises(LayoutError, match="no number of 64 bits") as refused:
             ask(word)
         assert refused.value.code == "TW604"
@@ -112,7 +108,7 @@ def test_a_word_of_more_than_64_bits(word):
 
 @pytest.mark.parametrize(("mode", "bytes_"), [("none", 16), ("32B", 256), ("64B", 512), ("128B", 1024)])
 def test_alignment_by_mode(mode, bytes_):
-    assert alignment(mode) == bytes_
+    assert Mode.of(mode).period == bytes_
     assert base_offset_of(3 * bytes_, mode) == 0
 
 
@@ -120,7 +116,7 @@ def test_alignment_by_mode(mode, bytes_):
 def test_the_base_offset_is_the_documents_formula(count, mode):
     start = 128 * count
     formula = (start >> 0x7) & 0x7
-    assert base_offset_of(start, mode) == (0 if start % alignment(mode) == 0 else formula)
+    assert base_offset_of(start, mode) == (0 if start % Mode.of(mode).period == 0 else formula)
 
 
 @pytest.mark.parametrize(("start", "mode"), [(16, "32B"), (64, "128B"), (1088, "64B"), (8, "none")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass
 from types import ModuleType
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from tilewise import LayoutError
 from tilewise.cli.main import main
 from tilewise.hardware.engines import ENGINES, engine
-from tilewise.hardware.fields import Field, packed, picture, reserved, unpacked
+from tilewise.hardware.fields import Field, packed, picture, unpacked
 
 
 @pytest.mark.parametrize("name", list(ENGINES))
@@ -32,11 +32,21 @@ def test_an_unknown_engine():
 
 def test_another_engine_needs_a_table_and_no_other_command(monkeypatch, capsys):
     wgmma = engine("wgmma")
-    fields = (*wgmma.fields, Field("version", 46, 2, 1, "a fixed constant"))
+
+    @dataclass(frozen=True)
+    class Other(wgmma.descriptors):
+        version: int = 0
+        FIELDS = (*wgmma.fields, Field("version", 46, 2, 1, "a fixed constant"))
+
+    class Another(type(wgmma)):
+        name = "another"
+        descriptors = Other
+
+        def says(self, *asked):
+            return super().says(*asked) | {"version": "a fixed constant"}
+
     another = ModuleType("another_engine")
-    another.ENGINE = replace(
-        wgmma, name="another", fields=fields, reserved=lambda value: reserved(fields, value)
-    )
+    another.ENGINE = Another()
     monkeypatch.setitem(sys.modules, "another_engine", another)
     monkeypatch.setitem(ENGINES, "another", "another_engine")
     assert main(["descriptor", "decode", "0x4000404000010000", "--engine", "another"]) == 0

@@ -9,9 +9,9 @@ from tilewise import LayoutError, Refused, S, Swizzle, parse
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands.canonical import FORMS, canonical, offsets
+from tilewise.hardware.operands.tiles import atom, tile
 from tilewise.hardware.wgmma.figures import FIGURES, figure
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.tiles import atom, tile
 
 TABLE = """
 mn none Swizzle<0,4,3> o ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO))

@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.hardware.of_wgmma import addresses, byte_of, extremes, pieces, reads, unread
 
 from tilewise import LayoutError, Refused
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.reads import FINDINGS, addresses, byte_of, extremes, pieces, reads, unread
+from tilewise.hardware.wgmma.reads import FINDINGS
 
 ASKED = [
     {"dtype": row.name, "major": major, "operand": operand, "n": n}

@@ -8,14 +8,13 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.hardware.of_wgmma import Stages, addresses, feeding, pieces, placements, reads
 
 from tilewise import LayoutError, Refused
 from tilewise.hardware.modes import MODES
+from tilewise.hardware.operands.tiles import ORDERS
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.reads import addresses, pieces, reads
-from tilewise.hardware.wgmma.stepping import Stages, feeding, placements
-from tilewise.hardware.wgmma.tiles import ORDERS
 
 SWIZZLED = [mode for mode in MODES.values() if mode.bits]
 

@@ -8,18 +8,16 @@ from hypothesis import strategies as st
 
 from tilewise import LayoutError, Refused
 from tilewise.hardware.modes import BLACKWELL, mode_of
-from tilewise.hardware.operands.strides import LIMIT, base_offset_of
+from tilewise.hardware.operands.template import LIMIT, base_offset_of
 from tilewise.hardware.tcgen05.descriptor import (
-    CODES,
-    FIELDS,
     LBO_MODES,
     Descriptor,
     check_absolute,
     made,
-    reserved_bits,
 )
 from tilewise.hardware.wgmma.descriptor import Descriptor as OfWgmma
 
+CODES, FIELDS = Descriptor.CODES, Descriptor.FIELDS
 BYTES = st.integers(0, LIMIT // 16 - 1).map(lambda count: 16 * count)
 DESCRIPTORS = st.builds(
     Descriptor,
@@ -59,7 +57,7 @@ def by_the_document(d):
 def test_the_word_is_the_documents_and_there_and_back(d):
     assert d.value == by_the_document(d)
     assert Descriptor.decode(d.value) == d
-    assert reserved_bits(d.value) == []
+    assert Descriptor.reserved_bits(d.value) == []
 
 
 def test_the_fields_stand_where_the_document_has_them():
@@ -77,7 +75,9 @@ def test_every_word_has_a_descriptor_or_no_mode(word):
     d = Descriptor.decode(word)
     kept = sum(((1 << (high - low + 1)) - 1) << low for low, high in DOCUMENT.values())
     assert d.value == word & kept
-    assert reserved_bits(word) == [bit for bit in range(64) if word >> bit & 1 and not kept >> bit & 1]
+    assert Descriptor.reserved_bits(word) == [
+        bit for bit in range(64) if word >> bit & 1 and not kept >> bit & 1
+    ]
 
 
 @pytest.mark.parametrize("mode", ["none", "32B", "64B", "128B"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.hardware.of_tcgen05 import addresses
 
 from tilewise import LayoutError, Refused, S, Swizzle, parse
 from tilewise.hardware.catalog import find
@@ -17,7 +18,6 @@ from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.figures import FIGURES, figure
 from tilewise.hardware.tcgen05.kinds import kind_of
 from tilewise.hardware.tcgen05.operand import Operand
-from tilewise.hardware.tcgen05.reads import addresses
 
 CANONICAL = """
 MN none ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)) Swizzle<0, 4, 3>

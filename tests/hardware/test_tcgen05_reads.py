@@ -8,15 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tilewise import LayoutError, Refused
-from tilewise.core.dtypes import DType
-from tilewise.hardware.modes import BLACKWELL, MODES
-from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.kinds import KINDS
-from tilewise.hardware.tcgen05.operand import Operand, modes_of
-from tilewise.hardware.tcgen05.reads import (
-    FINDINGS,
+from tests.hardware.of_tcgen05 import (
     addresses,
     byte_of,
     extremes,
@@ -26,8 +18,16 @@ from tilewise.hardware.tcgen05.reads import (
     unread,
     unread_of,
 )
+from tests.hardware.of_wgmma import addresses as read_by_wgmma
+
+from tilewise import LayoutError, Refused
+from tilewise.core.dtypes import DType
+from tilewise.hardware.modes import BLACKWELL, MODES
+from tilewise.hardware.tcgen05.descriptor import Descriptor
+from tilewise.hardware.tcgen05.kinds import KINDS
+from tilewise.hardware.tcgen05.operand import Operand, modes_of
+from tilewise.hardware.tcgen05.reads import FINDINGS
 from tilewise.hardware.wgmma.descriptor import Descriptor as OfWgmma
-from tilewise.hardware.wgmma.reads import addresses as read_by_wgmma
 
 WIDTHS = {"none": 16, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
 STORED = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from tests.hardware.of_tcgen05 import Stages, addresses, feeding, pieces_of, placements
 
 from tilewise import Refused
 from tilewise.hardware.engines import engine
@@ -14,8 +15,7 @@ from tilewise.hardware.operands.tiles import ORDERS, extents
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind
 from tilewise.hardware.tcgen05.operand import Operand, modes_of, stored_as
-from tilewise.hardware.tcgen05.reads import addresses, pieces_of
-from tilewise.hardware.tcgen05.stepping import Deep, Stages, feeding, placements
+from tilewise.hardware.tcgen05.stepping import Deep
 
 TCGEN05 = engine("tcgen05")
 

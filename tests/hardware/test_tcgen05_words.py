@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.hardware import of_wgmma
+from tests.hardware.of_tcgen05 import addresses, ignored, masked, remarks, unread, words
 
 from tilewise.core.errors import Refused
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.tcgen05.descriptor import LBO_MODES, Descriptor
 from tilewise.hardware.tcgen05.operand import Operand
-from tilewise.hardware.tcgen05.reads import addresses, unread
-from tilewise.hardware.tcgen05.words import ignored, masked, remarks, words
-from tilewise.hardware.wgmma import words as of_wgmma
 from tilewise.hardware.wgmma.descriptor import Descriptor as OfWgmma
 
 OPERANDS = [

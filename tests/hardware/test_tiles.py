@@ -3,17 +3,17 @@
 from itertools import product
 
 import pytest
+from tests.hardware.of_wgmma import reads
 
 from tilewise import LayoutError, Refused
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands.canonical import canonical
+from tilewise.hardware.operands.tiles import atom, tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.figures import figure
 from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, Input
-from tilewise.hardware.wgmma.reads import reads
-from tilewise.hardware.wgmma.tiles import atom, tile
 
 MODES = {"none": 16, "32B": 32, "64B": 64, "128B": 128}
 TABLE_38 = {

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.hardware.of_wgmma import Operand, feeding, ignored, masked, remarks, words
 
 from tilewise import LayoutError
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.reads import addresses, unread
-from tilewise.hardware.wgmma.stepping import feeding
-from tilewise.hardware.wgmma.words import Operand, ignored, masked, remarks, words
 
 OPERANDS = [
     Operand(row.name, major, operand, n)
@@ -106,8 +104,8 @@ def test_too_few_rows_for_a_field(asked, name, says):
 )
 def test_masked_fields_are_those_that_change_nothing(lbo, sbo, mode, base_offset, operand):
     d = Descriptor(0, lbo, sbo, mode, base_offset)
-    assert ignored(d, "k", operand) == unread(d, **operand.asked)
-    assert addresses(masked(d, "k", operand), **operand.asked) == addresses(d, **operand.asked)
+    assert ignored(d, "k", operand) == operand.unread(d)
+    assert operand.addresses(masked(d, "k", operand)) == operand.addresses(d)
 
 
 def test_an_unknown_major():

@@ -10,15 +10,15 @@ from math import prod
 
 import numpy as np
 import pytest
+from tests.hardware.of_wgmma import reads, unread
 from tests.show.documents import document_from
 
 from tilewise import Layout, LayoutError, R, Refused, S, Swizzle, laneid, reg
 from tilewise.check.match import Match, match
 from tilewise.check.suggest import suggest
 from tilewise.core.dtypes import DType
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.reads import reads, unread
-from tilewise.hardware.wgmma.tiles import tile
 from tilewise.show.scene.asked import MOST_STEPS
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.model import Scene, Step

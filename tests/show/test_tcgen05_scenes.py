@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.hardware.of_tcgen05 import addresses, unread
 
 from tilewise import Layout, LayoutError, Refused, S, Swizzle
 from tilewise.check.match import Match, match
@@ -15,7 +16,6 @@ from tilewise.hardware.engines import engine
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.operand import Operand
-from tilewise.hardware.tcgen05.reads import addresses, unread
 from tilewise.show.address import page_knows
 from tilewise.show.scene.build import document_of, scene_of
 from tilewise.show.scene.descriptors import question_of

@@ -23,8 +23,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.engines import engine
 from tilewise.hardware.modes import BLACKWELL
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.tiles import tile
 from tilewise.notation.read import parse as read_plain
 from tilewise.show.scene.model import Step
 from tilewise.show.scene.steps import asked_of

@@ -2,51 +2,56 @@
 
 First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
 another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are
-the strides themselves held against what the tensor core wants.
+the
+digits of the tile held against those of the template, the finest first: 16 bytes that stay together, eight
+rows
+a mode's width apart, the swizzle of that mode, then one stride from group to group, which a field of the
+descriptor holds. Each of these faults is one sentence: digit d of the template steps by t, and the tile by s.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewise.check.difference import first_difference, unsaid
-from tilewise.check.operand import Operand, Reason
-from tilewise.check.strides import (
-    faults,
+from tilewise.check.fitting import Form, Question, holds
+from tilewise.check.operand import (
+    Reason,
+    SharedTile,
+    first_of,
+    in_bytes,
     major_name,
     mode_name,
-    pattern_reason,
-    start_reason,
-    step,
-    swizzle_reason,
+    not_contiguous,
 )
-from tilewise.core.axes import m
-from tilewise.core.errors import LayoutError
-from tilewise.core.facts import plain_extremes
-from tilewise.core.layout import Layout
-from tilewise.core.shapes import extents_of
-from tilewise.core.vectors import Vector
-from tilewise.hardware.modes import MODES, Mode, other_unit
+from tilewise.core.digits import halves
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.swizzles import Swizzle, one_permutation
+from tilewise.hardware.modes import CHUNK, MODES, Mode, other_unit
+from tilewise.hardware.operands.template import template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.check.fitting import Fit
-    from tilewise.check.match import Question
-    from tilewise.hardware.engines import Engine
+    from collections.abc import Callable, Iterable
 
-MAX_LISTED = 1 << 12
-"""So many elements are looked through for the first two that share a byte."""
+    from tilewise.hardware.engines import Engine
 
 READ_ALL_THE_SAME = "a descriptor reads these bytes all the same, some of them for several elements"
 
+MAX_LISTED = 1 << 12
+"""So many rows and columns are looked through."""
+
+_COUNTED = {8: "eight", 4: "four"}
+_ONLY_UP = "descriptors only go up"
+
 
 def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> tuple[Reason, ...]:
-    """Every reason, the one to look at first in front; never none.
+    """Return every reason, the one to look at first in front; never none.
 
     requires  the question has no fit, or its shape or its bytes forbid one
     """
-    turned = list(_transposed(question)) if shape else []
+    rows = "M" if question.cells.name == "A" else "N"
+    turned = [*transposed(question.cells, "K", rows, lambda tile: _how(question, tile))] if shape else []
     if turned:
         return (*question.said, *shared, *shape, *turned)
     if shared and not shape and question.fit() is not None:
@@ -55,310 +60,670 @@ def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> t
     if whole is None:
         return (*question.said, *shared, *shape)
     if any(reason.rule == "rows" for reason in shape):
-        question = question.any_size
-    found = list(_strides(replace(question, operand=whole)))
+        question = replace(question, intake=question.free)
+    found = _strides(replace(question, cells=whole))
     units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
     rest = [reason for reason in found if reason not in units]
-    return tuple(_once([*question.said, *shared, *units, *shape, *rest]))
-
-
-def _once(reasons: list[Reason]) -> list[Reason]:
-    return list({(reason.rule, reason.message): reason for reason in reasons}.values())
+    every = [*question.said, *shared, *units, *shape, *rest]
+    return tuple({(reason.rule, reason.message): reason for reason in every}.values())
 
 
 # -- shape and bytes -----------------------------------------------------------------------------------
 
 
 def shape_reasons(question: Question) -> list[Reason]:
-    """Rows and K that no whole number of instructions covers, and tiles beyond what descriptors name."""
-    operand = question.operand
-    rows, k, name = operand.rows, operand.columns * operand.elements, operand.row.name
+    """Return the reasons of rows and K that no whole number of instructions covers, and of too many bytes."""
+    cells, limit = question.cells, question.engine.limit
+    deep, (rows, k) = cells.row.k, cells.shape
     found = []
-    if k % operand.row.k:
-        found.append(
-            Reason(
-                "k",
-                f"K of {k} is no multiple of {operand.row.k}, the K of one {name} instruction",
-                {"k": k, "instruction": operand.row.k},
-                f"pad K to {-(-k // operand.row.k) * operand.row.k} with zeros",
-            )
-        )
+    if k % deep:
+        message = f"K of {k} is no multiple of {deep}, the K of one {cells.row.name} instruction"
+        hint = f"pad K to {-(-k // deep) * deep} with zeros"
+        found.append(Reason("k", message, {"k": k, "instruction": deep}, hint))
     if all(rows % many for many in question.intake.rows):
         found.append(_rows_reason(question))
-    size = rows * operand.columns * operand.size
-    limit = question.engine.limit
+    size = rows * cells.columns * cells.size
     if size > limit:
-        found.append(
-            Reason(
-                "range",
-                f"the tile has {size} bytes, and a descriptor names addresses below {limit}",
-                {"bytes": size, "limit": limit},
-                "cut it into stages: shared memory is smaller still",
-            )
-        )
+        message = f"the tile has {size} bytes, and a descriptor names addresses below {limit}"
+        hint = "cut it into stages: shared memory is smaller still"
+        found.append(Reason("range", message, {"bytes": size, "limit": limit}, hint))
     return found
 
 
 def _rows_reason(question: Question) -> Reason:
-    """Rows that no whole number of instructions covers."""
-    operand, intake = question.operand, question.intake
-    rows, least = operand.rows, intake.rows[0]
-    name, wanted = f"{operand.name} has {rows} rows", "M" if operand.name == "A" else "N"
-    padded = f"pad {wanted} to {-(-rows // least) * least}"
-    half = f"half of M = {least * 2}" if operand.name == "A" else f"half of N = {least * 2}"
+    """Return the reason of rows that no whole number of instructions covers."""
+    cells, intake = question.cells, question.intake
+    rows, least, pair = cells.rows, intake.rows[0], intake.ctas > 1
+    name, wanted = f"{cells.name} has {rows} rows", "M" if cells.name == "A" else "N"
+    half = f"half of {wanted} = {least * 2}"
     if intake.rows != question.free.rows:
-        which = f"the {wanted} that was asked" if intake.ctas == 1 else f"{half}, which was asked"
+        which = f"{half}, which was asked" if pair else f"the {wanted} that was asked"
         message = f"{name}, no multiple of {least}, {which}"
     elif len(intake.rows) == 1:
         message = f"{name}, and every {intake.product or question.engine.name} takes {least}"
     else:
-        which = f"the least {wanted}" if intake.ctas == 1 else f"{half}, the least of a pair"
+        which = f"{half}, the least of a pair" if pair else f"the least {wanted}"
         message = f"{name}, no multiple of {least}, {which}"
-    if intake.ctas > 1:
-        padded = f"pad each CTA's rows to {-(-rows // least) * least}"
-    if operand.name == "B":
+    whose = "each CTA's rows" if pair else wanted
+    padded = f"pad {whose} to {-(-rows // least) * least}"
+    if cells.name == "B":
         return Reason("rows", message, {"rows": rows, "n": least}, padded)
     other = question.engine.intake(intake.name, "B", **question.options).rows[0]
     hint = f"{padded}, or swap the operands: B may have {other} rows"
     return Reason("rows", message, {"rows": rows, "instruction": least}, hint)
 
 
-def past_the_end(engine: Engine, operand: Operand) -> Reason | None:
-    """A tile whose bytes are not all in shared memory, which ends before the addresses of descriptors do."""
+def past_the_end(engine: Engine, cells: SharedTile) -> Reason | None:
+    """Return the reason of bytes past the end of shared memory,
+    which is before descriptors' addresses end."""
     end = engine.shared_end
-    _, plain = plain_extremes(operand.layout, m.name)
-    if plain + operand.pattern + operand.size <= end - max(mode.period for mode in engine.modes.values()):
+    if cells.high < end - max(mode.period for mode in engine.modes.values()):
         return None
-    last = operand.layout.extremes()[1] + operand.base + operand.size - 1
+    _, last = cells.reach()
     if last < end:
         return None
     return Reason(
         "range",
         f"the tile's last byte is {last}, past the end of shared memory, which has {end} bytes",
         {"last": last, "limit": end},
-        "place it lower" if operand.base else "bring its parts closer together, or cut it into smaller tiles",
-        operand.layout if operand.base else None,
+        "place it lower" if cells.base else "bring its parts closer together, or cut it into smaller tiles",
+        cells if cells.base else None,
     )
 
 
-def overlap(operand: Operand) -> list[Reason]:
-    """Two elements in one byte, where it is decided that there are."""
-    verdict = operand.layout.injective
-    if verdict.answer is not False:
-        return []
-    first, second = _first_shared(operand) or sorted(verdict.witness[:2])
-    one, other = operand.index(first), operand.index(second)
-    at = operand.byte(*divmod(first, operand.columns))
-    return [
-        Reason(
-            "overlap",
-            f"elements {one} and {other} share byte {at}: the tile overlaps itself",
-            {"elements": [list(one), list(other)], "byte": at},
-            "every element of a tile needs bytes of its own",
-        )
-    ]
-
-
-def _first_shared(operand: Operand) -> tuple[int, int] | None:
-    """The first element, row by row, that has a byte of an earlier one, and that one."""
-    taken: dict[int, int] = {}
-    for flat in range(min(operand.layout.size, MAX_LISTED)):
-        at = operand.byte(*divmod(flat, operand.columns))
-        if at in taken:
-            return taken[at], flat
-        taken[at] = flat
-    return None
-
-
-def _whole_instructions(question: Question) -> Operand | None:
-    """The most of the tile that whole instructions cover, so that its strides can be looked at."""
-    operand, unit = question.operand, question.free.rows[0]
-    rows, columns = operand.rows - operand.rows % unit, operand.columns - operand.columns % operand.k
-    if not rows or not columns:
+def _whole_instructions(question: Question) -> SharedTile | None:
+    """Return the most of the tile that whole instructions cover, so that its strides can be looked at."""
+    cells, unit = question.cells, question.free.rows[0]
+    kept = [many - many % whole for many, whole in ((cells.rows, unit), (cells.columns, cells.k))]
+    if 0 in kept:
         return None
-    if (rows, columns) == (operand.rows, operand.columns):
-        return operand
-    pieces = operand.layout.slice((0, rows), (0, columns))
-    return operand.with_layout(pieces.layout) if len(pieces) == 1 else None
+    if kept == [cells.rows, cells.columns]:
+        return cells
+    rows, columns = (first_of(digits, many) for digits, many in zip(cells.digits, kept, strict=True))
+    return None if rows is None or columns is None else replace(cells, digits=(rows, columns))
 
 
 # -- one change that repairs it ------------------------------------------------------------------------
 
 
-def _strides(question: Question) -> Iterator[Reason]:
-    """What is wrong with the addresses: one change that repairs them, or every fault that is found."""
+def _strides(question: Question) -> list[Reason]:
+    """Return what is wrong with the addresses: one change that repairs them, or every fault that is found."""
     if question.fit() is not None:
-        return
-    for repair in (
-        _other_base,
-        _other_major,
-        _other_unit,
-        _other_swizzle_unit,
-        _other_swizzle,
-        _offset,
-    ):
+        return []
+    for repair in (_other_base, _other_major, _other_unit, _other_swizzle_unit, _other_swizzle, _offset):
         found = list(repair(question))
         if found:
-            yield from found
-            return
-    yield from list(faults(question)) or [first_difference(question)]
-
-
-def _fits(question: Question, layout: Layout) -> Fit | None:
-    return question.fit(question.operand.with_layout(layout))
+            return found
+    return faults(question) or [first_difference(question)]
 
 
 def _other_base(question: Question) -> Iterator[Reason]:
-    """A tile that is read elsewhere, and not at its address."""
-    operand = question.operand
-    repaired = replace(operand.layout, outer=Vector())
-    fit = question.fit(replace(operand, layout=repaired, base=0)) if operand.pattern else None
+    """Yield the reason of a tile that is read elsewhere, and not at its address."""
+    cells, limit = question.cells, question.engine.limit
+    repaired = replace(cells, outer=0, base=0)
+    fit = question.fit(repaired) if cells.pattern else None
     if fit is None:
         return
-    reason = pattern_reason(question.engine, operand, fit.form.mode, fit.form.absolute)
+    mode = fit.form.mode
+    reason = pattern_reason(question.engine, cells, mode, fit.form.intake.absolute)
+    last = cells.pattern + max(descriptor.start for *_, descriptor in fit.parts)
     if reason is not None:
         yield replace(reason, repair=repaired)
-        return
-    last, limit = operand.pattern + max(part.descriptor.start for part in fit.parts), question.engine.limit
-    if last >= limit:
+    elif last >= limit:
         message = f"a step would start at byte {last}, and a descriptor names addresses below {limit}"
-        witness = {"base": operand.base, "start": last, "limit": limit}
-        yield Reason("range", message, witness, repair=repaired, mode=fit.form.mode)
+        witness = {"base": cells.base, "start": last, "limit": limit}
+        yield Reason("range", message, witness, repair=repaired, mode=mode)
 
 
 def _other_major(question: Question) -> Iterator[Reason]:
     others = tuple(major for major in question.intake.majors if major not in question.majors)
     fit = question.fit(majors=others) if others else None
     if fit is not None:
-        asked = question.majors[0]
+        (asked, *_), (found, *_) = question.majors, others
         yield Reason(
             "major",
-            f"the tile is {major_name(others[0])}, {mode_name(fit.form.mode)}, and {major_name(asked)} "
-            "was asked",
-            {"found": others[0], "wanted": asked},
-            f"ask for --major {others[0]}, with the transpose bit {int(others[0] == 'mn')}",
-            question.operand.layout,
+            f"the tile is {major_name(found)}, {mode_name(fit.form.mode)}, and {major_name(asked)} was asked",
+            {"found": found, "wanted": asked},
+            f"ask for --major {found}, with the transpose bit {int(found == 'mn')}",
+            question.cells,
             fit.form.mode,
         )
 
 
 def _other_unit(question: Question) -> Iterator[Reason]:
-    """Numbers that count bytes where they were read as elements, or the other way round."""
-    operand, unit = question.operand, question.layout.unit
-    if operand.size == 1:
-        return
-    ratio = (1, operand.size) if unit == "element" else (operand.size, 1)
-    try:
-        layout = scaled(operand.layout, *ratio)
-    except LayoutError:
-        return
-    fit = _fits(question, layout)
-    if fit is not None:
-        other = "bytes" if unit == "element" else "elements"
-        yield Reason(
-            "unit",
-            f"the strides count {other}: read so it is {major_name(fit.form.major)}, "
-            f"{mode_name(fit.form.mode)}, and as {unit}s its rows are {step(operand, 1, 0)} B apart",
-            {"unit": unit, "wanted": other.removesuffix("s")},
-            f"say --unit {other.removesuffix('s')}",
-            layout,
-            fit.form.mode,
+    def read(cells: SharedTile) -> str | None:
+        return _how(
+            question, cells, f", and as {question.unit}s its rows are {question.cells.step(1, 0)} B apart"
         )
 
+    reason = unit_reason(question.cells, question.unit, read)
+    if reason is not None:
+        yield reason
 
-def scaled(layout: Layout, numerator: int, denominator: int) -> Layout:
-    """The layout with all its steps times a ratio; a LayoutError where one is no whole number then."""
-    from tilewise.core.units import storage_scaled
 
-    def no_multiple(_: object, steps: int) -> LayoutError:
-        return LayoutError("TW106", f"{steps} is no multiple")
+def _how(question: Question, cells: SharedTile, more: str = "") -> str | None:
+    """Return in words how another tile is read; None where it is not."""
+    fit = question.fit(cells)
+    return None if fit is None else f": {major_name(fit.form.major)}, {mode_name(fit.form.mode)}{more}"
 
-    return storage_scaled(layout, numerator, denominator, no_multiple)
+
+def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str | None]) -> Reason | None:
+    """Return the reason of numbers that count bytes where they were read as elements, or elements as bytes.
+
+    `read` says in words how a tile is read, and None where it is not.
+    """
+    ratio = (1, cells.size) if unit == "element" else (cells.size, 1)
+    repaired = cells.scaled(*ratio) if cells.size > 1 else None
+    how = read(repaired) if repaired else None
+    if how is None:
+        return None
+    other = "byte" if unit == "element" else "element"
+    message = f"the strides count {other}s: read so{how}"
+    return Reason("unit", message, {"unit": unit, "wanted": other}, f"say --unit {other}", repaired)
 
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
-    """A swizzle of bytes before strides of elements, as PTX prints it, or of elements before bytes."""
-    operand = question.operand
-    found = swizzle_of_the_other_unit(operand, question.layout.unit, question.engine.modes)
+    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
+    or so."""
+    found = swizzle_of_the_other_unit(question.cells, question.unit, question.engine.modes)
     if found is None:
         return
     reason, repaired = found
-    fit = _fits(question, repaired)
+    fit = question.fit(repaired)
     read = ", in which the tile is read" if fit else ""
     yield replace(reason, message=reason.message + read, repair=repaired if fit else None)
     if fit is None:
-        yield from _strides(replace(question, operand=operand.with_layout(repaired)))
+        yield from _strides(replace(question, cells=repaired))
 
 
 def swizzle_of_the_other_unit(
-    operand: Operand, unit: str, modes: Mapping[str, Mode] = MODES
-) -> tuple[Reason, Layout] | None:
-    """Why a swizzle seems to count bytes among elements, or the other way round, and what was meant.
+    cells: SharedTile, unit: str, modes: Mapping[str, Mode] = MODES
+) -> tuple[Reason, SharedTile] | None:
+    """Return why a swizzle seems to count bytes among elements, or elements among bytes, and what was meant.
 
     None where it is one of the hardware's as it is read, or none in the other unit either.
     """
-    if len(operand.chain) != 1:
+    if len(cells.chain) != 1:
         return None
-    (read,) = operand.chain
-    found = other_unit(read, unit, operand.row.dtype, modes.values())
+    (read,) = cells.chain
+    found = other_unit(read, unit, cells.row.dtype, modes.values())
     if found is None:
         return None
     meant = found.meant
-    reason = Reason(
-        "swizzle-unit",
-        found.message,
-        {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]},
-        found.hint,
-        mode=found.mode,
-    )
-    return reason, replace(operand.layout, swizzles=(meant,))
+    witness = {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]}
+    reason = Reason("swizzle-unit", found.message, witness, found.hint, mode=found.mode)
+    return reason, replace(cells, chain=(meant,))
 
 
 def _other_swizzle(question: Question) -> Iterator[Reason]:
-    """Strides of one mode under the swizzle of another, or under none, or under what no mode has."""
-    operand = question.operand
+    """Yield the reason of strides of one mode under the swizzle of another, or none, or what no mode has."""
+    cells = question.cells
     for mode in sorted(question.engine.modes.values(), key=lambda mode: -mode.width):
-        swizzles = (mode.swizzle,) if mode.bits else ()
-        repaired = replace(operand.layout, swizzles=swizzles)
-        fit = _fits(question, repaired)
+        repaired = replace(cells, chain=(mode.swizzle,) if mode.bits else ())
+        fit = question.fit(repaired)
         if fit is not None and fit.form.mode is mode:
-            yield replace(swizzle_reason(question.engine, operand, mode, fit.form.major), repair=repaired)
+            yield replace(swizzle_reason(question.engine, cells, mode, fit.form.major), repair=repaired)
             return
 
 
-def _transposed(question: Question) -> Iterator[Reason]:
-    """[K, rows] given for [rows, K]."""
-    operand = question.operand
-    if operand.elements > 1:
-        return
-    turned = operand.layout.permute(1, 0)
-    fit = _fits(question, turned)
-    if fit is not None:
-        rows = "M" if operand.name == "A" else "N"
-        yield Reason(
-            "transposed",
-            f"with its modes swapped, were they [K, {rows}], it is read: {major_name(fit.form.major)}, "
-            f"{mode_name(fit.form.mode)}",
-            {"shape": list(extents_of(operand.layout.shape))},
-            "permute the modes: tilewise algebra permute LAYOUT 1,0",
-            turned,
-            fit.form.mode,
-        )
+def transposed(
+    cells: SharedTile, first: str, second: str, read: Callable[[SharedTile], str | None]
+) -> Iterator[Reason]:
+    """Yield the reason of modes that were given the other way round,
+    where the tile is read with them swapped."""
+    turned = cells.turned()
+    how = read(turned) if cells.elements == 1 else None
+    if how is not None:
+        message = f"with its modes swapped, were they [{first}, {second}], it is read{how}"
+        hint = "permute the modes: tilewise algebra permute LAYOUT 1,0"
+        yield Reason("transposed", message, {"shape": list(cells.shape)}, hint, turned)
 
 
 def _offset(question: Question) -> Iterator[Reason]:
-    """A start that no field holds."""
-    operand = question.operand
-    repaired = replace(operand.layout, offset=Vector(), outer=Vector())
-    fit = _fits(question, repaired)
+    """Yield the reason of a start that no field holds."""
+    cells = question.cells
+    repaired = replace(cells, start=0, outer=0)
+    fit = question.fit(repaired)
     if fit is None:
         return
-    start, period = operand.plain(0, 0), fit.form.mode.period
-    unaligned = start_reason(question.engine, start) or unsaid(question, fit.form)
-    reason = unaligned or Reason(
+    start, mode = cells.start + cells.pattern, fit.form.mode
+    reason = start_reason(question.engine, start) or unsaid(replace(fit.form, cells=cells))
+    reason = reason or Reason(
         "start",
-        f"the tile starts at byte {start}, inside a pattern of {period}, where no descriptor follows it",
+        f"the tile starts at byte {start}, inside a pattern of {mode.period}, where no descriptor follows it",
         {"start": start},
-        f"start at a multiple of {period} bytes",
+        f"start at a multiple of {mode.period} bytes",
     )
-    yield replace(reason, repair=repaired, mode=fit.form.mode)
+    yield replace(reason, repair=repaired, mode=mode)
+
+
+# -- the digits of the tile, held against the template --------------------------------------------------
+
+
+def faults(question: Question) -> list[Reason]:
+    """Return every fault of the strides; nothing where each step looks right by itself."""
+    cells = question.cells
+    down, along = cells.step(1, 0), cells.step(0, 1)
+    if along == cells.size:
+        return [*_Walk(question, "k").faults()]
+    if down != cells.size:
+        witness = {"row_step": down, "k_step": along, "wanted": cells.size}
+        steps = ("k = 0 to 1", "row 0 to 1")
+        reason = not_contiguous(
+            cells, (along, down), steps, witness, "16 bytes of a row or of a column stay together"
+        )
+        if -cells.size in (along, down):
+            reason = replace(
+                reason, rule="negative", message=f"backwards, and {reason.message}", hint=_ONLY_UP
+            )
+        return [reason]
+    if "mn" in question.intake.majors:
+        return [*_Walk(question, "mn").faults()]
+    why, hint = question.intake.no_major
+    message = f"rows are contiguous (MN-major), and {why}"
+    return [Reason("major-type", message, {"row_step": down, "k_step": along}, hint)]
+
+
+def widths(question: Question, major: str | None) -> dict[int, Mode]:
+    """Return the mode by the bytes from row to row; of two modes of a width the written one, or the first.
+
+    Those of the major; of a major that is not read, or of none, all of them.
+    """
+    every = tuple(question.engine.modes.values())
+    written = mode_of(question.cells.chain, every)
+    found: dict[int, Mode] = {}
+    for mode in question.intake.modes.get(major or "", every):
+        if mode is written or mode.width not in found:
+            found[mode.width] = mode
+    return found
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """A tile whose elements follow one another in one direction: along; the other one is across."""
+
+    question: Question
+    major: str
+
+    def at(self, across: int, along: int) -> int:
+        """Return the bytes from the first element to another."""
+        return self.question.cells.step(*((across, along) if self.major == "k" else (along, across)))
+
+    def differs(self, direction: str, first: int, extent: int, step: int) -> dict[str, int] | None:
+        """Return the first number of a digit that is not where its step says: element, found, wanted."""
+        for number in range(1, extent):
+            element = number * first
+            found = self.at(element, 0) if direction == "across" else self.at(0, element)
+            if found != number * step:
+                return {"element": element, "found": found, "wanted": number * step}
+        return None
+
+    def faults(self) -> Iterator[Reason]:
+        """Yield every fault, from the finest step to the widest."""
+        question, cells = self.question, self.question.cells
+        engine, size = question.engine, cells.size
+        in_all = cells.columns if self.major == "k" else cells.rows
+        along, across = ("k", "row") if self.major == "k" else ("row", "k")
+        together, second = CHUNK // size, self.at(1, 0)
+        if self.major not in question.majors:
+            message = f"the tile is {major_name(self.major)}, and {major_name(question.majors[0])} was asked"
+            yield Reason("major", message, {"found": self.major, "wanted": question.majors[0]})
+        if self.major == "mn":
+            yield from _no_whole_chunks(question)
+        by_width = widths(question, self.major)
+        mode = by_width.get(second)
+        base = pattern_reason(engine, cells, mode or MODES["none"], question.intake.absolute)
+        start = None if base else start_reason(engine, cells.start + cells.pattern)
+        yield from filter(None, (base, start))
+        apart = self.differs("along", 1, min(together, in_all), size)
+        if apart:
+            yield Reason(
+                "chunk",
+                f"16 bytes must stay together: {along} = {apart['element']} is {apart['found']} B from "
+                f"{along} = 0, wanted {apart['wanted']}",
+                apart,
+                f"{together} elements along {along} are one chunk of 16 bytes",
+            )
+            return
+        if mode is None:
+            yield self._across(second, by_width, in_all * size)
+        else:
+            uneven = self.differs("across", 1, mode.rows, mode.width)
+            if uneven:
+                yield Reason(
+                    "core-matrix",
+                    f"{_COUNTED[mode.rows]} {self.many} must be evenly spaced: {across} "
+                    f"{uneven['element']} is "
+                    f"{uneven['found']} B from {across} 0, wanted {uneven['wanted']}",
+                    uneven,
+                    "a core matrix is 8 rows of 16 bytes",
+                )
+        written = mode_of(cells.chain, engine.modes.values())
+        if written is None or (mode is not None and written is not mode):
+            yield swizzle_reason(engine, cells, mode, self.major)
+        if mode is not None:
+            yield from self._groups(mode, along, across)
+
+    @property
+    def many(self) -> str:
+        """What eight of make a core matrix."""
+        return "rows" if self.major == "k" else "columns of K"
+
+    def _across(self, found: int, by_width: dict[int, Mode], used: int) -> Reason:
+        """Return the reason of rows that are no mode's width apart."""
+        size = self.question.cells.size
+        witness = {"found": found, "wanted": sorted(by_width)}
+        apart = f"{self.many} are {in_bytes(found, size)} apart"
+        wanted = f"the tensor core wants {_wanted(by_width.values())}"
+        if found < 0:
+            return Reason("negative", f"{apart}, backwards; {wanted}", witness, _ONLY_UP)
+        padding = found - used if 0 < found - used <= 64 and found < 2 * used else 0
+        said = f" with {padding} B of padding" if padding else ""
+        hint = "swizzle instead of padding" if padding else ""
+        if found % CHUNK:
+            return Reason("stride-16", f"{apart}{said}, no multiple of 16; {wanted}", witness, hint)
+        widest = by_width[max(by_width)]
+        if not padding and found > widest.width:
+            what, wide = "K" if self.major == "k" else "the rows", widest.width // size
+            atoms = f"{widest.rows} x {widest.width} B"
+            hint = f"cut {what} into strips of {wide} elements, which are atoms of {atoms}"
+        return Reason("row-stride", f"{apart}{said}; {wanted}", witness, hint)
+
+    def _groups(self, mode: Mode, along: str, across: str) -> Iterator[Reason]:
+        """Yield the faults of the steps from chunk to chunk, and from group to group."""
+        cells, question = self.question.cells, self.question
+        rows, together = max(question.rows(cells) or question.free.rows[:1]), CHUNK // cells.size
+        inside, beside = (cells.k, rows) if self.major == "k" else (rows, cells.k)
+        for direction, first, extent, step in template(
+            mode, self.major, beside, -(-inside // together)
+        ).firsts:
+            what, index = (along, first * together) if direction == "along" else (across, first)
+            if isinstance(step, str):
+                yield from self._even(step, direction, index, extent, what)
+            elif direction == "along" and extent > 1 and self.at(0, index) != step:
+                found = self.at(0, index)
+                yield Reason(
+                    "chunk-stride",
+                    f"chunks of 16 bytes must follow one another: {what} = {index} is {found} B from "
+                    f"{what} = 0, "
+                    f"wanted {step}",
+                    {"found": found, "wanted": step},
+                )
+
+    def _even(self, field: str, direction: str, first: int, extent: int, what: str) -> Iterator[Reason]:
+        """Yield the faults of one stride, which a field must hold."""
+        if extent < 2:
+            return
+        cells, limit = self.question.cells, self.question.engine.limit
+        stride = self.at(first, 0) if direction == "across" else self.at(0, first)
+        name, witness = field.upper(), {"field": field, "found": stride}
+        where = f"{name}, from {what} 0 to {what} {first}, is {in_bytes(stride, cells.size)}"
+        if stride % CHUNK:
+            yield Reason("stride-16", f"{where}, no multiple of 16", witness)
+        elif stride < 0:
+            yield Reason("negative", f"{where}, backwards", witness, _ONLY_UP)
+        elif stride >= limit:
+            message = f"{where}, beyond the 14 bits of 16 bytes: at most {limit - CHUNK}"
+            yield Reason("range", message, witness | {"limit": limit})
+        uneven = self.differs(direction, first, extent, stride)
+        if uneven:
+            yield Reason(
+                "uneven",
+                f"{name} is one stride: {what} {first} is {stride} B from {what} 0, so {what} "
+                f"{uneven['element']} "
+                f"should be {uneven['wanted']} B from it and is {uneven['found']}",
+                {"field": field, **uneven},
+                "a smaller N has fewer groups in one instruction" if cells.name == "B" else "",
+            )
+
+
+def _no_whole_chunks(question: Question) -> Iterator[Reason]:
+    """Yield the reason of contiguous rows that no instruction of whole chunks of 16 bytes divides."""
+    cells, together = question.cells, CHUNK // question.cells.size
+    fitting = [rows for rows in question.intake.rows if rows % together == 0]
+    rows = question.rows(cells)
+    if rows and not any(many in fitting for many in rows):
+        yield Reason(
+            "rows",
+            f"{cells.name} has {cells.rows} rows, contiguous, no multiple of {fitting[0]}: {together} of "
+            f"{cells.row.name} fill a chunk of 16 bytes"
+            if fitting
+            else f"{max(rows)} contiguous rows of {cells.row.name} fill no chunk of 16 bytes",
+            {"rows": cells.rows, "chunk": together},
+            f"pad {'M' if cells.name == 'A' else 'N'} to a multiple of "
+            f"{fitting[0] if fitting else together}, "
+            "or lay K contiguous",
+        )
+
+
+# -- several instructions ------------------------------------------------------------------------------
+
+
+def first_difference(question: Question) -> Reason:
+    """Return where the nearest descriptor and a tile part, where each step looks right by itself.
+
+    The parts of several instructions may still start where no descriptor can, have strides of their own, or
+    follow another pattern than the address has.
+
+        requires  elements follow one another in one direction, rows across it a mode's width apart
+    """
+    cells = question.cells
+    major = "k" if cells.step(0, 1) == cells.size else "mn"
+    mode = widths(question, major)[cells.step(*((1, 0) if major == "k" else (0, 1)))]
+    together = CHUNK // cells.size
+    rows = min(rows for rows in question.rows(cells) if major == "k" or rows % together == 0)
+    form = Form(question.engine, question.intake, cells, mode, major, rows)
+    cut = None in [halves(digits, n) for digits, n in zip(cells.digits, (rows, cells.k), strict=True)]
+    if cut and not form.intake.absolute:
+        return _cut(cells, rows)
+    first: Mapping[str, int] | None = None
+    for corner in form.corners:
+        fields = form.fields(corner, form.base_offsets[0])
+        reason = _of_part(form, corner, fields, first)
+        if reason is not None:
+            return reason
+        first = first or fields
+    raise AssertionError("every part is read, and the tile is not")
+
+
+def _cut(cells: SharedTile, rows: int) -> Reason:
+    """Return the reason of a step that falls inside an instruction: the first element that it moves."""
+    for name, many, deep, each in (
+        ("k", cells.columns, cells.k, cells.elements),
+        ("row", cells.rows, rows, 1),
+    ):
+        at = [cells.step(*((0, i) if name == "k" else (i, 0))) for i in range(min(many, MAX_LISTED))]
+        for i, here in enumerate(at):
+            begin = i - i % deep
+            found, wanted = here - at[begin], at[i % deep]
+            if found != wanted:
+                return Reason(
+                    "uneven",
+                    f"{name} {i * each} is {found} B from {name} {begin * each}, where its instruction "
+                    f"begins; in the first instruction that is {wanted} B",
+                    {"element": i * each, "found": found, "wanted": wanted},
+                    f"a step of the layout falls inside an instruction of {deep * each} along {name}",
+                )
+    message = f"a step of the layout falls inside an instruction of {rows} rows x {cells.row.k} of K"
+    return Reason("uneven", message, {"n": rows, "k": cells.row.k})
+
+
+def _of_part(
+    form: Form, corner: tuple[int, int], fields: Mapping[str, int], first: Mapping[str, int] | None
+) -> Reason | None:
+    """Return what is wrong with one instruction's part, or None where its descriptor reads it."""
+    engine, many = form.engine, form.cells.elements
+    where = f"the instruction at row {corner[0]}, k {corner[1] * many}"
+    reason = start_reason(engine, fields["start"], where)
+    if reason is not None:
+        return reason
+    for name in ("lbo", "sbo"):
+        found, shared = fields[name], not (form.intake.absolute and name == "lbo")
+        wanted = first[name] if first and shared else found
+        if not holds(engine, found) or found != wanted:
+            which = f"the first one {wanted} B" if first and holds(engine, found) else "which no field holds"
+            witness = {"field": name, "found": found, "wanted": wanted}
+            hint = "all instructions of a tile share LBO and SBO"
+            return Reason("uneven", f"{where} has {name.upper()} {found} B, {which}", witness, hint)
+    unsaid = _unsaid(form, fields)
+    apart = None if unsaid else form.departs(corner, fields, form.base_offsets[0])
+    if apart is None:
+        return unsaid
+    row, column, counted = apart
+    moved = engine.base_unit * form.base_offsets[0] if form.mode.bits else 0
+    have, wants = form.cells.byte(row, column), form.mode.swizzle(counted - moved) + moved
+    return Reason(
+        "differs",
+        f"read as {major_name(form.major)}, {mode_name(form.mode)}, element ({row}, {column * many}) "
+        "comes from "
+        f"byte {wants}, and the tile has it at {have}",
+        {"element": [row, column * many], "found": have, "wanted": wants},
+    )
+
+
+def unsaid(form: Form) -> Reason | None:
+    """Return why nobody says what the first part's descriptor would read; None where somebody does."""
+    fields = form.fields((0, 0), form.base_offsets[0])
+    return _unsaid(form, fields) if all(holds(form.engine, number) for number in fields.values()) else None
+
+
+def _unsaid(form: Form, fields: Mapping[str, int]) -> Reason | None:
+    cells = form.cells
+    dtype = "u8" if cells.elements > 1 else cells.row.dtype.name
+    try:
+        descriptor = form.descriptor(fields, form.base_offsets[0])
+        form.engine.read(descriptor, dtype=dtype, major=form.major, rows=form.rows, k=cells.k)
+    except Refused as no:
+        return Reason("start", no.reason, no.witness, no.hint)
+    return None
+
+
+# -- swizzles ------------------------------------------------------------------------------------------
+
+
+def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) -> Mode | None:
+    """Return the mode whose permutation of bytes a chain is; None where it is no mode's.
+
+    >>> print(mode_of((Swizzle(2, 4, 3),)), mode_of((Swizzle(2, 5, 3),)))
+    64B None
+    """
+    for mode in modes:
+        if one_permutation(chain, (mode.swizzle,) if mode.bits else ()):
+            return mode
+    return None
+
+
+def swizzle_reason(engine: Engine, cells: SharedTile, mode: Mode | None, major: str) -> Reason:
+    """Return the reason of a swizzle that is not that of the mode whose strides a tile has, if of any."""
+    written = cells.chain
+    found = mode_of(written, engine.modes.values())
+    witness: dict[str, object] = {
+        "found": found.name if found else [[s.bits, s.base, s.shift] for s in written]
+    }
+    strides = ""
+    if mode is not None:
+        witness["wanted"] = mode.name
+        across = "rows" if major == "k" else "columns of K"
+        strides = f"{across} are {mode.width} B apart, as {'in' if mode.bits else 'with'} {mode_name(mode)}"
+    hint = how_to_write(cells, mode)
+    if found is None:
+        known = _permutations(engine)
+        message = f"{_spelled(cells)} no mode of the hardware, which has {known} on bytes"
+        return Reason("swizzle", "; ".join(filter(None, (message, strides))), witness, hint, mode=mode)
+    if not written:
+        message = f"{strides}, but the addresses are not swizzled"
+        return Reason("no-swizzle", message, witness, hint, mode=mode)
+    message = f"the swizzle is that of {mode_name(found)}, but {strides}"
+    return Reason("swizzle-strides", message, witness, hint, mode=mode)
+
+
+def _permutations(engine: Engine) -> str:
+    """Return the swizzles of an engine's modes, those that differ in B alone as one.
+
+    >>> from tilewise.hardware.engines import engine
+    >>> _permutations(engine("wgmma"))
+    'Swizzle<1|2|3,4,3>'
+    """
+    alike: dict[tuple[int, int], list[str]] = {}
+    for mode in engine.modes.values():
+        if mode.bits:
+            alike.setdefault((mode.base, mode.shift), []).append(str(mode.bits))
+    return " and ".join(f"Swizzle<{'|'.join(bits)},{base},{far}>" for (base, far), bits in alike.items())
+
+
+def _spelled(cells: SharedTile) -> str:
+    """Return the chain on bytes, after it on elements where that is another, as the subject of a sentence."""
+    on_bytes = " o ".join(map(str, cells.chain))
+    try:
+        on_elements = " o ".join(str(swizzle.scaled(8, cells.row.dtype.bits)) for swizzle in cells.chain)
+    except LayoutError:
+        on_elements = on_bytes
+    if on_elements == on_bytes:
+        return f"{on_bytes} is"
+    return f"{on_elements} on {cells.row.name} is {on_bytes} on bytes and"
+
+
+def how_to_write(cells: SharedTile, mode: Mode | None) -> str:
+    """Return what to write for the swizzle of a mode."""
+    if mode is None:
+        return ""
+    if not mode.bits:
+        return "leave the swizzle out, or lay the rows out as its mode has them"
+    of_elements = mode.swizzle.scaled(8, cells.row.dtype.bits)
+    if of_elements == mode.swizzle:
+        return f"{mode_name(mode)} is {mode.swizzle}"
+    return f"{mode_name(mode)} is {of_elements} on {cells.row.name}, {mode.swizzle} on bytes"
+
+
+def _wanted(modes: Iterable[Mode]) -> str:
+    """Return how far apart rows have to be, and how many of them, for the modes of an engine.
+
+    >>> _wanted(MODES.values())
+    'eight of them 16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)'
+    """
+    *first, last = sorted(modes, key=lambda mode: mode.width)
+    apart = f"{', '.join(str(mode.width) for mode in first)} or {last.width}" if first else str(last.width)
+    names = ", ".join(mode.name if mode.bits else "no swizzle" for mode in (*first, last))
+    return f"{_COUNTED[last.rows]} of them {apart} B apart ({names})"
+
+
+# -- addresses -----------------------------------------------------------------------------------------
+
+
+def start_reason(engine: Engine, start: int, what: str = "the tile") -> Reason | None:
+    """Return the reason of a start that the descriptor's field does not hold."""
+    if start % CHUNK:
+        return Reason(
+            "start",
+            f"{what} starts at byte {start}, no multiple of 16",
+            {"start": start},
+            f"the field counts 16 bytes; {start // CHUNK * CHUNK} is the multiple below",
+        )
+    if not 0 <= start < engine.limit:
+        return Reason(
+            "range",
+            f"{what} starts at byte {start}, and a descriptor names addresses in 0..{engine.limit - CHUNK}",
+            {"start": start, "limit": engine.limit},
+        )
+    return None
+
+
+def pattern_reason(engine: Engine, cells: SharedTile, mode: Mode, absolute: bool = False) -> Reason | None:
+    """Return the reason of a pattern that no base offset follows, or of a tile at an odd address.
+
+    Where LBO is an address the only base offset is 0.
+    """
+    unit = mode.period if absolute else engine.base_unit
+    hint = f"align the tile to {mode.period} bytes" + (", 128 where TMA writes it" if not mode.bits else "")
+    if cells.base % CHUNK:
+        message = f"the tile's address {cells.base:#x} is no multiple of 16"
+    elif mode.bits and cells.pattern % unit:
+        moves = "is 0 where LBO is an address" if absolute else f"moves it by {unit} B"
+        message = (
+            f"the pattern of {mode} mode starts at byte {cells.pattern:#x}, no multiple of {unit}: it "
+            f"repeats every {mode.period} B, and a base offset {moves}"
+        )
+    else:
+        return None
+    witness = {"base": cells.base, "pattern": cells.pattern, "alignment": mode.period}
+    return Reason("base", message, witness, hint, mode=mode)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from tilewise.check.feeding import Feed
+from tilewise.check.feeding.forms import named
 from tilewise.check.match import Match, Mismatch, match
-from tilewise.check.strides import major_name, mode_name
-from tilewise.check.tma import Plan, plan_copy
+from tilewise.check.operand import major_name, mode_name
+from tilewise.check.tma import plan_copy
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.engines import engine as engine_of
@@ -21,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.nearest import Near
+    from tilewise.check.operand import Near
 
 WITH_DESCRIPTORS = ("wgmma", "tcgen05")
 """The engines that read tiles through descriptors, in the order in which they are asked."""
@@ -81,9 +83,10 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
             yield described(name, layout, dtype, operand, base)
     shapes = shapes_of(dtype)
     if not shapes and not reading:
-        yield _asked("wgmma", _none, dtype)
+        yield _asked("wgmma", lambda: engine_of("wgmma").intake(dtype, "A"))
     for operand in "AB" if shapes else "":
-        yield _asked(f"mma {shapes[-1]} {operand}", _mma, layout, dtype, base, operand)
+        asked: dict[str, Any] = {"operand": operand, "dtype": dtype, "base": base, "shape": str(shapes[-1])}
+        yield _asked(f"mma {shapes[-1]} {operand}", partial(match, layout, engine="mma", **asked))
     yield tma(layout, dtype)
 
 
@@ -95,14 +98,18 @@ def described(engine: str, layout: Layout, dtype: DType, operand: str, base: int
     >>> [described(engine, columns, DType.of("e4m3"), "A").legal for engine in ("wgmma", "tcgen05")]
     [False, True]
     """
-    return _asked(f"{engine} {operand}", _described, layout, dtype, base, operand)
+    asked: dict[str, Any] = {"operand": operand, "dtype": dtype, "base": base, **_packed(engine, dtype)}
+    return _asked(f"{engine} {operand}", partial(match, layout, engine=engine, **asked))
+
+
+def _packed(engine: str, dtype: DType) -> dict[str, Any]:
+    return PACKED.get(dtype.name, {}) if engine == "tcgen05" else {}
 
 
 def _multiplied(engine: str, dtype: DType) -> bool:
     """Whether an engine multiplies elements of a type that have no more room than they need."""
     of = engine_of(engine)
-    asked = PACKED.get(dtype.name, {}) if engine == "tcgen05" else {}
-    return dtype.name in of.types and of.intake(dtype, "A", **asked).dtype.bits == dtype.bits
+    return dtype.name in of.types and of.intake(dtype, "A", **_packed(engine, dtype)).dtype.bits == dtype.bits
 
 
 def tma(layout: Layout, dtype: DType) -> Taken:
@@ -112,59 +119,39 @@ def tma(layout: Layout, dtype: DType) -> Taken:
     >>> tma(S[(128, 64) : (64, 1)], DType.of("bf16")).boxes
     1
     """
-    return _asked("TMA", _tma, layout, dtype)
+    return _asked("TMA", lambda: _copied(layout, dtype))
 
 
-def _asked(engine: str, question: Callable[..., Taken], *about: object) -> Taken:
-    """The answer of one engine; what it cannot be asked is a no as well."""
+def _asked(engine: str, question: Callable[[], object]) -> Taken:
+    """Return the answer of one engine in words; what it cannot be asked is a no as well."""
     try:
-        return question(engine, *about)
+        found = question()
     except NotDecided as open_question:
         return Taken(engine, None, open_question.message)
     except LayoutError as no:
         return Taken(engine, False, no.message, no.hint)
-
-
-def _none(_: str, dtype: DType) -> Taken:
-    """The word of wgmma's table on a type that it does not multiply."""
-    engine_of("wgmma").intake(dtype, "A")
-    raise AssertionError(f"wgmma multiplies {dtype}")
-
-
-def _described(words: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:
-    engine = words.split()[0]
-    asked = PACKED.get(dtype.name, {}) if engine == "tcgen05" else {}
-    found = match(layout, engine=engine, operand=operand, dtype=dtype, base=base, **asked)
     if isinstance(found, Mismatch):
-        return _not_taken(words, found)
-    assert isinstance(found, Match)
-    return Taken(words, True, _descriptor(found), descriptor=found.value)
+        first = found.reasons[0]
+        return Taken(engine, False, first.message, first.hint, found=found)
+    if isinstance(found, Match):
+        return Taken(engine, True, _descriptor(found), descriptor=found.value)
+    if isinstance(found, Taken):
+        return found
+    assert isinstance(found, Feed)
+    said = f"{named(found.form)}, {len(found.steps)} of them"
+    if not found.reasons:
+        return Taken(engine, True, said)
+    return Taken(engine, True, f"{said}: no form of ldmatrix moves it", found.reasons[0].message, found=found)
 
 
 def _descriptor(found: Match) -> str:
     m, n, k = found.instruction
     fields = [f"{name.upper()} {value} B" for name in ("lbo", "sbo") if (value := getattr(found, name))]
     words = ", ".join([major_name(found.major), mode_name(found.mode), *fields])
-    return f"{words}: {_many(len(found.steps), 'step')} of m{m or 'M'}n{n or 'N'}k{k}"
+    return f"{words}: {counted(len(found.steps), 'step')} of m{m or 'M'}n{n or 'N'}k{k}"
 
 
-def _mma(engine: str, layout: Layout, dtype: DType, base: int, operand: str) -> Taken:
-    from tilewise.check.feeding.forms import named
-
-    found = match(
-        layout, engine="mma", operand=operand, dtype=dtype, base=base, shape=str(shapes_of(dtype)[-1])
-    )
-    if isinstance(found, Mismatch):
-        return _not_taken(engine, found)
-    assert isinstance(found, Feed)
-    said = f"{named(found.form)}, {len(found.steps)} of them"
-    if not found.reasons:
-        return Taken(engine, True, said)
-    hint = found.reasons[0].message
-    return Taken(engine, True, f"{said}: no form of ldmatrix moves it", hint, found=found)
-
-
-def _tma(engine: str, layout: Layout, dtype: DType) -> Taken:
+def _copied(layout: Layout, dtype: DType) -> Taken:
     shape = [extent * TILES for extent in extents_of(layout.shape)]
     try:
         plan, whence = plan_copy(shape, layout, dtype=dtype), ""
@@ -176,23 +163,8 @@ def _tma(engine: str, layout: Layout, dtype: DType) -> Taken:
         except LayoutError:
             raise no from None
         whence = ", from a column-major tensor"
-    return Taken(engine, True, f"{_boxes(plan)}{whence}", boxes=plan.count, rows=_row_by_row(plan))
-
-
-def _row_by_row(plan: Plan) -> bool:
-    return plan.count == 1 and plan.tensor_map.rank == 2
-
-
-def _boxes(plan: Plan) -> str:
     box = " x ".join(map(str, plan.tensor_map.box))
     mode = plan.tensor_map.mode.tma_name.removeprefix("CU_TENSOR_MAP_")
-    return f"{_many(plan.count, 'box', 'boxes')} of {box}, {mode}"
-
-
-def _not_taken(engine: str, found: Mismatch) -> Taken:
-    first = found.reasons[0]
-    return Taken(engine, False, first.message, first.hint, found=found)
-
-
-def _many(count: int, one: str, several: str = "") -> str:
-    return f"{count} {one if count == 1 else several or f'{one}s'}"
+    said = f"{plan.count} box{'es' if plan.count > 1 else ''} of {box}, {mode}{whence}"
+    row_by_row = plan.count == 1 and plan.tensor_map.rank == 2
+    return Taken("TMA", True, said, boxes=plan.count, rows=row_by_row)

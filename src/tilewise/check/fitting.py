@@ -1,11 +1,14 @@
-"""Which descriptors read a tile: a few addresses give the only candidate of a mode, which is then proved.
+"""Which descriptors read a tile: grouped to the engine's template it steps as the fields say.
 
 Sw is the permutation of a mode, W its width in bytes. Where the descriptor with base offset b reads a tile,
 
     U(x) = Sw(L(x) - 128 b) + 128 b
 
-is what the descriptor counts: the start at (0, 0), SBO and LBO a group of rows, of chunks or of columns on.
-So they are read off U, and the layout that the descriptor reads is compared with the tile's part, by `same`.
+steps as the template does: by its numbers, and by LBO and SBO, which are read there. Where the tile is
+written
+under Sw, in a pattern that starts at 128 b, U is what its own digits say: the tile is read iff they are those
+of the template, as few as can be. Under any other swizzle U is listed, cell by cell.
+
 Where LBO is an address it is that of the first chunk along K past the end of a row: U of that chunk.
 
 At most one mode fits: rows (columns, where MN-major) of a group are W bytes apart in U, those of an atom
@@ -14,365 +17,307 @@ reach over a whole period, and no permutation of one mode makes such steps of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cached_property
 
-from tilewise.check.boxwise import boxwise
-from tilewise.check.operand import Cuts, Operand
-from tilewise.core.algebra.slicing import Piece
-from tilewise.core.errors import NotDecided, Refused
-from tilewise.core.swizzles import Swizzle, one_permutation
+from tilewise.check.operand import Reason, SharedTile
+from tilewise.core.digits import halves, merged, value
+from tilewise.core.errors import Refused
+from tilewise.core.swizzles import one_permutation
 from tilewise.hardware.modes import CHUNK, Mode
+from tilewise.hardware.operands.template import Template, template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
-    from tilewise.core.algebra.slicing import Interval
-    from tilewise.core.layout import Layout
-    from tilewise.hardware.engines import Descriptor, Engine, Intake
+    from tilewise.check.operand import Digits
+    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How the elements of one instruction lie: the mode, the major and what of LBO and SBO is free.
+@dataclass(frozen=True)
+class Question:
+    """What was asked, once the layout is understood as an operand."""
 
-    >>> Form(Mode.of("128B"), "k", rows=8, columns=16, size=2).ignored
-    ('lbo', 'sbo')
-    """
+    engine: Engine
+    unit: str
+    """That of the layout as it was given."""
+    cells: SharedTile
+    intake: Intake
+    """What the instructions that were asked for take of the operand."""
+    free: Intake
+    """The same without a size that was asked for."""
+    majors: tuple[str, ...]
+    options: Mapping[str, Any]
+    """What was asked of the instruction, sizes aside."""
+    said: tuple[Reason, ...] = ()
+    """What was asked for and no instruction has."""
 
-    mode: Mode
-    major: str
-    rows: int
-    """Rows of the operand in one instruction."""
-    columns: int
-    """Cells of them along K."""
-    size: int
-    """Bytes of a cell."""
-    absolute: bool = False
-    """Whether LBO is the address of what lies past the end of a row."""
+    def rows(self, cells: SharedTile) -> tuple[int, ...]:
+        """Return the rows of one instruction that divide a tile, the most first."""
+        if cells.columns % cells.k:
+            return ()
+        return tuple([rows for rows in reversed(self.intake.rows) if cells.rows % rows == 0])
 
-    @property
-    def together(self) -> int:
-        """Cells of 16 bytes."""
-        return CHUNK // self.size
+    def fit(self, cells: SharedTile | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
+        """Return how the operand is read, or another in its place: by the most rows, in the widest mode.
 
-    @property
-    def ignored(self) -> tuple[str, ...]:
-        """The fields that the hardware does not read, or that the extent leaves free."""
-        fields = []
-        if self.lbo_at is None and not self.absolute:
-            fields.append("lbo")
-        if self.sbo_at is None:
-            fields.append("sbo")
-        return tuple(fields)
-
-    def ends_a_row(self, start: int) -> bool:
-        """Whether K goes on past the row of the atom in which a part starts."""
-        inside = start % self.mode.width + self.columns * self.size
-        return self.major == "k" and self.mode.bits > 0 and inside > self.mode.width
-
-    def past(self, start: int) -> int | None:
-        """The first cell along K that LBO is the address of; None where LBO is none, or is not read.
-
-        >>> Form(Mode.of("128B"), "k", rows=8, columns=48, size=1, absolute=True).past(96)
-        32
+        Return None where no descriptors read it.
         """
-        if not (self.absolute and self.ends_a_row(start)):
+        cells = cells or self.cells
+        if cells.rows * cells.columns * cells.size > self.engine.limit:
             return None
-        return (self.mode.width - start % self.mode.width) // self.size
-
-    @property
-    def lbo_at(self) -> tuple[int, int] | None:
-        """The element that is LBO after (0, 0); None where there is none."""
-        if self.major == "k":
-            return None if self.mode.bits else (0, self.together)
-        if not self.mode.bits:
-            return self._next_columns
-        wide = self.mode.chunks * self.together
-        return (wide, 0) if wide < self.rows else None
-
-    @property
-    def sbo_at(self) -> tuple[int, int] | None:
-        """The element that is SBO after (0, 0); None where there is none."""
-        if self.major == "k":
-            return (self.mode.rows, 0) if self.rows > self.mode.rows else None
-        if self.mode.bits:
-            return self._next_columns
-        return (self.together, 0) if self.together < self.rows else None
-
-    @property
-    def _next_columns(self) -> tuple[int, int] | None:
-        """The first element of the second atom along K, MN-major."""
-        return (0, self.mode.rows) if self.mode.rows < self.columns else None
-
-    @property
-    def probes(self) -> tuple[tuple[int, int, int], ...]:
-        """(row, k, bytes) that every tile of this form has, counted from (0, 0)."""
-        chunk = (CHUNK,) if self.mode.chunks > 1 else ()
-        last = self.mode.rows - 1
-        if self.major == "k":
-            across = [(0, self.together, step) for step in chunk]
-            return (0, 1, self.size), (1, 0, self.mode.width), (last, 0, last * self.mode.width), *across
-        across = [(self.together, 0, step) for step in chunk if self.together < self.rows]
-        return (1, 0, self.size), (0, 1, self.mode.width), (0, last, last * self.mode.width), *across
+        for major in majors or self.majors:
+            second = (0, 1) if major == "k" else (1, 0)
+            if cells.byte(*second) - cells.byte(0, 0) != cells.size:
+                continue
+            for mode in reversed(self.intake.modes[major]):
+                for rows in self.rows(cells):
+                    form = Form(self.engine, self.intake, cells, mode, major, rows)
+                    if not form.looks_alike:
+                        break
+                    found = form.fit() if form.whole_chunks else None
+                    if found:
+                        return found
+        return None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One instruction's part of a tile: which it is, down the rows and along K, and its descriptor."""
-
-    mn: int
-    k: int
-    descriptor: Descriptor
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fit:
-    """A form in which every part of a tile is read."""
+    """The form in which every part of a tile is read, and (part down the rows, along K,
+    descriptor) of each."""
 
     form: Form
-    parts: tuple[Part, ...]
-
-    @property
-    def descriptor(self) -> Descriptor:
-        """That of the first part."""
-        return self.parts[0].descriptor
+    parts: tuple[tuple[int, int, MatrixDescriptor], ...]
 
 
-def fits(
-    engine: Engine, intake: Intake, operand: Operand, many: Sequence[int], majors: Sequence[str]
-) -> Fit | None:
-    """The first fit: the most rows of one instruction, in it the widest mode, or None."""
-    majors = tuple(major for major in majors if _follows(operand, major))
-    for rows in many if majors else ():
-        blocks = parts_of(operand, intake, rows)
-        if blocks is None:
-            continue
-        for form in forms(intake, operand, rows, majors):
-            fit = _Fitting(engine, intake, blocks, form).fit()
-            if fit is not None:
-                return fit
-    return None
-
-
-def parts_of(operand: Operand, intake: Intake, rows: int) -> Cuts | None:
-    """The parts of instructions of so many rows; None where some are no single layout and have to be.
-
-    Where LBO is an address an instruction may begin in one row of the atom and end in the next.
-    """
-    return operand.blocks(rows) or (operand.cuts(rows) if intake.absolute else None)
-
-
-def _follows(operand: Operand, major: str) -> bool:
-    """Whether the second element along a direction follows the first: no mode's swizzle parts 16 bytes."""
-    second = (0, 1) if major == "k" else (1, 0)
-    return operand.byte(*second) - operand.byte(0, 0) == operand.size
-
-
-def forms(intake: Intake, operand: Operand, rows: int, majors: Sequence[str]) -> Iterator[Form]:
-    """Every form of an instruction of so many rows, the widest mode first."""
-    pairs = [(mode, major) for major in majors for mode in intake.modes[major]]
-    for mode, major in sorted(pairs, key=lambda pair: -pair[0].width):
-        if major == "k" or whole_chunks(operand, rows):
-            yield Form(mode, major, rows, operand.k, operand.size, intake.absolute)
-
-
-def whole_chunks(operand: Operand, rows: int) -> bool:
-    """Whether so many rows, contiguous, fill chunks of 16 bytes."""
-    return rows * operand.size % CHUNK == 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitting:
-    """The parts of a tile, asked for one form."""
+@dataclass(frozen=True)
+class Form:
+    """A tile held against the template of a mode and a major, by instructions of so many rows."""
 
     engine: Engine
     intake: Intake
-    blocks: Cuts
-    form: Form
+    cells: SharedTile
+    mode: Mode
+    major: str
+    rows: int
+
+    @cached_property
+    def template(self) -> Template:
+        """The template for one instruction."""
+        along, across = (self.cells.k, self.rows) if self.major == "k" else (self.rows, self.cells.k)
+        return template(self.mode, self.major, across, -(-along // self.together))
 
     @property
-    def operand(self) -> Operand:
-        return self.blocks.operand
+    def together(self) -> int:
+        """SharedTile of 16 bytes."""
+        return CHUNK // self.cells.size
 
-    def fit(self) -> Fit | None:
-        """The same LBO and SBO in all parts, each proved."""
-        many_rows, many_k = self.blocks.counts
-        parts: list[Part] = []
-        for row in range(many_rows):
-            for column in range(many_k):
-                found = self._descriptor(row, column)
-                if found is None or (parts and not self._alike(found, parts[0].descriptor)):
-                    return None
-                if not (parts and self._swizzled_alike(found)) and not self._is_read(row, column, found):
-                    return None
-                parts.append(Part(row, column, found))
-        return Fit(self.form, tuple(parts))
+    @property
+    def whole_chunks(self) -> bool:
+        """Whether an instruction's cells that follow one another fill chunks of 16 bytes."""
+        return self.major == "k" or self.rows % self.together == 0
 
-    def _is_read(self, row: int, column: int, descriptor: Descriptor) -> bool:
-        return is_read(self.engine, self.operand, self.blocks.pieces(row, column), self.form, descriptor)
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The fields among LBO and SBO that the hardware does not read, or that the extent leaves free."""
+        unread = self.template.unread
+        return tuple(
+            name for name in ("lbo", "sbo") if name in unread and (name == "sbo" or not self.intake.absolute)
+        )
 
-    def _alike(self, one: Descriptor, other: Descriptor) -> bool:
-        """Whether two parts have the same distances."""
-        return one.sbo == other.sbo and (self.form.absolute or one.lbo == other.lbo)
+    def index(self, across: int, along: int) -> tuple[int, int]:
+        """Return (row, column) of a cell."""
+        return (across, along) if self.major == "k" else (along, across)
 
-    def _swizzled_alike(self, descriptor: Descriptor) -> bool:
-        """Whether the layout has the descriptor's pattern: then all parts are read where the first one is.
+    # -- as the descriptor counts ----------------------------------------------------------------------
 
-        Under one permutation the sums inside agree, and parts differ from one another by a constant alone,
-        on both sides: that by which their first elements differ. Not where K may go on past a row of the
-        atom: LBO is the address of the rest, or not every engine says what it reads.
-        """
-        mode = descriptor.mode
-        if self.form.absolute or self.form.ends_a_row(descriptor.start):
+    def at(self, row: int, column: int, base_offset: int) -> int:
+        """Return U of a cell: its address as a descriptor counts it, before the mode's swizzle."""
+        moved = self.engine.base_unit * base_offset if self.mode.bits else 0
+        return self.mode.swizzle(self.cells.byte(row, column) - moved) + moved
+
+    @property
+    def looks_alike(self) -> bool:
+        """Whether the second row, or column, of an atom is where some descriptor of the mode has it."""
+        second = self.index(1, 0)
+        return any(self.at(*second, b) - self.at(0, 0, b) == self.mode.width for b in self.base_offsets)
+
+    @cached_property
+    def base_offsets(self) -> list[int]:
+        """The base offsets to try, that of the pattern's start first; 0 alone where LBO is an address."""
+        if not self.mode.bits or self.intake.absolute:
+            return [0]
+        every = range(self.mode.period // self.engine.base_unit)
+        try:
+            likely = self.engine.base_offset_of(self.cells.pattern, self.mode)
+        except Refused:
+            return [*every]
+        return [likely, *(b for b in every if b != likely % len(every))]
+
+    @property
+    def exact(self) -> bool:
+        """Whether U of the first base offset is what the tile's own digits say."""
+        mode, moved = self.mode, self.engine.base_unit * self.base_offsets[0]
+        if mode.bits and (self.cells.pattern - moved) % mode.period:
             return False
-        if not one_permutation(self.operand.chain, (mode.swizzle,) if mode.bits else ()):
-            return False
-        moved = self.engine.base_unit * descriptor.base_offset
-        return not mode.bits or (self.operand.pattern - moved) % mode.period == 0
+        return one_permutation(self.cells.chain, (self.mode.swizzle,) if mode.bits else ())
 
-    def _descriptor(self, row: int, column: int) -> Descriptor | None:
-        """The only descriptor of that form that may read a part."""
-        corner = row * self.form.rows, column * self.operand.k
-        for base_offset in base_offsets(self.engine, self.operand, self.form):
-            found = self._counted(corner, base_offset)
-            if found is not None:
-                return found
-        return None
-
-    def _counted(self, corner: tuple[int, int], base_offset: int) -> Descriptor | None:
-        """The descriptor that the addresses of a few elements give, if they can be those of such a tile."""
-        engine, form = self.engine, self.form
-        at = _Counting(engine, self.operand, form, corner, base_offset)
-        start = at(0, 0)
-        past = form.past(start)
-        probes = [probe for probe in form.probes if past is None or probe[1] < past]
-        if any(at(down, along) - start != step for down, along, step in probes):
+    def past(self, start: int) -> int | None:
+        """Return the first cell along K past the row of the atom in which a part starts;
+        None where it ends there."""
+        inside = start % self.mode.width
+        if (
+            self.major != "k"
+            or not self.mode.bits
+            or inside + self.cells.k * self.cells.size <= self.mode.width
+        ):
             return None
-        fields = at.fields()
-        if not all(holds(engine, number) for number in fields.values()):
-            return None
-        return described(engine, self.intake, form, base_offset, fields)
+        return (self.mode.width - inside) // self.cells.size
 
-
-@dataclass(frozen=True, slots=True)
-class _Counting:
-    """U of the elements of a part, counted from its corner."""
-
-    engine: Engine
-    operand: Operand
-    form: Form
-    corner: tuple[int, int]
-    base_offset: int
-
-    def __call__(self, down: int, along: int) -> int:
-        """The address of an element as the descriptor counts it, before the mode's swizzle."""
-        mode = self.form.mode
-        moved = self.engine.base_unit * self.base_offset if mode.bits else 0
-        at = self.operand.byte(self.corner[0] + down, self.corner[1] + along)
-        return _permutation(mode)(at - moved) + moved
-
-    def fields(self) -> dict[str, int]:
-        """Start, LBO and SBO in bytes; what is written to those that are not read."""
-        form, start = self.form, self(0, 0)
+    def fields(self, corner: tuple[int, int], base_offset: int) -> dict[str, int]:
+        """Return start, LBO and SBO in bytes that a part's addresses give,
+        whether fields hold them or not."""
+        row, column = corner
+        start = self.at(row, column, base_offset)
         found = {"start": start, **self.engine.spare}
-        for name, element in (("lbo", form.lbo_at), ("sbo", form.sbo_at)):
-            if element is not None:
-                found[name] = self(*element) - start
-        if form.absolute:
-            past = form.past(start)
-            found["lbo"] = start - start % form.mode.width if past is None else self(0, past)
+        for direction, first, extent, step in self.template.firsts:
+            if isinstance(step, str) and extent > 1:
+                index = (0, first * self.together) if direction == "along" else (first, 0)
+                down, right = self.index(*index)
+                found[step] = self.at(row + down, column + right, base_offset) - start
+        if self.intake.absolute:
+            past = self.past(start)
+            second = (
+                start - start % self.mode.width if past is None else self.at(row, column + past, base_offset)
+            )
+            found["lbo"] = second
         return found
 
+    def held(self, fields: Mapping[str, int]) -> bool:
+        """Return whether a descriptor has room for all of them, and somebody says what it reads."""
+        if not all(holds(self.engine, number) for number in fields.values()):
+            return False
+        past = self.past(fields["start"])
+        if self.intake.absolute and past is not None:
+            rest = (self.cells.k - past) * self.cells.size
+            return fields["lbo"] % self.mode.width + rest <= self.mode.width
+        return past is None or self.engine.carries
 
-def fields_of(
-    engine: Engine, operand: Operand, form: Form, corner: tuple[int, int], base_offset: int
-) -> dict[str, int]:
-    """Start, LBO and SBO that the addresses of a part give, whether fields hold them or not."""
-    return _Counting(engine, operand, form, corner, base_offset).fields()
+    def descriptor(self, fields: Mapping[str, int], base_offset: int) -> MatrixDescriptor:
+        """Return the descriptor that holds these bytes."""
+        found: MatrixDescriptor = self.engine.descriptor(
+            mode=self.mode, base_offset=base_offset, **fields, **dict(self.intake.fixed)
+        )
+        return found
 
+    @property
+    def corners(self) -> Iterator[tuple[int, int]]:
+        """Yield (row, column) of the first cell of every part."""
+        for row in range(0, self.cells.rows, self.rows):
+            for column in range(0, self.cells.columns, self.cells.k):
+                yield row, column
 
-def described(
-    engine: Engine, intake: Intake, form: Form, base_offset: int, fields: dict[str, int]
-) -> Descriptor:
-    """The descriptor of a form that holds these bytes."""
-    found: Descriptor = engine.descriptor(
-        mode=form.mode, base_offset=base_offset, **fields, **dict(intake.fixed)
-    )
-    return found
+    # -- the proof -------------------------------------------------------------------------------------
 
+    def fit(self) -> Fit | None:
+        """Return the descriptors of all parts, which share LBO and SBO, each proved;
+        None where one is not."""
+        first = self._by_digits() if self.exact else None
+        parts, shared = [], None
+        for row, column in self.corners:
+            found = self._proved((row, column)) if first is None else self._counted(first, row, column)
+            if found is None:
+                return None
+            fields, base_offset = found
+            alike = fields["sbo"], 0 if self.intake.absolute else fields["lbo"]
+            shared = shared or alike
+            if alike != shared:
+                return None
+            descriptor = self.descriptor(fields, base_offset)
+            parts.append((row // self.rows, column // self.cells.k, descriptor))
+        return Fit(self, tuple(parts))
 
-def base_offsets(engine: Engine, operand: Operand, form: Form) -> list[int]:
-    """The base offsets to try: that of the pattern's start first; none but 0 where LBO is an address."""
-    mode = form.mode
-    if not mode.bits or form.absolute:
-        return [0]
-    likely = _base_offset(engine, operand.pattern, mode)
-    many = mode.period // engine.base_unit
-    others = [b for b in range(many) if likely is None or b != likely % many]
-    return others if likely is None else [likely, *others]
+    def _by_digits(self) -> dict[str, int] | None:
+        """Return the first part's fields, where the digits of a part are those of the template."""
+        cells, size = self.cells, self.cells.size
+        halved = [
+            halves(digits, n) for digits, n in zip(cells.digits, (self.rows, self.cells.k), strict=True)
+        ]
+        if self.intake.absolute:  # parts are counted chunk by chunk
+            halved[1] = halves(cells.digits[1], self.together)
+        rows, columns = halved
+        if rows is None or columns is None:
+            return None
+        fields = self.fields((0, 0), self.base_offsets[0])
+        along, across = self.template.numbers(fields)
+        if self.intake.absolute:
+            along = []
+        chunks = [*along, (self.together, size)]
+        down, right = (across, chunks) if self.major == "k" else (chunks, across)
+        return fields if _alike(down, rows[1]) and _alike(right, columns[1]) else None
 
+    def _counted(
+        self, first: Mapping[str, int], row: int, column: int
+    ) -> tuple[Mapping[str, int], int] | None:
+        """Return the fields of a part whose digits are the template's, where a descriptor holds them."""
+        fields: Mapping[str, int] = {**first, "start": first["start"] + self.cells.step(row, column)}
+        if self.intake.absolute:
+            fields = self.fields((row, column), 0)
+            starts = [self.cells.step(0, column + i) for i in range(0, self.cells.k, self.together)]
+            if [start - starts[0] for start in starts] != self._along(fields)[:: self.together]:
+                return None
+        return (fields, self.base_offsets[0]) if self.held(fields) else None
 
-def _base_offset(engine: Engine, pattern: int, mode: Mode) -> int | None:
-    """The base offset of a pattern that starts at that address; None where there is none."""
-    try:
-        return engine.base_offset_of(pattern, mode)
-    except Refused:
+    def _along(self, fields: Mapping[str, int]) -> list[int]:
+        """Return the bytes from the first cell of a part to each along the contiguous direction."""
+        size, start, past = self.cells.size, fields["start"], self.past(fields["start"])
+        many = self.cells.k if self.major == "k" else self.rows
+        if self.intake.absolute:
+            here = many if past is None else past
+            return [i * size if i < here else fields["lbo"] - start + (i - here) * size for i in range(many)]
+        digits = [*self.template.numbers(fields)[0], (self.together, size)]
+        return [value(digits, i, 0) for i in range(many)]
+
+    def _proved(self, corner: tuple[int, int]) -> tuple[Mapping[str, int], int] | None:
+        """Return the fields and the base offset that read a part, cell by cell."""
+        for base_offset in self.base_offsets:
+            fields = self.fields(corner, base_offset)
+            if self.held(fields) and self.departs(corner, fields, base_offset) is None:
+                return fields, base_offset
+        return None
+
+    def departs(
+        self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int
+    ) -> tuple[int, int, int] | None:
+        """Return (row, column, U) of the first cell of a part that is not read where it is;
+        None for no such cell."""
+        along, (row, column) = self._along(fields), corner
+        digits = self.template.numbers(fields)[1]
+        for i in range(self.rows if self.major == "k" else self.cells.k):
+            far = fields["start"] + value(digits, i, 0)
+            for j, near in enumerate(along):
+                down, right = self.index(i, j)
+                if self.at(row + down, column + right, base_offset) != far + near:
+                    return row + down, column + right, far + near
         return None
 
 
-@cache
-def _permutation(mode: Mode) -> Swizzle:
-    """The mode's swizzle, which is asked for many addresses."""
-    return mode.swizzle
+def _alike(template: Digits, found: Digits) -> bool:
+    """Return whether digits are those of a template, which may go on past their end.
+
+    >>> _alike([(2, 16), (8, 2)], [(16, 2)]), _alike([(2, 128), (8, 16), (8, 2)], [(96, 2)])
+    (True, True)
+    """
+    wanted, found = merged(template), merged(found)
+    if not wanted or not found:
+        return wanted == found
+    (many, step), *rest = wanted
+    (extent, own), *others = found
+    return own == step and rest == others and extent <= many
 
 
 def holds(engine: Engine, number: int) -> bool:
-    """Whether a field of a descriptor holds that number of bytes."""
+    """Return whether a field of a descriptor holds that number of bytes."""
     return number % CHUNK == 0 and 0 <= number < engine.limit
-
-
-# -- the proof -----------------------------------------------------------------------------------------
-
-
-def is_read(
-    engine: Engine, operand: Operand, parts: Sequence[Piece], form: Form, descriptor: Descriptor
-) -> bool:
-    """Whether a descriptor reads every element of a part where the part has it.
-
-    No as well where nobody says what it reads.
-
-    not decided  where `same` is not; parts of so few elements it lists
-    """
-    try:
-        for _, part, read in compared(engine, operand, parts, form, descriptor):
-            answer = part.same(read).answer
-            if answer is None:
-                raise NotDecided("whether the descriptor reads the tile was not decided within the bound")
-            if not answer:
-                return False
-    except Refused:
-        return False
-    return True
-
-
-def compared(
-    engine: Engine, operand: Operand, parts: Sequence[Piece], form: Form, descriptor: Descriptor
-) -> Iterator[tuple[tuple[Interval, ...], Layout, Layout]]:
-    """Boxes of a part, with the layout that it has there and the one that the descriptor reads."""
-    asked = {"dtype": operand.type, "major": form.major, "rows": form.rows, "k": form.columns}
-    found = engine.read(descriptor, **asked)
-    for part in parts:
-        placed = Piece(part.box, replace(part.layout, outer=part.layout.outer + operand.base))
-        for read in found:
-            box = _common(part.box, read.box)
-            if box is not None:
-                yield from boxwise(placed, read, box)
-
-
-def _common(one: tuple[Interval, ...], other: tuple[Interval, ...]) -> tuple[Interval, ...] | None:
-    """What two boxes share; None where that is nothing."""
-    shared = tuple((max(a[0], b[0]), min(a[1], b[1])) for a, b in zip(one, other, strict=True))
-    return shared if all(first < last for first, last in shared) else None

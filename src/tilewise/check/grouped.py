@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tilewise.check.match import Mismatch
+    from tilewise.check.operand import Mismatch
 
     Modes = tuple[int, ...]
 

@@ -10,31 +10,39 @@ that may read it, and `same` proves that it does, part by part.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import overload
+from functools import partial
 
-from tilewise.check.fitting import Fit, fits
-from tilewise.check.grouped import with_groupings
-from tilewise.check.operand import Operand, Reason, Unreadable, known_hint, operand_of, pair_notes, reader_of
+from tilewise.check.diagnose import diagnose, past_the_end, shape_reasons
+from tilewise.check.fitting import Question
+from tilewise.check.nearest import nearest
+from tilewise.check.operand import (
+    Mismatch,
+    Reason,
+    Unreadable,
+    cells_of,
+    check_place,
+    known_hint,
+    overlap,
+    pair_notes,
+)
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.orders import by_coordinates
 from tilewise.hardware.engines import ENGINES as WITH_DESCRIPTORS
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.operands.majors import MAJORS, check_operand
-from tilewise.hardware.operands.stepping import PATTERNS, Step
+from tilewise.hardware.operands.stepping import Step
+from tilewise.hardware.operands.template import MAJORS, check_operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Literal
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from tilewise.check.feeding import Feed
-    from tilewise.check.nearest import Near
-    from tilewise.hardware.engines import Descriptor, Engine, Intake, Shape
+    from tilewise.check.fitting import Fit
+    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor, Shape
 
 ENGINES = (*WITH_DESCRIPTORS, "mma")
 
@@ -80,9 +88,9 @@ class Match:
         return f"{self.mode}, {self.major}-major, {said}: {self.value:#018x}, {len(self.steps)} steps"
 
     @property
-    def descriptor(self) -> Descriptor:
+    def descriptor(self) -> MatrixDescriptor:
         """The descriptor of the first step."""
-        found: Descriptor = self.steps[0].descriptor
+        found: MatrixDescriptor = self.steps[0].descriptor
         return found
 
     @property
@@ -111,109 +119,6 @@ class Match:
         return CHUNK if self.pattern == "address" else self.mode.period
 
 
-@dataclass(frozen=True)
-class Mismatch:
-    """A tile that an engine does not take: why, and the nearest ones that it does."""
-
-    reasons: tuple[Reason, ...]
-    question: Any = field(default=None, repr=False, compare=False)
-    """What was asked, for `nearest`: None where the layout is no operand at all."""
-    order: str = "row"
-    """The order in which the tile was given."""
-
-    legal = False
-
-    def __str__(self) -> str:
-        return "\n".join(f"{reason.rule}: {reason.message}" for reason in self.reasons)
-
-    @cached_property
-    def nearest(self) -> tuple[Near, ...]:
-        """The nearest layouts that work, the cheapest first."""
-        found = self.question.nearest(self.reasons) if self.question else ()
-        return tuple([replace(near, layout=near.layout.in_order(self.order)) for near in found])
-
-
-@dataclass(frozen=True)
-class Question:
-    """What was asked, once the layout is understood as an operand."""
-
-    engine: Engine
-    layout: Layout
-    operand: Operand
-    intake: Intake
-    """What the instructions that were asked for take of the operand."""
-    free: Intake
-    """The same without a size that was asked for."""
-    majors: tuple[str, ...]
-    options: Mapping[str, Any]
-    """What was asked of the instruction, sizes aside."""
-    said: tuple[Reason, ...] = ()
-    """What was asked for and no instruction has."""
-    folded: bool = False
-    """Whether the tile's address is in the layout, which then counts from address 0."""
-
-    @property
-    def rows(self) -> tuple[int, ...]:
-        """Rows of one instruction that divide the tile, the most first."""
-        return instruction_rows(self.operand, self.intake)
-
-    @property
-    def any_size(self) -> Question:
-        """The same question without a size that was asked for."""
-        return replace(self, intake=self.free)
-
-    def fit(self, operand: Operand | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
-        """The fit of the operand, or of another in its place."""
-        operand = operand or self.operand
-        if operand.rows * operand.columns * operand.size > self.engine.limit:
-            return None
-        rows = instruction_rows(operand, self.intake)
-        return fits(self.engine, self.intake, operand, rows, majors or self.majors)
-
-    def nearest(self, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
-        """The nearest layouts that work, the cheapest first."""
-        from tilewise.check.nearest import nearest
-
-        return nearest(self, reasons)
-
-
-def instruction_rows(operand: Operand, intake: Intake) -> tuple[int, ...]:
-    """Rows of one instruction that divide the operand's, the most first; none where K does not divide."""
-    if operand.columns % operand.k:
-        return ()
-    return tuple(rows for rows in reversed(intake.rows) if operand.rows % rows == 0)
-
-
-@overload
-def match(
-    layout: Layout,
-    *,
-    engine: Literal["wgmma", "tcgen05"] = "wgmma",
-    operand: str,
-    dtype: DType | str,
-    major: str | None = None,
-    n: int | None = None,
-    base: int = 0,
-    pattern: str = "tile",
-    **asked: Any,
-) -> Match | Mismatch: ...
-
-
-@overload
-def match(
-    layout: Layout,
-    *,
-    engine: str,
-    operand: str,
-    dtype: DType | str,
-    major: str | None = None,
-    n: int | None = None,
-    base: int = 0,
-    pattern: str = "tile",
-    **asked: Any,
-) -> Match | Feed | Mismatch: ...
-
-
 def match(
     layout: Layout,
     *,
@@ -234,6 +139,8 @@ def match(
 
     Of the engine tcgen05 `asked` are kind, m, cta_group, sparse, ws, k, lbo_mode and atomicity, and the tile
     is that of one CTA: of a pair each has half of the rows of A and of B.
+
+    D of wgmma it tells how a warpgroup stores from its registers: by stmatrix, or by plain vectors.
 
     Of the engine mma it tells how a warp moves the tile to its registers, or from them: `asked` is what
     `tilewise.check.feeding.feed` takes, `shape` always, and `arch` or `form`.
@@ -256,69 +163,38 @@ def match(
     """
     if engine == "mma":
         _check_absent("mma", {"major": major, "n": n})
+        from tilewise.check.feeding import feed
 
-        def ask(tile: Layout) -> Match | Feed | Mismatch:
-            return _fed(tile, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked)
+        ask: Callable[[Layout], Match | Feed | Mismatch] = partial(
+            feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked
+        )
+    elif engine == "wgmma" and operand == "D":
+        form = asked.pop("form", None)
+        _check_absent(engine, {"major": major, "n": n, **asked})
+        from tilewise.check.feeding import feed
 
+        of_group: dict[str, Any] = {"arch": "sm_90a", "form": form, "group": True}
+        ask = partial(feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **of_group)
     else:
         _check_names(engine, operand, major, base, pattern)
         of = engine_of(engine)
-        _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
-        known = {name: value for name, value in {"n": n, **asked}.items() if name in of.options}
-        options = {name: value for name, value in known.items() if value is not None}
-
-        def ask(tile: Layout) -> Match | Feed | Mismatch:
-            return _read(of, tile, operand, dtype, major, base, pattern, options)
-
-    order = as_layout(layout).order
-    layout = by_coordinates(layout)
+        if not asked.keys() <= {*of.options}:
+            _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
+        options = {"n": n, **asked}
+        options = {name: options[name] for name in of.options if options.get(name) is not None}
+        ask = partial(_read, of, operand, dtype, major, base, pattern, options)
+    order = layout.order if isinstance(layout, Layout) else as_layout(layout).order
+    if order != "row":
+        layout = by_coordinates(layout)
     found = ask(layout)
     if not isinstance(found, Mismatch):
         return found
     found = replace(found, order=order)
     if found.reasons[0].rule != "rank":
         return found
+    from tilewise.check.grouped import with_groupings
+
     return with_groupings(found, layout, lambda tile: bool(ask(tile).legal))
-
-
-def _read(
-    engine: Engine,
-    layout: Layout,
-    operand: str,
-    dtype: DType | str,
-    major: str | None,
-    base: int,
-    pattern: str,
-    options: Mapping[str, Any],
-) -> Match | Mismatch:
-    """What an engine makes of a tile."""
-    try:
-        question = _question(engine, layout, operand, dtype, major, base, pattern, options)
-    except Unreadable as no:
-        return Mismatch(no.reasons)
-    from tilewise.check.diagnose import overlap, past_the_end, shape_reasons
-
-    shape = shape_reasons(question)
-    shared = overlap(question.operand)
-    fit = None if question.said or shape or shared else question.fit()
-    if fit is not None:
-        bool(question.operand.layout.injective)  # NotDecided, where that is open
-        beyond = past_the_end(engine, question.operand)
-        if beyond is not None:
-            return Mismatch((beyond,), question)
-        return replace(_matched(question, fit), base=base, pattern=pattern)
-    from tilewise.check.diagnose import diagnose
-
-    return Mismatch(diagnose(question, shape, shared), question)
-
-
-def _fed(layout: Layout, **asked: Any) -> Feed | Mismatch:
-    """How mma.sync is fed with a tile."""
-    from tilewise.check.feeding import feed
-
-    if asked.get("shape") is None:
-        raise LayoutError("TW601", "mma has many shapes, and none was said", hint='such as shape="m16n8k16"')
-    return feed(layout, **asked)
 
 
 def _check_absent(engine: str, asked: Mapping[str, Any]) -> None:
@@ -335,54 +211,58 @@ def _check_names(engine: str, operand: str, major: str | None, base: int, patter
     check_operand(operand)
     for name, known, what in (
         (engine, ENGINES, "engine that match knows"),
-        (major, (None, *MAJORS), "major direction"),
+        ("k" if major is None else major, MAJORS, "major direction"),
     ):
         if name not in known:
-            hint = known_hint(name, filter(None, known))
-            raise LayoutError("TW601", f"{name!r} is no {what}", hint=hint)
+            raise LayoutError("TW601", f"{name!r} is no {what}", hint=known_hint(name, known))
     check_place(base, pattern)
 
 
-def check_place(base: int, pattern: str) -> None:
-    """Refuse addresses that are none, and patterns that start nowhere."""
-    if pattern not in PATTERNS:
-        raise LayoutError(
-            "TW601", f"{pattern!r} is no origin of a pattern", hint="known: " + " ".join(PATTERNS)
-        )
-    if as_int(base, "a base") < 0:
-        raise LayoutError("TW604", f"a base of {base} is no address", hint="addresses are 0 and more")
-
-
-def _question(
+def _read(
     engine: Engine,
-    layout: Layout,
-    name: str,
+    operand: str,
     dtype: DType | str,
     major: str | None,
     base: int,
     pattern: str,
     options: Mapping[str, Any],
-) -> Question:
+    layout: Layout,
+) -> Match | Mismatch:
+    """Return what an engine makes of a tile."""
     general = {name: value for name, value in options.items() if name not in engine.sizes}
     try:
-        intake = free = engine.intake(dtype, name, **general)
+        free = engine.intake(dtype, operand, **general)
     except Refused as no:
-        raise Unreadable(Reason("type", no.reason, no.witness, no.hint)) from None
-    intake, said = _sized(engine, dtype, name, general, options)
+        return Mismatch((Reason("type", no.reason, no.witness, no.hint),))
+    intake, said = _sized(engine, dtype, operand, general, options)
     if major is not None and major not in intake.majors:
         witness = {"dtype": intake.name, "major": major}
         said.append(Reason("major-type", intake.no_major[0], witness, intake.no_major[1]))
         major = None
     majors = intake.majors if major is None else (major,)
-    operand = operand_of(layout, name, intake, reader_of(engine), base, pattern)
-    folded = pattern == "address" and base > 0
-    return Question(engine, layout, operand, intake, free, majors, general, tuple(said), folded)
+    try:
+        cells = cells_of(layout, operand, intake, (engine.other_home, engine.registers), base, pattern)
+    except Unreadable as no:
+        return Mismatch(no.reasons)
+    question = Question(engine, layout.unit, cells, intake, free, majors, general, tuple(said))
+    shape, shared = shape_reasons(question), overlap(cells)
+    fit = None if said or shape or shared else question.fit()
+    if fit is None:
+        reasons = diagnose(question, shape, shared)
+    else:
+        cells.check_apart()
+        beyond = past_the_end(engine, cells)
+        if beyond is None:
+            return replace(_matched(question, fit), base=base, pattern=pattern)
+        reasons = (beyond,)
+    return Mismatch(reasons, partial(nearest, question, reasons), pattern == "address" and base > 0)
 
 
 def _sized(
     engine: Engine, dtype: DType | str, operand: str, general: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[Intake, list[Reason]]:
-    """The intake with the sizes that were asked for, one after another, and why some are passed over."""
+    """Return the intake with the sizes that were asked for, one after another,
+    and why some are passed over."""
     taken, said = dict(general), []
     for name in engine.sizes:
         if name in options:
@@ -396,25 +276,23 @@ def _sized(
 
 
 def _matched(question: Question, fit: Fit) -> Match:
-    form, first = fit.form, fit.descriptor
-    ignored = form.ignored
+    form, ignored, cells = fit.form, fit.form.ignored, question.cells
+    first = fit.parts[0][2]
     return Match(
-        question.operand.name,
-        question.operand.row.name,
+        cells.name,
+        cells.row.name,
         form.mode,
         form.major,
-        None if "lbo" in ignored or form.absolute else first.lbo,
+        None if "lbo" in ignored or form.intake.absolute else first.lbo,
         None if "sbo" in ignored else first.sbo,
         ignored,
         question.intake.shape(form.rows),
-        tuple(
-            Step(part.mn, part.k, part.descriptor.start - first.start, part.descriptor) for part in fit.parts
-        ),
+        tuple([Step(mn, k, found.start - first.start, found) for mn, k, found in fit.parts]),
         engine=question.engine.name,
         product=question.intake.product,
-        lbo_mode="absolute" if form.absolute else "relative",
+        lbo_mode="absolute" if form.intake.absolute else "relative",
         asked=question.options,
-        notes=pair_notes(question.intake, question.operand.rows, form.rows),
+        notes=pair_notes(question.intake, cells.rows, form.rows),
     )
 
 

@@ -1,31 +1,38 @@
-"""An operand in shared memory: the byte of each element of [rows, K], and the part of one instruction.
+"""An operand in shared memory as digits: the byte of each element of [rows, K].
 
-All questions of `match` are asked in bytes. One-bit elements are taken eight at a time, so that K counts
-bytes for them too: `elements` says how many elements a cell of the layout holds.
+    cell (r, c) is at Sw(start + D_rows(r) + D_columns(c)) + outer + base
+
+All questions of `match` are asked of these integers, in bytes. Elements of less than a byte are taken so many
+at a time as fill one: a cell holds `elements` of them, and K counts cells.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from math import prod
 
-from tilewise.core.algebra.slicing import Interval, Piece
 from tilewise.core.axes import STORAGE, m
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.digits import halves, merged, value
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of, leaves, size_of
-from tilewise.core.swizzles import Swizzle
-from tilewise.core.vectors import Vector, as_vector
+from tilewise.core.swizzles import Swizzle, apply_chain
+from tilewise.core.vectors import along
 from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands.stepping import PATTERNS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any, Protocol
 
     from tilewise.core.dtypes import DType
     from tilewise.hardware.engines import Engine, Intake
+
+    Digits = list[tuple[int, int]]
+    """(extent, bytes), slowest first."""
 
     class Row(Protocol):
         """What the table of an engine says of a type."""
@@ -42,16 +49,15 @@ if TYPE_CHECKING:
         def k(self) -> int:
             """Elements along the second mode that one instruction takes."""
 
-        @property
-        def majors(self) -> tuple[str, ...]:
-            """The directions that may be contiguous."""
 
+OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
+"""{operand: its two modes}. D is stored, the others are loaded."""
 
 NOT_SHARED = {"reg": "registers", "TCol": "tensor memory"}
 """Storage that is no shared memory."""
 
-CELL = "u8"
-"""The type as which eight one-bit elements are read."""
+MAX_LISTED = 1 << 12
+"""So many elements are looked through for the first two that share a byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,8 @@ class Reason:
     message: str
     witness: Any = None
     hint: str = ""
-    repair: Layout | None = None
-    """The operand in bytes with this one fault mended, where that makes it legal."""
+    repair: SharedTile | None = None
+    """The tile with this one fault mended, where that makes it legal."""
     mode: Mode | None = None
     """The mode that seems to be meant."""
 
@@ -80,43 +86,456 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """How the engine that takes an operand is spoken of."""
+class Near:
+    """A tile that is read: in elements, with what it costs to get there and what changes."""
 
-    modes: dict[str, str]
-    """{operand: its two modes}."""
-    copies: tuple[str, str]
-    """What it makes of copies, and what to do instead."""
-    axes: str
-    """From where it reads."""
-    registers: str
-    """What to do where the layout is one of registers, or of what is said instead."""
-    bytes: str
-    """What it counts."""
-    bits: str
-    """In which direction it takes several elements of one byte, {} being their type."""
-    other_home: str = "reg"
-    """The storage that `registers` is about."""
+    layout: Layout
+    """Each of its modes by the fewest digits that say it, its swizzles by the fewest that are they."""
+    cost: str
+    message: str
+    mode: Mode | None = None
+    """That of a descriptor; None where matrices are loaded by lanes."""
+    major: str = ""
+    moved: int | None = None
+    """Elements that threads have to move; None where they were not counted, or where TMA writes the tile."""
+
+    def __str__(self) -> str:
+        return f"{self.layout}: {self.message}"
 
 
-def reader_of(engine: Engine) -> Reader:
-    """An engine that reads operands through descriptors."""
-    return Reader(
-        modes={"A": "[M, K]", "B": "[N, K]"},
-        copies=(
-            "and a descriptor names one",
-            "match the layout without R; each copy has a descriptor of its own",
-        ),
-        axes="the tensor core reads bytes of shared memory, one storage axis",
-        registers=engine.registers,
-        bytes="a descriptor counts bytes, 16 at a time",
-        bits=f"{engine.name} reads {{}} K-major alone: lay the tile out with K contiguous",
-        other_home=engine.other_home,
+@dataclass(frozen=True)
+class Mismatch:
+    """A tile that an engine does not take: why, and the nearest ones that it does."""
+
+    reasons: tuple[Reason, ...]
+    search: Callable[[], tuple[Near, ...]] | None = field(default=None, repr=False, compare=False)
+    """Finds the nearest tiles; None where the layout is no operand at all."""
+    folded: bool = field(default=False, repr=False, compare=False)
+    """Whether the tile's address is in the nearest layouts, which then count from address 0."""
+    order: str = "row"
+    """The order in which the tile was given."""
+
+    legal = False
+
+    def __str__(self) -> str:
+        return "\n".join(f"{reason.rule}: {reason.message}" for reason in self.reasons)
+
+    @cached_property
+    def nearest(self) -> tuple[Near, ...]:
+        """The nearest layouts that work, the cheapest first."""
+        found = self.search() if self.search else ()
+        return tuple([replace(near, layout=near.layout.in_order(self.order)) for near in found])
+
+
+# -- digits --------------------------------------------------------------------------------------------
+
+
+def first_of(digits: Digits, many: int) -> Digits | None:
+    """Return the digits of the first `many` numbers, or None where these end inside a digit.
+
+    >>> first_of([(4, 100), (16, 2)], 48), first_of([(4, 100), (16, 2)], 24)
+    ([(3, 100), (16, 2)], None)
+    """
+    kept = []
+    for extent, step in reversed(digits):
+        if extent < many and many % extent:
+            return None
+        kept.append((min(extent, many), step))
+        many = max(1, many // extent)
+    return merged(kept[::-1])
+
+
+@dataclass(frozen=True)
+class SharedTile:
+    """[rows, K] in bytes of shared memory."""
+
+    name: str
+    row: Row
+    digits: tuple[Digits, Digits]
+    """Those of the rows and those of the columns, as few as can be."""
+    start: int = 0
+    """Where cell (0, 0) is before the swizzle."""
+    chain: tuple[Swizzle, ...] = ()
+    """The swizzles on bytes, as they are written, those that do nothing left out."""
+    outer: int = 0
+    base: int = 0
+    """The tile's address, which the swizzle does not see."""
+    elements: int = 1
+    """Elements in a cell: 8 where they are bits."""
+
+    @cached_property
+    def rows(self) -> int:
+        """M of A, N of B."""
+        return prod(extent for extent, _ in self.digits[0])
+
+    @cached_property
+    def columns(self) -> int:
+        """SharedTile along K."""
+        return prod(extent for extent, _ in self.digits[1])
+
+    @property
+    def size(self) -> int:
+        """Bytes of a cell."""
+        return max(8, self.row.dtype.bits) // 8
+
+    @property
+    def k(self) -> int:
+        """SharedTile along K that one instruction reads."""
+        return self.row.k // self.elements
+
+    @property
+    def pattern(self) -> int:
+        """Where the swizzle's pattern starts."""
+        return self.outer + self.base
+
+    def step(self, row: int, column: int) -> int:
+        """Return the bytes from cell (0, 0) to another, before the swizzle."""
+        return value(self.digits[1], column, value(self.digits[0], row, 0))
+
+    def byte(self, row: int, column: int) -> int:
+        """Return the address of a cell."""
+        return apply_chain(self.chain, self.start + self.step(row, column)) + self.pattern
+
+    @property
+    def high(self) -> int:
+        """The largest address before the swizzle, its last byte included."""
+        return max(self.ends) + self.pattern + self.size - 1
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The ends of the addresses before the swizzle, counted from the pattern."""
+        reach = [(extent - 1) * step for digits in self.digits for extent, step in digits]
+        return self.start + sum(min(0, r) for r in reach), self.start + sum(max(0, r) for r in reach)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and elements along K."""
+        return self.rows, self.columns * self.elements
+
+    def turned(self) -> SharedTile:
+        """Return the same with its modes swapped."""
+        return replace(self, digits=self.digits[::-1])
+
+    def scaled(self, numerator: int, denominator: int) -> SharedTile | None:
+        """Return the same with all its steps times a ratio, or None where one is no whole number then."""
+        steps = [step for digits in self.digits for _, step in digits] + [self.start, self.outer]
+        if any(step * numerator % denominator for step in steps):
+            return None
+        try:
+            chain = tuple([swizzle.scaled(numerator, denominator) for swizzle in self.chain])
+        except LayoutError:
+            return None
+        rows, columns = (
+            [(extent, step * numerator // denominator) for extent, step in digits] for digits in self.digits
+        )
+        start, outer = (step * numerator // denominator for step in (self.start, self.outer))
+        return replace(self, digits=(rows, columns), start=start, outer=outer, chain=chain)
+
+    def layout(self, unit: str = "byte") -> Layout | None:
+        """Return the layout of the cells in bytes, or of the elements, by the fewest digits.
+
+        None where elements do not lie at whole elements. The base is not in it.
+        """
+        cells, (rows, columns) = self, self.digits
+        if unit == "element":
+            counted = self.scaled(8, self.row.dtype.bits)
+            if counted is None:
+                return None
+            cells, (rows, columns) = counted, counted.digits
+            columns = merged([*columns, (self.elements, 1)])
+        chain = cells.chain
+        if len(chain) > 1:
+            from tilewise.core.algebra.swizzling import swizzle_chain
+
+            chain = tuple(swizzle_chain(chain))
+        modes = [[extent for extent, _ in digits] for digits in (rows, columns)]
+        return Layout(
+            tuple([mode[0] if len(mode) == 1 else tuple(mode) or 1 for mode in modes]),
+            tuple([along(m, step) for digits in (rows, columns) for _, step in digits or [(1, 0)]]),
+            offset=along(m, cells.start),
+            swizzles=chain,
+            outer=along(m, cells.outer),
+            unit=unit,
+        )
+
+    @property
+    def apart(self) -> bool | None:
+        """Whether no two cells start at one byte; None where that was not decided."""
+        reach = 0
+        for step, extent in sorted((abs(step), extent) for digits in self.digits for extent, step in digits):
+            if step <= reach:
+                return self._layout.injective.answer
+            reach += step * (extent - 1)
+        return True
+
+    @property
+    def _layout(self) -> Layout:
+        layout = self.layout()
+        assert layout is not None
+        return layout
+
+    def check_apart(self) -> None:
+        """Raise `NotDecided` where it was not decided whether two cells share a byte."""
+        if self.apart is None:
+            bool(self._layout.injective)
+
+    def reach(self) -> tuple[int, int]:
+        """Return the first and the last byte of all cells."""
+        low, high = self._layout.extremes()
+        return low + self.base, high + self.base + self.size - 1
+
+    @property
+    def key(self) -> object:
+        """What two tiles that place every cell alike before their swizzles have in common."""
+        rows, columns = (tuple(merged(digits)) for digits in self.digits)
+        return rows, columns, self.start, self.outer
+
+    def moved(self, other: SharedTile) -> int | None:
+        """Return how many elements live elsewhere in another tile of the same shape, or None."""
+        cells = self._layout.relation(other._layout, permute=(0, 1)).moves.get("m", 0)
+        return None if cells is None else cells * self.elements
+
+    def contiguous(self) -> str | None:
+        """Return the major direction in which elements follow one another, or None."""
+        for major, extent, index in (("k", self.columns, (0, 1)), ("mn", self.rows, (1, 0))):
+            if extent > 1 and self.step(*index) == self.size:
+                return major
+        return None
+
+
+def not_contiguous(
+    cells: SharedTile, found: tuple[int, int], steps: tuple[str, str], witness: object, hint: str
+) -> Reason:
+    """Return the reason of elements that follow one another in neither direction."""
+    one, other = (f"{in_bytes(at, cells.size)} from {step}" for at, step in zip(found, steps, strict=True))
+    wants = f"{cells.row.name} wants {cells.size} B in one of them"
+    return Reason("contiguous", f"neither direction is contiguous: {one} and {other}; {wants}", witness, hint)
+
+
+def overlap(cells: SharedTile) -> list[Reason]:
+    """Return the reason that two elements share a byte, where it is decided that two do."""
+    if cells.apart is not False:
+        return []
+    first, second = _first_shared(cells) or sorted(cells._layout.injective.witness[:2])
+    one, other = (
+        (row, column * cells.elements)
+        for row, column in (divmod(flat, cells.columns) for flat in (first, second))
+    )
+    at = cells.byte(*divmod(first, cells.columns))
+    return [
+        Reason(
+            "overlap",
+            f"elements {one} and {other} share byte {at}: the tile overlaps itself",
+            {"elements": [list(one), list(other)], "byte": at},
+            "every element of a tile needs bytes of its own",
+        )
+    ]
+
+
+def _first_shared(cells: SharedTile) -> tuple[int, int] | None:
+    """Return the first element, row by row, that has a byte of an earlier one, after that one."""
+    taken: dict[int, int] = {}
+    for flat in range(min(cells.rows * cells.columns, MAX_LISTED)):
+        at = cells.byte(*divmod(flat, cells.columns))
+        if at in taken:
+            return taken[at], flat
+        taken[at] = flat
+    return None
+
+
+# -- words ---------------------------------------------------------------------------------------------
+
+
+def known_hint(name: object, known: Iterable[str]) -> str:
+    """Return the names there are as a hint, after the one that was perhaps meant.
+
+    >>> known_hint("tcgen5", ("wgmma", "tcgen05")), known_hint("abacus", ("k", "mn"))
+    ('did you mean tcgen05? known: wgmma tcgen05', 'known: k mn')
+    """
+    from difflib import get_close_matches
+
+    names = [*known]
+    near = get_close_matches(str(name).lower(), names, n=1)
+    return (f"did you mean {near[0]}? " if near else "") + "known: " + " ".join(names)
+
+
+def mode_name(mode: Mode) -> str:
+    """Return a mode as a sentence has it."""
+    return f"{mode.name} mode" if mode.bits else "no swizzle"
+
+
+def major_name(major: str) -> str:
+    """Return a major as the documents have it."""
+    return "K-major" if major == "k" else "MN-major"
+
+
+def in_bytes(count: int, size: int) -> str:
+    """Return bytes as text, with elements of `size` bytes where they are more than bytes.
+
+    >>> in_bytes(136, 2), in_bytes(7, 2)
+    ('136 B (68 elements)', '7 B')
+    """
+    if size == 1 or count % size:
+        return f"{count} B"
+    return f"{count} B ({count // size} element{'' if abs(count) == size else 's'})"
+
+
+def check_place(base: int, pattern: str) -> None:
+    """Refuse addresses that are none, and patterns that start nowhere."""
+    if pattern not in PATTERNS:
+        hint = "known: " + " ".join(PATTERNS)
+        raise LayoutError("TW601", f"{pattern!r} is no origin of a pattern", hint=hint)
+    if as_int(base, "a base") < 0:
+        raise LayoutError("TW604", f"a base of {base} is no address", hint="addresses are 0 and more")
+
+
+# -- from a layout -------------------------------------------------------------------------------------
+
+
+def cells_of(
+    layout: Layout, name: str, row: Row, elsewhere: tuple[str, str], base: int = 0, pattern: str = "tile"
+) -> SharedTile:
+    """Return the operand that a layout describes.
+
+    With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
+    `elsewhere` is the storage from which the operand may come as well, and what to do with a layout of it.
+
+        refused  `Unreadable` where the layout is no [rows, K] of bytes in one memory, in one copy
+    """
+    offset = layout.offset
+    if layout.replica:
+        if layout.copies != 1:
+            message = f"every element has {layout.copies} copies (R), and an address names one"
+            hint = "match the layout without R, one copy at a time"
+            raise Unreadable(Reason("copies", message, {"copies": layout.copies}, hint))
+        offset = layout.canonical().offset
+        layout = replace(layout, replica=(), offset=offset)
+    axis = _one_memory(layout, elsewhere)
+    if len(layout.shape) != 2:
+        raise Unreadable(_rank(layout, name, row))
+    bits, many = row.dtype.bits, max(1, 8 // row.dtype.bits)
+    unit = {"element": bits, "byte": 8, "bit": 1}[layout.unit]
+    strides = iter(layout.strides)
+    rows, columns = (
+        merged([(extent, next(strides)[axis] * unit) for extent in leaves((mode,))]) for mode in layout.shape
+    )
+    parts = halves(columns, many)
+    together = merged([(many, 0 if layout.unit == "byte" else bits)])
+    if parts is None or (many > 1 and merged(parts[1]) != together):
+        if layout.unit == "byte":
+            message = f"{many} {row.name} that follow along K are in several bytes"
+            raise Unreadable(Reason("unit", message, hint="addresses count bytes"))
+        raise Unreadable(_scattered(columns, row, many))
+    start, base = offset[axis] * unit, 8 * base
+    start, base = (start, base) if pattern == "tile" else (start + base, 0)
+    try:
+        chain = tuple([replace(one, axis=m).scaled(unit, 1) for one in layout.swizzles if one.bits])
+        in_bits = SharedTile(name, row, (rows, parts[0]), start, chain, layout.outer[axis] * unit, base, many)
+        whole = in_bits.scaled(1, 8)
+    except LayoutError:
+        whole = None
+    if whole is None:
+        message = (
+            f"steps of {layout.unit}s that are no whole bytes: {row.name} elements do not lie at whole bytes"
+        )
+        raise Unreadable(Reason("unit" if many == 1 else "chunk", message, hint="addresses count bytes"))
+    return replace(whole, base=base // 8)
+
+
+def _one_memory(layout: Layout, elsewhere: tuple[str, str]) -> str:
+    """Return the name of the one axis on which a layout moves."""
+    moving = [layout.axis(name) for name in layout.moving]
+    names = [axis.name for axis in moving]
+    owners = [axis.name for axis in moving if axis.kind != STORAGE]
+    others = {name: NOT_SHARED[name] for name in names if name in NOT_SHARED}
+    if owners or others:
+        what = ", ".join([*owners, *(f"{name} ({where})" for name, where in others.items())])
+        home, hint = elsewhere
+        hint = hint if home in others else "slice the layout of one owner's memory first"
+        message = f"the layout moves on {what}: a tile is bytes of shared memory, on one storage axis"
+        raise Unreadable(Reason("axis", message, {"axes": names}, hint))
+    if len(moving) > 1:
+        message = f"the layout moves on {' and '.join(names)}, and a tile lies in one memory"
+        raise Unreadable(Reason("axis", message, {"axes": names}, "match each of them alone"))
+    return names[0] if names else m.name
+
+
+def departed(layout: Layout, deep: int) -> Layout | None:
+    """Return the first stage [rows, K] of an operand that CuTe has partitioned, or None for other layouts.
+
+    It is printed as ((MN, K), mn, k), and stages last, of instructions of `deep` along K. Inside a mode CuTe
+    counts the first digit fastest, and a layout here the last: read from there, the first mode is (K, MN).
+
+        postcondition  departed(layout, deep) at (mn * MN + i, k * K + j) is layout at (j * MN + i, mn, k, 0)
+
+    >>> from tilewise import parse
+    >>> print(departed(parse("((_64,_16),_2,_4,_3):((_64,_1),_4096,_16,_8192)").in_order("row"), 16))
+    S[(128, 64) : (64, 1)]
+    >>> departed(parse("S[(4, 128, 64) : (8192, 64, 1)]"), 16)
+    """
+    if len(layout.shape) not in (3, 4):
+        return None
+    first, *many = layout.shape
+    if not isinstance(first, tuple) or len(first) != 2 or size_of(first[0]) != deep:
+        return None
+    strides = iter(layout.strides)
+    columns, rows, many_rows, many_k = (
+        (mode, [next(strides) for _ in leaves((mode,))]) for mode in (*first, *many[:2])
+    )
+    order = many_rows, rows, many_k, columns
+    shape = (many_rows[0], rows[0]), (many_k[0], columns[0])
+    moved = tuple(stride for _, own in order for stride in own)
+    return layout.with_parts(shape, moved, layout.replica, layout.offset).coalesce(by_mode=True)
+
+
+def _rank(layout: Layout, name: str, row: Row) -> Reason:
+    extents = extents_of(layout.shape)
+    wanted = f"[{', '.join(OPERANDS[name])}]"
+    witness: dict[str, Any] = {"shape": list(extents)}
+    tile = departed(layout, row.k)
+    if tile is not None:
+        rows = wanted[1]
+        stages, what = (", stages", "its first stage") if len(extents) == 4 else ("", "it")
+        partition = f"(({rows}, K), {rows.lower()}, k{stages})"
+        shape = list(extents_of(tile.shape))
+        hint = f"CuTe's partition {partition}? match a tile: {what}, {shape}, is {tile}"
+    elif len(extents) == 3:
+        hint = (
+            "of several stages match one: tilewise algebra slice LAYOUT 0, "
+            "or ':,:,0' where the last mode says which"
+        )
+    else:
+        hint = f"give it the shape ({wanted[1:-1]}): tilewise algebra reshape"
+        witness["modes"] = wanted[1:-1].split(", ")
+    message = f"{name} is {wanted}, two modes, and the layout has {len(extents)}: {extents}"
+    return Reason("rank", message, witness, hint)
+
+
+def _scattered(columns: Digits, row: Row, many: int) -> Reason:
+    """Return the reason that elements of one byte are apart; the digits count bits."""
+    bits = row.dtype.bits
+    extent = prod(extent for extent, _ in columns)
+    places = [value(columns, k, 0) for k in range(min(extent, many))]
+    apart = next((k for k, at in enumerate(places) if at != k * bits), None)
+    if apart is None:
+        message = f"K of {extent} {row.name} ends inside a byte: {row.name} elements do not stay together"
+        return Reason("chunk", message, hint=f"{many} of them fill a byte")
+    found, wanted = places[apart], apart * bits
+    counted = {8: "eight", 2: "two"}.get(many, str(many))
+    return Reason(
+        "chunk",
+        f"{counted} {row.name} elements along K share a byte: k = {apart} is {found} bits "
+        f"from k = 0, wanted {wanted}",
+        {"element": apart, "found": found, "wanted": wanted},
+        f"elements of one byte are read along K: lay {row.name} out with K contiguous",
     )
 
 
+# -- of engines with descriptors -----------------------------------------------------------------------
+
+
 def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[str, Any]) -> Intake:
-    """What the instructions take that are asked for by these words, those that are None left out.
+    """Return what the instructions take that are asked for by these words, those that are None left out.
 
     >>> from tilewise.hardware.engines import engine
     >>> intake_of(engine("wgmma"), "bf16", "B", {"n": 96}).rows
@@ -138,7 +557,7 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
 
 
 def pair_notes(intake: Intake, rows: int, one: int) -> tuple[str, ...]:
-    """What is said of a tile of `rows` in one CTA of a pair, where an instruction reads but `one` of them.
+    """Return a note on a tile of `rows` in one CTA of a pair, where an instruction reads but `one` of them.
 
     >>> from tilewise.hardware.engines import engine
     >>> of_pair = engine("tcgen05").intake("bf16", "A", m=256, cta_group=2)
@@ -152,350 +571,3 @@ def pair_notes(intake: Intake, rows: int, one: int) -> tuple[str, ...]:
         f"the tile is one CTA's: of {whole} each CTA of the pair has {one} rows, "
         f"and {rows} take {rows // one} instructions",
     )
-
-
-def known_hint(name: object, known: Iterable[str]) -> str:
-    """The names there are, and the one that was perhaps meant.
-
-    >>> known_hint("tcgen5", ("wgmma", "tcgen05")), known_hint("abacus", ("k", "mn"))
-    ('did you mean tcgen05? known: wgmma tcgen05', 'known: k mn')
-    """
-    from difflib import get_close_matches
-
-    names = [*known]
-    near = get_close_matches(str(name).lower(), names, n=1)
-    return (f"did you mean {near[0]}? " if near else "") + "known: " + " ".join(names)
-
-
-@dataclass(frozen=True)
-class Operand:
-    """[rows, K] in bytes of shared memory; element (0, 0) of the layout's own numbers is at `base`."""
-
-    name: str
-    row: Row
-    layout: Layout
-    """In bytes, on the axis m, of two modes, in one copy."""
-    base: int = 0
-    elements: int = 1
-    """Elements in a cell of the layout: 8 where they are bits."""
-
-    @cached_property
-    def rows(self) -> int:
-        """M of A, N of B."""
-        return extents_of(self.layout.shape)[0]
-
-    @cached_property
-    def columns(self) -> int:
-        """Cells along K."""
-        return extents_of(self.layout.shape)[1]
-
-    @property
-    def size(self) -> int:
-        """Bytes of a cell."""
-        return max(8, self.row.dtype.bits) // 8
-
-    @property
-    def type(self) -> str:
-        """The type as which a cell is read."""
-        return CELL if self.elements > 1 else self.row.dtype.name
-
-    @property
-    def k(self) -> int:
-        """Cells along K that one instruction reads."""
-        return self.row.k // self.elements
-
-    @cached_property
-    def chain(self) -> tuple[Swizzle, ...]:
-        """The swizzles that are written, on bytes."""
-        return tuple(swizzle for swizzle in self.layout.swizzles if swizzle.bits)
-
-    @cached_property
-    def pattern(self) -> int:
-        """Where the swizzle's pattern starts."""
-        return self.base + self.layout.outer[m]
-
-    def byte(self, row: int, column: int) -> int:
-        """The address of a cell."""
-        return self.base + self._relative(row * self.columns + column)
-
-    def _relative(self, flat: int) -> int:
-        place = self.layout.after_swizzle(self.layout.before_swizzle(flat))
-        return sum(place)
-
-    def plain(self, row: int, column: int) -> int:
-        """The address of a cell before the layout's own swizzle."""
-        return sum(self.layout.before_swizzle(row * self.columns + column)) + self.pattern
-
-    def with_layout(self, layout: Layout) -> Operand:
-        """The same question about another layout."""
-        return replace(self, layout=layout)
-
-    def of(self, layout: Layout) -> Operand:
-        """The same operand with the elements of another layout, in elements."""
-        cells, _ = _in_cells(layout, self.row)
-        return replace(self, layout=cells.coalesce(by_mode=True), base=0)
-
-    def in_elements(self) -> Layout | None:
-        """The layout in elements; None where it has no whole ones."""
-        try:
-            if self.elements > 1:
-                return self.layout.counted("element").unpack(self.elements)
-            return self.layout.in_elements(self.row.dtype)
-        except LayoutError:
-            return None
-
-    def blocks(self, n: int) -> Blocks | None:
-        """The tile cut into parts of n rows and the K of one instruction; None where digits do not divide."""
-        shape = (self.rows // n, n), (self.columns // self.k, self.k)
-        try:
-            return Blocks(self, n, self.layout.group(*shape))
-        except Refused:
-            return None
-
-    def cuts(self, n: int) -> Cuts:
-        """The same parts, of which each may be several layouts."""
-        return Cuts(self, n)
-
-    def index(self, flat: int) -> tuple[int, int]:
-        """(row, k) of a flat index, k in elements."""
-        row, column = divmod(flat, self.columns)
-        return row, column * self.elements
-
-
-@dataclass(frozen=True)
-class Cuts:
-    """The parts of a tile that single instructions read, cut out of it wherever they begin."""
-
-    operand: Operand
-    n: int
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many there are along the rows and along K."""
-        (many_rows, _), (many_k, _) = self._modes
-        return many_rows, many_k
-
-    @cached_property
-    def _modes(self) -> Any:
-        operand = self.operand
-        return (operand.rows // self.n, self.n), (operand.columns // operand.k, operand.k)
-
-    def pieces(self, row: int, column: int) -> list[Piece]:
-        """The layouts of one part, in the operand's own bytes; their boxes count from its corner."""
-        corner = row * self.n, column * self.operand.k
-        ends = corner[0] + self.n, corner[1] + self.operand.k
-        found = self.operand.layout.slice(*zip(corner, ends, strict=True))
-        return [Piece(_counted_from(corner, piece.box), piece.layout) for piece in found]
-
-
-@dataclass(frozen=True)
-class Blocks(Cuts):
-    """The parts of a tile of which each is one layout, and all are by one rule."""
-
-    grouped: Layout
-    """The operand's layout in the shape ((blocks, n), (blocks, k))."""
-
-    def pieces(self, row: int, column: int) -> list[Piece]:
-        """The layout of one part."""
-        return [Piece(((0, self.n), (0, self.operand.k)), self.block(row, column))]
-
-    @cached_property
-    def digits(self) -> list[list[tuple[int, Vector]]]:
-        """The digits of (which rows, rows, which K, K), each slowest first."""
-        digits, found = iter(self.grouped.digits), []
-        for mode in self._modes:
-            for extent in mode:
-                part: list[tuple[int, Vector]] = []
-                covered = 1
-                while covered < extent or (extent == 1 and not part):
-                    part.append(next(digits))
-                    covered *= part[-1][0]
-                found.append(part)
-        return found
-
-    def block(self, row: int, column: int) -> Layout:
-        """The layout of one part, in the operand's own bytes."""
-        which_rows, rows, which_k, columns = self.digits
-        offset = self.grouped.offset + _stepped(which_rows, row) + _stepped(which_k, column)
-        modes = [tuple(extent for extent, _ in part) for part in (rows, columns)]
-        shape = tuple(mode[0] if len(mode) == 1 else mode for mode in modes)
-        strides = tuple(stride for _, stride in (*rows, *columns))
-        return self.grouped.with_parts(shape, strides, (), offset)
-
-
-def _counted_from(corner: tuple[int, int], box: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    """A box, counted from a corner."""
-    return tuple((first - at, last - at) for at, (first, last) in zip(corner, box, strict=True))
-
-
-def _stepped(digits: list[tuple[int, Vector]], index: int) -> Vector:
-    total = Vector()
-    for extent, stride in reversed(digits):
-        index, digit = divmod(index, extent)
-        total = total + stride * digit
-    return total
-
-
-# -- from a layout -------------------------------------------------------------------------------------
-
-
-def operand_of(
-    layout: Layout,
-    name: str,
-    row: Row,
-    reader: Reader,
-    base: int = 0,
-    pattern: str = "tile",
-) -> Operand:
-    """The operand that a layout describes; `Unreadable` where it is no [rows, K] of bytes.
-
-    With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
-    """
-    placed = _in_one_memory(_in_one_copy(layout, reader), reader)
-    if len(extents_of(placed.shape)) != 2:
-        raise Unreadable(_rank(placed, name, row, reader))
-    try:
-        cells, elements = _in_cells(placed, row, base if pattern == "address" else 0)
-    except LayoutError as error:
-        raise Unreadable(_scattered(placed, row, error, reader)) from None
-    return Operand(name, row, cells.coalesce(by_mode=True), base if pattern == "tile" else 0, elements)
-
-
-def _in_one_copy(layout: Layout, reader: Reader) -> Layout:
-    if layout.copies != 1:
-        said, hint = reader.copies
-        message = f"every element has {layout.copies} copies (R), {said}"
-        raise Unreadable(Reason("copies", message, {"copies": layout.copies}, hint))
-    return replace(layout, replica=(), offset=layout.canonical().offset if layout.replica else layout.offset)
-
-
-def _in_one_memory(layout: Layout, reader: Reader) -> Layout:
-    moving = [layout.axis(name) for name in layout.moving]
-    owners = [axis.name for axis in moving if axis.kind != STORAGE]
-    elsewhere = {axis.name: NOT_SHARED[axis.name] for axis in moving if axis.name in NOT_SHARED}
-    if owners or elsewhere:
-        what = ", ".join([*owners, *(f"{name} ({where})" for name, where in elsewhere.items())])
-        raise Unreadable(
-            Reason(
-                "axis",
-                f"the layout moves on {what}: {reader.axes}",
-                {"axes": [axis.name for axis in moving]},
-                reader.registers
-                if reader.other_home in elsewhere
-                else "slice the layout of one owner's memory first",
-            )
-        )
-    if len(moving) > 1:
-        names = [axis.name for axis in moving]
-        message = f"the layout moves on {' and '.join(names)}, and a tile lies in one memory"
-        raise Unreadable(Reason("axis", message, {"axes": names}, "match each of them alone"))
-    return _on_m(layout, moving[0].name) if moving else layout
-
-
-def _on_m(layout: Layout, axis: str) -> Layout:
-    return replace(
-        layout,
-        strides=tuple(as_vector(stride[axis]) for stride in layout.strides),
-        offset=as_vector(layout.offset[axis]),
-        outer=as_vector(layout.outer[axis]),
-        swizzles=tuple(Swizzle(s.bits, s.base, s.shift) for s in layout.swizzles),
-    )
-
-
-def departed(layout: Layout, deep: int) -> Layout | None:
-    """The first stage [rows, K] of an operand that CuTe has partitioned for instructions of `deep` along K.
-
-    It is printed as ((MN, K), mn, k), and stages last. Inside a mode CuTe counts the first digit fastest, and
-    a layout here the last: read from there, the first mode is (K, MN). None where it is no such layout.
-
-        postcondition  departed(layout, deep) at (mn * MN + i, k * K + j) is layout at (j * MN + i, mn, k, 0)
-
-    >>> from tilewise import parse
-    >>> print(departed(parse("((_64,_16),_2,_4,_3):((_64,_1),_4096,_16,_8192)").in_order("row"), 16))
-    S[(128, 64) : (64, 1)]
-    >>> departed(parse("S[(4, 128, 64) : (8192, 64, 1)]"), 16)
-    """
-    if len(layout.shape) not in (3, 4):
-        return None
-    first, many_rows, many_k, *_ = layout.shape
-    if not isinstance(first, tuple) or len(first) != 2:
-        return None
-    columns, rows = first
-    if size_of(columns) != deep:
-        return None
-    strides = iter(layout.strides)
-    of_columns, of_rows, of_many_rows, of_many_k = (
-        tuple(islice(strides, len([*leaves(mode)]))) for mode in (columns, rows, many_rows, many_k)
-    )
-    shape = (many_rows, rows), (many_k, columns)
-    moved = (*of_many_rows, *of_rows, *of_many_k, *of_columns)
-    return layout.with_parts(shape, moved, layout.replica, layout.offset).coalesce(by_mode=True)
-
-
-def _rank(layout: Layout, name: str, row: Row, reader: Reader) -> Reason:
-    extents = extents_of(layout.shape)
-    wanted = reader.modes[name]
-    witness: dict[str, Any] = {"shape": list(extents)}
-    tile = departed(layout, row.k)
-    if tile is not None:
-        rows = wanted[1]
-        stages, what = (", stages", "its first stage") if len(extents) == 4 else ("", "it")
-        shape = list(extents_of(tile.shape))
-        partition = f"(({rows}, K), {rows.lower()}, k{stages})"
-        hint = f"CuTe's partition {partition}? match a tile: {what}, {shape}, is {tile}"
-    elif len(extents) == 3:
-        hint = (
-            "of several stages match one: tilewise algebra slice LAYOUT 0, "
-            "or ':,:,0' where the last mode says which"
-        )
-    else:
-        hint = f"give it the shape ({wanted[1:-1]}): tilewise algebra reshape"
-        witness["modes"] = wanted[1:-1].split(", ")
-    message = f"{name} is {wanted}, two modes, and the layout has {len(extents)}: {extents}"
-    return Reason("rank", message, witness, hint)
-
-
-def _scattered(layout: Layout, row: Row, error: LayoutError, reader: Reader) -> Reason:
-    """Why elements do not lie at whole bytes: those of a byte are apart, or steps are no whole bytes."""
-    if row.dtype.bits >= 8 or layout.unit == "byte":
-        message = f"{error.message}: {row.name} elements do not lie at whole bytes"
-        return Reason("unit", message, hint=reader.bytes)
-    columns, bits = extents_of(layout.shape)[1], row.dtype.bits
-    many = 8 // bits
-    counted = {8: "eight", 2: "two"}.get(many, str(many))
-    places = [sum(layout.before_swizzle(flat)) for flat in range(min(columns, many))]
-    apart = next((i for i, at in enumerate(places) if at != places[0] + i), None)
-    if apart is None:
-        message = f"{error.message}: {counted} {row.name} elements of one byte do not stay together"
-        return Reason("chunk", message, hint=error.hint)
-    found, wanted = (places[apart] - places[0]) * bits, apart * bits
-    return Reason(
-        "chunk",
-        f"{counted} {row.name} elements along K share a byte: k = {apart} is {found} bits "
-        f"from k = 0, wanted {wanted}",
-        {"element": apart, "found": found, "wanted": wanted},
-        reader.bits.format(row.name),
-    )
-
-
-def _in_cells(layout: Layout, row: Row, start: int = 0) -> tuple[Layout, int]:
-    """The layout in bytes, `start` bytes further before its swizzle, and how many elements a byte holds.
-
-    The start comes first: what a swizzle does there it may not do at 0, and packing keeps what it does.
-    """
-    if row.dtype.bits >= 8:
-        return _further(layout.in_bytes(row.dtype), start), 1
-    many = 8 // row.dtype.bits
-    rows, columns = extents_of(layout.shape)
-    if columns % many:
-        raise LayoutError("TW106", f"K of {columns} {row.name} ends inside a byte")
-    if layout.unit != "byte":
-        return _further(layout.in_elements(row.dtype), start * many).pack(many).counted("byte"), many
-    grouped = _further(layout, start).group(rows, columns // many, many)
-    if grouped.slice(0, 0).layout.span() != 1:
-        raise LayoutError("TW106", f"{many} {row.name} that follow along K are in several bytes")
-    return grouped.slice(None, None, 0).layout, many
-
-
-def _further(layout: Layout, steps: int) -> Layout:
-    return replace(layout, offset=layout.offset + steps)

@@ -30,7 +30,7 @@ from tilewise.core.units import converted
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, OtherUnit, other_unit_of
-from tilewise.hardware.operands.majors import check_major_word, check_operand
+from tilewise.hardware.operands.template import check_major_word, check_operand
 from tilewise.hardware.tma.landing import per_byte, row_bytes, row_pitch, stacked
 from tilewise.hardware.tma.rules import MAX_BOX, SHARED_ALIGNMENT
 
@@ -38,7 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-    from tilewise.hardware.engines import Descriptor, Intake
+    from tilewise.hardware.engines import Intake, MatrixDescriptor
 
 Pair = tuple[int, int]
 """(rows, elements along K)."""
@@ -318,10 +318,10 @@ class _Read(_Typed):
             raise _refused("TW602", why, hint, dtype=intake.name, major=self.major)
         return intake
 
-    def _pieces(self, intake: Intake, descriptor: Descriptor, rows: int, at: Pair) -> Iterator[Part]:
+    def _pieces(self, intake: Intake, descriptor: MatrixDescriptor, rows: int, at: Pair) -> Iterator[Part]:
         """Yield what one instruction reads from `at` on: two pieces where N ends inside an atom."""
-        asked = {"dtype": intake.dtype, "major": self.major, "rows": rows, "k": intake.k}
-        for piece in engine_of(self.engine).read(descriptor, **asked):
+        engine = engine_of(self.engine)
+        for piece in engine.read(descriptor, dtype=intake.dtype, major=self.major, rows=rows, k=intake.k):
             layout = piece.layout
             if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
                 layout = in_units(layout, intake.dtype)
@@ -408,7 +408,7 @@ class Fed(_Read):
 class Described(_Read):
     """What one descriptor reads, as the operand's elements from `at` on; the address is its own."""
 
-    descriptor: Descriptor
+    descriptor: MatrixDescriptor
     operand: str
     major: str = "k"
     n: int | None = None

@@ -29,8 +29,8 @@ from tilewise.core.layout import UNITS
 from tilewise.hardware.engines import ENGINES, engine_of_word
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.modes import BLACKWELL, mode_named, mode_of
-from tilewise.hardware.operands.majors import MAJORS, OPERANDS
 from tilewise.hardware.operands.stepping import PATTERNS
+from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.operands.tiles import ORDERS
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.sides import Spec
-    from tilewise.hardware.engines import Descriptor
+    from tilewise.hardware.engines import MatrixDescriptor
 
     OneSide = Copied | Boxes | Fed | Described
     Let = Mapping[str, int]
@@ -190,7 +190,7 @@ class _Call:
             if name == "value":
                 number = _integer(value, self.let)
                 engine = self._value("engine") if "engine" in self.words else engine_of_word(number)
-                return engine_of(engine).decode(number)
+                return engine_of(engine).descriptors.decode(number)
             return _READ[name](value, self.let)
         except LayoutError as error:
             if error.span is None:
@@ -323,7 +323,7 @@ def _copied(layout: Copied, swizzle: str = "", at: tuple[int, int] = (0, 0), **_
     return replace(layout, absolute=swizzle == "address", at=at)
 
 
-def _described(value: Descriptor, engine: str = "", **said: Any) -> Described:
+def _described(value: MatrixDescriptor, engine: str = "", **said: Any) -> Described:
     return Described(value, engine=engine or engine_of_word(value.value), **said)
 
 

@@ -24,8 +24,8 @@ from tilewise.hardware.engines import ENGINES
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
-from tilewise.hardware.operands.majors import MAJORS, check_major_word, check_operand
 from tilewise.hardware.operands.stepping import Feeding, Stages, Step
+from tilewise.hardware.operands.template import MAJORS, check_major_word, check_operand
 from tilewise.hardware.tma.rules import MAX_RANK
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from tilewise.check.boxes import Dimension
-    from tilewise.hardware.engines import Descriptor, Engine, Intake
+    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor
 
 TILES = 64
 """Tiles each way in the tensor that a copy is planned from."""
@@ -152,9 +152,9 @@ class Suggestion:
         return engine_of(self.engine).atom(self.mode, self.major, self.dtype)
 
     @property
-    def descriptor(self) -> Descriptor:
+    def descriptor(self) -> MatrixDescriptor:
         """The descriptor of the first instruction of a tile at address 0."""
-        found: Descriptor = self.feeding.descriptor
+        found: MatrixDescriptor = self.feeding.descriptor
         return found
 
     @property
@@ -165,8 +165,8 @@ class Suggestion:
     @property
     def ignored(self) -> tuple[str, ...]:
         """Which of lbo and sbo are not read here."""
-        asked = {"dtype": self.dtype, "major": self.major, "rows": self.feeding.n, "k": self.intake.k}
-        found = engine_of(self.engine).unread(self.descriptor, **asked)
+        engine, rows = engine_of(self.engine), self.feeding.n
+        found = engine.unread(self.descriptor, dtype=self.dtype, major=self.major, rows=rows, k=self.intake.k)
         return tuple(name for name in found if name != "base_offset")
 
     @property
@@ -272,7 +272,7 @@ def suggest(
         choices=choices,
         copies=copies,
         feeding=fed,
-        stages=of.stages(fed, count),
+        stages=Stages(fed, count),
         intake=intake,
         notes=notes,
         engine=of.name,

@@ -22,6 +22,8 @@ SHOWN = 8
 DIRECTIONS = {"A": ("mn", "k"), "B": ("mn", "k"), "C": ("m", "n"), "D": ("m", "n")}
 """{operand: what counts its instructions}."""
 
+LANES = 32
+
 TOGETHER = 4
 """So many loads of one instruction stand on a line."""
 
@@ -92,9 +94,12 @@ def _confirmed(found: Feed) -> list[str]:
     dtypes = [found.dtype]
     if found.operand in "CD":
         dtypes += [name for family in families_of(found.shape) for name in family.results]
-    sparse = found.question is not None and found.question.instruction.sparse
-    entry = f"mma.sp.{found.operand.replace('C', 'D')}" if sparse else f"mma.{found.operand}"
+    assert found.question is not None
+    instruction = found.question.instruction
+    entry = f"mma.sp.{found.operand.replace('C', 'D')}" if instruction.sparse else f"mma.{found.operand}"
     ways = next((ways for name in dtypes if (ways := confirmed_by(entry, f"{found.shape} {name}"))), ())
+    if instruction.group:
+        ways = confirmed_by("wgmma.D")
     if isinstance(found.form, Vector):
         return list(ways)
     trans = " trans" if found.trans else ""
@@ -151,6 +156,7 @@ def _row(found: Feed, lane: int) -> list[int] | None:
     from tilewise.hardware.matrices.forms import Form
 
     form = found.form
+    lane %= LANES
     if not isinstance(form, Form) or lane >= form.count * form.rows:
         return None
     return [*divmod(lane, form.rows)]
@@ -170,8 +176,7 @@ def _row_line(found: Feed, lane: int) -> Iterator[str]:
 
 
 def _lines(found: Feed) -> Iterator[str]:
-    from tilewise.check.feeding.banks import wavefronts_of
-    from tilewise.check.feeding.cure import cure_of
+    from tilewise.check.feeding.banks import cure_of, wavefronts_of
     from tilewise.check.feeding.steps import from_the_tile, from_zero
     from tilewise.emit.feeding import address_of
 
@@ -201,8 +206,7 @@ def _lines(found: Feed) -> Iterator[str]:
 
 def _banks(found: Feed) -> dict[str, Any]:
     """The wavefronts of all loads, or stores, and the layout that takes fewer."""
-    from tilewise.check.feeding.banks import wavefronts_of
-    from tilewise.check.feeding.cure import cure_of
+    from tilewise.check.feeding.banks import cure_of, wavefronts_of
 
     assert found.fill is not None
     cure = cure_of(found)
@@ -299,12 +303,12 @@ def _alignment(found: Feed) -> str:
 
 def _of_tma(found: Feed) -> str:
     """What TMA, whose swizzle counts from address 0, wants of a tile in one of its modes."""
-    from tilewise.check.strides import mode_of
+    from tilewise.check.diagnose import mode_of
     from tilewise.hardware.architectures import Architecture
 
     question = found.question
     assert question is not None
-    mode = mode_of(question.operand.chain)
+    mode = mode_of(question.cells.chain)
     has_tma = question.arch is None or Architecture.of(question.arch).number >= FIRST_WITH_TMA
     if mode is None or not mode.bits or not has_tma:
         return ""

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Mismatch
-    from tilewise.check.nearest import Near
-    from tilewise.check.operand import Reason
+    from tilewise.check.operand import Near, Reason
 
 
 def near_data(near: Near) -> dict[str, Any]:
@@ -66,7 +65,7 @@ def reason_lines(reasons: Sequence[Reason]) -> Iterator[str]:
 def near_lines(found: Mismatch | Feed) -> Iterator[str]:
     """Near layouts for people; it is said where their addresses do not count from the tile's own."""
     if found.nearest:
-        yield f"nearest, in elements{' from address 0' if found.question and found.question.folded else ''}:"
+        yield f"nearest, in elements{' from address 0' if found.folded else ''}:"
     for near in found.nearest:
         yield f"  {near.layout}"
         yield f"    {near.cost}: {near.message}"

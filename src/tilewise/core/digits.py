@@ -97,6 +97,26 @@ def split(digits: Iterable[tuple[int, T]], values: Sequence[int]) -> list[tuple[
     return pieces[::-1]
 
 
+def halves(
+    digits: Iterable[tuple[int, T]], inner: int
+) -> tuple[list[tuple[int, T]], list[tuple[int, T]]] | None:
+    """Return the digits of n // inner and those of n % inner, or None where one digit counts across both.
+
+    >>> halves([(4, 100), (16, 2)], 8), halves([(4, 100), (6, 2)], 4)
+    (([(4, 100), (2, 16)], [(8, 2)]), None)
+    """
+    slow, fast = list(digits), []
+    while inner > 1 and slow:
+        extent, step = slow.pop()
+        if inner % extent and extent % inner:
+            return None
+        fast.append((min(extent, inner), step))
+        if extent > inner:
+            slow.append((extent // inner, step * inner))
+        inner //= min(extent, inner)
+    return None if inner > 1 else (slow, fast[::-1])
+
+
 def refined(
     one: Sequence[tuple[int, T]], other: Sequence[tuple[int, T]]
 ) -> tuple[list[tuple[int, T]], list[tuple[int, T]]] | None:

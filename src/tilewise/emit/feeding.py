@@ -29,7 +29,7 @@ __device__ __forceinline__ void ${letter}_store(const $type (&r)[$count], unsign
 
 _TILE = """\
 // r[i]: what number i ${verb}s of the tile$at.
-// (row, column) counts instructions of mma.sync; \
+// (row, column) counts instructions of $product; \
 ${letter}0, ${letter}1, ... are the elements of a lane there.
 __device__ __forceinline__ void ${letter}_${verb}_tile($type (&r)[$many][${found.form.registers}], \
 ${tile}unsigned lane)
@@ -103,8 +103,10 @@ def source_of_tile(found: Feed) -> str:
             own.append(_address(found, step.addresses, name, f" in {feeds(found, step)}"))
         at = address_text(first, [flipped] if flipped else [], [added] if added else [], zero)
         lines.append(f"{letter}_{verb}(r[{number}], {at});  // {feeds(found, step)}")
+    group = found.question is not None and found.question.instruction.group
     slots = {
         "found": found,
+        "product": "wgmma, in parts of 8 columns" if group else "mma.sync",
         "letter": letter,
         "verb": verb,
         "at": "" if zero else f" at a shared address that is a multiple of {found.alignment} B",

@@ -11,7 +11,7 @@ from tilewise.hardware.modes import CHUNK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.hardware.wgmma.stepping import Digits
+    from tilewise.hardware.operands.stepping import Digits
 
 ROOM = {"wgmma": "GMMA", "tcgen05": "UMMA"}
 """Where CuTe has the atoms of an engine."""

@@ -1,53 +1,152 @@
-"""The engines that read shared memory through a matrix descriptor, each a table of fields plus functions."""
+"""The engines that read shared memory through a matrix descriptor: a class for all.
+
+A descriptor is a table of fields over 64 bits; an operand is rows x K elements that one instruction reads; an
+engine has both, knows which instructions there are, and says in words what every field means.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 from tilewise.hardware import sources
-from tilewise.hardware.fields import Field
-from tilewise.hardware.modes import Mode
+from tilewise.hardware.fields import Field, packed, reserved, unpacked
+from tilewise.hardware.limits import SM_SHARED_BYTES
+from tilewise.hardware.modes import CHUNK, MODES, Mode, mode_of
+from tilewise.hardware.operands import stepping, tiles
+from tilewise.hardware.operands.sentences import (
+    START_IS,
+    Said,
+    base_offset_is,
+    few,
+    lbo_is,
+    mode_is,
+    never_read,
+    overlapping_groups,
+    past_the_end,
+    sbo_is,
+    shared_bytes,
+    unaligned,
+)
+from tilewise.hardware.operands.template import (
+    BASE_UNIT,
+    LIMIT,
+    MAJORS,
+    OPERANDS,
+    ORDERS,
+    SWIZZLED_K_MAJOR_LBO,
+    base_offset_of,
+    check_base_offset,
+    check_bytes,
+    check_major_word,
+    check_word,
+)
+from tilewise.hardware.operands.walk import Multiplicand, unread_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
+    from typing import Any, ClassVar, Self
 
     from tilewise.core.algebra.slicing import Slices
-    from tilewise.core.layout import Layout
+    from tilewise.hardware.operands.walk import Walk
 
     Shape = tuple[int | None, int | None, int]
     """(m, n, k) of an instruction; None where another operand decides it."""
 
-    class Descriptor(Protocol):
-        """A matrix descriptor of any engine, in bytes."""
+MN_BITS = 16
+"""Bits of the elements that words are about where no type is named."""
 
-        @property
-        def start(self) -> int:
-            """The first byte of the operand."""
 
-        @property
-        def lbo(self) -> int:
-            """The leading dimension's offset, or the address of the second chunk."""
+@dataclass(frozen=True)
+class MatrixDescriptor:
+    """A matrix descriptor; start, lbo and sbo count bytes.
 
-        @property
-        def sbo(self) -> int:
-            """The stride dimension's offset."""
+    requires       start, lbo, sbo are multiples of 16 in [0, 2^18); base_offset in [0, 8)
+    postcondition  D.decode(d.value) == d, for the descriptors D of an engine
+    """
 
-        @property
-        def mode(self) -> Mode:
-            """The swizzle mode."""
+    start: int = 0
+    lbo: int = 0
+    sbo: int = 0
+    mode: Mode = MODES["none"]
+    base_offset: int = 0
 
-        @property
-        def base_offset(self) -> int:
-            """Units of 128 bytes by which the pattern is moved."""
+    if TYPE_CHECKING:
+        FIELDS: ClassVar[tuple[Field, ...]]
+        """Every field, the lowest first."""
+        MODES: ClassVar[Mapping[str, Mode]]
+        CODES: ClassVar[Mapping[str, int]]
+        """{mode: what its field holds}."""
+        CHOICES: ClassVar[Mapping[str, tuple[str, ...]]]
+        """{field: the words that its numbers stand for}."""
 
-        @property
-        def value(self) -> int:
-            """The 64 bits."""
+    def __post_init__(self) -> None:
+        for one in self.FIELDS:
+            if one.name != "mode" and one.name not in self.CHOICES:
+                number = as_int(getattr(self, one.name), f"the descriptor's {one.name}")
+                object.__setattr__(self, one.name, check_bytes(one.name, number) if one.unit > 1 else number)
+        mode: Mode | str = self.mode
+        if isinstance(mode, str):
+            object.__setattr__(self, "mode", mode_of(mode, modes=self.MODES))
+        check_base_offset(self.base_offset)
+        if self.mode.name not in self.CODES:
+            raise Refused(
+                "TW602",
+                f"wgmma has no mode {self.mode}",
+                witness={"mode": self.mode.name},
+                hint="Hopper's are " + " ".join(MODES) + "; Blackwell's tcgen05 has this one",
+            )
+
+    def __str__(self) -> str:
+        return f"{self.value:#018x}"
+
+    @property
+    def encoded(self) -> dict[str, int]:
+        """What every field holds, in its own unit: start, lbo and sbo count 16 bytes."""
+        held = {one.name: getattr(self, one.name) for one in self.FIELDS}
+        held["mode"] = self.CODES[self.mode.name]
+        held |= {name: words.index(held[name]) for name, words in self.CHOICES.items()}
+        return {one.name: held[one.name] // one.unit for one in self.FIELDS}
+
+    @property
+    def named(self) -> dict[str, int | str]:
+        """Every field as a reader has it: in bytes, modes by their names."""
+        return {one.name: getattr(self, one.name) for one in self.FIELDS} | {"mode": self.mode.name}
+
+    @property
+    def value(self) -> int:
+        """The 64 bits."""
+        return packed(self.FIELDS, self.encoded)
+
+    def at(self, start: int, base_offset: int) -> Self:
+        """Return the same elsewhere."""
+        return replace(self, start=start, base_offset=base_offset)
+
+    @classmethod
+    def decode(cls, value: int) -> Self:
+        """Return the descriptor of 64 bits; bits that no field has are passed over: see `reserved_bits`."""
+        held: dict[str, Any] = dict(unpacked(cls.FIELDS, check_word(value)))
+        names = {code: name for name, code in cls.CODES.items()}
+        if held["mode"] not in names:
+            raise Refused(
+                "TW604",
+                f"{held['mode']} is no swizzling mode",
+                witness={"mode": held["mode"]},
+                hint="bits 63-61 are " + ", ".join(f"{code} for {name}" for name, code in cls.CODES.items()),
+            )
+        for one in cls.FIELDS:
+            held[one.name] *= one.unit
+        held |= {name: words[held[name]] for name, words in cls.CHOICES.items()}
+        return cls(**held | {"mode": cls.MODES[names[held["mode"]]]})
+
+    @classmethod
+    def reserved_bits(cls, value: int) -> list[int]:
+        """Return the bits of a value that are set though no field has them."""
+        return reserved(cls.FIELDS, check_word(value))
 
 
 @dataclass(frozen=True)
@@ -102,92 +201,47 @@ class Intake:
         """The directions that may be contiguous."""
         return tuple(self.modes)
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of K that one instruction reads."""
+        return self.k * self.dtype.bits // 8
+
     def shape(self, rows: int) -> Shape:
-        """(m, n, k) of the instruction that reads so many rows of the operand here."""
+        """Return (m, n, k) of the instruction that reads so many rows of the operand here."""
         whole, k = rows * self.ctas, self.whole_k or self.k
         return (whole, self.n, k) if self.operand == "A" else (self.m, whole, k)
 
+    def check_major(self, major: str) -> str:
+        """Return the major, or refuse one that is not read."""
+        if check_major_word(major) not in self.modes:
+            reason, hint = self.no_major
+            raise Refused("TW602", reason, witness={"dtype": self.name, "major": major}, hint=hint)
+        return major
 
-@dataclass(frozen=True)
+
 class Engine:
-    """One engine: the fields of its descriptor, what can be asked of one, and what its instructions take.
-
-    The functions take and give what the engine's own modules define; they agree on their arguments, so
-    that a command asks all engines alike.
-    """
+    """One engine: its descriptor, which instructions it has, and its fields in words."""
 
     name: str
-    fields: tuple[Field, ...]
     source: sources.Source
-    majors: tuple[str, ...]
-    operands: tuple[str, ...]
-    shared_end: int
-    """The first byte past the shared memory of an SM."""
-    descriptor: Callable[..., Any]
-    made_of: tuple[str, ...]
-    """Keywords of `descriptor` besides start, lbo, sbo, mode and base_offset."""
-    decode: Callable[[int], Any]
-    reserved: Callable[[int], list[int]]
-    default_lbo: Callable[[Mode, str], int | None]
-    operand: Callable[..., Any]
-    words: Callable[..., Any]
-    ignored: Callable[..., Any]
-    remarks: Callable[..., Any]
-    pieces: Callable[..., Any]
-    addresses: Callable[..., Any]
-    extremes: Callable[..., Any]
-    stages: Callable[..., Any]
-    placements: Callable[..., Any]
-
-    # -- what its instructions take --------------------------------------------------------------------
-
+    descriptors: type[Any]
+    """The class of its descriptors."""
+    operand: type[Any]
+    """The class of the operands that one instruction reads."""
     types: tuple[str, ...]
     """Every type that it multiplies, by name."""
     options: tuple[str, ...]
     """What an instruction is asked for besides its type and operand: the keywords of `intake`."""
     sizes: tuple[str, ...]
     """Those of the options that choose among legal sizes, such as n: without them there is an intake too."""
-    intake: Callable[..., Intake]
-    """intake(dtype, operand, ...) -> Intake, with the keywords of `options`; Refused for what no instruction
-    has."""
+    made_of: tuple[str, ...] = ()
+    """Keywords of `descriptor` besides start, lbo, sbo, mode and base_offset."""
     modes: Mapping[str, Mode]
     """Every swizzle mode by name, narrowest first."""
-    orders: tuple[str, ...]
-    """The orders in which the atoms of a tile follow one another."""
-    patterns: tuple[str, ...]
-    """Where a swizzle counts from."""
-
-    # -- the descriptor in numbers -----------------------------------------------------------------------
-
-    limit: int
-    """Byte offsets and addresses that a descriptor holds are below it."""
-    base_unit: int
-    """Bytes that one unit of the base offset moves the pattern by."""
-    spare: Mapping[str, int]
-    """{"lbo": bytes, "sbo": bytes}: what is written to a field that is not read."""
-    base_offset_of: Callable[[int, Mode], int]
-    """base_offset_of(pattern, mode): the base offset of a pattern that starts at an address; Refused where
-    there is none."""
-    read: Callable[..., Slices]
-    """read(descriptor, dtype=, major=, rows=, k=) -> Slices: the bytes that it reads of rows x k elements
-    lying in memory as `dtype`, as `pieces` gives them; no question of which instructions there are."""
-    unread: Callable[..., tuple[str, ...]]
-    """unread(descriptor, dtype=, major=, rows=, k=): the fields of lbo, sbo, base_offset that say nothing."""
-
-    # -- tiles of atoms ----------------------------------------------------------------------------------
-
-    atom: Callable[[Mode, str, DType], Layout]
-    """atom(mode, major, dtype): the swizzle atom [rows, K], in elements that lie in memory as `dtype`."""
-    tile: Callable[[Mode, str, DType, int, int, str], Layout]
-    """tile(mode, major, dtype, rows, k, order): a whole tile of atoms, in elements; Refused where they are
-    no whole ones."""
-    feed: Callable[..., Any]
-    """feed(intake, mode, major, rows, k, order, one=None, base=0, pattern="tile") -> a `Feeding`: the
-    descriptors of such a tile, by instructions of `one` rows, or of the most that feed it. It has mode,
-    major, dtype, rows, k, order, operand, n (rows of one instruction), depth, base, pattern, bytes,
-    descriptor, along_mn, along_k, steps and tile, as wgmma's has."""
-
-    # -- in words ----------------------------------------------------------------------------------------
+    carries: bool
+    """Whether K that goes on past a row of the atom is read where the sum carries; else nobody says where."""
+    usual: int = 64
+    """Rows of which a multiple is fed in every mode."""
 
     entry: str
     """The entry of the catalogue that has its tiles: how they are confirmed is known by it."""
@@ -197,8 +251,251 @@ class Engine:
     """The storage from which A may come besides shared memory: reg, or TCol."""
     registers: str
     """What to do with an operand that is a layout of it."""
-    majors_of: Callable[[Any], tuple[str, ...]] | None = None
-    """majors_of(descriptor): the majors in which it is read; where the engine has none, all are."""
+
+    majors, operands, orders, patterns = MAJORS, OPERANDS, ORDERS, stepping.PATTERNS
+    shared_end = SM_SHARED_BYTES
+    """The first byte past the shared memory of an SM: a window that begins with the system's 1 KiB."""
+    limit = LIMIT
+    """Byte offsets and addresses that a descriptor holds are below it."""
+    base_unit = BASE_UNIT
+    """Bytes that one unit of the base offset moves the pattern by."""
+    spare: Mapping[str, int] = {"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0}
+    """What is written to a field that is not read."""
+
+    atom, tile = staticmethod(tiles.atom), staticmethod(tiles.tile)
+    base_offset_of, placements = staticmethod(base_offset_of), staticmethod(stepping.placements)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of its descriptor, the lowest first."""
+        found: tuple[Field, ...] = self.descriptors.FIELDS
+        return found
+
+    def descriptor(self, **fields: Any) -> Any:
+        """Return a descriptor that breaks no restriction."""
+        return self.descriptors(**fields)
+
+    def intake(self, dtype: DType | str, operand: str, **asked: Any) -> Intake:
+        """Return what its instructions take of an operand; Refused for what no instruction has."""
+        raise NotImplementedError
+
+    def default_lbo(self, mode: Mode, major: str) -> int | None:
+        """Return the LBO of a descriptor for which none was given, where there is a custom;
+        None where it is read."""
+        return SWIZZLED_K_MAJOR_LBO if major == "k" and mode.bits else None
+
+    def majors_of(self, descriptor: Any) -> tuple[str, ...]:
+        """Return the majors of operands that a descriptor is for."""
+        return MAJORS
+
+    # -- what a descriptor reads -----------------------------------------------------------------------
+
+    def walks(self, descriptor: Any, dtype: DType, major: str, rows: int, k: int) -> list[Walk]:
+        """Return the walks over rows x k elements that lie in memory as `dtype`,
+        whatever instructions there are."""
+        raise NotImplementedError
+
+    def read(self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int) -> Slices:
+        """Return the bytes that a descriptor reads of them, as layouts with their boxes."""
+        from tilewise.hardware.operands.walk import joined
+
+        return joined(self.walks(descriptor, DType.of(dtype), major, rows, k))
+
+    def unread(
+        self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int
+    ) -> tuple[str, ...]:
+        """Return the fields of lbo, sbo, base_offset of which any other value reads the same bytes."""
+        return unread_fields(self.walks(descriptor, DType.of(dtype), major, rows, k))
+
+    # -- from tile to descriptors ----------------------------------------------------------------------
+
+    def feed(
+        self,
+        intake: Intake,
+        mode: Mode,
+        major: str,
+        rows: int,
+        k: int,
+        order: str = "mn",
+        one: int | None = None,
+        **at: Any,
+    ) -> stepping.Feeding[Any]:
+        """Return the descriptors of a tile for instructions of `one` rows, or of the most that feed it.
+
+        >>> of = engine("wgmma")
+        >>> of.feed(of.intake("bf16", "B"), Mode.of("128B"), "k", 96, 64, "mn").n
+        96
+        """
+        return stepping.fed(self, intake, mode, major, rows, k, order, one=one, **at)
+
+    def feeding(
+        self,
+        mode: Mode | str,
+        major: str,
+        dtype: DType | str,
+        rows: int,
+        k: int,
+        order: str = "mn",
+        *,
+        operand: str,
+        base: int = 0,
+        pattern: str = "tile",
+        depth: int | None = None,
+        **asked: Any,
+    ) -> stepping.Feeding[Any]:
+        """Return the descriptors of a whole tile, as `tiles.tile` makes it, at a base in shared memory.
+
+            requires       whole atoms, whole instructions; no instruction begins in one MN-major atom and
+                           ends in another; a base that the pattern allows
+            pattern        "tile": the swizzle counts from the base; "address": from address 0, as TMA writes
+            depth          K of one product, where there are several
+
+        >>> first = engine("wgmma").feeding("64B", "mn", "f16", 128, 64, operand="A").descriptor
+        >>> first.lbo, first.sbo, hex(first.value)
+        (512, 2048, '0x8000008000200000')
+        """
+        asked |= {} if depth is None else {"k": depth}
+        intake = self.intake(dtype, operand, **asked)
+        intake.check_major(major)
+        one = intake.rows[0] if len(intake.rows) == 1 else None
+        return self.feed(intake, mode_of(mode), major, rows, k, order, one, base=base, pattern=pattern)
+
+    # -- in words --------------------------------------------------------------------------------------
+
+    def words(
+        self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None
+    ) -> tuple[Said, ...]:
+        """Return every field in words, the lowest first; an operand says which are not read.
+
+        >>> of = engine("wgmma")
+        >>> for said in of.words(of.descriptor(lbo=16, sbo=1024, mode="128B")):
+        ...     print(said.name, said.bytes, said.encoded, said.says)
+        start 0 0 the first byte of the operand
+        lbo 16 1 not read in this mode and major; 1 is written by custom
+        sbo 1024 64 from the first 8 rows to the next 8
+        base_offset None 0 the swizzle pattern begins at a multiple of 1024
+        mode None 1 128B: Swizzle<3,4,3> on byte addresses
+        """
+        major = check_major_word(major) if operand is None else operand.major
+        silent, encoded = self._silent(descriptor, major, operand), descriptor.encoded
+        says = self.says(descriptor, major, operand) | silent
+        found = []
+        for one in self.fields:
+            counted = encoded[one.name] * CHUNK if one.unit == CHUNK else None
+            read, says_it = one.name not in silent, says[one.name]
+            found.append(Said(one.name, one.where, counted, encoded[one.name], read, says_it))
+        return tuple(found)
+
+    def says(self, descriptor: Any, major: str, operand: Multiplicand | None) -> dict[str, str]:
+        """Return {field: its words}, for fields that are read."""
+        mode = descriptor.mode
+        in_chunk = operand.in_chunk if operand else None
+        return {
+            "start": START_IS,
+            "lbo": lbo_is(mode, major, in_chunk, self.long(mode, operand)),
+            "sbo": sbo_is(mode, major),
+            "base_offset": base_offset_is(descriptor),
+            "mode": mode_is(mode),
+        }
+
+    def ignored(
+        self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None
+    ) -> tuple[str, ...]:
+        """Return the fields that are not read.
+
+        >>> of = engine("wgmma")
+        >>> of.ignored(of.descriptor(mode="none"), "mn"), of.ignored(of.descriptor(sbo=1024, mode="64B"))
+        (('base_offset',), ('lbo',))
+        """
+        return tuple([said.name for said in self.words(descriptor, major, operand) if not said.read])
+
+    def masked(self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None) -> Any:
+        """Return the descriptor with 0 in every field that is not read: two that read alike are then equal.
+
+        >>> of = engine("wgmma")
+        >>> hex(of.masked(of.descriptor(lbo=16, sbo=1024, mode="128B")).value)
+        '0x4000004000000000'
+        """
+        return replace(descriptor, **dict.fromkeys(self.ignored(descriptor, major, operand), 0))
+
+    def remarks(
+        self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None, value: int | None = None
+    ) -> tuple[str, ...]:
+        """Return what a reader should know besides the fields: overlaps, unaligned starts, odd bits.
+
+        >>> of = engine("wgmma")
+        >>> (remark,) = of.remarks(of.descriptor(sbo=64, mode="128B"))
+        >>> print(*remark.split("; "), sep="\\n")
+        8 rows take 1024 bytes and the next 8 begin after 64: they overlap
+        64 as the field counts is 1024 bytes
+        """
+        if operand is not None:
+            major = operand.major
+        silent = self.ignored(descriptor, major, operand)
+        told = [
+            *self.about_bits(descriptor, value),
+            *overlapping_groups(descriptor, major, silent),
+            *self.about_lbo(descriptor, major, operand),
+            *unaligned(descriptor),
+            *([] if "lbo" in silent else self.about_second(descriptor)),
+        ]
+        return tuple(told + (self._about_operand(descriptor, operand) if operand is not None else []))
+
+    def about_bits(self, descriptor: Any, value: int | None) -> list[str]:
+        """Return remarks on the bits that no field has."""
+        return []
+
+    def about_lbo(self, descriptor: Any, major: str, operand: Multiplicand | None) -> list[str]:
+        """Return remarks on what LBO is."""
+        return []
+
+    def about_second(self, descriptor: Any) -> list[str]:
+        """Return remarks on what LBO is the address of."""
+        return []
+
+    def long(self, mode: Mode, operand: Multiplicand | None) -> int:
+        """Return the elements of a row of the atom."""
+        return mode.width * 8 // (operand.stored_bits if operand else MN_BITS)
+
+    def never_read(self, descriptor: Any, major: str) -> dict[str, str]:
+        """Return {field: why no operand of this mode and major reads it}."""
+        return never_read(descriptor.mode, major)
+
+    def _silent(self, descriptor: Any, major: str, operand: Multiplicand | None) -> dict[str, str]:
+        silent = self.never_read(descriptor, major)
+        try:
+            found = None if operand is None else operand.unread(descriptor)
+        except Refused:  # the documents say of nothing that it is read
+            return silent
+        if operand is None or found is None:
+            return silent
+        why = few(descriptor, operand, self.long(descriptor.mode, operand))
+        return {
+            name: silent.get(name) or f"not read: {self.why(name, descriptor, operand, why)}"
+            for name in found
+        }
+
+    def why(self, name: str, descriptor: Any, operand: Multiplicand, few: str) -> str:
+        """Return why an operand does not read a field that others read."""
+        return few
+
+    def _about_operand(self, descriptor: Any, operand: Multiplicand) -> list[str]:
+        try:
+            found = operand.pieces(descriptor)
+        except Refused as refused:
+            return [] if refused.code == "TW604" else [refused.reason]
+        told = []
+        rows: Sequence[Any] = [piece for piece in found if piece.box[1][0] == 0]
+        if len(rows) > 1:
+            atom = self.long(descriptor.mode, operand)
+            told.append(
+                f"{operand.rows} rows end inside an atom of {atom}: what is read is {len(rows)} layouts"
+            )
+        if len(found) > len(rows):
+            first, last = found[-1].box[1]
+            told.append(f"k {first} to {last - 1} are read from the second chunk: what is read is 2 layouts")
+        _, last = operand.extremes(descriptor)
+        return [*told, *past_the_end(last, self.shared_end), *shared_bytes(found, DType.of(operand.dtype))]
 
 
 VERSION = Field("version", 46, 3, 1, "a fixed constant")
@@ -212,7 +509,7 @@ ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardw
 
 
 def engine_of_word(word: int) -> str:
-    """The engine whose descriptor 64 bits are, by their version.
+    """Return the engine whose descriptor 64 bits are, by their version.
 
     A version that no engine has is read as Hopper reads it, which passes these bits over.
 
@@ -223,7 +520,7 @@ def engine_of_word(word: int) -> str:
 
 
 def engine(name: str) -> Engine:
-    """The engine of that name.
+    """Return the engine of that name.
 
     >>> [field.name for field in engine("wgmma").fields]
     ['start', 'lbo', 'sbo', 'base_offset', 'mode']

@@ -14,7 +14,7 @@ Blackwell has one more, which keeps 32 bytes together where the others keep 16:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -51,26 +51,29 @@ class Mode:
     """M of Swizzle<B, M, S>: 2^M bytes stay together."""
     shift: int = 3
     """S of Swizzle<B, M, S>."""
+    swizzle: Swizzle = field(init=False, compare=False)
+    """The permutation of byte addresses."""
+    period: int = field(init=False, compare=False)
+    """Bytes by which the pattern repeats, and to which an atom is aligned."""
+    rows: int = field(init=False, compare=False)
+    """Rows of the atom, across the major direction."""
+    chunks: int = field(init=False, compare=False)
+    """Chunks of 16 bytes in a row of the atom."""
 
     @classmethod
     def of(cls, name: Mode | str) -> Mode:
         """The mode of Hopper of that name: none, 32B, 64B or 128B, or as `mode_named` reads it."""
         return mode_of(name, modes=MODES)
 
-    @property
-    def swizzle(self) -> Swizzle:
-        """The permutation of byte addresses."""
-        return Swizzle(self.bits, self.base, self.shift)
-
-    @property
-    def period(self) -> int:
-        """Bytes by which the pattern repeats, and to which an atom is aligned."""
-        return 1 << self.base + self.bits + self.shift if self.bits else CHUNK
-
-    @property
-    def rows(self) -> int:
-        """Rows of the atom, across the major direction."""
-        return self.period // self.width if self.bits else ROWS
+    def __post_init__(self) -> None:
+        period = 1 << self.base + self.bits + self.shift if self.bits else CHUNK
+        for name, value in (
+            ("swizzle", Swizzle(self.bits, self.base, self.shift)),
+            ("period", period),
+            ("rows", period // self.width if self.bits else ROWS),
+            ("chunks", self.width // CHUNK),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def keeps(self) -> int:
@@ -81,11 +84,6 @@ class Mode:
     def plain(self) -> bool:
         """Whether its name says its width alone, which other modes may have too."""
         return self.name in MODES
-
-    @property
-    def chunks(self) -> int:
-        """Chunks of 16 bytes in a row of the atom."""
-        return self.width // CHUNK
 
     def elements(self, dtype: DType | str) -> int:
         """Elements in a row of the atom."""

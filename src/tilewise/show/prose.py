@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from tilewise.check.strides import mode_of
+from tilewise.check.diagnose import mode_of
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.canonical import merged_shard
 from tilewise.core.dtypes import DType

@@ -21,7 +21,7 @@ from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.reads import pieces
+from tilewise.hardware.wgmma.reads import Operand
 from tilewise.simulate.faults import Step
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import cut, decode, is_float
@@ -178,7 +178,7 @@ def places(this: Wgmma | str, operand: str, descriptor: Descriptor | int) -> Arr
     dtype, major = (this.a, this.a_major) if operand == "A" else (this.b, this.b_major)
     known = descriptor if isinstance(descriptor, Descriptor) else Descriptor.decode(descriptor)
     byte = np.empty((M if operand == "A" else this.n, this.k), np.int64)
-    for piece in pieces(known, dtype=dtype, major=major, operand=operand, n=this.n):
+    for piece in Operand(dtype, major, operand, this.n).pieces(known):
         (top, below), (left, right) = piece.box
         byte[top:below, left:right] = table(piece.layout).array.reshape(below - top, right - left)
     return byte

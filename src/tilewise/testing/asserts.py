@@ -202,7 +202,7 @@ def _refusal(found: Mismatch) -> Iterator[str]:
         yield f"  {reason.rule}: {reason.message}"
         yield from ([f"    {reason.hint}"] if reason.hint else [])
     for near in found.nearest[:1]:
-        yield f"nearest, in elements{' from address 0' if found.question.folded else ''}"
+        yield f"nearest, in elements{' from address 0' if found.folded else ''}"
         yield f"  {near.layout}"
         yield f"    {near.message}"
 

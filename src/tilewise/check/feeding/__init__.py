@@ -4,12 +4,11 @@ from tilewise.check.feeding.question import feed
 
 question    the way in: a layout, an operand, an instruction; the answer
 fragments   who holds what of one instruction's operand
-tile        the address of every byte that a lane holds: one stride a bit, inside the tile's own swizzle
-forms       which form of ldmatrix or stmatrix moves the tile, or which vectors
-packed      elements of 4 and 6 bits, which ldmatrix unpacks
+forms       the address of every byte that a lane holds; which form of ldmatrix or stmatrix moves the tile
 steps       how the addresses of all instructions follow from the first ones
-why, rows   why nothing moves a tile, or no matrices
+why         why nothing moves a tile, or no matrices
 near        the nearest layouts that matrices move
+banks       the wavefronts that it takes, and the swizzle that takes fewer
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The wavefronts that it takes a warp to move a tile: those of every load or store, by the definition."""
+"""The wavefronts that it takes a warp to move a tile, and the swizzle under which it takes fewer."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from dataclasses import dataclass
 
 from tilewise.check.banks import Request, counted
 from tilewise.check.feeding.forms import Fill, Vector
+from tilewise.check.feeding.question import Feed, feed
 from tilewise.check.feeding.steps import addresses_of
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.matrices.forms import Form
+from tilewise.hardware.matrices.forms import Form, short
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import WORD
+
+MOST = 1 << 14
+"""So many elements of a tile are searched a swizzle for: a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,8 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     bytes, lanes = given(form)
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
-    for addresses in addresses_of(fill):
+    every = addresses_of(fill)
+    for addresses in (one[warp : warp + LANES] for one in every for warp in range(0, len(one), LANES)):
         first = min(addresses) // WORD * WORD  # some words further, other banks are as busy
         pattern = tuple(address - first for address in addresses[:lanes])
         if pattern not in seen:
@@ -73,3 +80,56 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
         sum(request.ideal for request in requests),
         max(phase.wavefronts for request in seen.values() for phase in request.phases),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Cure:
+    """A layout of the same tile, and what it takes to move it."""
+
+    layout: Layout
+    banks: Wavefronts
+
+
+def cure_of(found: Feed) -> Cure | None:
+    """The hardware's mode, or the swizzle, under which a tile that has conflicts takes the fewest wavefronts.
+
+        postcondition  moved as `feed` has it, it takes fewer than now; None where none does, or none is
+                       sought: for tiles of more than MOST elements, of another unit, at a base of their own
+
+    >>> from tilewise import S
+    >>> cure = cure_of(feed(S[(64, 64) : (64, 1)], operand="A", shape="m16n8k16", dtype="f16"))
+    >>> print(cure.layout, cure.banks)
+    Swizzle<3,3,3> o S[(64, 64) : (64, 1)] 64 wavefronts, ideal 64: no conflicts
+    """
+    question = found.question
+    assert question is not None
+    assert found.fill is not None
+    now = wavefronts_of(found.fill)
+    layout, this = question.layout, question.instruction
+    other = question.packed or this.sparse or found.base or layout.unit != "element"
+    if now.ways == 1 or other or layout.size > MOST:
+        return None
+    from tilewise.check.swizzling import choose
+
+    access = f"mma.{found.operand.replace('C', 'D')}:{found.shape}"
+    if isinstance(found.form, Form):
+        access = f"{found.form.instruction}.{short(found.form)}"
+
+    try:
+        chosen = choose(layout, [access], dtype=found.dtype, among=("mode", "swizzle"))
+        again = feed(
+            chosen.best.layout,
+            operand=found.operand,
+            shape=this.shape,
+            dtype=found.dtype,
+            arch=question.arch,
+            form=question.form,
+            pattern=found.pattern,
+            products=this.products,
+        )
+    except LayoutError:
+        return None
+    if not isinstance(again, Feed) or again.fill is None:
+        return None
+    banks = wavefronts_of(again.fill)
+    return Cure(chosen.best.layout, banks) if banks.wavefronts < now.wavefronts else None

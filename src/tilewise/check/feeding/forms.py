@@ -1,10 +1,16 @@
-"""Which instructions fill the registers of a warp from a tile, or store them: a form of ldmatrix, or vectors.
+"""A tile of shared memory as a warp's registers see it, and the instructions that move it.
 
-With T o F^-1 the tile as the lanes hold it and L the layout of a form, which takes [j, r, byte of a row] to
-(laneid, byte of the registers), the form moves the operand iff T o F^-1 o L places [j, r, byte] at
-a(j, r) + byte, each a(j, r) a multiple of 16. L permutes bits as well. Its registers may be any of the
-tile's: of one instruction or of several, in any order, for the code names them. So the registers are chosen
-that put 1, 2, 4, 8 on the bits of a row's byte, and `Tile.follow` proves the rest.
+With T the tile in bytes and F the fragment of one instruction, T o F^-1 places what a lane holds. Both are
+made
+of bits: F permutes those of (row, column, byte) into those of (laneid, byte of the lane's registers), and T
+steps by one stride a bit before its swizzle. So T o F^-1 is one stride a bit of laneid and of the byte, and
+one a digit of which instruction it is, inside T's own swizzle.
+
+With L the layout of a form of ldmatrix or stmatrix, which takes [j, r, byte of a row] to (laneid, byte of the
+registers), the form moves the operand iff T o F^-1 o L places [j, r, byte] at a(j, r) + byte, each a(j, r) a
+multiple of 16. L permutes bits as well. Its registers may be any of the tile's: of one instruction or of
+several, in any order, for the code names them. So the registers are chosen that put 1, 2, 4, 8 on the bits of
+a row's byte, and `Tile.follow` proves the rest.
 """
 
 from __future__ import annotations
@@ -14,18 +20,251 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
-from tilewise.check.feeding.tile import Digit, Tile, packed, sums
+from tilewise.check.operand import SharedTile
+from tilewise.core.axes import Axis, m
 from tilewise.core.bits import affine
+from tilewise.core.digits import halves
 from tilewise.core.layout import Layout
-from tilewise.hardware.limits import LANE_BITS, REGISTER_BITS
+from tilewise.core.shapes import extents_of
+from tilewise.core.swizzles import apply_chain
+from tilewise.core.vectors import ZERO, along
+from tilewise.hardware.limits import LANE_BITS, LANES, REGISTER_BITS
 from tilewise.hardware.matrices.forms import Form, short
 from tilewise.hardware.modes import CHUNK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.check.operand import Digits
+    from tilewise.core.swizzles import Swizzle
+
+LANE, BYTE = Axis("laneid"), Axis("reg")
 
 REGISTER = REGISTER_BITS // 8
 """Bytes of a register."""
 
 WIDEST = 16
 """Bytes of the widest vector that one lane moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """One digit of an address: how often it steps, by how many bytes before the swizzle, what it counts."""
+
+    extent: int
+    stride: int
+    counts: str
+    """lane, byte (of a lane's registers in one instruction), row or column (which instruction), or whose.
+
+    `warp row` and `warp column` count the warps that share the rows, or the columns."""
+    weight: int = 1
+    """What one step of it adds to what it counts."""
+
+
+def packed(layout: Layout, size: int) -> Layout:
+    """Return a layout over laneid and reg with a last mode of bytes: laneid + 32 * byte, on one axis.
+
+    >>> from tilewise import S, laneid, reg
+    >>> print(packed(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], 2))
+    S[(8, 4, 2, 2) : (4, 1, 64, 32)]
+    """
+    strides = [along(m, stride[LANE] + LANES * size * stride[BYTE]) for stride in layout.strides]
+    offset = along(m, layout.offset[LANE] + LANES * size * layout.offset[BYTE])
+    return Layout((*layout.shape, size), (*strides, along(m, LANES)), offset=offset)
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """What the lanes hold of one instruction's operand, over laneid and reg, in cells of whole bytes."""
+
+    layout: Layout
+    size: int
+    """Bytes of a cell."""
+
+    @cached_property
+    def shape(self) -> tuple[int, int]:
+        """Rows and cells of a row of one instruction."""
+        rows, columns = extents_of(self.layout.shape)
+        return rows, columns
+
+    @cached_property
+    def bits(self) -> list[int]:
+        """The flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds,
+        the lowest first."""
+        found = [index for (index,) in affine(packed(self.layout, self.size)).quasi_inverse().columns]
+        return found + [0] * (LANE_BITS - len(found))
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Every byte of a tile by who holds it: digits inside the tile's own swizzle."""
+
+    lanes: tuple[Digit, ...]
+    """The bits of laneid, the lowest first; a stride of 0 where lanes hold the same."""
+    bytes: tuple[Digit, ...]
+    """The bits of a byte of a lane's registers in one instruction, the lowest first."""
+    steps: tuple[Digit, ...]
+    """Which instruction: digits of rows and columns, the fastest of each first."""
+    size: int
+    """Bytes of a cell."""
+    offset: int
+    swizzles: tuple[Swizzle, ...]
+    outer: int
+    base: int
+    """Where the tile is; the swizzle does not see it."""
+    group: bool = False
+    """Whether the threads of a warpgroup give addresses, and not one warp's lanes."""
+
+    @property
+    def threads(self) -> tuple[Digit, ...]:
+        """The digits above laneid of the thread that gives an address."""
+        return self.warps if self.group else ()
+
+    @property
+    def digits(self) -> tuple[Digit, ...]:
+        """All of them."""
+        return (*self.lanes, *self.bytes, *self.steps)
+
+    @cached_property
+    def own_steps(self) -> tuple[Digit, ...]:
+        """The digits that count the instructions of one warp."""
+        return tuple(digit for digit in self.steps if not digit.counts.startswith("warp"))
+
+    @cached_property
+    def warps(self) -> tuple[Digit, ...]:
+        """The digits that count warps."""
+        return tuple(digit for digit in self.steps if digit.counts.startswith("warp"))
+
+    def at(self, inside: int) -> int:
+        """Return the address of a byte whose digits step by `inside` together."""
+        return apply_chain(self.swizzles, inside + self.offset) + self.outer + self.base
+
+    def layout(self, digits: Sequence[Digit], inside: int = 0) -> Layout:
+        """Return the addresses of some digits, slowest first, in bytes; the others stand at `inside`."""
+        outer = self.outer + self.base
+        plain = 0 if self.swizzles else outer
+        return Layout(
+            tuple([digit.extent for digit in digits]),
+            tuple([along(m, digit.stride) for digit in digits]),
+            offset=along(m, self.offset + inside + plain),
+            swizzles=self.swizzles,
+            outer=along(m, outer) if self.swizzles else ZERO,
+            unit="byte",
+        )
+
+    @cached_property
+    def steps_of(self) -> dict[Digit, int]:
+        """What the first step of each digit adds to the first address."""
+        return {digit: self.at(digit.stride) - self.at(0) for digit in self.digits}
+
+    def follow(self, run: Sequence[Digit], width: int) -> bool:
+        """Return whether the digits of a run count the bytes inside `width` bytes that are aligned to it.
+
+            requires       width is a power of two, and the run writes the numbers below it
+            postcondition  true iff whatever the other digits are, the byte of the run's number x is at a + x,
+                           for a multiple a of `width`
+
+        Where the swizzle, if any, leaves the bits inside `width` alone the strides show it; where not, all
+        addresses are looked through.
+        """
+        others = [digit for digit in self.digits if digit not in run]
+        if all(1 << one.base >= width for one in self.swizzles if one.bits):
+            counted = [digit.stride for digit in run] == [1 << bit for bit in range(len(run))]
+            aligned = not any(digit.stride % width for digit in others if digit.extent > 1)
+            starts = (self.offset, self.outer, self.base) if self.swizzles else (self.at(0),)
+            if counted and aligned and not any(start % width for start in starts):
+                return True
+            if not self.swizzles:
+                return False
+        return all(
+            start % width == 0 and all(self.at(first + step) == start + x for x, step in enumerate(sums(run)))
+            for first, start in ((first, self.at(first)) for first in sums(others))
+        )
+
+
+def sums(digits: Sequence[Digit]) -> list[int]:
+    """Return what the digits add, for every number that they write, the first digit the fastest.
+
+    >>> sums([Digit(2, 1, "byte"), Digit(2, 64, "byte")])
+    [0, 1, 64, 65]
+    """
+    total = [0]
+    for digit in digits:
+        total = [digit.stride * step + before for step in range(digit.extent) for before in total]
+    return total
+
+
+WARPGROUP = 4
+"""Warps of a warpgroup."""
+
+
+def tile_of(
+    cells: SharedTile, fragment: Fragment, warps: tuple[int, int] = (1, 1), group: bool = False
+) -> Tile | None:
+    """Return the tile that an operand is, cut into instructions of a fragment, for warps that share them.
+
+    Each warp has neighbouring instructions; of a warpgroup it has one of four that follow down the rows. None
+    where digits do not divide into instructions, or none begins with the second warp.
+    """
+    which, inside, steps = [], [], []
+    for digits, one in zip(cells.digits, fragment.shape, strict=True):
+        parts = halves(digits, one)
+        if parts is None:
+            return None
+        which.append(parts[0])
+        inside.append(parts[1])
+    rows, columns = inside
+    within = [1 << bit for bit in range(fragment.size.bit_length() - 1)] + _bits(columns) + _bits(rows)
+    held = [within[index.bit_length() - 1] if index else 0 for index in fragment.bits]
+    for counts, digits, shared in zip(("row", "column"), which, warps, strict=True):
+        many = 1
+        for extent, _ in digits:
+            many *= extent
+        in_group = group and counts == "row"
+        if many % shared:
+            return None
+        parts = (
+            halves(digits, WARPGROUP if in_group else many // shared)
+            if in_group or shared > 1
+            else ([], digits)
+        )
+        if parts is None:
+            return None
+        own, others = parts if in_group else parts[::-1]
+        steps += [*_twos(own, counts), *_twos(others, f"warp {counts}")]
+    return Tile(
+        tuple([Digit(2, stride, "lane", 1 << bit) for bit, stride in enumerate(held[:LANE_BITS])]),
+        tuple([Digit(2, stride, "byte", 1 << bit) for bit, stride in enumerate(held[LANE_BITS:])]),
+        tuple(steps),
+        fragment.size,
+        cells.start,
+        cells.chain,
+        cells.outer,
+        cells.base,
+        group,
+    )
+
+
+def _bits(digits: Digits) -> list[int]:
+    """Return the strides of the bits of a number that digits of powers of two write, the lowest first."""
+    found = []
+    for extent, stride in reversed(digits):
+        found += [stride << bit for bit in range(extent.bit_length() - 1)]
+    return found
+
+
+def _twos(digits: Digits, counts: str) -> Iterator[Digit]:
+    """Yield the digits of a number, the fastest first, as their twos and what is left."""
+    weight = 1
+    for extent, step in reversed(digits):
+        while extent % 2 == 0:
+            yield Digit(2, step, counts, weight)
+            extent, step, weight = extent // 2, 2 * step, 2 * weight
+        if extent > 1:
+            yield Digit(extent, step, counts, weight)
+            weight *= extent
+
+
+# -- instructions --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +280,7 @@ class Vector:
     bits: int
     unit: int = REGISTER_BITS
     """Bits of a register: 64 for f64."""
-
-    @property
-    def trans(self) -> bool:
-        """Vectors move bytes as they lie."""
-        return False
+    trans = False
 
     @property
     def registers(self) -> int:
@@ -55,6 +290,15 @@ class Vector:
     def __str__(self) -> str:
         vector = f".v{self.registers}" if self.registers > 1 else ""
         return f"{self.instruction}.shared{vector}.b{min(self.bits, self.unit)}"
+
+
+def named(form: Form | Vector) -> str:
+    """Return a form without the words that all of its kind have.
+
+    >>> named(Form("ldmatrix", 4, trans=True)), named(Vector("st", 64))
+    ('ldmatrix.x4.trans', 'st.shared.v2.b32')
+    """
+    return str(form) if isinstance(form, Vector) else f"{form.instruction}.{short(form)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +347,7 @@ class Fill:
     tile: Tile
     form: Form | Vector
     lanes: tuple[Digit, ...]
-    """The digits of the lane that gives an address, the lowest first."""
+    """The digits of the lane that gives an address, the lowest first; of a warpgroup those of the thread."""
     moved: tuple[Digit, ...]
     """The digits that one instruction moves, the lowest first: its registers, or the bytes of a vector."""
     part: int
@@ -112,21 +356,14 @@ class Fill:
     @cached_property
     def left(self) -> tuple[Digit, ...]:
         """The digits that count instructions: the columns inside the rows."""
-        taken = {*self.lanes, *self.moved, *self._inside}
+        taken = {*self.lanes, *self.moved, *self.tile.bytes[: self.part.bit_length() - 1]}
         left = [digit for digit in (*self.tile.bytes, *self.tile.own_steps) if digit not in taken]
         return tuple(sorted(left, key=lambda digit: ("byte", "column", "row").index(digit.counts)))
 
     @property
-    def _inside(self) -> tuple[Digit, ...]:
-        return self.tile.bytes[: self.part.bit_length() - 1]
-
-    @property
     def count(self) -> int:
         """How many instructions there are."""
-        count = 1
-        for digit in self.left:
-            count *= digit.extent
-        return count
+        return len(sums(self.left))
 
     @cached_property
     def addresses(self) -> Layout:
@@ -137,41 +374,31 @@ class Fill:
         return self.tile.layout(tuple(reversed(self.lanes)), inside).coalesce()
 
     def steps(self) -> Iterator[Step]:
-        """All instructions of the tile."""
+        """Yield all instructions of the tile."""
         lanes, base = sums(self.lanes), self.tile.base
         first = [self.tile.at(lane) - base for lane in lanes]
-        moved = _held(self.moved)
-        for inside, (row, column, byte) in zip(sums(self.left), _held(self.left), strict=True):
+        moved = places(self.moved)
+        for inside, (row, column, byte) in zip(sums(self.left), places(self.left), strict=True):
             pairs = [(self.tile.at(lane + inside) - base, at) for lane, at in zip(lanes, first, strict=True)]
             yield Step(
-                tuple(Part(row + r, column + c, byte + b, self.part) for r, c, b in moved),
+                tuple([Part(row + r, column + c, byte + b, self.part) for r, c, b in moved]),
                 _one(there - start for there, start in pairs),
                 _one(there ^ start for there, start in pairs),
                 self._addresses(inside),
             )
 
 
-def named(form: Form | Vector) -> str:
-    """A form without the words that all of its kind have.
+def places(digits: Sequence[Digit]) -> list[tuple[int, int, int]]:
+    """Return (row, column, byte) of every number that the digits write.
 
-    >>> named(Form("ldmatrix", 4, trans=True)), named(Vector("st", 64))
-    ('ldmatrix.x4.trans', 'st.shared.v2.b32')
+    >>> places([Digit(2, 64, "row"), Digit(2, 8, "column", 2)])
+    [(0, 0, 0), (1, 0, 0), (0, 2, 0), (1, 2, 0)]
     """
-    return str(form) if isinstance(form, Vector) else f"{form.instruction}.{short(form)}"
-
-
-def weights(digits: Sequence[Digit], counts: str) -> list[int]:
-    """What the digits say of one thing that is counted, for every number that they write.
-
-    >>> weights([Digit(2, 64, "row"), Digit(2, 8, "column", 2)], "column")
-    [0, 0, 2, 2]
-    """
-    return sums([Digit(digit.extent, digit.weight * (digit.counts == counts), counts) for digit in digits])
-
-
-def _held(digits: Sequence[Digit]) -> list[tuple[int, int, int]]:
-    """(row, column, byte) of every number that the digits write."""
-    return list(zip(*(weights(digits, counts) for counts in ("row", "column", "byte")), strict=True))
+    row, column, byte = (
+        sums([Digit(digit.extent, digit.weight * (digit.counts == counts), counts) for digit in digits])
+        for counts in ("row", "column", "byte")
+    )
+    return list(zip(row, column, byte, strict=True))
 
 
 def _one(numbers: Iterable[int]) -> int | None:
@@ -179,83 +406,63 @@ def _one(numbers: Iterable[int]) -> int | None:
     return distinct.pop() if len(distinct) == 1 else None
 
 
-# -- forms ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Bits:
-    """The bits of a form's index, each as a bit of laneid + 32 * byte, the lowest first."""
-
-    byte: tuple[int, ...]
-    row: tuple[int, ...]
-    matrix: tuple[int, ...]
-
-
-def bits_of(form: Form) -> Bits:
-    """Which bit of laneid + 32 * byte each bit of [matrix, row, byte of the row] is.
+def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return which bits of laneid + 32 * byte are those of a row's byte, and of [matrix, row], lowest first.
 
     >>> bits_of(Form("ldmatrix", 4))
-    Bits(byte=(5, 6, 0, 1), row=(2, 3, 4), matrix=(7, 8))
+    ((5, 6, 0, 1), (2, 3, 4, 7, 8))
     >>> bits_of(Form("ldmatrix", 2, trans=True))
-    Bits(byte=(5, 2, 3, 4), row=(6, 0, 1), matrix=(7,))
+    ((5, 2, 3, 4), (6, 0, 1, 7))
     """
     size = form.bits // 8
-    columns = affine(packed(form.layout, size)).columns
-    bits = tuple(place.bit_length() - 1 for (place,) in columns)
+    bits = tuple([place.bit_length() - 1 for (place,) in affine(packed(form.layout, size)).columns])
     in_row = (form.columns * size).bit_length() - 1
-    rows = form.rows.bit_length() - 1
-    return Bits(bits[:in_row], bits[in_row : in_row + rows], bits[in_row + rows :])
+    return bits[:in_row], bits[in_row:]
 
 
-def filled_by(tile: Tile, form: Form, nearer: str) -> Fill | None:
-    """The form moving the tile, or None where it does not; `nearer` are the steps that it takes first."""
-    bits = bits_of(form)
+def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
+    """Return how a form moves the tile, or None where it does not;
+    `nearer` are the steps that it takes first."""
+    in_row, of_row = bits_of(form)
     low = REGISTER.bit_length() - 1
     if len(tile.bytes) < low:
         return None
-    count = form.registers.bit_length() - 1
     steps = sorted((d for d in tile.own_steps if d.extent == 2), key=lambda digit: digit.counts != nearer)
     refused: set[tuple[Digit, ...]] = set()
-    for chosen in permutations((*tile.bytes[low:], *steps), count):
+    for chosen in permutations((*tile.bytes[low:], *steps), form.registers.bit_length() - 1):
         held = (*tile.lanes, *tile.bytes[:low], *chosen)
-        run = tuple(held[bit] for bit in bits.byte)
+        run = tuple([held[bit] for bit in in_row])
         if run in refused or [tile.steps_of[d] for d in run] != [1 << bit for bit in range(len(run))]:
             continue
         if tile.follow(run, CHUNK):
-            lanes = [held[bit] for bit in (*bits.row, *bits.matrix)]
+            lanes = [held[bit] for bit in of_row]
             lanes += [Digit(2, 0, "lane")] * (LANE_BITS - len(lanes))
-            return Fill(tile, form, tuple(lanes), chosen, REGISTER)
+            return Fill(tile, form, (*lanes, *tile.threads), chosen, REGISTER)
         refused.add(run)
     return None
 
 
 def filled_plainly(tile: Tile, instruction: str, unit: int = REGISTER_BITS) -> Fill:
-    """The widest vectors that move the tile: single bytes do so always."""
-    width = WIDEST
-    while width > 1:
-        run = _run(tile, width)
-        if run is not None and tile.follow(run, width):
-            return _vectors(tile, instruction, width, run, unit)
+    """Return how the widest vectors move the tile: single bytes do so always."""
+    width, run = WIDEST, _run(tile, WIDEST)
+    while run is None or not tile.follow(run, width):
         width //= 2
-    return _vectors(tile, instruction, 1, (), unit)
-
-
-def _run(tile: Tile, width: int) -> tuple[Digit, ...] | None:
-    """The digits that step by 1, 2, 4, ... inside a vector."""
-    found: list[Digit] = []
-    for bit in range(width.bit_length() - 1):
-        held = (*tile.bytes, *(digit for digit in tile.own_steps if digit.extent == 2))
-        step = next((d for d in held if tile.steps_of[d] == 1 << bit and d not in found), None)
-        if step is None:
-            return None
-        found.append(step)
-    return tuple(found)
-
-
-def _vectors(tile: Tile, instruction: str, width: int, run: tuple[Digit, ...], unit: int) -> Fill:
+        run = _run(tile, width)
     together = 0
     most = min(len(run), (unit // 8).bit_length() - 1)
     while together < most and run[together] == tile.bytes[together]:
         together += 1
     form = Vector(instruction, 8 * width, unit)
-    return Fill(tile, form, tile.lanes, run[together:], 1 << together)
+    return Fill(tile, form, (*tile.lanes, *tile.threads), run[together:], 1 << together)
+
+
+def _run(tile: Tile, width: int) -> tuple[Digit, ...] | None:
+    """Return the digits that step by 1, 2, 4, ... inside a vector, or None where one is lacking."""
+    held = [*tile.bytes, *(digit for digit in tile.own_steps if digit.extent == 2)]
+    found: list[Digit] = []
+    for bit in range(width.bit_length() - 1):
+        step = next((d for d in held if tile.steps_of[d] == 1 << bit and d not in found), None)
+        if step is None:
+            return None
+        found.append(step)
+    return tuple(found)

@@ -29,9 +29,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture, Needs
 
-OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
-"""{operand: its two modes}. D is stored, the others are loaded."""
-
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
@@ -41,6 +38,8 @@ class Instruction:
     sparse: bool = False
     products: tuple[int, int] = (2, 2)
     """How Volta's four products lie: so many along M and along N."""
+    group: bool = False
+    """Whether it is a wgmma: warp w of four holds rows 16 w and on of D, as those of an mma.sync."""
 
     @property
     def word(self) -> str:
@@ -166,7 +165,9 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
             witness={"dtype": dtype.name},
             hint="pack them in registers first",
         )
-    needs = _needs(this)
+    needs = [] if this.group else _needs(this)
+    if this.group:
+        return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, 16, shape.n))
     if not needs:
         raise Refused("TW602", f"there is no {this.word} {shape}", witness={"shape": str(shape)})
     _check(this, needs, arch)

@@ -1,26 +1,42 @@
 """How the operands of mma.sync come from shared memory, and how its results get there.
 
 A tile of many instructions is moved by one form of ldmatrix or stmatrix, or by plain vectors, whichever
-takes the fewest instructions. It is found by what the layout maps, however it is written: `forms`
-chooses the registers, and proves that the form moves each byte of the tile to the lane that wants it.
+takes the fewest instructions. It is found by what the layout maps, however it is written: `fill` chooses the
+registers, and proves that the form moves each byte of the tile to the lane that wants it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
-from tilewise.check.feeding.forms import Fill, Step, Vector, filled_by, filled_plainly
-from tilewise.check.feeding.fragments import OPERANDS, Held, Instruction, held
-from tilewise.check.feeding.tile import Fragment, Tile, tile_of
-from tilewise.check.match import Mismatch, check_place
-from tilewise.check.operand import Operand, Reader, Reason, Unreadable, operand_of
+from tilewise.check.feeding.forms import (
+    WARPGROUP,
+    Fill,
+    Fragment,
+    Step,
+    Tile,
+    Vector,
+    filled_by,
+    filled_plainly,
+    tile_of,
+)
+from tilewise.check.feeding.fragments import Held, Instruction, held
+from tilewise.check.operand import (
+    OPERANDS,
+    Mismatch,
+    Reason,
+    SharedTile,
+    Unreadable,
+    cells_of,
+    check_place,
+    first_of,
+)
+from tilewise.core.digits import halves
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.matrices.forms import Form, forms
@@ -28,16 +44,18 @@ from tilewise.hardware.mma.instructions import Shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.check.nearest import Near
+    from tilewise.check.operand import Near
 
-MMA = Reader(
-    modes={name: f"[{', '.join(modes)}]" for name, modes in OPERANDS.items()},
-    copies=("and a lane's address names one", "match the layout without R, one copy at a time"),
-    axes="loads and stores of a warp reach bytes of shared memory, one storage axis",
-    registers="the registers themselves are laid out by tilewise catalog mma.A, mma.B, mma.C and mma.D",
-    bytes="an address counts bytes",
-    bits="a register holds neighbours along K: lay {} out with K contiguous",
-)
+__all__ = ["Feed", "feed"]
+
+MMA = ("reg", "the registers themselves are laid out by tilewise catalog mma.A, mma.B, mma.C and mma.D")
+"""Where operands of mma.sync come from besides, and what to do with a layout of it."""
+
+WGMMA = Shape(64, 8, 16)
+"""The part of a wgmma's D that repeats along N."""
+
+TOGETHER = 16
+"""Elements of 4 or 6 bits that ldmatrix unpacks from the start of 16 bytes."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +110,17 @@ class Feed:
         """What every address must be a multiple of, and the tile's own with it."""
         return self.form.bits // 8 if isinstance(self.form, Vector) else 16
 
+    @property
+    def folded(self) -> bool:
+        """Whether the tile's address is in the layout, which then counts from address 0."""
+        return self.pattern == "address" and self.base > 0
+
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
         """The nearest layouts that matrices move, the cheapest first, where they take fewer instructions."""
-        fewest = self.registers // 4
-        if self.question is None or not self.reasons or len(self.steps) <= fewest:
+        if self.question is None or not self.reasons or len(self.steps) <= self.registers // 4:
             return ()
-        return self.question.nearest(self.reasons)
+        return _nearest(self.question, self.reasons)
 
 
 @dataclass(frozen=True)
@@ -106,7 +128,7 @@ class Question:
     """What was asked, once the layout is understood as an operand."""
 
     layout: Layout
-    operand: Operand
+    cells: SharedTile
     instruction: Instruction
     held: Held
     """Who holds which element."""
@@ -118,75 +140,53 @@ class Question:
     """Bits of an element in memory where ldmatrix unpacks them; the operand is then what it unpacks."""
     arch: Architecture | str | None = None
     form: str | None = None
-    base: int = 0
-    pattern: str = "tile"
     warps: tuple[int, int] = (1, 1)
     """How many warps share the rows, and how many the columns."""
 
     @property
-    def folded(self) -> bool:
-        """Whether the tile's address is in the layout, which then counts from address 0."""
-        return self.pattern == "address" and self.base > 0
-
-    @property
     def mover(self) -> str:
         """ldmatrix, or stmatrix for a result."""
-        return mover(self.operand.name)
+        return _mover(self.cells.name)
 
     @cached_property
     def fragment(self) -> Fragment:
-        """The same in cells of whole bytes."""
-        cells, elements = self.held.layout, self.operand.elements
-        return Fragment(cells.pack(elements) if elements > 1 else cells, self.operand.size)
+        """Who holds which cell of whole bytes."""
+        cells, elements = self.held.layout, self.cells.elements
+        return Fragment(cells.pack(elements) if elements > 1 else cells, self.cells.size)
 
-    def tile(self, operand: Operand | None = None) -> Tile | None:
-        """The operand by who holds it; None where its digits do not divide into instructions."""
-        operand = operand or self.operand
-        if operand.rows % self.fragment.rows or operand.columns % self.fragment.columns:
-            return None
-        blocks = operand.blocks(self.fragment.rows)
-        if blocks is None:
-            return None
-        counts = operand.rows // self.fragment.rows, operand.columns // self.fragment.columns
-        if any(count % many for count, many in zip(counts, self.warps, strict=True)):
-            return None
-        if self.warps == (1, 1):
-            return tile_of(operand, self.fragment, blocks)
-        own = counts[0] // self.warps[0], counts[1] // self.warps[1]
-        return tile_of(operand, self.fragment, blocks, own).shared_by(self.warps, counts)
+    def tile(self, cells: SharedTile | None = None) -> Tile | None:
+        """Return the operand by who holds it; None where its digits do not divide into instructions."""
+        return tile_of(cells or self.cells, self.fragment, self.warps, self.instruction.group)
 
-    def by_matrices(self, tile: Tile) -> Fill | None:
-        """The form that moves the tile in the fewest instructions."""
-        nearer = "column" if self.operand.name in "CD" else "row"
-        found = (filled_by(tile, form, nearer) for form in self.usable)
-        return _fewest(fill for fill in found if fill)
+    @property
+    def whole(self) -> tuple[int, int]:
+        """Rows and cells of a row of one instruction."""
+        rows, columns = self.fragment.shape
+        return rows * (WARPGROUP if self.instruction.group else 1), columns
 
     @property
     def usable(self) -> tuple[Form, ...]:
         """The forms that are tried: those that unpack, where elements are packed."""
         return tuple(form for form in self.forms if form.kind.stored == (self.packed or form.bits))
 
+    def by_matrices(self, tile: Tile | None) -> Fill | None:
+        """Return the form that moves the tile in the fewest instructions."""
+        nearer = "column" if self.cells.name in "CD" else "row"
+        found = [filled_by(tile, form, nearer) for form in self.usable] if tile else []
+        return min((fill for fill in found if fill), key=lambda fill: fill.count, default=None)
+
     def by_vectors(self, tile: Tile) -> Fill:
-        """The widest vectors that move it."""
-        unit = max(REGISTER_BITS, 8 * tile.size)
-        return filled_plainly(tile, "st" if self.operand.name == "D" else "ld", unit)
-
-    def nearest(self, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
-        """The nearest layouts that matrices move, the cheapest first."""
-        from tilewise.check.feeding.near import nearest
-
-        return nearest(self, reasons)
-
-
-def _fewest(fills: Iterable[Fill]) -> Fill | None:
-    return min(fills, key=lambda fill: fill.count, default=None)
+        """Return the widest vectors that move it."""
+        return filled_plainly(
+            tile, "st" if self.cells.name == "D" else "ld", max(REGISTER_BITS, 8 * tile.size)
+        )
 
 
 def feed(
     layout: Layout,
     *,
     operand: str,
-    shape: Shape | str,
+    shape: Shape | str | None = None,
     dtype: DType | str,
     arch: Architecture | str | None = None,
     form: str | None = None,
@@ -195,8 +195,9 @@ def feed(
     warps: tuple[int, int] = (1, 1),
     sparse: bool = False,
     products: tuple[int, int] = (2, 2),
+    group: bool = False,
 ) -> Feed | Mismatch:
-    """How a warp moves a tile of shared memory to the registers of mma.sync, or from them.
+    """Return how a warp moves a tile of shared memory to the registers of mma.sync, or from them.
 
     The layout counts elements of `dtype`, or what its unit says, from the tile's address `base`; its swizzle
     counts from there as well, or with the pattern "address" from address 0. `form` asks for matrices,
@@ -204,7 +205,9 @@ def feed(
     rows, and the columns, each has neighbouring instructions, and the steps are those of the first.
 
     A of a `sparse` mma.sp is what is stored of it, [M, K/2]. Volta's m8n8k4 computes four products, so many
-    of them along M and along N as `products` says; the operands of the four lie in one tile.
+    of them along M and along N as `products` says; the operands of the four lie in one tile. D of a `group`
+    is
+    that of wgmma, and the addresses are those of the warpgroup's 128 threads.
 
         requires       operand is A [M, K], B [N, K], C or D [M, N], of any whole number of instructions
         postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the form that
@@ -218,126 +221,128 @@ def feed(
     ld.shared.b32
     """
     layout = by_coordinates(as_layout(layout))
-    _check_operand(operand)
+    if operand not in OPERANDS:
+        raise LayoutError("TW601", f"{operand!r} is no operand of mma.sync", hint="known: A B C D")
     check_place(base, pattern)
-    this = Instruction(Shape.of(shape), sparse, products)
+    if shape is None and not group:
+        raise LayoutError("TW601", "mma has many shapes, and none was said", hint='such as shape="m16n8k16"')
+    this = Instruction(WGMMA if shape is None else Shape.of(shape), sparse, products, group)
+    answers = []
     try:
-        asked = _asked(form, mover(operand), arch)
-        ways = held(operand, this, DType.of(dtype), arch)
-        questions = [_question(layout, operand, this, way, asked, base, pattern) for way in ways]
+        wanted, plainly = _asked(form, _mover(operand), arch)
+        for way in held(operand, this, DType.of(dtype), arch):
+            spread = _unpacked(layout, operand, way)
+            cells = cells_of(layout if spread is None else spread, operand, way.element, MMA, base, pattern)
+            packed = 0 if spread is None else way.bits
+            question = Question(
+                layout, cells, this, way, wanted, plainly and not packed, packed, arch, form, warps
+            )
+            answers.append(_answer(question, base, pattern))
     except Unreadable as no:
         return Mismatch(no.reasons)
     except Refused as no:
         return Mismatch((Reason("type", no.reason, no.witness, no.hint),))
-    answers = [_answer(replace(question, arch=arch, form=form, warps=warps)) for question in questions]
     fed = [answer for answer in answers if isinstance(answer, Feed)]
     return min(fed, key=lambda answer: len(answer.steps), default=answers[0])
 
 
-def mover(operand: str) -> str:
-    """What moves the matrices of an operand."""
+def _mover(operand: str) -> str:
     return "stmatrix" if operand == "D" else "ldmatrix"
 
 
-def _answer(question: Question) -> Feed | Mismatch:
-    """What becomes of one question."""
+def _answer(question: Question, base: int, pattern: str) -> Feed | Mismatch:
+    """Return what becomes of one question."""
     from tilewise.check.feeding.why import impossible, why_no_matrices
 
-    never = impossible(question)
-    tile = question.tile()
-    if never or tile is None:
-        return Mismatch(never, question)
-    by_matrices, by_vectors = question.by_matrices(tile), question.by_vectors(tile)
-    if by_matrices and not (question.plainly and by_vectors.count < by_matrices.count):
-        return _feed(question, by_matrices)
-    reasons = why_no_matrices(question, tile, by_matrices, by_vectors)
-    if not question.plainly:
-        return Mismatch(reasons, question)
-    return _feed(question, by_vectors, reasons)
+    cells, (rows, columns) = question.cells, question.whole
+    reasons, tile, by_matrices = impossible(question), question.tile(), None
+    if tile is not None and not reasons:
+        by_matrices, by_vectors = question.by_matrices(tile), question.by_vectors(tile)
+        fill = by_matrices
+        if fill is None or (question.plainly and by_vectors.count < fill.count):
+            reasons = why_no_matrices(question, tile, by_matrices, by_vectors)
+            fill = by_vectors if question.plainly else None
+        if fill is not None:
+            return Feed(
+                cells.name,
+                cells.row.name,
+                cells.row.dtype.bits,
+                question.instruction.shape,
+                fill.form,
+                tuple(fill.steps()),
+                (cells.rows // rows, cells.columns // columns),
+                fill.addresses,
+                question.held.layout,
+                base,
+                pattern,
+                question.held.major,
+                reasons,
+                question,
+                fill,
+            )
+    return Mismatch(reasons, partial(_nearest, question, reasons), pattern == "address" and base > 0)
 
 
-def _check_operand(operand: str) -> None:
-    if operand not in OPERANDS:
-        raise LayoutError("TW601", f"{operand!r} is no operand of mma.sync", hint="known: A B C D")
+def _nearest(question: Question, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
+    from tilewise.check.feeding.near import nearest
 
-
-def _feed(question: Question, fill: Fill, reasons: tuple[Reason, ...] = ()) -> Feed:
-    operand, fragment = question.operand, question.fragment
-    return Feed(
-        operand.name,
-        operand.row.name,
-        operand.row.dtype.bits,
-        question.instruction.shape,
-        fill.form,
-        tuple(fill.steps()),
-        (operand.rows // fragment.rows, operand.columns // fragment.columns),
-        fill.addresses,
-        question.held.layout,
-        question.base,
-        question.pattern,
-        question.held.major,
-        reasons,
-        question,
-        fill,
-    )
+    return nearest(question, reasons)
 
 
 # -- the question --------------------------------------------------------------------------------------
 
 
-def _question(
-    layout: Layout,
-    name: str,
-    this: Instruction,
-    way: Held,
-    asked: tuple[tuple[Form, ...], bool],
-    base: int,
-    pattern: str,
-) -> Question:
-    spread = _spread(layout, name, way)
-    operand = operand_of(layout if spread is None else spread, name, way.element, MMA, base, pattern)
-    wanted, plainly = asked
-    question = Question(layout, operand, this, way, wanted, plainly, base=base, pattern=pattern)
-    return question if spread is None else replace(question, packed=way.bits, plainly=False)
+def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
+    """Return the layout of elements of 4 or 6 bits that ldmatrix unpacks, with a byte for each.
 
+    In registers each has a byte. Where T places sixteen of them at a + 4 x bits (or 6 x), the layout that
+    places them at a + x bytes, rows of 16 bytes, is moved by the same forms: a row starts where it did, and
+    what the form gives to whom is the same. So the question is asked of that one.
 
-def _spread(layout: Layout, name: str, way: Held) -> Layout | None:
-    """The layout of elements that ldmatrix unpacks with a byte for each; None of others."""
-    from tilewise.check.feeding.packed import unpacked
-
+    >>> from tilewise import S
+    >>> packed = S[(8, (2, 16)) : (256, (128, 4))].counted("bit")
+    >>> (way,) = held("B", Instruction(Shape.of("m16n8k32")), DType.of("e2m1"), "sm_120a")
+    >>> print(_unpacked(packed, "B", way))
+    S[(8, (2, 16)) : (32, (16, 1))]
+    """
     small = way.bits < way.element.dtype.bits and name in "AB"
-    if not small or layout.unit != "bit" or len(extents_of(layout.shape)) != 2 or layout.replica:
+    if not small or layout.unit != "bit" or len(layout.shape) != 2 or layout.replica:
         return None
-    return unpacked(layout, way.bits)
+    try:
+        cells = cells_of(layout.counted("byte"), name, replace(way.element, dtype=DType.of("b8")), MMA)
+    except Unreadable:
+        return None
+    for mode in (1, 0):
+        digits = list(cells.digits)
+        parts = halves(digits[mode], TOGETHER)
+        if parts is not None and first_of(parts[1], TOGETHER) == [(TOGETHER, way.bits)]:
+            digits[mode] = [*parts[0], (TOGETHER, 8)]
+            spread = replace(cells, digits=(digits[0], digits[1])).scaled(1, 8)
+            return None if spread is None else spread.layout()
+    return None
 
 
 def _asked(
     form: str | None, instruction: str, arch: Architecture | str | None
 ) -> tuple[tuple[Form, ...], bool]:
-    """The forms to try, and whether vectors may do instead."""
+    """Return the forms to try, and whether vectors may do instead."""
     if form == "vectors":
         return (), True
     if form in (None, "matrices", instruction):
         known = [one for one in forms(instruction) if has(one, arch)]
         return tuple(sorted(known, key=lambda one: (-one.registers, one.trans))), form is None
-    return (_wanted(Form.of(instruction, str(form)), arch),), False
-
-
-def _wanted(form: Form, arch: Architecture | str | None) -> Form:
-    """The one form that was asked for, where the architecture has it."""
-    needs = form.kind.needs
+    wanted = Form.of(instruction, str(form))
+    needs = wanted.kind.needs
     if arch is not None and not needs.met(arch):
+        witness = {"form": str(wanted), "arch": str(arch)}
         raise Refused(
-            "TW602",
-            f"{Architecture.of(arch)} has no {form}",
-            witness={"form": str(form), "arch": str(arch)},
-            hint=f"it is of {needs}",
+            "TW602", f"{Architecture.of(arch)} has no {wanted}", witness=witness, hint=f"it is of {needs}"
         )
-    return form
+    return (wanted,), False
 
 
 def has(form: Form, arch: Architecture | str | None) -> bool:
-    """Whether an architecture has a form; without one, whether all later than some have, or it unpacks.
+    """Return whether an architecture has a form; without one, whether all later than some do, or it unpacks.
 
     >>> has(Form("stmatrix", 4), "sm_80"), has(Form("stmatrix", 4), None)
     (False, True)
@@ -345,6 +350,3 @@ def has(form: Form, arch: Architecture | str | None) -> bool:
     needs = form.kind.needs
     unpacks = form.kind.stored != form.bits
     return unpacks or needs.since is not None if arch is None else needs.met(arch)
-
-
-__all__ = ["Feed", "feed"]

@@ -12,8 +12,8 @@ from functools import reduce
 from itertools import product
 from operator import xor
 
-from tilewise.check.feeding.forms import Fill, Part, Step
-from tilewise.check.feeding.tile import sums
+from tilewise.check.feeding.forms import Fill, Part, Step, sums
+from tilewise.check.operand import OPERANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WITHIN = "r"
 """What counts the loads of one instruction."""
 
-DIRECTIONS = {"A": ("m", "k"), "B": ("n", "k"), "C": ("m", "n"), "D": ("m", "n")}
+DIRECTIONS = {name: (down.lower(), along.lower()) for name, (down, along) in OPERANDS.items()}
 """{operand: what counts its instructions, down the rows and along the columns}."""
 
 

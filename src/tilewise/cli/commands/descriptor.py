@@ -312,10 +312,10 @@ def _mode(args: argparse.Namespace, of: Engine) -> Mode:
 
 def _decode(args: argparse.Namespace, of: Engine) -> Answer:
     value = _value(args)
-    descriptor = of.decode(value)
+    descriptor = of.descriptors.decode(value)
     operand = _operand(args, of)
     asked = operand.major if operand is not None else args.major
-    majors = [asked] if asked else [*(of.majors_of(descriptor) if of.majors_of else of.majors)]
+    majors = [asked] if asked else [*(of.majors_of(descriptor))]
     notes = [*_without_0x(args), *([] if asked else _of_no_other(of, majors))]
     whose = f", {_by_version(of, value)}" if of.name == engine_of_word(value) else ""
     found = _shown(of, descriptor, value, majors, operand, notes, whose)
@@ -381,7 +381,7 @@ def _shown(
         "bits": {said.name: said.where for said in first},
         "words": {name: "; ".join(lines) for name, lines in says.items()},
         "ignored": silent,
-        "reserved": of.reserved(value),
+        "reserved": of.descriptors.reserved_bits(value),
         "remarks": remarks,
     }
     rows = [("field", "bits", "bytes", "encoded", "")]
@@ -417,13 +417,13 @@ def _common(lists: Sequence[Sequence[str]]) -> list[str]:
 def _reads(args: argparse.Namespace, of: Engine) -> Answer:
     _needed(args, of, "dtype", *_sizes(args, of))
     value = _value(args)
-    descriptor, operand = of.decode(value), _operand(args, of)
-    pieces = of.pieces(descriptor, **operand.asked)
-    addresses = of.addresses(descriptor, **operand.asked)
+    descriptor, operand = of.descriptors.decode(value), _operand(args, of)
+    pieces = operand.pieces(descriptor)
+    addresses = operand.addresses(descriptor)
     silent = of.ignored(descriptor, operand.major, operand)
     taken = [] if args.engine or of.name == "wgmma" else [f"read as {_by_version(of, value)}"]
     remarks = [*_without_0x(args), *taken, *of.remarks(descriptor, operand.major, operand, value)]
-    first, last = of.extremes(descriptor, **operand.asked)
+    first, last = operand.extremes(descriptor)
     shape = [len(addresses), len(addresses[0])]
     boxes = [{"box": witness_data(piece.box), "layout": str(piece.layout)} for piece in pieces]
     data = {
@@ -481,6 +481,7 @@ def _landmarks(extent: int) -> list[int]:
 
 def _steps(args: argparse.Namespace, of: Engine) -> Answer:
     from tilewise.check.operand import pair_notes
+    from tilewise.hardware.operands.stepping import Stages
 
     _needed(args, of, "mode", "dtype", "operand", "tile")
     rows, k = _tile(args.tile)
@@ -506,7 +507,7 @@ def _steps(args: argparse.Namespace, of: Engine) -> Answer:
         raise LayoutError("TW401", "--stage-stride goes with --stages", hint="such as --stages 4")
     if stride == 0:
         raise LayoutError("TW401", "--stage-stride 0 puts all stages in one place", hint="leave it out")
-    ring = of.stages(fed, 1 if stages is None else stages, stride or 0)
+    ring = Stages(fed, 1 if stages is None else stages, stride or 0)
     _check_room(ring, fed.base + ring.bytes, of.shared_end)
     data = {
         "engine": of.name,

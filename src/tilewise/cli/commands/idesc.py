@@ -37,7 +37,7 @@ _BESIDE = ("cta_group", "ws", "scale")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """OP [VALUE] and the options of each."""
-    from tilewise.hardware.operands.majors import MAJORS
+    from tilewise.hardware.operands.template import MAJORS
     from tilewise.hardware.tcgen05.kinds import KINDS
 
     parser.usage = (

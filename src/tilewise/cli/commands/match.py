@@ -8,6 +8,7 @@
   tilewise match 'SWIZZLE_128B o S[(64, 64) : (64, 1)]' --engine tcgen05 --operand A --dtype f16 --cta-group 2
   tilewise match 'S[(64, 64) : (72, 1)]' --engine mma --operand A --shape m16n8k16 --dtype f16
   tilewise match 'S[(64, 64) : (72, 1)]' --engine mma --operand A --shape m16n8k16 --dtype f16 --code
+  tilewise match 'SWIZZLE_128B o S[(128, 64) : (64, 1)]' --operand D --dtype bf16
 
 LAYOUT is [M, K] of A or [N, K] of B, in either dialect, recognised by what it maps and not by how it is
 written. It counts from the address --base, and so does its swizzle, unless --pattern address says that it
@@ -23,7 +24,10 @@ ask for its size. --lbo-mode absolute is that of K = 96, 48 bytes in one chunk o
 mma's answer is the ldmatrix, or the plain loads, with which a warp brings the tile into the registers of
 mma.sync, and for D [M, N] the stmatrix or the stores: the address of every lane as a layout and as code.
 --shape alone means it too. --form asks for matrices, vectors, or one form such as x2, and --arch for what
-that architecture has; with --form matrices the answer is no where only vectors move the tile. --code prints
+that architecture has. Of wgmma --operand D, [M, N], asks how its warpgroup stores the accumulator; the type
+is
+that in memory, and lanes are the 128 threads. With --form matrices the answer is no where only vectors move
+the tile. --code prints
 CUDA alone, with every load of the tile, and --lane 17 what that lane gives and gets.
 
 What a descriptor of yours reads of a tile, byte by byte, is asked with
@@ -52,7 +56,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match
-    from tilewise.check.nearest import Near
+    from tilewise.check.operand import Near
     from tilewise.core.layout import Layout
 
 ENGINES = ("wgmma", "tcgen05", "mma")
@@ -60,7 +64,8 @@ ENGINES = ("wgmma", "tcgen05", "mma")
 SHOWN = 8
 """So many steps stand on a line."""
 
-LANES = 32
+LANES, THREADS = 32, 128
+"""Those of a warp, and of a warpgroup."""
 
 OF_MMA = ("shape", "arch", "form", "sparse", "products", "code", "lane")
 """What mma is asked for, and wgmma is not."""
@@ -82,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the engine that reads (wgmma; with --shape mma)",
     )
     parser.add_argument(
-        "--operand", choices=("A", "B", "C", "D"), help="A, [M, K], or B, [N, K]; of mma C, D"
+        "--operand", choices=("A", "B", "C", "D"), help="A, [M, K], or B, [N, K]; of mma C, D; of wgmma D"
     )
     described = parser.add_argument_group("wgmma and tcgen05")
     described.add_argument("--major", choices=("k", "mn"), help="refuse the other one")
@@ -157,7 +162,7 @@ def answer(args: argparse.Namespace) -> Answer:
         n=None if args.n is None else number(args.n, "--n", "64"),
         base=address_from(args.base or "0", "--base"),
         pattern=args.pattern,
-        **(_of_mma(args) if args.engine == "mma" else asked_of_tcgen05(args)),
+        **(_of_mma(args) if "form" in _taken(args) else asked_of_tcgen05(args)),
     )
     asked = {"engine": args.engine, "operand": args.operand, "dtype": DType.of(args.dtype).name}
     if isinstance(found, Match):
@@ -168,8 +173,10 @@ def answer(args: argparse.Namespace) -> Answer:
         vectors = f"plain vectors move it: {found.reasons[0].message}" if args.code and found.reasons else ""
         return _moved(found, asked, args.code, lane).noted(vectors)
     operand = f"{asked['operand']} of {asked['dtype']}"
-    if args.engine == "mma":
+    if args.engine == "mma" or args.operand == "D":
         words = f"a warp does not move it as {operand} for mma.sync"
+        if args.engine == "wgmma":
+            words = f"a warpgroup does not store it as {operand}"
         return replace(refused(found, asked, words), instead=args.code)
     return refused(found, asked, f"{args.engine} does not read it as {operand}", _near)
 
@@ -204,7 +211,7 @@ def _checked(args: argparse.Namespace) -> int | None:
         names, such = zip(*missing, strict=True)
         raise LayoutError("TW401", f"match needs {' and '.join(names)}", hint=f"such as {' '.join(such)}")
     for name, owner in {**dict.fromkeys(OF_TCGEN05, "tcgen05"), **dict.fromkeys(OF_MMA, "mma")}.items():
-        if getattr(args, name) and name not in _OF[args.engine]:
+        if getattr(args, name) and name not in _taken(args):
             hint = f"say --engine {owner}, or leave --{name.replace('_', '-')} out"
             raise LayoutError("TW601", f"{args.engine} is not asked for {name}", hint=hint)
     if args.code and args.lane is not None:
@@ -212,8 +219,9 @@ def _checked(args: argparse.Namespace) -> int | None:
             "TW401", "--code is for all lanes, and --lane for one", hint="leave one of them out"
         )
     lane = None if args.lane is None else number(args.lane, "--lane", "17")
-    if lane is not None and not 0 <= lane < LANES:
-        raise LayoutError("TW401", f"a warp has no lane {lane}", hint=f"lanes are 0..{LANES - 1}")
+    many = LANES if args.engine == "mma" else THREADS
+    if lane is not None and not 0 <= lane < many:
+        raise LayoutError("TW401", f"a warp has no lane {lane}", hint=f"lanes are 0..{many - 1}")
     return lane
 
 
@@ -228,6 +236,13 @@ def _moved(found: Feed, asked: dict[str, Any], code: bool, lane: int | None) -> 
 
 _OF = {"wgmma": (), "tcgen05": OF_TCGEN05, "mma": OF_MMA}
 """{engine: what it is asked for besides operand, type, N and major}."""
+
+
+def _taken(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return what an engine is asked for besides operand, type, N and major;
+    of D how it is stored as well."""
+    stored = args.engine == "wgmma" and args.operand == "D"
+    return (*_OF[args.engine], *(("form", "code", "lane") if stored else ()))
 
 
 def asked_of_tcgen05(args: argparse.Namespace) -> dict[str, Any]:
@@ -311,7 +326,7 @@ def _legal(found: Match, asked: dict[str, Any]) -> Answer:
 
 
 def _lines(found: Match) -> Iterator[str]:
-    from tilewise.check.strides import major_name, mode_name
+    from tilewise.check.operand import major_name, mode_name
     from tilewise.hardware.engines import engine
 
     m, n, k = found.instruction

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Conflicts
     from tilewise.check.suggest import Suggestion
-    from tilewise.hardware.wgmma.stepping import Digits, Step
+    from tilewise.hardware.operands.stepping import Digits, Step
 
 LISTED = 6
 """So many steps are listed; of more it is said how they come about."""
@@ -255,7 +255,7 @@ def _instruction(found: Suggestion) -> str:
     return f"m{m or 'M'}n{n or 'N'}k{k}{which}, {len(found.steps)} a tile: {last.k + 1} along K{down}"
 
 
-def _deltas(steps: Sequence[Step], digits: Digits) -> str:
+def _deltas(steps: Sequence[Step[Any]], digits: Digits) -> str:
     if len(steps) > LISTED and digits:
         from tilewise.hardware.modes import CHUNK
 

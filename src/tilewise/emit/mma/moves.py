@@ -6,15 +6,14 @@ of one function of addresses, and its steps lines of a kernel.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import product
 from math import prod
 from operator import or_
 
-from tilewise.check.feeding.forms import Fill, Part, Vector, weights
-from tilewise.check.feeding.tile import Digit
+from tilewise.check.feeding.forms import Digit, Fill, Part, Vector, places
 from tilewise.core.bits import affine_map
 from tilewise.core.layout import Layout
 from tilewise.emit.mma.operands import WarpTile
@@ -177,8 +176,8 @@ class Moves:
         """
         names = [name for name in "icp" if name in self.extents]
         numbers = product(*(range(self.extents[name]) for name in names))
-        starts = _held([digit for name in reversed(names) for digit in self.digits[name]])
-        moved = [*_held(self.fill.moved)]
+        starts = places([digit for name in reversed(names) for digit in self.digits[name]])
+        moved = places(self.fill.moved)
         for at, (row, column, byte) in zip(numbers, starts, strict=True):
             parts = [Part(row + r, column + c, byte + b, self.fill.part) for r, c, b in moved]
             yield parts, dict(zip(names, map(str, at), strict=True))
@@ -212,11 +211,6 @@ def _product(by: int, word: str) -> str:
     if by < 0:
         return f"-({word}) * {-by}" if " " in word else f"-{word} * {-by}"
     return f"{word} * {by}" if by > 1 else word
-
-
-def _held(digits: Sequence[Digit]) -> Iterable[tuple[int, int, int]]:
-    """(row, column, byte) of every number that the digits write."""
-    return zip(*(weights(digits, counts) for counts in ("row", "column", "byte")), strict=True)
 
 
 def span_of(fills: Sequence[Fill], columns: int) -> int:

@@ -28,7 +28,7 @@ from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import is_volta
 from tilewise.hardware.mma.instructions import Shape
-from tilewise.hardware.operands.majors import MAJORS
+from tilewise.hardware.operands.template import MAJORS
 
 LDMATRIX_SINCE = 75
 STMATRIX_SINCE = 90

@@ -17,7 +17,7 @@ from tilewise.emit.parts.copies import BYTE, Staged
 from tilewise.emit.source import Source, source_of
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import REGISTERS, THREAD_REGISTERS, THREADS, shared_bytes
-from tilewise.hardware.operands.majors import check_major_word
+from tilewise.hardware.operands.template import check_major_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -31,10 +31,11 @@ from tilewise.emit.parts.plan import (
 )
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.operands.stepping import Step
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.stepping import Step, feeding
+from tilewise.hardware.wgmma.stepping import feeding
 from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
 TYPE_CHECKING = False
@@ -79,7 +80,7 @@ class DescribedOperand(Staged):
         return self.rows * self.k * self.dtype.bits // BYTE
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[Step[Descriptor], ...]:
         """What each instruction reads of a tile that begins at address 0, K fastest."""
         if self.found is not None:
             return self.found.steps
@@ -289,12 +290,13 @@ def recognised(
     >>> made.mode.name, made.descriptor.lbo, made.descriptor.sbo, made.along_k, made.room
     ('none', 1152, 144, (0, 144, 288, 432), 9200)
     """
-    from tilewise.check.match import Mismatch, match
+    from tilewise.check.match import Match, Mismatch, match
 
     plain = as_tile(name, own.dtype, rows, k, layout)
     found = match(layout, operand=name, dtype=own.name, major=major, n=rows if name == "B" else None)
     if isinstance(found, Mismatch):
         raise not_read(found, f"wgmma does not read this layout of {name}")
+    assert isinstance(found, Match)
     made = DescribedOperand(name, own.dtype, rows, k, found.major, plain, load, found.mode, None, found)
     starts = made.along_rows
     if found.instruction[1] not in (None, rows) or len(starts) != (rows // M if name == "A" else 1):

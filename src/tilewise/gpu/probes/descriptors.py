@@ -17,9 +17,9 @@ from tilewise.gpu.probes.bench import AREA, Bench
 from tilewise.gpu.probes.instruction import Instruction
 from tilewise.gpu.probes.spelling import BASE, END, Integers, indices
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.wgmma.descriptor import Descriptor, reserved_bits
+from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS
-from tilewise.hardware.wgmma.reads import pieces
+from tilewise.hardware.wgmma.reads import Operand
 from tilewise.tables.build import table
 
 SEED = 20_261
@@ -82,7 +82,7 @@ def expected(case: Case) -> Integers:
     bits, this = case.instruction.bits, case.instruction
     rows = 64 if case.operand == "A" else this.n
     byte = np.empty((rows, this.k), np.int64)
-    for piece in pieces(case.descriptor, dtype=case.dtype, major=case.major, operand=case.operand, n=this.n):
+    for piece in Operand(case.dtype, case.major, case.operand, this.n).pieces(case.descriptor):
         (top, below), (left, right) = piece.box
         byte[top:below, left:right] = table(piece.layout).array.reshape(below - top, right - left)
     if bits >= 8:
@@ -135,7 +135,7 @@ def _cell(
         majors = (major, "k") if operand == "A" else ("k", major)
         this = Instruction(*kind, n, *majors)
         draw = _odd if LEGAL <= count < LEGAL + ODD else _legal
-        bits = reserved_bits(dice.getrandbits(64)) if count >= LEGAL + ODD else []
+        bits = Descriptor.reserved_bits(dice.getrandbits(64)) if count >= LEGAL + ODD else []
         reserved = sum(1 << bit for bit in bits)
         case = Case(this, operand, draw(dice, this, operand, major, mode), reserved)
         if _inside(case):

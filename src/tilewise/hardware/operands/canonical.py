@@ -22,8 +22,7 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
-from tilewise.hardware.operands.majors import check_major_word
-from tilewise.hardware.operands.strides import SWIZZLED_K_MAJOR_LBO, leading_and_stride
+from tilewise.hardware.operands.template import SWIZZLED_K_MAJOR_LBO, check_major_word, leading_and_stride
 
 Digits = tuple[str, ...]
 """The symbols of one mode, fastest first, as the document writes them."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Parameter
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.operands.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
-from tilewise.hardware.operands.figures import Figure
-from tilewise.hardware.operands.majors import MAJORS
-from tilewise.hardware.operands.strides import LIMIT, check_bytes, leading_and_stride
+from tilewise.hardware.operands.figures import Figure, figure_of
+from tilewise.hardware.operands.template import LIMIT, MAJORS, check_bytes, leading_and_stride
 from tilewise.hardware.operands.tiles import ORDERS, atom, extents, spacing, tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.hardware.sources import Source
 
 
 def _mode(given: str) -> str:
@@ -36,20 +41,6 @@ PATTERNS_OF_FORM = (
 
 
 # -- what is built ---------------------------------------------------------------------------------
-
-
-def atom_built(mode: Mode, major: str, dtype: str, measurable: bool) -> Built:
-    """A swizzle atom."""
-    element = DType.of(dtype)
-    across = (mode.chunks, mode.rows)
-    facts = {
-        "dtype": element.name,
-        "chunks": list(across if major == "mn" else reversed(across)),
-        "bytes": mode.rows * mode.width,
-        "alignment": mode.period,
-        "byte_swizzle": str(mode.swizzle) if mode.bits else None,
-    }
-    return Built(atom(mode, major, dtype), facts, element, measurable=measurable)
 
 
 def tile_built(
@@ -107,47 +98,6 @@ def too_far(**counts: int | None) -> tuple[str, ...]:
     )
 
 
-def canonical_built(
-    mode: Mode,
-    major: str,
-    dtype: str,
-    m: int,
-    k: int,
-    lbo: int | None,
-    sbo: int | None,
-    measurable: bool,
-) -> Built:
-    """A canonical layout with numbers."""
-    form, element = form_of(mode, major), DType.of(dtype)
-    for name, count in (("lbo", lbo), ("sbo", sbo)):
-        check_bytes(name, count or 0)
-    layout = canonical(mode, major, dtype, m, k, lbo, sbo)
-    dense = offsets(mode, major, m)
-    used = (dense[0] if lbo is None else lbo) if form.uses_lbo else None
-    step = dense[1] if sbo is None else sbo
-    facts = {
-        "dtype": element.name,
-        "form": str(form),
-        "form_cute": form.cute,
-        "T": CHUNK * 8 // element.bits,
-        "m": m,
-        "k": k,
-        **_encoded(used, step),
-        "as_printed": _as_printed(layout, form.mode),
-    }
-    notes = (*_overlap(layout), *too_far(LBO=used, SBO=step))
-    return Built(layout, facts, element, notes=notes, measurable=measurable)
-
-
-def _encoded(lbo: int | None, sbo: int) -> dict[str, Any]:
-    """LBO and SBO in bytes and as a descriptor holds them; where LBO is not used, the field is 1."""
-    return {
-        "lbo": lbo,
-        "sbo": sbo,
-        "encoded": {"lbo": 1 if lbo is None else lbo // CHUNK, "sbo": sbo // CHUNK},
-    }
-
-
 def _as_printed(layout: Layout, mode: Mode) -> str:
     """The layout as the document prints such: CuTe's digits in elements after a swizzle of bytes."""
     from tilewise.notation import to_cute
@@ -161,27 +111,170 @@ def _overlap(layout: Layout) -> tuple[str, ...]:
     return (f"it overlaps itself: {verdict.reason}",) if verdict.answer is False else ()
 
 
-def figure_built(drawn: Figure, atoms: str, measurable: bool) -> Built:
-    """A figure; those without numbers of their own follow from the table of `atoms`."""
-    facts: dict[str, Any] = {
-        "figure": drawn.number,
-        "caption": drawn.caption,
-        "major": drawn.major,
-        "mode": drawn.mode.name,
-        "dtype": drawn.dtype.name,
-        "taken_from": "the numbers printed beside it"
-        if drawn.printed
-        else f"{atoms}, in the figure's elements",
-    }
-    if drawn.printed:
-        facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
-        facts |= {"m": drawn.m, "k": drawn.k, "lbo": drawn.lbo, "sbo": drawn.sbo}
-        facts |= {"encoded": {"lbo": drawn.lbo_encoded, "sbo": drawn.sbo_encoded}}
-    return Built(
-        drawn.layout,
-        facts,
-        drawn.dtype,
-        notes=drawn.notes,
-        source=drawn.source,
-        measurable=measurable,
-    )
+@dataclass(frozen=True)
+class Documented:
+    """What the document of one engine says of its operands in shared memory, for the catalogue."""
+
+    engine: str
+    table: str
+    """The table of its atoms."""
+    atoms: Source
+    forms: Source
+    figures: Mapping[int, Figure]
+    numbers: str
+    """Those of its figures."""
+    read: Callable[[Mode, str, str], bool]
+    """Whether an instruction reads a mode, a major and a type."""
+    patterns: Callable[[], Iterator[Mapping[str, Value]]]
+    mode: Parameter
+    notes: Callable[[Mode], tuple[str, ...]] = lambda mode: ()
+    """What is remarkable about an atom."""
+    lacking: Callable[[Mode], tuple[str, ...]] = lambda mode: ()
+    """What the table of canonical layouts lacks."""
+    more: tuple[Parameter, ...] = ()
+    settled: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    words: str = ""
+
+    def atom(self, mode: str, major: str, dtype: str) -> Built:
+        """Return a swizzle atom."""
+        chosen, element = atom_mode(mode, major), DType.of(dtype)
+        across = (chosen.chunks, chosen.rows)
+        facts = {
+            "dtype": element.name,
+            "chunks": list(across if major == "mn" else reversed(across)),
+            "bytes": chosen.rows * chosen.width,
+            "alignment": chosen.period,
+            "byte_swizzle": str(chosen.swizzle) if chosen.bits else None,
+        }
+        layout, known = atom(chosen, major, dtype), self.read(chosen, major, dtype)
+        return Built(layout, facts, element, measurable=known, notes=self.notes(chosen))
+
+    def canonical(
+        self, mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None
+    ) -> Built:
+        """Return a canonical layout with numbers."""
+        chosen = atom_mode(mode, major)
+        form, element = form_of(chosen, major), DType.of(dtype)
+        for name, count in (("lbo", lbo), ("sbo", sbo)):
+            check_bytes(name, count or 0)
+        layout = canonical(chosen, major, dtype, m, k, lbo, sbo)
+        dense = offsets(chosen, major, m)
+        used = (dense[0] if lbo is None else lbo) if form.uses_lbo else None
+        step = dense[1] if sbo is None else sbo
+        facts = {
+            "dtype": element.name,
+            "form": str(form),
+            "form_cute": form.cute,
+            "T": CHUNK * 8 // element.bits,
+            "m": m,
+            "k": k,
+            "lbo": used,
+            "sbo": step,
+            "encoded": {"lbo": 1 if used is None else used // CHUNK, "sbo": step // CHUNK},
+            "as_printed": _as_printed(layout, form.mode),
+        }
+        notes = (*_overlap(layout), *too_far(LBO=used, SBO=step), *self.lacking(chosen))
+        return Built(layout, facts, element, notes=notes, measurable=self.read(chosen, major, dtype))
+
+    def figure(self, number: int) -> Built:
+        """Return a figure; those without numbers of their own follow from the table of atoms."""
+        drawn = figure_of(self.figures, number, self.numbers)
+        where = (
+            "the numbers printed beside it" if drawn.printed else f"{self.table}, in the figure's elements"
+        )
+        facts: dict[str, Any] = {
+            "figure": drawn.number,
+            "caption": drawn.caption,
+            "major": drawn.major,
+            "mode": drawn.mode.name,
+            "dtype": drawn.dtype.name,
+            "taken_from": where,
+        }
+        if drawn.printed:
+            facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
+            facts |= {"m": drawn.m, "k": drawn.k, "lbo": drawn.lbo, "sbo": drawn.sbo}
+            facts |= {"encoded": {"lbo": drawn.lbo_encoded, "sbo": drawn.sbo_encoded}}
+        facts |= {"atomicity": drawn.mode.keeps} if self.more else {}
+        known = self.read(drawn.mode, drawn.major, drawn.dtype.name)
+        return Built(
+            drawn.layout, facts, drawn.dtype, notes=drawn.notes, source=drawn.source, measurable=known
+        )
+
+    def entries(self, example: dict[str, Value], drawn: int) -> tuple[Entry, ...]:
+        """Return the entries of its atoms, with an example, its canonical layouts and its figures."""
+        pattern = (self.mode, MAJOR, ANY)
+        number = Parameter("number", "the number of the figure", rule=self.numbers, number=True)
+        return (
+            Entry(
+                f"{self.engine}.atom",
+                f"a swizzle atom of {self.table}: the smallest block that repeats, [rows, K]",
+                (*pattern, *self.more),
+                self.atoms,
+                self.atom,
+                example,
+                f"layout shared memory core matrix{self.words}",
+                self.patterns,
+                settled=self.settled,
+            ),
+            Entry(
+                f"{self.engine}.canonical",
+                "a canonical layout, with symbols and with numbers, in both notations",
+                (*pattern, *PATTERNS_OF_FORM, *self.more),
+                self.forms,
+                self.canonical,
+                {"mode": "64B", "major": "mn", "dtype": "bf16"},
+                f"layout shared memory CuTe T LBO SBO{self.words}",
+                self.patterns,
+                settled=self.settled,
+            ),
+            Entry(
+                f"{self.engine}.figure",
+                f"figures {self.numbers} of the PTX manual, with the numbers printed beside them",
+                (number,),
+                self.forms,
+                self.figure,
+                {"number": drawn},
+                f"layout shared memory example{self.words}",
+                lambda: ({"number": number} for number in self.figures),
+            ),
+        )
+
+
+def atom_mode(mode: str, major: str) -> Mode:
+    """Return the mode of that name, or refuse one of which the document has no atom in a major."""
+    chosen = BLACKWELL[mode]
+    if chosen.keeps != CHUNK and major == "k":
+        raise Refused(
+            "TW602",
+            f"there is no K-major atom of {mode}",
+            witness={"mode": mode, "major": major},
+            hint="take 128B, or the MN-major one",
+        )
+    return chosen
+
+
+def check_whole(
+    operand: str, dtype: str, rows: int, k: int, fewest: int, depth: int, reader: str, multiplied: str
+) -> None:
+    """Refuse a tile that is no whole number of instructions."""
+    if operand == "A" and rows % fewest:
+        raise Refused(
+            "TW603",
+            f"A has {rows} rows, and {reader}",
+            witness={"operand": "A", "rows": rows},
+            hint=f"take a multiple of {fewest}",
+        )
+    if k % depth:
+        raise Refused(
+            "TW603",
+            f"K = {k} is no whole number of {multiplied}",
+            witness={"dtype": dtype, "k": k},
+            hint=f"take a multiple of {depth}",
+        )
+
+
+DEEP: dict[str, Value] = {"rows": 1024, "k": 1024}
+"""Rows and columns that are whole atoms of every mode, and whole instructions of every type."""
+
+TILE: dict[str, Value] = {"operand": "B", "major": "k", "mode": "128B", "dtype": "bf16", "rows": 128, "k": 64}
+"""The example of a tile."""

@@ -6,9 +6,12 @@ cannot be meant.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware import sources
 from tilewise.hardware.modes import CHUNK, Mode
@@ -114,3 +117,16 @@ def worked(first: int, anchors: str) -> list[Figure]:
             )
         )
     return found
+
+
+def figure_of(figures: Mapping[int, Figure], number: int, known: str) -> Figure:
+    """Return the figure of a number, one of those `known`."""
+    if as_int(number, "the number of a figure") in figures:
+        return figures[number]
+    hint = {
+        229: "it does not say whether its atoms keep 16 or 32 bytes together: tcgen05.atom has both",
+        **dict.fromkeys(range(148, 156), "148 to 155 are the fragments: wgmma.A and wgmma.D"),
+    }
+    raise LayoutError(
+        "TW601", f"figure {number} is not in the catalogue", hint=hint.get(number, f"known: {known}")
+    )

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 from tilewise.core.algebra.slicing import Piece
 from tilewise.core.dtypes import DType
-from tilewise.hardware.fields import Field
 from tilewise.hardware.modes import CHUNK, ROWS, Mode
-from tilewise.hardware.operands.strides import BASE_OFFSETS, BASE_UNIT
+from tilewise.hardware.operands.template import BASE_OFFSETS, BASE_UNIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.hardware.operands.strides import Described
+    from tilewise.hardware.engines import MatrixDescriptor
+    from tilewise.hardware.operands.walk import Multiplicand
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +37,6 @@ class Said:
     encoded: int
     read: bool
     says: str
-
-
-def said(field: Field, encoded: int, read: bool, says: str) -> Said:
-    """A field that holds `encoded`, in words."""
-    counted = encoded * CHUNK if field.unit == CHUNK else None
-    return Said(field.name, field.where, counted, encoded, read, says)
 
 
 START_IS = "the first byte of the operand"
@@ -65,7 +59,7 @@ def sbo_is(mode: Mode, major: str) -> str:
     return "from the first 8 rows" + (" (16 bytes)" if major == "mn" else "") + " to the next 8"
 
 
-def base_offset_is(descriptor: Described) -> str:
+def base_offset_is(descriptor: MatrixDescriptor) -> str:
     """The base offset in words."""
     period = descriptor.mode.period
     rest = descriptor.base_offset * BASE_UNIT % period
@@ -87,6 +81,15 @@ def never_read(mode: Mode, major: str) -> dict[str, str]:
     return {}
 
 
+def few(descriptor: MatrixDescriptor, operand: Multiplicand, long: int) -> str:
+    """Return why an operand does not read a field that others read."""
+    if operand.major == "k":
+        return "there are no more than 8 rows"
+    if descriptor.mode.bits:
+        return f"all {operand.rows} rows lie in one atom of {long}"
+    return "there are no more rows than 16 bytes hold"
+
+
 # -- remarks ---------------------------------------------------------------------------------------
 
 
@@ -97,7 +100,7 @@ def bits_set(bits: Sequence[int]) -> tuple[str, str]:
     return f"reserved bits {[*bits]} are set", "them"
 
 
-def overlapping_groups(descriptor: Described, major: str, silent: Sequence[str]) -> list[str]:
+def overlapping_groups(descriptor: MatrixDescriptor, major: str, silent: Sequence[str]) -> list[str]:
     """K-major rows whose groups of 8 overlap, most often because the field's count was given for bytes."""
     mode, sbo = descriptor.mode, descriptor.sbo
     group = ROWS * mode.width
@@ -107,7 +110,7 @@ def overlapping_groups(descriptor: Described, major: str, silent: Sequence[str])
     return [told + (f"; {sbo} as the field counts is {group} bytes" if sbo * CHUNK == group else "")]
 
 
-def unaligned(descriptor: Described) -> list[str]:
+def unaligned(descriptor: MatrixDescriptor) -> list[str]:
     """A start that is elsewhere than the pattern's."""
     mode, start = descriptor.mode, descriptor.start
     if not mode.bits or start % mode.period == descriptor.base_offset * BASE_UNIT % mode.period:

@@ -23,7 +23,7 @@ will do, with base offset 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -36,17 +36,21 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import Mode as Extents
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import CHUNK, Mode
-from tilewise.hardware.operands.strides import (
+from tilewise.hardware.operands.template import (
     BASE_UNIT,
     SWIZZLED_K_MAJOR_LBO,
     base_offset_of,
+    extents,
     leading_and_stride,
+    spacing,
 )
-from tilewise.hardware.operands.tiles import extents, spacing, tile
+from tilewise.hardware.operands.tiles import tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol, Self
+    from typing import Any, Protocol, Self
+
+    from tilewise.hardware.engines import Engine, Intake
 
     class Movable(Protocol):
         """A descriptor that can stand elsewhere."""
@@ -93,8 +97,8 @@ class Feeding(Generic[D]):
 
         postcondition  reads(step.descriptor) == part(step), for every step
 
-    >>> from tilewise.hardware.wgmma.stepping import feeding
-    >>> whole = feeding("128B", "k", "bf16", 128, 64, operand="A")
+    >>> from tilewise.hardware.engines import engine
+    >>> whole = engine("wgmma").feeding("128B", "k", "bf16", 128, 64, operand="A")
     >>> hex(whole.descriptor.value), [(step.mn, step.k, step.bytes) for step in whole.steps][3:6]
     ('0x4000004000010000', [(0, 3, 96), (1, 0, 8192), (1, 1, 8224)])
     >>> print(whole.advance)
@@ -175,36 +179,9 @@ class Feeding(Generic[D]):
 # -- a whole tile ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What one instruction takes of an operand that lies in shared memory.
-
-    >>> from tilewise.hardware.wgmma.stepping import taken
-    >>> taken("bf16", "A").legal, taken("bf16", "A").depth
-    ((64,), 16)
-    """
-
-    operand: str
-    name: str
-    """The type's name."""
-    dtype: DType
-    """As which an element lies in memory."""
-    depth: int
-    """Elements along K."""
-    legal: tuple[int, ...]
-    """Rows of one instruction, the fewest first."""
-    usual: int
-    """Rows of which a multiple is fed, where those of a tile are not."""
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of K."""
-        return self.depth * self.dtype.bits // 8
-
-
 def fed(
-    taken: Taken,
-    make: Callable[[int, int, int, Mode, int], D],
+    engine: Engine,
+    intake: Intake,
     mode: Mode,
     major: str,
     rows: int,
@@ -212,61 +189,63 @@ def fed(
     order: str,
     *,
     one: int | None,
-    base: int,
-    pattern: str,
-) -> Feeding[D]:
-    """The descriptors of a whole tile, `make(start, lbo, sbo, mode, base_offset)` the first of them.
+    base: int = 0,
+    pattern: str = "tile",
+) -> Feeding[Any]:
+    """Return the descriptors of a whole tile.
 
     requires       whole atoms, whole instructions; no instruction begins in one MN-major atom and
                    ends in another; a base that the pattern allows
     """
     rows, k, base = as_extent(rows), as_extent(k), as_int(base, "the base")
-    tile(mode, major, taken.dtype, rows, k, order)
+    tile(mode, major, intake.dtype, rows, k, order)
     if pattern not in PATTERNS:
         raise LayoutError("TW601", f"{pattern!r} is no origin of a pattern", hint="known: tile address")
-    if k % taken.depth:
+    if k % intake.k:
         raise Refused(
             "TW603",
-            f"K = {k} is no whole number of instructions, which are {taken.depth} {taken.name} deep",
-            witness={"k": k, "instruction": taken.depth},
-            hint=f"take a multiple of {taken.depth}",
+            f"K = {k} is no whole number of instructions, which are {intake.k} {intake.name} deep",
+            witness={"k": k, "instruction": intake.k},
+            hint=f"take a multiple of {intake.k}",
         )
-    several = rows_of_one(mode, major, taken, rows, one)
-    far = spacing(mode, major, taken.dtype, rows, k, order)
+    several = rows_of_one(intake, engine.usual, mode, major, rows, one)
+    far = spacing(mode, major, intake.dtype, rows, k, order)
     lbo, sbo = leading_and_stride(mode, major, *far)
     base_offset = base_offset_of(base, mode) if pattern == "tile" else 0
     return Feeding(
         mode=mode,
         major=major,
-        dtype=taken.dtype,
+        dtype=intake.dtype,
         rows=rows,
         k=k,
         order=order,
-        operand=taken.operand,
+        operand=intake.operand,
         n=several,
-        depth=taken.depth,
+        depth=intake.k,
         base=base,
         pattern=pattern,
-        descriptor=make(base, SWIZZLED_K_MAJOR_LBO if lbo is None else lbo, sbo, mode, base_offset),
-        along_mn=_along_mn(mode, major, taken, rows, several, far[0]),
-        along_k=_along_k(mode, major, taken, k // taken.depth, far[1]),
+        descriptor=engine.descriptors(
+            base, SWIZZLED_K_MAJOR_LBO if lbo is None else lbo, sbo, mode, base_offset
+        ),
+        along_mn=_along_mn(mode, major, intake, rows, several, far[0]),
+        along_k=_along_k(mode, major, intake, k // intake.k, far[1]),
     )
 
 
-def rows_of_one(mode: Mode, major: str, taken: Taken, rows: int, one: int | None) -> int:
-    """The rows of one instruction: those asked for, else the most that feed the tile."""
-    deep, _ = extents(mode, major, taken.dtype)
+def rows_of_one(intake: Intake, usual: int, mode: Mode, major: str, rows: int, one: int | None) -> int:
+    """Return the rows of one instruction: those asked for, else the most that feed the tile."""
+    deep, _ = extents(mode, major, intake.dtype)
 
     def fits(several: int) -> bool:
         return rows % several == 0 and (several % deep == 0 or deep % several == 0 or several == rows)
 
-    if one is None and len(taken.legal) == 1:
-        one = taken.legal[0]
-    found = max(filter(fits, taken.legal), default=0) if one is None else one
+    if one is None and len(intake.rows) == 1:
+        one = intake.rows[0]
+    found = max(filter(fits, intake.rows), default=0) if one is None else one
     if found and fits(found):
         return found
-    good = [str(other) for other in taken.legal if fits(other)]
-    what = f"of {found} rows" if found else f"of any legal {'M' if taken.operand == 'A' else 'N'}"
+    good = [str(other) for other in intake.rows if fits(other)]
+    what = f"of {found} rows" if found else f"of any legal {'M' if intake.operand == 'A' else 'N'}"
     inside = found and rows % found == 0
     raise Refused(
         "TW603",
@@ -275,7 +254,7 @@ def rows_of_one(mode: Mode, major: str, taken: Taken, rows: int, one: int | None
         witness={"rows": rows, "instruction": found, "atom": deep},
         hint=f"rows of one instruction may be {', '.join(good)}"
         if good
-        else f"take a multiple of {taken.usual} rows",
+        else f"take a multiple of {usual} rows",
     )
 
 
@@ -289,8 +268,8 @@ class Stages(Generic[D]):
         requires       stages do not overlap
         postcondition  stage(s) feeds the tile at base + s * stride
 
-    >>> from tilewise.hardware.wgmma.stepping import feeding
-    >>> ring = Stages(feeding("128B", "k", "bf16", 128, 64, operand="A", base=1024), 4)
+    >>> from tilewise.hardware.engines import engine
+    >>> ring = Stages(engine("wgmma").feeding("128B", "k", "bf16", 128, 64, operand="A", base=1024), 4)
     >>> ring.stride, ring.bytes, [hex(stage.descriptor.start) for stage in ring]
     (16384, 65536, ['0x400', '0x4400', '0x8400', '0xc400'])
     """
@@ -383,19 +362,19 @@ def placements(mode: Mode | str) -> tuple[Placement, ...]:
 # -- the arithmetic --------------------------------------------------------------------------------
 
 
-def _along_k(mode: Mode, major: str, taken: Taken, count: int, far_k: int) -> Digits:
-    inside = mode.width // taken.bytes if major == "k" else 0
+def _along_k(mode: Mode, major: str, intake: Intake, count: int, far_k: int) -> Digits:
+    inside = mode.width // intake.bytes if major == "k" else 0
     if not inside:  # an instruction is some atoms deep
-        _, deep = extents(mode, major, taken.dtype)
-        return ((count, taken.depth // deep * far_k),)
-    return _trimmed((count // inside, far_k), (inside, taken.bytes))
+        _, deep = extents(mode, major, intake.dtype)
+        return ((count, intake.k // deep * far_k),)
+    return _trimmed((count // inside, far_k), (inside, intake.bytes))
 
 
-def _along_mn(mode: Mode, major: str, taken: Taken, rows: int, one: int, far_rows: int) -> Digits:
-    deep, _ = extents(mode, major, taken.dtype)
+def _along_mn(mode: Mode, major: str, intake: Intake, rows: int, one: int, far_rows: int) -> Digits:
+    deep, _ = extents(mode, major, intake.dtype)
     if one % deep == 0 or one == rows:
         return ((rows // one, one // deep * far_rows),)
-    return _trimmed((rows // deep, far_rows), (deep // one, one * taken.dtype.bits // 8))
+    return _trimmed((rows // deep, far_rows), (deep // one, one * intake.dtype.bits // 8))
 
 
 def _trimmed(*digits: tuple[int, int]) -> Digits:

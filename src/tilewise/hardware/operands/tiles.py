@@ -8,14 +8,12 @@ one direction first: `order` says which.
 from __future__ import annotations
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
 from tilewise.hardware.modes import Mode
-from tilewise.hardware.operands.majors import check_major_word
+from tilewise.hardware.operands.template import ORDERS, extents, spacing, tile_digits
 
-ORDERS = ("mn", "k")
+__all__ = ["ORDERS", "atom", "extents", "spacing", "tile"]
 
 
 def atom(mode: Mode | str, major: str, dtype: DType | str) -> Layout:
@@ -27,30 +25,10 @@ def atom(mode: Mode | str, major: str, dtype: DType | str) -> Layout:
     S[(8, 8) : (1, 8)]
     """
     mode, element = Mode.of(mode), DType.of(dtype)
-    long = _long(mode, element)
+    shape = extents(mode, major, element)
+    long = mode.elements(element)
     strides = (long, 1) if major == "k" else (1, long)
-    return _swizzled(mode, element, Layout(extents(mode, major, element), tuple(map(as_vector, strides))))
-
-
-def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
-    """Rows of an atom, and elements along K.
-
-    >>> extents(Mode.of("128B"), "k", DType.of("bf16")), extents(Mode.of("64B"), "mn", DType.of("f16"))
-    ((8, 64), (32, 8))
-    """
-    long = _long(mode, element)
-    return (mode.rows, long) if check_major_word(major) == "k" else (long, mode.rows)
-
-
-def spacing(mode: Mode, major: str, element: DType, rows: int, k: int, order: str = "mn") -> tuple[int, int]:
-    """Bytes from an atom of a tile to the next along the rows, and to the next along K.
-
-    >>> spacing(Mode.of("128B"), "k", DType.of("bf16"), 128, 128)
-    (1024, 16384)
-    """
-    deep_rows, deep_k = extents(mode, major, element)
-    size = mode.rows * mode.width
-    return (size, size * (rows // deep_rows)) if order == "mn" else (size * (k // deep_k), size)
+    return _swizzled(mode, element, Layout(shape, tuple(map(as_vector, strides))))
 
 
 def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, order: str = "mn") -> Layout:
@@ -64,33 +42,10 @@ def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, or
     Swizzle<3,3,3> o S[((2, 64), (8, 8)) : ((4096, 1), (512, 64))]
     """
     mode, element = Mode.of(mode), DType.of(dtype)
-    long = _long(mode, element)
-    deep_rows, deep_k = extents(mode, major, element)
-    for extent, deep, name in ((rows, deep_rows, "rows"), (k, deep_k, "elements along K")):
-        if as_int(extent, name) < 1 or extent % deep:
-            raise Refused(
-                "TW603",
-                f"{extent} {name} are no whole number of {mode} atoms, which are {deep_rows} x {deep_k}",
-                witness={"mode": mode.name, "atom": [deep_rows, deep_k], "tile": [rows, k]},
-                hint=f"take a multiple of {deep}, or a narrower mode",
-            )
-    if order not in ORDERS:
-        raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
-    far_rows, far_k = (far * 8 // element.bits for far in spacing(mode, major, element, rows, k, order))
-    row, column = (long, 1) if major == "k" else (1, long)
-    shape = ((rows // deep_rows, deep_rows), (k // deep_k, deep_k))
-    return _swizzled(mode, element, Layout(shape, tuple(map(as_vector, (far_rows, row, far_k, column)))))
-
-
-def _long(mode: Mode, element: DType) -> int:
-    if element.bits > 128 or 128 % element.bits:
-        raise Refused(
-            "TW602",
-            f"{element} has {element.bits} bits, which do not fill 16 bytes",
-            witness={"dtype": element.name},
-            hint="the atoms hold elements of 1 to 128 bits that divide 128",
-        )
-    return mode.elements(element)
+    digits = tile_digits(mode, major, element, rows, k, order)
+    shape = tuple([tuple([extent for extent, _ in own]) for own in digits])
+    strides = tuple([as_vector(step // element.bits) for own in digits for _, step in own])
+    return _swizzled(mode, element, Layout(shape, strides))
 
 
 def _swizzled(mode: Mode, element: DType, layout: Layout) -> Layout:

@@ -17,23 +17,14 @@ mode 128B in atoms of 16 bytes, K-major, base offset 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.integers import as_int
+from tilewise.hardware import engines
 from tilewise.hardware.engines import VERSION as VERSION_BITS
-from tilewise.hardware.fields import Field, packed, reserved, unpacked
+from tilewise.hardware.fields import Field
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
-from tilewise.hardware.operands.majors import check_major_word
-from tilewise.hardware.operands.strides import (
-    BASE_OFFSET,
-    LBO,
-    SBO,
-    START,
-    check_base_offset,
-    check_bytes,
-    check_word,
-)
+from tilewise.hardware.operands.template import BASE_OFFSET, LBO, SBO, START, check_major_word
 from tilewise.hardware.sources import ptx
 
 VERSION = 1
@@ -42,52 +33,47 @@ VERSION = 1
 RELATIVE, ABSOLUTE = LBO_MODES = ("relative", "absolute")
 """What LBO is: an offset, or an address."""
 
-CODES = {"none": 0, "128B_ATOM_32B": 1, "128B": 2, "64B": 4, "32B": 6}
-"""{mode: what bits 63-61 hold}."""
-
-FIELDS = (
-    START,
-    LBO,
-    SBO,
-    VERSION_BITS,
-    BASE_OFFSET,
-    Field("lbo_mode", 52, 1, 1, "leading dimension stride mode"),
-    Field("mode", 61, 3, 1, "swizzling mode"),
-)
-"""Every field, the lowest first."""
+_CODES = {"none": 0, "128B_ATOM_32B": 1, "128B": 2, "64B": 4, "32B": 6}
+_CHOICES = {"lbo_mode": LBO_MODES}
 
 SOURCE = ptx("Shared memory descriptor (tcgen05)", "tcgen05-shared-memory-descriptor")
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptor:
-    """A shared-memory descriptor; start, lbo and sbo count bytes.
-
-        requires       start, lbo, sbo are multiples of 16 in [0, 2^18); base_offset in [0, 8)
-        postcondition  Descriptor.decode(d.value) == d
+@dataclass(frozen=True)
+class Descriptor(engines.MatrixDescriptor):
+    """A shared-memory descriptor of Blackwell.
 
     >>> d = Descriptor(start=1024, lbo=16, sbo=1024, mode="128B")
     >>> hex(d.value), Descriptor.decode(d.value) == d
     ('0x4000404000010040', True)
     >>> hex(Descriptor(sbo=2048, mode=mode_of("128B", 32)).value)
     '0x2000408000000000'
+    >>> Descriptor.reserved_bits(0x4000404000010000), Descriptor.reserved_bits(1 << 15 | 1 << 53)
+    ([], [15, 53])
+    >>> Descriptor.decode(3 << 61)
+    Traceback (most recent call last):
+    tilewise.Refused: TW604: 3 is no swizzling mode
+      hint: bits 63-61 are 0 for none, 1 for 128B_ATOM_32B, 2 for 128B, 4 for 64B, 6 for 32B
     """
 
-    start: int = 0
-    lbo: int = 0
-    sbo: int = 0
-    mode: Mode = BLACKWELL["none"]
-    base_offset: int = 0
     lbo_mode: str = RELATIVE
     version: int = VERSION
 
+    MODES = BLACKWELL
+    CODES = _CODES
+    CHOICES = _CHOICES
+    FIELDS = (
+        START,
+        LBO,
+        SBO,
+        VERSION_BITS,
+        BASE_OFFSET,
+        Field("lbo_mode", 52, 1, 1, "leading dimension stride mode"),
+        Field("mode", 61, 3, 1, "swizzling mode"),
+    )
+
     def __post_init__(self) -> None:
-        for name in ("start", "lbo", "sbo", "base_offset", "version"):
-            object.__setattr__(self, name, as_int(getattr(self, name), f"the descriptor's {name}"))
-        object.__setattr__(self, "mode", mode_of(self.mode))
-        for name in ("start", "lbo", "sbo"):
-            check_bytes(name, getattr(self, name))
-        check_base_offset(self.base_offset)
+        super().__post_init__()
         if self.lbo_mode not in LBO_MODES:
             raise LayoutError(
                 "TW601", f"{self.lbo_mode!r} is no mode of LBO", hint="known: " + " ".join(LBO_MODES)
@@ -97,88 +83,19 @@ class Descriptor:
                 "TW604", f"a version of {self.version} does not fit 3 bits", hint="Blackwell's is 1"
             )
 
-    def __str__(self) -> str:
-        return f"{self.value:#018x}"
-
     @property
     def absolute(self) -> bool:
         """Whether LBO is the address of the second chunk of K."""
         return self.lbo_mode == ABSOLUTE
 
     @property
-    def encoded(self) -> dict[str, int]:
-        """What every field holds, in its own unit: start, lbo and sbo count 16 bytes.
-
-        >>> Descriptor(lbo=1024, sbo=128, mode="32B").encoded
-        {'start': 0, 'lbo': 64, 'sbo': 8, 'version': 1, 'base_offset': 0, 'lbo_mode': 0, 'mode': 6}
-        """
-        return {
-            "start": self.start // CHUNK,
-            "lbo": self.lbo // CHUNK,
-            "sbo": self.sbo // CHUNK,
-            "version": self.version,
-            "base_offset": self.base_offset,
-            "lbo_mode": LBO_MODES.index(self.lbo_mode),
-            "mode": CODES[self.mode.name],
-        }
-
-    @property
     def named(self) -> dict[str, int | str]:
-        """Every field as a reader has it: in bytes, modes by their names."""
-        return {
-            "start": self.start,
-            "lbo": self.lbo,
-            "sbo": self.sbo,
-            "version": self.version,
-            "base_offset": self.base_offset,
-            "lbo_mode": self.lbo_mode,
-            "mode": self.mode.name,
-            "atomicity": self.mode.keeps,
-        }
-
-    @property
-    def value(self) -> int:
-        """The 64 bits."""
-        return packed(FIELDS, self.encoded)
-
-    def at(self, start: int, base_offset: int) -> Descriptor:
-        """The same elsewhere."""
-        return replace(self, start=start, base_offset=base_offset)
-
-    @classmethod
-    def decode(cls, value: int) -> Descriptor:
-        """The descriptor of 64 bits; bits that no field has are passed over: see `reserved_bits`.
-
-        >>> Descriptor.decode(3 << 61)
-        Traceback (most recent call last):
-        tilewise.Refused: TW604: 3 is no swizzling mode
-          hint: bits 63-61 are 0 for none, 1 for 128B_ATOM_32B, 2 for 128B, 4 for 64B, 6 for 32B
-        """
-        held = unpacked(FIELDS, check_word(value))
-        names = {code: name for name, code in CODES.items()}
-        if held["mode"] not in names:
-            raise Refused(
-                "TW604",
-                f"{held['mode']} is no swizzling mode",
-                witness={"mode": held["mode"]},
-                hint="bits 63-61 are " + ", ".join(f"{code} for {name}" for name, code in CODES.items()),
-            )
-        start, lbo, sbo = (held[name] * CHUNK for name in ("start", "lbo", "sbo"))
-        mode, lbo_mode = BLACKWELL[names[held["mode"]]], LBO_MODES[held["lbo_mode"]]
-        return cls(start, lbo, sbo, mode, held["base_offset"], lbo_mode, held["version"])
-
-
-def reserved_bits(value: int) -> list[int]:
-    """The bits of a value that are set though no field has them; all of them are fixed at 0.
-
-    >>> reserved_bits(0x4000404000010000), reserved_bits(1 << 15 | 1 << 53)
-    ([], [15, 53])
-    """
-    return reserved(FIELDS, check_word(value))
+        """Every field as a reader has it, and the bytes that the mode keeps together."""
+        return super().named | {"atomicity": self.mode.keeps}
 
 
 def check_absolute(descriptor: Descriptor, major: str = "k") -> Descriptor:
-    """The descriptor, or a refusal that says which restriction of absolute mode it breaks.
+    """Return the descriptor, or refuse and say which restriction of absolute mode it breaks.
 
     >>> check_absolute(Descriptor(lbo=1024, sbo=1024, mode="64B", lbo_mode="absolute"))
     Traceback (most recent call last):
@@ -224,7 +141,7 @@ def made(
     atomicity: int | None = None,
     major: str = "k",
 ) -> Descriptor:
-    """A descriptor that breaks no restriction.
+    """Return a descriptor that breaks no restriction.
 
     >>> print(made(sbo=1024, mode="128B", lbo=0x8000, lbo_mode="absolute"))
     0x4010404008000000

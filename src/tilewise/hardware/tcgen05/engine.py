@@ -1,91 +1,228 @@
-"""tcgen05 as an engine of shared-memory descriptors: its fields, and the functions that commands call."""
+"""tcgen05 as an engine of shared-memory descriptors."""
 
 from __future__ import annotations
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.engines import Engine, Intake
-from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
-from tilewise.hardware.operands.majors import MAJORS, OPERANDS, check_operand
-from tilewise.hardware.operands.stepping import Taken
-from tilewise.hardware.operands.strides import BASE_UNIT, LIMIT, SWIZZLED_K_MAJOR_LBO, base_offset_of
-from tilewise.hardware.operands.tiles import ORDERS, atom, tile
-from tilewise.hardware.tcgen05 import reads, stepping, words
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
+from tilewise.hardware.operands import stepping, walk
+from tilewise.hardware.operands.sentences import bits_set
+from tilewise.hardware.operands.template import MAJORS, check_major_word, check_operand, spacing
+from tilewise.hardware.operands.walk import inside_a_chunk
+from tilewise.hardware.tcgen05.deep import check_depth, check_turns, deep, in_whole_chunks
 from tilewise.hardware.tcgen05.descriptor import (
     ABSOLUTE,
-    FIELDS,
     LBO_MODES,
     RELATIVE,
     SOURCE,
+    VERSION,
     Descriptor,
+    check_absolute,
     made,
-    reserved_bits,
 )
 from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, kind_of
-from tilewise.hardware.tcgen05.operand import Operand, modes_of, no_major
-from tilewise.hardware.tcgen05.stepping import PATTERNS, Feeding, Stages, placements
+from tilewise.hardware.tcgen05.operand import Operand, check_mode, legal_rows, modes_of, no_major
+from tilewise.hardware.tcgen05.reads import DEEP_BYTES, walks_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+_TRANSPOSE = {"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"}
 
 
-def default_lbo(mode: Mode | str, major: str) -> int | None:
-    """The LBO of a descriptor for which none was given, where there is a custom; None where it is read."""
-    return SWIZZLED_K_MAJOR_LBO if major == "k" and mode_of(mode).bits else None
+class Tcgen05Engine(Engine):
+    """Blackwell's tcgen05.mma: what one CTA has of A and of B in its shared memory."""
 
+    name = "tcgen05"
+    source = SOURCE
+    descriptors, operand = Descriptor, Operand
+    made_of = ("lbo_mode", "atomicity", "major")
+    types = tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.types))
+    options = ("kind", "m", "n", "cta_group", "sparse", "ws", "k", "lbo_mode", "atomicity")
+    sizes = ("m", "n")
+    modes = BLACKWELL
+    carries = False
+    entry = "tcgen05.smem"
+    transpose = _TRANSPOSE
+    other_home = "TCol"
+    registers = "A may come from tensor memory, as tilewise catalog tcgen05.A lays it out"
 
-def intake(
-    dtype: DType | str,
-    operand: str,
-    kind: str = "",
-    m: int | None = None,
-    n: int | None = None,
-    cta_group: int = 1,
-    sparse: bool = False,
-    ws: bool = False,
-    k: int | None = None,
-    lbo_mode: str | None = None,
-    atomicity: int | None = None,
-) -> Intake:
-    """What a product takes of an operand in one CTA.
+    def descriptor(self, **fields: Any) -> Descriptor:
+        """Return a descriptor that breaks no restriction."""
+        return made(**fields)
 
-    LBO mode absolute is that of K = 96, and asks for it; an atomicity leaves the modes that have it.
+    def intake(  # type: ignore[override]
+        self,
+        dtype: DType | str,
+        operand: str,
+        kind: str = "",
+        m: int | None = None,
+        n: int | None = None,
+        cta_group: int = 1,
+        sparse: bool = False,
+        ws: bool = False,
+        k: int | None = None,
+        lbo_mode: str | None = None,
+        atomicity: int | None = None,
+    ) -> Intake:
+        """Return what a product takes of an operand in one CTA.
 
-    >>> of_a = intake("bf16", "A", cta_group=2)
-    >>> of_a.rows, of_a.k, of_a.shape(128), of_a.majors
-    ((64, 128), 16, (256, None, 16), ('k', 'mn'))
-    >>> intake("e2m1", "B", kind="mxf4", n=64, k=96).absolute
-    True
-    >>> intake("tf32", "A", atomicity=32).majors
-    ('mn',)
-    """
-    which = Kind.of(kind) if kind else kind_of(dtype)
-    k = _deep(which, k, lbo_mode)
-    taken = stepping.taken(
-        dtype,
-        check_operand(operand),
-        m=m,
-        n=n,
-        kind=which.name,
-        cta_group=cta_group,
-        sparse=sparse,
-        ws=ws,
-        depth=k,
-    )
-    absolute = taken.bytes == reads.DEEP_BYTES
-    return Intake(
-        operand=operand,
-        name=taken.name,
-        dtype=taken.dtype,
-        k=taken.depth,
-        rows=taken.legal,
-        modes=_of_atomicity({major: _modes(taken, major) for major in which.majors(dtype)}, atomicity),
-        m=m,
-        n=n,
-        whole_k=k or which.depth(sparse),
-        ctas=cta_group,
-        product=f"tcgen05.mma of kind::{which.name}",
-        no_major=_no_major(which, dtype, atomicity),
-        fixed={"lbo_mode": ABSOLUTE} if absolute else {},
-        absolute=absolute,
-    )
+        LBO mode absolute is that of K = 96, and asks for it; an atomicity leaves the modes that have it.
+
+        >>> of = Tcgen05Engine()
+        >>> of_a = of.intake("bf16", "A", cta_group=2)
+        >>> of_a.rows, of_a.k, of_a.shape(128), of_a.majors
+        ((64, 128), 16, (256, None, 16), ('k', 'mn'))
+        >>> of.intake("e2m1", "B", kind="mxf4", n=64, k=96).absolute
+        True
+        >>> of.intake("tf32", "A", atomicity=32).majors
+        ('mn',)
+        """
+        which = Kind.of(kind) if kind else kind_of(dtype)
+        k = _deep(which, k, lbo_mode)
+        check_operand(operand)
+        rows = legal_rows(which, operand, m=m, n=n, cta_group=cta_group, sparse=sparse, ws=ws, k=k)
+        whole = rows[0] * cta_group
+        of_m, of_n = (whole, n) if operand == "A" else (m, whole)
+        one = Operand(str(dtype), "k", operand, of_m, of_n, which.name, cta_group, sparse, ws, k)
+        absolute = one.bytes == DEEP_BYTES
+        modes = {major: _modes(one.element, one.bytes, major) for major in which.majors(dtype)}
+        return Intake(
+            operand=operand,
+            name=one.dtype,
+            dtype=one.element,
+            k=one.depth,
+            rows=rows,
+            modes=_of_atomicity(modes, atomicity),
+            m=m,
+            n=n,
+            whole_k=k or which.depth(sparse),
+            ctas=cta_group,
+            product=f"tcgen05.mma of kind::{which.name}",
+            no_major=_no_major(which, dtype, atomicity),
+            fixed={"lbo_mode": ABSOLUTE} if absolute else {},
+            absolute=absolute,
+        )
+
+    def majors_of(self, descriptor: Descriptor) -> tuple[str, ...]:
+        """Return the majors of operands that a descriptor is for: absolute mode is K-major alone.
+
+        >>> of = Tcgen05Engine()
+        >>> of.majors_of(Descriptor(mode="128B")), of.majors_of(Descriptor(mode="128B", lbo_mode="absolute"))
+        (('k', 'mn'), ('k',))
+        """
+        return MAJORS[:1] if descriptor.absolute else MAJORS
+
+    def walks(self, descriptor: Descriptor, dtype: DType, major: str, rows: int, k: int) -> list[walk.Walk]:
+        """Return the walks over rows x k elements: no question of instructions."""
+        return walks_of(descriptor, major, inside_a_chunk(dtype), rows, k * dtype.bits // 8 // CHUNK)
+
+    def feed(
+        self,
+        intake: Intake,
+        mode: Mode,
+        major: str,
+        rows: int,
+        k: int,
+        order: str = "mn",
+        one: int | None = None,
+        **at: Any,
+    ) -> stepping.Feeding[Any]:
+        """Return the descriptors of a tile for products of `one` row count, or of the most rows that feed it.
+
+        >>> of = Tcgen05Engine()
+        >>> whole = of.feeding("128B", "k", "bf16", 256, 64, operand="A", m=128)
+        >>> print(whole.descriptor, [step.bytes for step in whole.steps])
+        0x4000404000010000 [0, 32, 64, 96, 16384, 16416, 16448, 16480]
+        """
+        check_mode(intake.dtype, check_major_word(major), mode)
+        if intake.operand == "B" and major == "mn" and intake.dtype.bits == 8:
+            intake = in_whole_chunks(intake)
+        check_depth(intake, mode, major)
+        two_chunks = major == "k" and intake.bytes == DEEP_BYTES
+        if two_chunks:
+            check_turns(intake, mode, k)
+        whole = super().feed(intake, mode, major, rows, k, order, one, **at)
+        return deep(whole, spacing(mode, major, intake.dtype, rows, k, order)[1]) if two_chunks else whole
+
+    # -- in words --------------------------------------------------------------------------------------
+
+    def says(self, descriptor: Descriptor, major: str, operand: walk.Multiplicand | None) -> dict[str, str]:
+        """Return {field: its words}, for fields that are read."""
+        mode, held = descriptor.mode, descriptor.version
+        found = super().says(descriptor, major, operand)
+        if descriptor.absolute:
+            found["lbo"] = (
+                "the address of a second chunk, which mode 128B alone has"
+                if mode.name != "128B"
+                else f"the address of the second chunk: K past the end of a row of {mode.width} bytes"
+            )
+        found["version"] = "the constant of Blackwell's descriptors"
+        if held != VERSION:
+            hopper = "; Hopper's have 0" if held == 0 else ""
+            found["version"] = f"Blackwell's descriptors have {VERSION} here{hopper}"
+        found["lbo_mode"] = (
+            "absolute: LBO is an address" if descriptor.absolute else "relative: LBO is an offset"
+        )
+        found["mode"] += "" if mode.keeps == CHUNK or not mode.bits else ", in atoms of 32 bytes"
+        return found
+
+    def never_read(self, descriptor: Descriptor, major: str) -> dict[str, str]:
+        """Return {field: why no operand of this mode and major reads it}: an address is read."""
+        silent = super().never_read(descriptor, major)
+        return {name: why for name, why in silent.items() if name != "lbo" or not descriptor.absolute}
+
+    def why(self, name: str, descriptor: Descriptor, operand: walk.Multiplicand, few: str) -> str:
+        """Return why an operand does not read a field that others read."""
+        if name == "lbo" and descriptor.absolute:
+            many = operand.depth * operand.stored_bits // 8
+            return f"K of {many} bytes ends in the row of {descriptor.mode.width} where it begins"
+        return few
+
+    def about_bits(self, descriptor: Descriptor, value: int | None) -> list[str]:
+        """Return remarks on bits that are constants in every descriptor of Blackwell."""
+        told, held = [], descriptor.version
+        if held != VERSION:
+            hopper = ": it is one of Hopper's, which --engine wgmma reads" if not held else ""
+            told.append(f"bits 48-46 are {held:#05b}, and {VERSION:#05b} in Blackwell's descriptors{hopper}")
+        bits = [] if value is None else Descriptor.reserved_bits(value)
+        return [*told, f"{bits_set(bits)[0]}, and 0 in Blackwell's descriptors"] if bits else told
+
+    def about_lbo(self, descriptor: Descriptor, major: str, operand: walk.Multiplicand | None) -> list[str]:
+        """Return the restriction of absolute mode that is broken, or what it is for.
+
+        >>> d = Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)
+        >>> for remark in Tcgen05Engine().remarks(d)[:2]:
+        ...     print(remark)
+        8 rows take 512 bytes and the next 8 begin after 0: they overlap
+        absolute LBO mode is of 128B in 16-byte atoms alone, and the mode is 64B
+        """
+        if not descriptor.absolute:
+            return []
+        try:
+            check_absolute(descriptor, major)
+        except Refused as broken:
+            return [broken.reason]
+        if operand is None:
+            return [f"absolute LBO mode is of sm_103a, for a K of {DEEP_BYTES} bytes"]
+        many = operand.depth * operand.stored_bits // 8
+        if many == DEEP_BYTES:
+            return ["absolute LBO mode is of sm_103a"]
+        return [f"the document has absolute LBO mode for a K of {DEEP_BYTES} bytes, and this one has {many}"]
+
+    def about_second(self, descriptor: Descriptor) -> list[str]:
+        """Return a remark on a second chunk elsewhere than its pattern,
+        which begins at a multiple of the period."""
+        mode = descriptor.mode
+        past = descriptor.lbo % mode.period
+        if not descriptor.absolute or mode.name != "128B" or descriptor.base_offset or not past:
+            return []
+        return [
+            f"the second chunk begins {past} past a multiple of {mode.period}, where its pattern begins: "
+            "of a tile that begins at one, LBO is one too"
+        ]
 
 
 def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int | None:
@@ -130,77 +267,15 @@ def _no_major(kind: Kind, dtype: DType | str, atomicity: int | None) -> tuple[st
     )
 
 
-def _modes(taken: Taken, major: str) -> tuple[Mode, ...]:
+def _modes(dtype: DType, bytes: int, major: str) -> tuple[Mode, ...]:
     """The modes in which a K so deep is read: K-major, one that a row of the atom has room for."""
-    legal = modes_of(taken.dtype, major)
+    legal = modes_of(dtype, major)
     if major == "mn":
         return legal
-    if taken.bytes == reads.DEEP_BYTES:
+    if bytes == DEEP_BYTES:
         return tuple(mode for mode in legal if mode.name == "128B")
-    return tuple(mode for mode in legal if not mode.bits or taken.bytes <= mode.width)
+    return tuple(mode for mode in legal if not mode.bits or bytes <= mode.width)
 
 
-def feed(
-    intake: Intake,
-    mode: Mode,
-    major: str,
-    rows: int,
-    k: int,
-    order: str,
-    one: int | None = None,
-    base: int = 0,
-    pattern: str = "tile",
-) -> Feeding:
-    """The descriptors of a tile for products of `one` row count, or of the most rows that feed it.
-
-    >>> feed(intake("bf16", "B"), mode_of("128B"), "k", 96, 64, "mn").n
-    96
-    """
-    of = Taken(intake.operand, intake.name, intake.dtype, intake.k, intake.rows, stepping.USUAL)
-    return stepping.feed(of, mode, major, rows, k, order, one=one, base=base, pattern=pattern)
-
-
-ENGINE = Engine(
-    name="tcgen05",
-    fields=FIELDS,
-    source=SOURCE,
-    majors=MAJORS,
-    operands=OPERANDS,
-    shared_end=reads.SHARED_END,
-    descriptor=made,
-    made_of=("lbo_mode", "atomicity", "major"),
-    decode=Descriptor.decode,
-    reserved=reserved_bits,
-    default_lbo=default_lbo,
-    operand=Operand,
-    words=words.words,
-    ignored=words.ignored,
-    remarks=words.remarks,
-    pieces=reads.pieces,
-    addresses=reads.addresses,
-    extremes=reads.extremes,
-    stages=Stages,
-    placements=placements,
-    types=tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.types)),
-    options=("kind", "m", "n", "cta_group", "sparse", "ws", "k", "lbo_mode", "atomicity"),
-    sizes=("m", "n"),
-    intake=intake,
-    modes=BLACKWELL,
-    orders=ORDERS,
-    patterns=PATTERNS,
-    limit=LIMIT,
-    base_unit=BASE_UNIT,
-    spare={"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0},
-    base_offset_of=base_offset_of,
-    read=reads.pieces_of,
-    unread=reads.unread_of,
-    atom=atom,
-    tile=tile,
-    feed=feed,
-    entry="tcgen05.smem",
-    transpose={"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16)"},
-    other_home="TCol",
-    registers="A may come from tensor memory, as tilewise catalog tcgen05.A lays it out",
-    majors_of=words.majors_of,
-)
+ENGINE = Tcgen05Engine()
 """What commands and checks ask of tcgen05."""

@@ -7,26 +7,16 @@ atoms. 229 is left out: it is MN-major tf32 with 128B swizzling, and no word say
 from __future__ import annotations
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
 from tilewise.hardware.modes import mode_of
-from tilewise.hardware.operands.figures import Figure, worked
+from tilewise.hardware.operands.figures import Figure, figure_of, worked
+
+KNOWN = "188 to 192, 219 to 228"
+"""The numbers of all of them."""
 
 
 def figure(number: int) -> Figure:
-    """The figure of that number.
-
-    >>> figure(192).lbo_encoded, figure(192).sbo_encoded
-    (32, 64)
-    >>> print(figure(219).layout)
-    Swizzle<2,1,2> o S[(8, 4) : (1, 8)]
-    """
-    if as_int(number, "the number of a figure") not in FIGURES:
-        hint = "known: 188 to 192, 219 to 228"
-        if number == 229:
-            hint = "it does not say whether its atoms keep 16 or 32 bytes together: tcgen05.atom has both"
-        raise LayoutError("TW601", f"figure {number} is not in the catalogue", hint=hint)
-    return FIGURES[number]
+    """Return the figure of that number."""
+    return figure_of(FIGURES, number, KNOWN)
 
 
 def _drawn(number: int, major: str, mode: str, atomicity: int = 16, dtype: str = "b128") -> Figure:

@@ -15,21 +15,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
-from tilewise.hardware.operands.majors import check_major_word, check_operand
-from tilewise.hardware.operands.walk import Digits, inside_a_chunk
+from tilewise.hardware.operands import walk
+from tilewise.hardware.operands.template import check_major_word, check_operand
+from tilewise.hardware.operands.walk import inside_a_chunk
 from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of, rows_of_one
+from tilewise.hardware.tcgen05.reads import walks_of
 
 SOURCE = ptx(
     "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
     "tcgen05-matrix-layout-organization-valid-comb-type-size-majorness-swizzle",
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.hardware.operands.template import Digits
+
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(walk.Multiplicand):
     """What one product reads of A or of B in one CTA.
 
     requires       a product that there is: its kind has the type, M, N and K, and the type the major
@@ -96,11 +105,6 @@ class Operand:
         return f"; {' and '.join(having)} {verb} K = {self.k}" if having else ""
 
     @property
-    def asked(self) -> dict[str, Operand]:
-        """The keywords of `reads`."""
-        return {"of": self}
-
-    @property
     def rows(self) -> int:
         """Rows that one CTA reads."""
         return rows_of_one(self.operand, self.m or 0, self.n or 0, self.cta_group)
@@ -127,15 +131,17 @@ class Operand:
         return stored_as(Kind.of(self.kind), self.dtype)
 
     @property
-    def in_chunk(self) -> int:
-        """Elements in 16 bytes."""
-        return CHUNK * 8 // self.stored_bits
-
-    @property
     def instruction(self) -> str:
         """The product, with a letter for what this operand does not say."""
         deep = self.k or Kind.of(self.kind).depth(self.sparse)
         return f"m{self.m or 'M'}n{self.n or 'N'}k{deep}"
+
+    def walks(self, descriptor: Any) -> list[walk.Walk]:
+        """Return one walk, or two where K is read in two chunks."""
+        of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
+        check_mode(self.dtype, self.major, descriptor.mode)
+        chunk, unit = self.chunk
+        return walks_of(descriptor, self.major, chunk, self.rows, self.bytes // CHUNK, unit)
 
     @property
     def chunk(self) -> tuple[Digits, str]:

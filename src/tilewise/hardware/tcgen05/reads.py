@@ -15,20 +15,17 @@ model is taken over from Hopper.
 
 from __future__ import annotations
 
-from tilewise.core.algebra.slicing import Piece, Slices
-from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused, of_kind
-from tilewise.core.integers import as_int
+from tilewise.core.algebra.slicing import Slices
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.operands.findings import Finding
-from tilewise.hardware.operands.walk import Digits, Walk, ends, inside_a_chunk, unread_fields, walk
+from tilewise.hardware.operands.walk import Multiplicand, Walk, walk
 from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
-from tilewise.hardware.tcgen05.operand import Operand, check_mode
 
-SHARED_END = SM_SHARED_BYTES
-"""The first byte past the shared memory of an SM, which Blackwell has as much of as Hopper."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.hardware.operands.template import Digits
 
 DEEP_BYTES = 48
 """The K for which the document has absolute mode."""
@@ -63,105 +60,6 @@ FINDINGS = (
     ),
 )
 """All that the model adds to the documents, in one place."""
-
-
-def reads(descriptor: Descriptor, of: Operand) -> Layout:
-    """The byte of each element of the operand [rows, K] of one instruction.
-
-        requires  one layout says it; `pieces` has the exact list where not: rows that end inside an MN-major
-                  atom, and a K of 48 bytes in two chunks
-
-    >>> d = Descriptor(sbo=1024, mode="128B")
-    >>> print(reads(d, Operand("bf16", operand="A", m=128)))
-    Swizzle<3,4,3> o S[((16, 8), (2, 8)) : ((1024, 128), (16, 2))]
-    """
-    found = pieces(descriptor, of)
-    if len(found) == 1:
-        return found[0].layout
-    box = found[-1].box
-    witness = {"rows": [*box[0]], "k": [*box[1]]}
-    raise Refused(
-        "TW501",
-        f"what is read is {len(found)} layouts, not one",
-        witness=witness,
-        hint="pieces(...) has each with its box",
-    )
-
-
-def pieces(descriptor: Descriptor, of: Operand) -> Slices:
-    """What is read as an exact list of layouts, each with its box of (row, k).
-
-        postcondition  the boxes are disjoint and cover [rows, K]; at (r, k) of its box, counted from the
-                       box's corner, a piece's layout places the byte that is read
-
-    >>> d = Descriptor(start=96, lbo=16384, sbo=1024, mode="128B", lbo_mode="absolute")
-    >>> for piece in pieces(d, Operand("e2m1", kind="mxf4", n=64, k=96)):
-    ...     print(piece.box, piece.layout)
-    ((0, 64), (0, 64)) Swizzle<3,4,3> o (S[((8, 8), (2, 16, 2)) : ((1024, 128), (16, 1, 0))] + 96)
-    ((0, 64), (64, 96)) Swizzle<3,4,3> o (S[((8, 8), (1, 16, 2)) : ((1024, 128), (16, 1, 0))] + 16384)
-    """
-    return _joined(walks(descriptor, of))
-
-
-def byte_of(descriptor: Descriptor, row: int, k: int, of: Operand) -> int:
-    """The byte of shared memory in which the element (row, k) begins.
-
-    >>> byte_of(Descriptor(sbo=1024, mode="128B"), 9, 8, Operand("f16", n=16))
-    1152
-    """
-    for index, extent, name in ((row, of.rows, "row"), (k, of.depth, "k")):
-        if not 0 <= as_int(index, name) < extent:
-            raise LayoutError("TW201", f"{name} {index} is outside 0..{extent - 1} of the operand")
-    for walked in walks(descriptor, of):
-        if k < walked.depth:
-            return walked.byte(row, k)
-        k -= walked.depth
-    raise AssertionError("K is covered")
-
-
-def addresses(descriptor: Descriptor, of: Operand) -> list[list[int]]:
-    """The byte in which every element begins, row by row: [rows][K].
-
-    >>> addresses(Descriptor(sbo=1024, mode="128B"), Operand("tf32", n=8))[1]
-    [144, 148, 152, 156, 128, 132, 136, 140]
-    """
-    tables = [walked.table() for walked in walks(descriptor, of)]
-    return [[byte for part in parts for byte in part] for parts in zip(*tables, strict=True)]
-
-
-def unread(descriptor: Descriptor, of: Operand) -> tuple[str, ...]:
-    """The fields that say nothing here: any other value of them reads the same bytes.
-
-    >>> unread(Descriptor(sbo=1024, mode="128B"), Operand("f16", n=64))
-    ('lbo',)
-    """
-    return unread_by(descriptor, walks(descriptor, of), of.major)
-
-
-def extremes(descriptor: Descriptor, of: Operand) -> tuple[int, int]:
-    """The first and the last byte that is read.
-
-    >>> extremes(Descriptor(start=1024, sbo=1024, mode="128B"), Operand("f16", n=16))
-    (1024, 3071)
-    """
-    found = pieces(descriptor, of)
-    if found[0].layout.unit == "byte":
-        return ends(found, DType.of(of.dtype))
-    places = [piece.layout.extremes("m") for piece in found]
-    last = max(high for _, high in places) + DType.of(of.dtype).bits - 1
-    return min(low for low, _ in places) // 8, last // 8
-
-
-# -- the walks -------------------------------------------------------------------------------------
-
-
-def walks(descriptor: Descriptor, of: Operand) -> list[Walk]:
-    """One walk, or two where K is read in two chunks."""
-    of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
-    of_kind(of, Operand, "an operand", 'such as Operand("bf16", operand="A", m=128)')
-    check_mode(of.dtype, of.major, descriptor.mode)
-    chunk, unit = of.chunk
-    return walks_of(descriptor, of.major, chunk, of.rows, of.bytes // CHUNK, unit)
 
 
 def walks_of(
@@ -227,42 +125,34 @@ def _check_second_chunk(descriptor: Descriptor, several: int) -> None:
     )
 
 
-def unread_by(descriptor: Descriptor, walked: list[Walk], major: str) -> tuple[str, ...]:
-    """The fields among lbo, sbo and base_offset that some walks do not follow."""
-    silent = unread_fields(descriptor, walked[0], major)
-    return tuple(name for name in silent if name != "lbo" or len(walked) == 1)
+def reads(descriptor: Descriptor, of: Multiplicand) -> Layout:
+    """Return the byte of each element of an operand [rows, K] of one instruction, as one layout.
 
-
-def _joined(walked: list[Walk]) -> Slices:
-    """The pieces of all walks, side by side along K."""
-    found, first = [], 0
-    for one in walked:
-        for piece in one.pieces():
-            rows, (low, high) = piece.box
-            found.append(Piece((rows, (first + low, first + high)), piece.layout))
-        first += one.depth
-    return Slices(found)
-
-
-def pieces_of(descriptor: Descriptor, *, dtype: DType | str, major: str, rows: int, k: int) -> Slices:
-    """What is read of rows x k elements that lie in memory as `dtype`: no question of instructions.
-
-    >>> pieces_of(Descriptor(sbo=1024, mode="128B"), dtype="b8", major="k", rows=64, k=32)[0].box
-    ((0, 64), (0, 32))
+    >>> from tilewise.hardware.tcgen05.operand import Operand
+    >>> print(reads(Descriptor(sbo=1024, mode="128B"), Operand("bf16", operand="A", m=128)))
+    Swizzle<3,4,3> o S[((16, 8), (2, 8)) : ((1024, 128), (16, 2))]
     """
-    return _joined(_walks_as(descriptor, DType.of(dtype), major, rows, k))
+    return of.reads(descriptor)
 
 
-def unread_of(
-    descriptor: Descriptor, *, dtype: DType | str, major: str, rows: int, k: int
-) -> tuple[str, ...]:
-    """The fields of which any other value reads the same bytes, likewise.
+def pieces(descriptor: Descriptor, of: Multiplicand) -> Slices:
+    """Return what is read as an exact list of layouts, each with its box of (row, k).
 
-    >>> unread_of(Descriptor(sbo=1024, mode="128B"), dtype="b8", major="k", rows=8, k=32)
-    ('lbo', 'sbo')
+    >>> from tilewise.hardware.tcgen05.operand import Operand
+    >>> d = Descriptor(start=96, lbo=16384, sbo=1024, mode="128B", lbo_mode="absolute")
+    >>> for piece in pieces(d, Operand("e2m1", kind="mxf4", n=64, k=96)):
+    ...     print(piece.box, piece.layout)
+    ((0, 64), (0, 64)) Swizzle<3,4,3> o (S[((8, 8), (2, 16, 2)) : ((1024, 128), (16, 1, 0))] + 96)
+    ((0, 64), (64, 96)) Swizzle<3,4,3> o (S[((8, 8), (1, 16, 2)) : ((1024, 128), (16, 1, 0))] + 16384)
     """
-    return unread_by(descriptor, _walks_as(descriptor, DType.of(dtype), major, rows, k), major)
+    return of.pieces(descriptor)
 
 
-def _walks_as(descriptor: Descriptor, element: DType, major: str, rows: int, k: int) -> list[Walk]:
-    return walks_of(descriptor, major, inside_a_chunk(element), rows, k * element.bits // 8 // CHUNK)
+def byte_of(descriptor: Descriptor, row: int, k: int, of: Multiplicand) -> int:
+    """Return the byte of shared memory in which the element (row, k) begins.
+
+    >>> from tilewise.hardware.tcgen05.operand import Operand
+    >>> byte_of(Descriptor(sbo=1024, mode="128B"), 9, 8, Operand("f16", n=16))
+    1152
+    """
+    return of.byte_of(descriptor, row, k)

@@ -7,24 +7,22 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
 from tilewise.hardware.catalog.registers import registers_of
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.catalog import (
-    ANY,
+    DEEP,
     MAJOR,
     MODE,
     ORDER,
-    PATTERNS_OF_FORM,
-    atom_built,
-    canonical_built,
-    figure_built,
+    TILE,
+    Documented,
+    check_whole,
     tile_built,
 )
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
-from tilewise.hardware.wgmma.figures import FIGURES, figure
+from tilewise.hardware.wgmma.figures import FIGURES, KNOWN
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS, Input, M
 
@@ -72,46 +70,17 @@ def _d(dtype: str, n: int) -> Built:
     return Built(layout, facts, DType.of(dtype), "d")
 
 
-def _atom(mode: str, major: str, dtype: str) -> Built:
-    return atom_built(Mode.of(mode), major, dtype, _measurable(dtype, major))
-
-
 def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, order: str) -> Built:
     row = Input.of(dtype)
     row.check_major(major)
     built = tile_built(Mode.of(mode), major, row.dtype, rows, k, order, row.k, row.name)
-    _check_whole(operand, row, rows, k)
+    multiplied = f"wgmmas, which multiply {row.k} of {row.name}"
+    check_whole(operand, row.name, rows, k, M, row.k, "every wgmma reads 64", multiplied)
     return built
 
 
-def _check_whole(operand: str, row: Input, rows: int, k: int) -> None:
-    if operand == "A" and rows % M:
-        raise Refused(
-            "TW603",
-            f"A has {rows} rows, and every wgmma reads 64",
-            witness={"operand": "A", "rows": rows},
-            hint="take a multiple of 64",
-        )
-    if k % row.k:
-        raise Refused(
-            "TW603",
-            f"K = {k} is no whole number of wgmmas, which multiply {row.k} of {row.name}",
-            witness={"dtype": row.name, "k": k},
-            hint=f"take a multiple of {row.k}",
-        )
-
-
-def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None) -> Built:
-    return canonical_built(Mode.of(mode), major, dtype, m, k, lbo, sbo, _measurable(dtype, major))
-
-
-def _figure(number: int) -> Built:
-    drawn = figure(number)
-    return figure_built(drawn, "Table 38", _measurable(drawn.dtype.name, drawn.major))
-
-
-def _measurable(dtype: str, major: str) -> bool:
-    """Whether a wgmma reads such."""
+def _read(mode: Mode, major: str, dtype: str) -> bool:
+    """Return whether a wgmma reads such."""
     known = INPUTS.get(DType.of(dtype).name)
     return known is not None and major in known.majors
 
@@ -137,9 +106,6 @@ def _shapes(dtype: str, n: int | None) -> Built:
 
 # -- instances -------------------------------------------------------------------------------------
 
-_DEEP = 1024
-"""Rows and columns that are whole atoms of every mode, and whole wgmmas of every type."""
-
 
 def _accumulators() -> Iterator[Mapping[str, Value]]:
     for name in _ACCUMULATORS:
@@ -156,24 +122,15 @@ def _patterns() -> Iterator[Mapping[str, Value]]:
 
 def _tiles() -> Iterator[Mapping[str, Value]]:
     for operand, pattern in product(OPERANDS, _patterns()):
-        yield {"operand": operand, **pattern, "rows": _DEEP, "k": _DEEP}
-
-
-def _figures() -> Iterator[Mapping[str, Value]]:
-    yield from ({"number": number} for number in FIGURES)
+        yield {"operand": operand, **pattern, **DEEP}
 
 
 # -- the entries -----------------------------------------------------------------------------------
 
 _EVEN = "8, 16, ..., 256; of s32 8, 16, 24, 32, 48, 64, ..., 256"
-_TILE: dict[str, Value] = {
-    "operand": "B",
-    "major": "k",
-    "mode": "128B",
-    "dtype": "bf16",
-    "rows": 128,
-    "k": 64,
-}
+_DOCUMENTED = Documented(
+    "wgmma", "Table 38", PTX_ATOMS, PTX_CANONICAL, FIGURES, KNOWN, _read, _patterns, MODE
+)
 
 ENTRIES = (
     Entry(
@@ -212,49 +169,11 @@ ENTRIES = (
         ),
         PTX_STRIDES,
         _smem,
-        _TILE,
+        TILE,
         "layout shared memory leading stride dimension byte offset descriptor swizzle",
         _tiles,
     ),
-    Entry(
-        "wgmma.atom",
-        "a swizzle atom of Table 38: the smallest block that repeats, [rows, K]",
-        (MODE, MAJOR, ANY),
-        PTX_ATOMS,
-        _atom,
-        {"mode": "128B", "major": "k", "dtype": "bf16"},
-        "layout shared memory core matrix",
-        _patterns,
-    ),
-    Entry(
-        "wgmma.canonical",
-        "a canonical layout, with symbols and with numbers, in both notations",
-        (
-            MODE,
-            MAJOR,
-            ANY,
-            *PATTERNS_OF_FORM,
-        ),
-        PTX_CANONICAL,
-        _canonical,
-        {"mode": "64B", "major": "mn", "dtype": "bf16"},
-        "layout shared memory CuTe T LBO SBO",
-        _patterns,
-    ),
-    Entry(
-        "wgmma.figure",
-        "figures 156 to 170 of the PTX manual, with the numbers printed beside them",
-        (
-            Parameter(
-                "number", "the number of the figure", rule=f"{min(FIGURES)} to {max(FIGURES)}", number=True
-            ),
-        ),
-        PTX_CANONICAL,
-        _figure,
-        {"number": 170},
-        "layout shared memory example",
-        _figures,
-    ),
+    *_DOCUMENTED.entries({"mode": "128B", "major": "k", "dtype": "bf16"}, 170),
     Entry(
         "wgmma.shapes",
         "which wgmma there are: K, the legal N, majors and accumulators of a type",

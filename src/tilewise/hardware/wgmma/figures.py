@@ -7,21 +7,18 @@ where that cannot be meant.
 from __future__ import annotations
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
 from tilewise.hardware.modes import Mode
-from tilewise.hardware.operands.figures import Figure, worked
+from tilewise.hardware.operands.figures import Figure, figure_of, worked
 
 __all__ = ["FIGURES", "Figure", "figure"]
 
+KNOWN = "156 to 170"
+"""The numbers of all of them."""
+
 
 def figure(number: int) -> Figure:
-    """The figure of that number."""
-    if as_int(number, "the number of a figure") not in FIGURES:
-        fragments = 148 <= number <= 155
-        hint = "148 to 155 are the fragments: wgmma.A and wgmma.D" if fragments else "known: 156 to 170"
-        raise LayoutError("TW601", f"figure {number} is not in the catalogue", hint=hint)
-    return FIGURES[number]
+    """Return the figure of that number."""
+    return figure_of(FIGURES, number, KNOWN)
 
 
 def _drawn(number: int, major: str, mode: str, dtype: str = "b128") -> Figure:

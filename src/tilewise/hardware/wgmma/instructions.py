@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
-from tilewise.hardware.operands.majors import MAJORS, OPERANDS, check_major_word, check_operand
 from tilewise.hardware.operands.sizes import nearest
+from tilewise.hardware.operands.template import MAJORS, OPERANDS, check_major_word, check_operand
 
 __all__ = [
     "EVERY_8",

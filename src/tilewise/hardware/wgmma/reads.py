@@ -1,4 +1,4 @@
-"""What any descriptor reads: the byte of every element of an operand, legal or odd.
+"""What any descriptor of wgmma reads: the byte of every element of an operand, legal or odd.
 
 The walk is that of all descriptors: see `tilewise.hardware.operands.walk`.
 `FINDINGS` names what of this the documents do not say, and the hardware does.
@@ -6,34 +6,20 @@ The walk is that of all descriptors: see `tilewise.hardware.operands.walk`.
 
 from __future__ import annotations
 
-from tilewise.core.algebra.slicing import Slices
-from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused, of_kind
-from tilewise.core.integers import as_int
+from dataclasses import dataclass
+
+from tilewise.core.errors import of_kind
 from tilewise.core.layout import Layout
-from tilewise.hardware.limits import SM_SHARED_BYTES
 from tilewise.hardware.modes import CHUNK
+from tilewise.hardware.operands import walk as walks
 from tilewise.hardware.operands.findings import Finding
-from tilewise.hardware.operands.walk import Walk, ends, inside_a_chunk, unread_fields, walk
+from tilewise.hardware.operands.walk import Walk, inside_a_chunk, walk
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import K_BITS, Input, M, check_operand
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import TypedDict
-
-    class Asked(TypedDict):
-        """What a descriptor is read for: the keywords of `reads`."""
-
-        dtype: str
-        major: str
-        operand: str
-        n: int
-
-
-SHARED_END = SM_SHARED_BYTES
-"""The first byte past the shared memory of an SM: a window that begins with the system's 1 KiB."""
-
+    from typing import Any
 
 FINDINGS = (
     Finding(
@@ -74,118 +60,43 @@ FINDINGS = (
 """All that the model adds to the documents, in one place."""
 
 
-def reads(
-    descriptor: Descriptor, *, dtype: DType | str, major: str = "k", operand: str = "B", n: int = 8
-) -> Layout:
-    """The byte of each element of the operand [rows, K] of one instruction; A has 64 rows, B has n.
+@dataclass(frozen=True, slots=True)
+class Operand(walks.Multiplicand):
+    """Which operand of which wgmma a descriptor is for: A has 64 rows, B has n.
 
-    Sub-byte elements are in the byte that holds them. The layout counts bytes.
-
-        requires  one layout says it: n is a whole number of MN-major atoms, or no more than one, or LBO
-                  goes on where the atom ends; `pieces` has the exact list for every other n
-
-    >>> from tilewise.hardware.modes import MODES
-    >>> d = Descriptor(sbo=1024, mode=MODES["128B"])
-    >>> print(reads(d, dtype="bf16", n=64))
-    Swizzle<3,4,3> o S[((8, 8), (2, 8)) : ((1024, 128), (16, 2))]
-    """
-    found = pieces(descriptor, dtype=dtype, major=major, operand=operand, n=n)
-    if len(found) == 1:
-        return found[0].layout
-    (_, first), (_, last) = found[0].box[0], found[-1].box[0]
-    raise Refused(
-        "TW501",
-        f"{last} rows end inside an atom of {descriptor.mode.elements(dtype)}: what is read is "
-        f"{len(found)} layouts, not one",
-        witness={"rows": [first, last]},
-        hint="pieces(...) has each with its box",
-    )
-
-
-def pieces(
-    descriptor: Descriptor, *, dtype: DType | str, major: str = "k", operand: str = "B", n: int = 8
-) -> Slices:
-    """What is read as an exact list of layouts, each with its box of (row, k).
-
-        postcondition  the boxes are disjoint and cover [rows, K]; at (r, k) of its box, counted from the
-                       box's corner, a piece's layout places the byte that is read
-        cost           no more with more rows
-
-    >>> d = Descriptor(lbo=1024, sbo=2048, mode="128B")
-    >>> for piece in pieces(d, dtype="f16", major="mn", n=96):
-    ...     print(piece.box, piece.layout)
-    ((0, 64), (0, 16)) Swizzle<3,4,3> o S[(64, (2, 8)) : (2, (2048, 128))]
-    ((64, 96), (0, 16)) Swizzle<3,4,3> o (S[(32, (2, 8)) : (2, (2048, 128))] + 1024)
-    """
-    return _walk(descriptor, dtype, major, operand, n).pieces()
-
-
-def byte_of(
-    descriptor: Descriptor,
-    row: int,
-    k: int,
-    *,
-    dtype: DType | str,
-    major: str = "k",
-    operand: str = "B",
-    n: int = 8,
-) -> int:
-    """The byte of shared memory that is read for the element (row, k).
-
-    >>> byte_of(Descriptor(sbo=1024, mode="128B"), 9, 8, dtype="f16", n=16)
-    1152
-    """
-    walked = _walk(descriptor, dtype, major, operand, n)
-    for index, extent, name in ((row, walked.rows, "row"), (k, walked.depth, "k")):
-        if not 0 <= as_int(index, name) < extent:
-            raise LayoutError("TW201", f"{name} {index} is outside 0..{extent - 1} of the operand")
-    return walked.byte(row, k)
-
-
-def addresses(
-    descriptor: Descriptor, *, dtype: DType | str, major: str = "k", operand: str = "B", n: int = 8
-) -> list[list[int]]:
-    """The byte of every element, row by row: [rows][K].
-
-    >>> addresses(Descriptor(sbo=1024, mode="128B"), dtype="tf32", n=8)[1]
+    >>> Operand("tf32", n=8).addresses(Descriptor(sbo=1024, mode="128B"))[1]
     [144, 148, 152, 156, 128, 132, 136, 140]
     """
-    return _walk(descriptor, dtype, major, operand, n).table()
+
+    dtype: str
+    major: str = "k"
+    operand: str = "B"
+    n: int = 8
+
+    @property
+    def rows(self) -> int:
+        """Rows that one instruction reads."""
+        return M if self.operand == "A" else self.n
+
+    @property
+    def depth(self) -> int:
+        """Elements of 32 bytes of K."""
+        return Input.of(self.dtype).k
+
+    def walks(self, descriptor: Descriptor) -> list[Walk]:
+        """Return the walk; refused for an instruction that there is not."""
+        of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
+        row = Input.of(self.dtype)
+        row.check_major(self.major)
+        row.check_n(self.n)
+        check_operand(self.operand)
+        return [walk(descriptor, self.major, inside_a_chunk(row.dtype), self.rows, K_BITS // 8 // CHUNK)]
 
 
-def unread(
-    descriptor: Descriptor, *, dtype: DType | str, major: str = "k", operand: str = "B", n: int = 8
-) -> tuple[str, ...]:
-    """The fields that say nothing here: any other value of them reads the same bytes.
+def reads(descriptor: Descriptor, **asked: Any) -> Layout:
+    """Return the byte of each element of the operand [rows, K] of one wgmma: `Operand(**asked)` reads it.
 
-    >>> unread(Descriptor(sbo=1024, mode="128B"), dtype="f16", n=64)
-    ('lbo',)
-    >>> unread(Descriptor(), dtype="f16", major="mn", n=8)
-    ('sbo', 'base_offset')
+    >>> print(reads(Descriptor(sbo=1024, mode="128B"), dtype="bf16", n=64))
+    Swizzle<3,4,3> o S[((8, 8), (2, 8)) : ((1024, 128), (16, 2))]
     """
-    return unread_fields(descriptor, _walk(descriptor, dtype, major, operand, n), major)
-
-
-def extremes(
-    descriptor: Descriptor, *, dtype: DType | str, major: str = "k", operand: str = "B", n: int = 8
-) -> tuple[int, int]:
-    """The first and the last byte that is read.
-
-    >>> extremes(Descriptor(start=1024, sbo=1024, mode="128B"), dtype="f16", n=16)
-    (1024, 3071)
-    """
-    element = DType.of(dtype)
-    found = pieces(descriptor, dtype=element, major=major, operand=operand, n=n)
-    return ends(found, element)
-
-
-# -- the walk --------------------------------------------------------------------------------------
-
-
-def _walk(descriptor: Descriptor, dtype: DType | str, major: str, operand: str, n: int) -> Walk:
-    of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
-    row = Input.of(dtype)
-    row.check_major(major)
-    row.check_n(n)
-    rows = M if check_operand(operand) == "A" else n
-    return walk(descriptor, major, inside_a_chunk(row.dtype), rows, K_BITS // 8 // CHUNK)
+    return Operand(**asked).reads(descriptor)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tilewise.check.match import Match, Mismatch, match
-from tilewise.check.strides import major_name, mode_name
+from tilewise.check.operand import major_name, mode_name
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from tilewise.hardware.engines import Descriptor
+    from tilewise.hardware.engines import MatrixDescriptor
     from tilewise.hardware.operands.sentences import Said
 
 ACCESS = "descriptor"
@@ -202,7 +202,7 @@ class _Read:
                 encoded=self.encoded(step.descriptor),
             )
 
-    def encoded(self, descriptor: Descriptor) -> Encoded:
+    def encoded(self, descriptor: MatrixDescriptor) -> Encoded:
         """The 64 bits, with what each field says of the operand."""
         said = self.engine.words(descriptor, operand=self.operand)
         fields = tuple(

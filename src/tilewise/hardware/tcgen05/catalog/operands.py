@@ -7,27 +7,25 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.catalog import (
-    ANY,
+    DEEP,
     MAJOR,
     ORDER,
-    PATTERNS_OF_FORM,
-    atom_built,
-    canonical_built,
-    figure_built,
+    TILE,
+    Documented,
+    check_whole,
     tile_built,
 )
-from tilewise.hardware.operands.majors import MAJORS, OPERANDS
+from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.figures import FIGURES, figure
+from tilewise.hardware.tcgen05.deep import check_depth
+from tilewise.hardware.tcgen05.engine import ENGINE
+from tilewise.hardware.tcgen05.figures import FIGURES, KNOWN
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
-from tilewise.hardware.tcgen05.stepping import check_depth, taken
-from tilewise.hardware.tcgen05.words import SOURCE as PTX_STRIDES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
 PTX_ATOMS = ptx(
     "Shared Memory Layout and Swizzling (tcgen05), Table 55", "tcgen05-shared-memory-layout-swizzling"
 )
+PTX_STRIDES = ptx("Major-ness supported by Strides (tcgen05)", "tcgen05-majorness-supported-by-strides")
 PTX_CANONICAL = ptx("Canonical Layouts (tcgen05)", "tcgen05-canonical-layouts")
 
 ABSENT = {
@@ -90,11 +89,6 @@ KIND = Parameter("kind", "the kind of the product", legal=tuple(KINDS), optional
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _atom(mode: str, major: str, dtype: str) -> Built:
-    chosen = _mode_of_atom(mode, major)
-    return _noted(atom_built(chosen, major, dtype, _read(chosen, major, dtype)), chosen)
-
-
 def _smem(
     operand: str,
     major: str,
@@ -111,13 +105,16 @@ def _smem(
     check_major(which, dtype, major)
     element = stored_as(which, dtype)
     check_mode(element, major, chosen)
-    product = taken(dtype, operand, kind=which.name, sparse=sparse)
+    product = ENGINE.intake(dtype, operand, kind=which.name, sparse=sparse)
     check_depth(product, chosen, major)
-    built = tile_built(chosen, major, element, rows, k, order, product.depth, dtype)
-    _check_whole(operand, which, dtype, rows, k, product.depth)
+    built = tile_built(chosen, major, element, rows, k, order, product.k, dtype)
+    fewest = ROW_STARTS[which.scaled]
+    reader = f"a product of kind::{which.name} reads {fewest} at least in one CTA"
+    multiplied = f"products, which read {product.k} of {dtype}"
+    check_whole(operand, dtype, rows, k, fewest, product.k, reader, multiplied)
     facts = {**built.facts, "kind": which.name, "stored_bits": which.stored_bits(dtype)}
     notes = (*_padding(which, dtype), *built.notes)
-    return _noted(replace(built, facts=facts, notes=notes), chosen)
+    return replace(built, facts=facts, notes=(*notes, *_aligned(chosen)))
 
 
 def _padding(kind: Kind, dtype: str) -> tuple[str, ...]:
@@ -130,49 +127,6 @@ def _padding(kind: Kind, dtype: str) -> tuple[str, ...]:
     )
 
 
-def _check_whole(operand: str, kind: Kind, dtype: str, rows: int, k: int, depth: int) -> None:
-    fewest = ROW_STARTS[kind.scaled]
-    if operand == "A" and rows % fewest:
-        raise Refused(
-            "TW603",
-            f"A has {rows} rows, and a product of kind::{kind.name} reads {fewest} at least in one CTA",
-            witness={"operand": "A", "rows": rows},
-            hint=f"take a multiple of {fewest}",
-        )
-    if k % depth:
-        raise Refused(
-            "TW603",
-            f"K = {k} is no whole number of products, which read {depth} of {dtype}",
-            witness={"dtype": dtype, "k": k},
-            hint=f"take a multiple of {depth}",
-        )
-
-
-def _canonical(mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None) -> Built:
-    chosen = _mode_of_atom(mode, major)
-    built = canonical_built(chosen, major, dtype, m, k, lbo, sbo, _read(chosen, major, dtype))
-    return replace(built, notes=(*built.notes, _LACKING)) if chosen.keeps != CHUNK else built
-
-
-def _figure(number: int) -> Built:
-    drawn = figure(number)
-    built = figure_built(drawn, "Table 55", _read(drawn.mode, drawn.major, drawn.dtype.name))
-    return replace(built, facts={**built.facts, "atomicity": drawn.mode.keeps})
-
-
-def _mode_of_atom(mode: str, major: str) -> Mode:
-    """The mode; refused where the document has no atom of it."""
-    chosen = BLACKWELL[mode]
-    if chosen.keeps != CHUNK and major == "k":
-        raise Refused(
-            "TW602",
-            f"there is no K-major atom of {mode}",
-            witness={"mode": mode, "major": major},
-            hint="take 128B, or the MN-major one",
-        )
-    return chosen
-
-
 def _read(mode: Mode, major: str, dtype: str) -> bool:
     """Whether a product reads such."""
     return any(
@@ -181,14 +135,11 @@ def _read(mode: Mode, major: str, dtype: str) -> bool:
     )
 
 
-def _noted(built: Built, mode: Mode) -> Built:
-    return built if mode.keeps == CHUNK else replace(built, notes=(*built.notes, _ALIGNED))
+def _aligned(mode: Mode) -> tuple[str, ...]:
+    return () if mode.keeps == CHUNK else (_ALIGNED,)
 
 
 # -- instances -------------------------------------------------------------------------------------
-
-_DEEP = 1024
-"""Rows and columns that are whole atoms of every mode, and whole products of every type."""
 
 
 def _patterns() -> Iterator[Mapping[str, Value]]:
@@ -203,26 +154,30 @@ def _tiles() -> Iterator[Mapping[str, Value]]:
         for name in kind.types:
             for major in kind.majors(name):
                 for mode in modes_of(stored_as(kind, name), major):
-                    such: dict[str, Value] = {"rows": _DEEP, "k": _DEEP}
+                    such = dict(DEEP)
                     if kind != kind_of(name):
                         such["kind"] = kind.name
                     yield {"operand": operand, "major": major, "mode": mode.name, "dtype": name, **such}
 
 
-def _figures() -> Iterator[Mapping[str, Value]]:
-    yield from ({"number": number} for number in FIGURES)
-
-
 # -- the entries -----------------------------------------------------------------------------------
 
-_TILE: dict[str, Value] = {
-    "operand": "B",
-    "major": "k",
-    "mode": "128B",
-    "dtype": "bf16",
-    "rows": 128,
-    "k": 64,
-}
+_DOCUMENTED = Documented(
+    "tcgen05",
+    "Table 55",
+    PTX_ATOMS,
+    PTX_CANONICAL,
+    FIGURES,
+    KNOWN,
+    _read,
+    _patterns,
+    MODE,
+    _aligned,
+    lambda mode: () if mode.keeps == CHUNK else (_LACKING,),
+    (ATOMICITY,),
+    _one_mode,
+    " blackwell",
+)
 
 ENTRIES = (
     Entry(
@@ -242,41 +197,10 @@ ENTRIES = (
         ),
         PTX_STRIDES,
         _smem,
-        _TILE,
+        TILE,
         "layout shared memory leading stride dimension byte offset descriptor swizzle blackwell",
         _tiles,
         settled=_one_mode,
     ),
-    Entry(
-        "tcgen05.atom",
-        "a swizzle atom of Table 55: the smallest block that repeats, [rows, K]",
-        (MODE, MAJOR, ANY, ATOMICITY),
-        PTX_ATOMS,
-        _atom,
-        {"mode": "128B_ATOM_32B", "major": "mn", "dtype": "tf32"},
-        "layout shared memory core matrix blackwell",
-        _patterns,
-        settled=_one_mode,
-    ),
-    Entry(
-        "tcgen05.canonical",
-        "a canonical layout, with symbols and with numbers, in both notations",
-        (MODE, MAJOR, ANY, *PATTERNS_OF_FORM, ATOMICITY),
-        PTX_CANONICAL,
-        _canonical,
-        {"mode": "64B", "major": "mn", "dtype": "bf16"},
-        "layout shared memory CuTe T LBO SBO blackwell",
-        _patterns,
-        settled=_one_mode,
-    ),
-    Entry(
-        "tcgen05.figure",
-        "figures 188 to 192 and 219 to 228 of the PTX manual, with the numbers printed beside them",
-        (Parameter("number", "the number of the figure", rule="188 to 192, 219 to 228", number=True),),
-        PTX_CANONICAL,
-        _figure,
-        {"number": 192},
-        "layout shared memory example blackwell",
-        _figures,
-    ),
+    *_DOCUMENTED.entries({"mode": "128B_ATOM_32B", "major": "mn", "dtype": "tf32"}, 192),
 )
