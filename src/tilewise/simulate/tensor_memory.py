@@ -33,7 +33,7 @@ from tilewise.hardware.tcgen05.addresses import COLUMNS, LANES, WARPS, Address, 
 from tilewise.hardware.tcgen05.copies import SOURCES, Copy
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.loads import Form, instruction
-from tilewise.simulate.faults import HOST, Step, fault
+from tilewise.simulate.faults import HOST, Step, clash, fault
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.registers import EVERY, Registers
 from tilewise.tables import table
@@ -114,10 +114,8 @@ class TensorMemory:
         self._check(step, lanes, columns, "writes")
         to = (lanes * self.columns + columns).reshape(-1)
         both = np.stack([words.reshape(-1), known.reshape(-1)], axis=-1)
-        order = np.argsort(to, kind="stable")
-        clash = (to[order][1:] == to[order][:-1]) & (both[order][1:] != both[order][:-1]).any(axis=1)
-        if clash.any():
-            one, other = (int(order[int(np.argmax(clash)) + at]) for at in (0, 1))
+        if two := clash(to, both):
+            one, other = two
             place = {
                 "lane_of_tensor_memory": int(to[one]) // self.columns,
                 "column": int(to[one]) % self.columns,
