@@ -162,7 +162,7 @@ def numbers_of(this: Dense, name: str, held: Registers) -> Array:
     taken, lowest = _container(this, name)
     step, dtype = Step(f"{this}, {name}"), dtype_of(this, name)
     fragments = fragments_of(this, name)
-    every = [held.numbers_each(one, dtype, taken=taken, lowest=lowest, step=step) for one in fragments]
+    every = [held.numbers(one, dtype, taken=taken, lowest=lowest, step=step, each=True) for one in fragments]
     return np.stack(every, axis=1)
 
 
@@ -182,7 +182,7 @@ def _into(this: Dense, name: str, numbers: Array, held: Registers) -> Registers:
     taken, lowest = _container(this, name)
     dtype = dtype_of(this, name)
     for number, fragment in enumerate(fragments_of(this, name)):
-        held = held.put_each(numbers[:, number], fragment, dtype, taken=taken, lowest=lowest)
+        held = held.put(numbers[:, number], fragment, dtype, taken=taken, lowest=lowest, each=True)
     return held
 
 
