@@ -21,6 +21,7 @@ from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mma.instructions import DENSE, Instruction
 from tilewise.hardware.mma.kinds import KindInstruction, container
 from tilewise.hardware.mma.machine import runs_as
+from tilewise.hardware.mma.sparse_instructions import SparseInstruction
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step
 from tilewise.simulate.numbers import fitted, is_float
@@ -134,7 +135,7 @@ def fragments_of(this: Dense, name: str) -> tuple[Layout, ...]:
     return tuple(d_fragment(this.shape, dtype, each) for each in products)
 
 
-def dtype_of(this: Dense, name: str) -> DType:
+def dtype_of(this: Dense | SparseInstruction, name: str) -> DType:
     """The type of an operand."""
     types = {"A": this.a, "B": this.b, "C": getattr(this, "c", this.d), "D": this.d}
     if name not in types:
