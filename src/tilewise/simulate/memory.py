@@ -7,6 +7,7 @@ operand. What a device would answer with an error, or with whatever happened to 
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -97,10 +98,7 @@ class Memory:
 
     def copy(self) -> Memory:
         """The same bytes and parts, which go their own way from here."""
-        other = Memory(self.size, name=self.name, start=self.start)
-        other._data[:], other._written[:] = self._data, self._written
-        other._regions = self._regions
-        return other
+        return deepcopy(self)
 
     def region(self, name: str, bytes: int, *, align: int = 1, at: int | None = None) -> Region:
         """Name a part of memory: behind those there are, aligned, or at an address of its own.
@@ -141,8 +139,7 @@ class Memory:
             asked = " ".join(sorted(unknown)) or "without a name"
             known = " ".join(one.name for one in self._regions) or "none; region(...) names one"
             raise LayoutError("TW203", f"{self.name} memory has no part {asked}", hint=f"it has {known}")
-        part = Memory(self.size, name=self.name, start=self.start)
-        part._data, part._written = self._data, self._written
+        part = copy(self)
         part._regions = tuple(one for one in self._regions if one.name in names)
         return part
 

@@ -24,9 +24,9 @@ from tilewise.hardware.mma.machine import runs_as
 from tilewise.hardware.mma.sparse_instructions import SparseInstruction
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step
-from tilewise.simulate.numbers import fitted, is_float
+from tilewise.simulate.numbers import fitted
 from tilewise.simulate.registers import Registers
-from tilewise.simulate.sums import Adder, product, slack, slack_in_any_order
+from tilewise.simulate.sums import Adder, product, rounding_float, slack, slack_in_any_order
 
 Array = np.ndarray[Any, Any]
 
@@ -114,7 +114,7 @@ def adder_of(this: Mma | str, arch: Architecture | str) -> Adder | None:
     """
     dense = _dense(this)
     as_others = isinstance(dense, Instruction) and runs_as(dense, arch)
-    if not is_float(dense.d) or dense.d == "f64" or as_others:
+    if rounding_float(dense.d) is None or as_others:
         return None
     return Adder.of("mma", dense.a, dense.b, dense.shape.k, arch)
 
