@@ -180,7 +180,7 @@ def test_numbers_in_other_extents_than_the_fragment():
         with pytest.raises(LayoutError, match="numbers of the shape"):
             Registers.holding(np.zeros(shape), layout, "u32")
         with pytest.raises(LayoutError, match="numbers of the shape"):
-            Registers.empty(1, warps=2).put_each(np.zeros((2, *shape)), layout, "u32")
+            Registers.empty(1, warps=2).put(np.zeros((2, *shape)), layout, "u32", each=True)
 
 
 def test_words_are_whole_and_warps_are_there():

@@ -8,7 +8,7 @@ dimension fix the only strides that there can be, and `same` says whether they a
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_void_p, sizeof
 from dataclasses import dataclass, replace
 from math import prod
@@ -100,21 +100,15 @@ def _distance(said: _Strided, array: Any, origin: Any) -> int:
     for one, its in ((array, said), (origin, other)):
         if its.address is None:
             raise LayoutError("TW511", f"the {type(one).__name__} does not tell its address")
-    if not _share(said, other):
+    (first, last), (start, end) = said.reach, other.reach
+    one_owner = said.owner is not None and said.owner is other.owner
+    if not one_owner and not (first < end and start < last):
         raise Refused(
             "TW511",
             "the array and the origin share no memory, so the distance between them says nothing",
             hint="the origin is an array of which the other is a view, or a view of the same one",
         )
     return said.address - other.address  # type: ignore[operator]  # neither is None
-
-
-def _share(one: _Strided, other: _Strided) -> bool:
-    """Whether two tensors are seen to lie in one storage: by its owner, or by where it is."""
-    if one.owner is not None and one.owner is other.owner:
-        return True
-    (first, last), (start, end) = one.reach, other.reach
-    return first < end and start < last
 
 
 def _counted(bits: int, size: int, what: str) -> int:
@@ -162,28 +156,22 @@ def _from_torch(tensor: Any) -> _Strided:
     bits = int(tensor.element_size()) * BYTE
     strides = tuple(int(stride) * bits for stride in tensor.stride())
     shape = tuple(int(extent) for extent in tensor.shape)
-    offset, address = int(tensor.storage_offset()) * bits, _address_of(tensor)
+    offset, address = int(tensor.storage_offset()) * bits, _bits(lambda: tensor.data_ptr()) or None
     said = _Strided(shape, strides, bits, offset, address)
     if address is None:
         return said
     start = address - offset
-    return replace(said, memory=(start, max(said.reach[1], start + _storage_bits(tensor))))
+    return replace(
+        said, memory=(start, max(said.reach[1], start + _bits(lambda: tensor.untyped_storage().nbytes())))
+    )
 
 
-def _storage_bits(tensor: Any) -> int:
-    """How large a tensor's storage is; 0 where it is not told."""
+def _bits(bytes: Callable[[], Any]) -> int:
+    """Return what a tensor tells in bytes; 0 where it does not, as one without memory, on a meta device."""
     try:
-        return int(tensor.untyped_storage().nbytes()) * BYTE
+        return int(bytes()) * BYTE
     except (AttributeError, RuntimeError):
         return 0
-
-
-def _address_of(tensor: Any) -> int | None:
-    """Where a tensor's first element is; one without memory, on a meta device, tells no address."""
-    try:
-        return int(tensor.data_ptr()) * BYTE or None
-    except (AttributeError, RuntimeError):
-        return None
 
 
 def _interface(array: Any) -> Any:
@@ -267,7 +255,12 @@ def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tupl
     tilewise.Refused: TW511: no strides of (8, 8) are this layout: (0, 4) lives at 8@m, and they say 4@m
       hint: in shape (4, 2, 2, 4) it has strides
     """
-    _check_layout(layout)
+    if not isinstance(layout, Layout):
+        raise LayoutError(
+            "TW107",
+            f"strides are those of a layout, not of the {type(layout).__name__} {layout!r}",
+            hint="parse(text) makes one of text; layout_of(array) of an array",
+        )
     if layout.order != "row":
         return strides_of(by_coordinates(layout, shape), shape)
     asked = extents_of(layout.asked_in(shape))
@@ -292,15 +285,6 @@ def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tupl
             hint=_other_shape(layout, asked),
         )
     return asked, tuple(steps), start
-
-
-def _check_layout(layout: Layout) -> None:
-    if not isinstance(layout, Layout):
-        raise LayoutError(
-            "TW107",
-            f"strides are those of a layout, not of the {type(layout).__name__} {layout!r}",
-            hint="parse(text) makes one of text; layout_of(array) of an array",
-        )
 
 
 def _step(layout: Layout, shape: tuple[int, ...], mode: int, axis: Axis) -> int:

@@ -16,6 +16,8 @@ import numpy as np
 
 from tilewise.core.errors import Refused
 
+Array = np.ndarray[Any, Any]
+
 FAULTS = ("outside", "misaligned", "unwritten", "overlapping", "apart")
 """The `fault` of a witness."""
 
@@ -71,3 +73,16 @@ def fault(kind: str, message: str, witness: dict[str, Any], hint: str) -> Refuse
     """The refusal of a step, with its culprit as the witness."""
     assert kind in FAULTS
     return Refused("TW612", message, witness={"fault": kind} | witness, hint=hint)
+
+
+def clash(places: Array, values: Array) -> tuple[int, int] | None:
+    """Return the positions of two different values, or rows of values, for one place; None without such.
+
+    >>> clash(np.array([8, 4, 8, 8]), np.array([1, 2, 1, 3]))
+    (2, 3)
+    """
+    order = np.argsort(places, kind="stable")
+    near, beside = places[order], values[order]
+    differ = beside[1:] != beside[:-1]
+    found = np.flatnonzero((near[1:] == near[:-1]) & (differ if values.ndim == 1 else differ.any(axis=1)))
+    return (int(order[found[0]]), int(order[found[0] + 1])) if found.size else None

@@ -44,7 +44,7 @@ def ldmatrix(
     """
     this, step = _asked("ldmatrix", form, trans, warp)
     data = memory.read(step, _rows(this, addresses, step), ROW_BYTES - this.kind.padding, aligned=ROW_BYTES)
-    return Registers.holding(cut(data, this.kind.stored), this.layout, _raw(this.bits))
+    return Registers.holding(cut(data, this.kind.stored), this.layout, f"u{this.bits}")
 
 
 def stmatrix(
@@ -68,7 +68,7 @@ def stmatrix(
     this, step = _asked("stmatrix", form, trans, warp)
     if registers.count != this.registers or registers.warps != 1:
         raise LayoutError("TW203", f"{this} takes {this.registers} registers of one warp, not {registers}")
-    elements = registers.numbers(this.layout, _raw(this.bits), step=step)
+    elements = registers.numbers(this.layout, f"u{this.bits}", step=step)
     rows = elements.reshape(this.count * this.rows, this.columns)
     memory.write(step, _rows(this, addresses, step), joined(rows, this.bits), aligned=ROW_BYTES)
 
@@ -110,7 +110,3 @@ def _rows(form: Form, addresses: Addresses, step: Step) -> Array:
 def _owners(form: Form) -> Array:
     """The lane that supplies the address of each row."""
     return table(form.addresses).columns["laneid"].reshape(-1)
-
-
-def _raw(bits: int) -> str:
-    return f"u{bits}"

@@ -7,6 +7,7 @@ operand. What a device would answer with an error, or with whatever happened to 
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -21,7 +22,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.core.units import unit_bits
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.simulate.faults import HOST, Step, fault
+from tilewise.simulate.faults import HOST, Step, clash, fault
 from tilewise.simulate.numbers import cut, decode, encode, fitted, joined
 from tilewise.tables import table
 
@@ -97,10 +98,7 @@ class Memory:
 
     def copy(self) -> Memory:
         """The same bytes and parts, which go their own way from here."""
-        other = Memory(self.size, name=self.name, start=self.start)
-        other._data[:], other._written[:] = self._data, self._written
-        other._regions = self._regions
-        return other
+        return deepcopy(self)
 
     def region(self, name: str, bytes: int, *, align: int = 1, at: int | None = None) -> Region:
         """Name a part of memory: behind those there are, aligned, or at an address of its own.
@@ -141,8 +139,7 @@ class Memory:
             asked = " ".join(sorted(unknown)) or "without a name"
             known = " ".join(one.name for one in self._regions) or "none; region(...) names one"
             raise LayoutError("TW203", f"{self.name} memory has no part {asked}", hint=f"it has {known}")
-        part = Memory(self.size, name=self.name, start=self.start)
-        part._data, part._written = self._data, self._written
+        part = copy(self)
         part._regions = tuple(one for one in self._regions if one.name in names)
         return part
 
@@ -158,7 +155,15 @@ class Memory:
         unwritten = (at != NOBODY) & ~self._written[there]
         if unwritten.any():
             row, byte = np.argwhere(unwritten)[0]
-            raise self._unwritten(step, int(row), int(at[row, byte]))
+            address = int(at[row, byte])
+            raise self._fault(
+                "unwritten",
+                step,
+                int(row),
+                address,
+                f"reads {self._byte(address)}, which nothing wrote",
+                "write it first; for what is not meant to be read, put zeros",
+            )
         found = np.where(at == NOBODY, np.uint8(0), self._data[there])
         return found.reshape(*np.shape(addresses), bytes)
 
@@ -172,11 +177,13 @@ class Memory:
         given = np.ascontiguousarray(data, np.uint8)
         at = self._bytes(step, addresses, given.shape[-1], aligned, "writes")
         rows = given.reshape(at.shape)
-        self._check_overlap(step, at, rows)
         active = at != NOBODY
-        to = at[active] - self.start
-        self._data[to] = rows[active]
-        self._written[to] = True
+        to, values = at[active], rows[active]
+        if two := clash(to, values):
+            one, other = (int(np.nonzero(active)[0][position]) for position in two)
+            raise self._overlapping(step, one, other, int(to[two[0]]))
+        self._data[to - self.start] = values
+        self._written[to - self.start] = True
 
     # -- what the host does --------------------------------------------------------------------------
 
@@ -195,15 +202,16 @@ class Memory:
         """
         element = DType.of(dtype)
         if layout is None:
-            self._put_in_a_row(encode(numbers, element).reshape(-1), element, as_int(at, "at"))
-            return
-        bits = self._from_zero(bits_of(layout, element, at))
-        codes = encode(fitted(numbers, extents_of(layout.shape)), element)
-        own = np.repeat(codes.reshape(layout.size, 1), bits.shape[1], axis=1)
-        if element.bits >= 8:
+            codes = encode(numbers, element).reshape(-1, 1)
+            bits = _in_a_row(codes.size, element, at)
+        else:
+            bits = bits_of(layout, element, at)
+            codes = encode(fitted(numbers, extents_of(layout.shape)), element).reshape(-1, 1)
+        own = np.broadcast_to(codes, self._from_zero(bits).shape)
+        if element.bits % 8 == 0:
             self.write(HOST, bits // 8, joined(own[..., None], element.bits))
         else:
-            self._put_parts(own.ravel(), bits.ravel(), element)
+            self._put_bits(own, bits, element)
 
     def take(self, dtype: DType | str, layout: Layout | int | tuple[int, ...], *, at: int = 0) -> Array:
         """The numbers of a type where a layout says, or so many, one after another from `at` on.
@@ -219,9 +227,21 @@ class Memory:
             bits, shape = bits_of(layout, element, at), extents_of(layout.shape)
         else:
             shape = (layout,) if isinstance(layout, int) else tuple(layout)
-            bits = as_int(at, "at") * 8 + np.arange(prod(shape))[:, None] * element.bits
+            bits = _in_a_row(prod(shape), element, at)
         codes = self._codes(self._from_zero(bits), element)
-        self._check_copies(codes, bits)
+        apart = codes != codes[:, :1]
+        if apart.any():
+            row, copy = map(int, np.argwhere(apart)[0])
+            one, other = (int(bits[row, which]) // 8 for which in (0, copy))
+            raise self._fault(
+                "apart",
+                HOST,
+                row,
+                one,
+                f"has different numbers at {self._byte(one)} and {self._byte(other)}",
+                "copies of an element are one element",
+                other=other,
+            )
         return decode(codes[:, 0], element).reshape(shape)
 
     def _codes(self, bits: Array, element: DType) -> Array:
@@ -232,31 +252,19 @@ class Memory:
         both = cut(held[..., 0], 16)[..., 0]
         return both >> (bits % 8).astype(np.uint64) & np.uint64((1 << element.bits) - 1)
 
-    def _put_in_a_row(self, codes: Array, element: DType, at: int) -> None:
-        """Write elements one after another; bits of the last byte that are none of them stay."""
-        data = joined(codes, element.bits)
-        addresses = self._from_zero(8 * (at + np.arange(data.size))) // 8
-        beside = codes.size * element.bits % 8
-        if beside:
-            self._bytes(HOST, addresses, 1, 1, "writes")
-            data[-1] |= self._data[addresses[-1] - self.start] >> beside << beside
-        self.write(HOST, addresses, data[:, None])
-
-    def _put_parts(self, codes: Array, bits: Array, element: DType) -> None:
+    def _put_bits(self, codes: Array, bits: Array, element: DType) -> None:
         """Write elements that share bytes with others; bits beside them stay."""
-        touched, which = np.unique(bits // 8, return_inverse=True)
-        shift = (bits % 8).astype(np.uint8)
-        mask, own = np.uint8((1 << element.bits) - 1), codes.astype(np.uint8)
-        taken, value = np.zeros_like(touched, np.uint8), np.zeros_like(touched, np.uint8)
-        np.bitwise_or.at(taken, which, mask << shift)
-        np.bitwise_or.at(value, which, own << shift)
-        lost = (value[which] >> shift & mask) != own
-        if lost.any():
-            at, first = int(bits[lost][0]), int(np.argmax(bits == bits[lost][0]))
-            raise self._overlapping(HOST, first, int(np.argmax(lost)), at // 8, codes)
+        each = np.arange(element.bits)
+        places = (bits[..., None] + each).ravel()
+        values = (codes[..., None] >> each.astype(np.uint64) & np.uint64(1)).astype(np.uint8).ravel()
+        if two := clash(places, values):
+            one, other = (index // element.bits for index in two)
+            raise self._overlapping(HOST, one, other, int(places[two[0]]) // 8)
+        touched = np.unique(places // 8)
         self._bytes(HOST, touched, 1, 1, "writes")
-        old = self._data[touched - self.start]
-        self.write(HOST, touched, (old & ~taken | value)[:, None])
+        held = np.unpackbits(self._data[touched - self.start], bitorder="little")
+        held[8 * np.searchsorted(touched, places // 8) + places % 8] = values
+        self.write(HOST, touched, np.packbits(held, bitorder="little")[:, None])
 
     def _from_zero(self, bits: Array) -> Array:
         """The places themselves; one below 0 is a fault here, and nobody's address in what a step does."""
@@ -284,7 +292,16 @@ class Memory:
         odd = active & (flat % aligned != 0)
         if odd.any():
             row = int(np.argmax(odd))
-            raise self._misaligned(step, row, int(flat[row]), aligned, does)
+            address = int(flat[row])
+            raise self._fault(
+                "misaligned",
+                step,
+                row,
+                address,
+                f"{does} at {self._byte(address)}, no multiple of {aligned}",
+                "an address is a multiple of what is moved there at once",
+                aligned=aligned,
+            )
         return np.where(active[:, None], flat[:, None] + np.arange(bytes), NOBODY)
 
     def _limits(self, flat: Array) -> tuple[Array, Array]:
@@ -296,52 +313,15 @@ class Memory:
         part = np.maximum(np.searchsorted(starts, flat, side="right") - 1, 0)
         return starts[part], ends[part]
 
-    def _check_overlap(self, step: Step, at: Array, rows: Array) -> None:
-        """Refuse two rows that write different bytes to one address."""
-        flat = at.ravel()
-        order = np.argsort(flat, kind="stable")
-        near, value = flat[order], rows.ravel()[order]
-        clash = (near[1:] == near[:-1]) & (value[1:] != value[:-1]) & (near[1:] != NOBODY)
-        if clash.any():
-            first = int(np.argmax(clash))
-            one, other = (int(order[place]) // at.shape[1] for place in (first, first + 1))
-            raise self._overlapping(step, one, other, int(near[first]), value[first : first + 2])
-
-    def _check_copies(self, codes: Array, bits: Array) -> None:
-        """Refuse two copies of one element that hold different numbers."""
-        apart = codes != codes[:, :1]
-        if apart.any():
-            element, copy = map(int, np.argwhere(apart)[0])
-            one, other = (int(bits[element, which]) // 8 for which in (0, copy))
-            raise self._fault(
-                "apart",
-                f"{HOST.words(element)} has different numbers at {self._byte(one)} and {self._byte(other)}",
-                HOST.culprit(element) | {"address": one, "other": other},
-                "copies of an element are one element",
-            )
-
-    def _overlapping(self, step: Step, one: int, other: int, address: int, values: Array) -> Refused:
+    def _overlapping(self, step: Step, one: int, other: int, address: int) -> Refused:
         return self._fault(
             "overlapping",
-            f"{step.words(one)} and {step.row_words(other)} write different bytes to {self._byte(address)}",
-            step.culprit(one) | {"other": step.counted(other), "address": address},
+            step,
+            one,
+            address,
+            f"and {step.row_words(other)} write different bytes to {self._byte(address)}",
             "which of them stays is not defined",
-        )
-
-    def _unwritten(self, step: Step, row: int, address: int) -> Refused:
-        return self._fault(
-            "unwritten",
-            f"{step.words(row)} reads {self._byte(address)}, which nothing wrote",
-            step.culprit(row) | {"address": address},
-            "write it first; for what is not meant to be read, put zeros",
-        )
-
-    def _misaligned(self, step: Step, row: int, address: int, aligned: int, does: str) -> Refused:
-        return self._fault(
-            "misaligned",
-            f"{step.words(row)} {does} at {self._byte(address)}, no multiple of {aligned}",
-            step.culprit(row) | {"address": address, "aligned": aligned},
-            "an address is a multiple of what is moved there at once",
+            other=step.counted(other),
         )
 
     def _outside(self, step: Step, row: int, address: int, bytes: int, does: str) -> Refused:
@@ -356,15 +336,21 @@ class Memory:
             limits = f"outside of bytes {self.start} to {self.end - 1}"
         return self._fault(
             "outside",
-            f"{step.words(row)} {does} {counted(bytes, 'byte')} at {address} of {self.name} memory, {limits}",
-            step.culprit(row) | {"address": address, "bytes": bytes},
+            step,
+            row,
+            address,
+            f"{does} {counted(bytes, 'byte')} at {address} of {self.name} memory, {limits}",
             "a device stops at an illegal address, or goes on with the bytes of another tile",
+            bytes=bytes,
         )
 
-    def _fault(self, kind: str, message: str, witness: dict[str, Any], hint: str) -> Refused:
-        part = self._region_at(witness["address"])
+    def _fault(
+        self, kind: str, step: Step, row: int, address: int, does: str, hint: str, **more: Any
+    ) -> Refused:
+        part = self._region_at(address)
         where = {"memory": self.name} | ({"region": part.name} if part else {})
-        return fault(kind, message, where | witness, hint)
+        witness = where | step.culprit(row) | {"address": address} | more
+        return fault(kind, f"{step.words(row)} {does}", witness, hint)
 
     def _byte(self, address: int) -> str:
         part = self._region_at(address)
@@ -373,6 +359,11 @@ class Memory:
 
     def _region_at(self, address: int) -> Region | None:
         return next((one for one in self._regions if one.start <= address < one.end), None)
+
+
+def _in_a_row(count: int, element: DType, at: int) -> Array:
+    """Return the first bit of so many elements, one after another from a byte on: [element, 1]."""
+    return as_int(at, "at") * 8 + np.arange(count)[:, None] * element.bits
 
 
 def bits_of(layout: Layout, dtype: DType | str, at: int = 0) -> Array:

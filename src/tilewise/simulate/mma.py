@@ -21,11 +21,12 @@ from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mma.instructions import DENSE, Instruction
 from tilewise.hardware.mma.kinds import KindInstruction, container
 from tilewise.hardware.mma.machine import runs_as
+from tilewise.hardware.mma.sparse_instructions import SparseInstruction
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step
-from tilewise.simulate.numbers import fitted, is_float
+from tilewise.simulate.numbers import fitted
 from tilewise.simulate.registers import Registers
-from tilewise.simulate.sums import Adder, product, slack, slack_in_any_order
+from tilewise.simulate.sums import Adder, product, rounding_float, slack, slack_in_any_order
 
 Array = np.ndarray[Any, Any]
 
@@ -113,7 +114,7 @@ def adder_of(this: Mma | str, arch: Architecture | str) -> Adder | None:
     """
     dense = _dense(this)
     as_others = isinstance(dense, Instruction) and runs_as(dense, arch)
-    if not is_float(dense.d) or dense.d == "f64" or as_others:
+    if rounding_float(dense.d) is None or as_others:
         return None
     return Adder.of("mma", dense.a, dense.b, dense.shape.k, arch)
 
@@ -134,7 +135,7 @@ def fragments_of(this: Dense, name: str) -> tuple[Layout, ...]:
     return tuple(d_fragment(this.shape, dtype, each) for each in products)
 
 
-def dtype_of(this: Dense, name: str) -> DType:
+def dtype_of(this: Dense | SparseInstruction, name: str) -> DType:
     """The type of an operand."""
     types = {"A": this.a, "B": this.b, "C": getattr(this, "c", this.d), "D": this.d}
     if name not in types:
@@ -162,7 +163,7 @@ def numbers_of(this: Dense, name: str, held: Registers) -> Array:
     taken, lowest = _container(this, name)
     step, dtype = Step(f"{this}, {name}"), dtype_of(this, name)
     fragments = fragments_of(this, name)
-    every = [held.numbers_each(one, dtype, taken=taken, lowest=lowest, step=step) for one in fragments]
+    every = [held.numbers(one, dtype, taken=taken, lowest=lowest, step=step, each=True) for one in fragments]
     return np.stack(every, axis=1)
 
 
@@ -182,7 +183,7 @@ def _into(this: Dense, name: str, numbers: Array, held: Registers) -> Registers:
     taken, lowest = _container(this, name)
     dtype = dtype_of(this, name)
     for number, fragment in enumerate(fragments_of(this, name)):
-        held = held.put_each(numbers[:, number], fragment, dtype, taken=taken, lowest=lowest)
+        held = held.put(numbers[:, number], fragment, dtype, taken=taken, lowest=lowest, each=True)
     return held
 
 

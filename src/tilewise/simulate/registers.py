@@ -120,30 +120,47 @@ class Registers:
     # -- tiles ---------------------------------------------------------------------------------------
 
     def put(
-        self, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
+        self,
+        numbers: Any,
+        layout: Layout,
+        dtype: DType | str,
+        *,
+        taken: int = 0,
+        lowest: int = 0,
+        each: bool = False,
     ) -> Registers:
         """The same with numbers where a layout says, each rounded once to the type; other bits stay.
 
-        requires       elements that share a place are the same
-        postcondition  numbers(layout, dtype) gives them back
-        """
-        place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        codes = encode(fitted(numbers, extents_of(layout.shape)), dtype)
-        return self._put(codes.reshape(1, -1), layout, place)
+        With `each` the layout speaks of one warp, and there is a tile a warp, [warp, ...].
 
-    def put_each(
-        self, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
-    ) -> Registers:
-        """The same as `put` for a tile a warp, [warp, ...], where the layout speaks of one warp.
+            requires       elements that share a place are the same
+            postcondition  numbers(layout, dtype) gives them back
 
         >>> from tilewise import S, laneid
-        >>> two = Registers.empty(1, warps=2).put_each([range(32), range(32, 64)], S[32 : 1@laneid], "u32")
-        >>> two.words[1, 5].tolist(), two.numbers_each(S[32 : 1@laneid], "u32")[1, 5].item()
+        >>> lanes = S[32 : 1@laneid]
+        >>> two = Registers.empty(1, warps=2).put([range(32), range(32, 64)], lanes, "u32", each=True)
+        >>> two.words[1, 5].tolist(), two.numbers(lanes, "u32", each=True)[1, 5].item()
         ([37], 37)
         """
         place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        codes = encode(fitted(numbers, (self.warps, *extents_of(layout.shape))), dtype)
-        return self._put(codes.reshape(self.warps, -1), layout, place)
+        codes = encode(fitted(numbers, self._extents(layout, each)), dtype)
+        tiles = self._tiles(place, layout, each)
+        codes, shape = codes.reshape(tiles, -1), self.words.shape
+        words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
+        for part, (at, shift, mask) in enumerate(place.parts(self.count)):
+            bits = (codes >> np.uint64(REGISTER_BITS * part) & np.uint64(mask)).astype(np.uint32)
+            placed = np.broadcast_to(bits[..., None] << shift, (tiles, *at.shape))
+            own = np.uint32(mask) << shift
+            fresh, covered = np.zeros_like(words), np.zeros_like(words[0])
+            to = np.arange(tiles)[:, None, None] * words.shape[1] + at
+            np.bitwise_or.at(fresh.reshape(-1), to, placed)
+            np.bitwise_or.at(covered, at, place.whole(own))
+            lost = (fresh[:, at] & own) != placed
+            if lost.any():
+                index = layout.coordinates(int(np.argwhere(lost)[0][1]))
+                raise LayoutError("TW203", f"{layout} has two numbers at the place of element {index}")
+            words, known = words & ~covered | fresh, known | covered
+        return Registers(words.reshape(shape), known.reshape(shape))
 
     def numbers(
         self,
@@ -153,27 +170,15 @@ class Registers:
         taken: int = 0,
         lowest: int = 0,
         step: Step = HOST,
+        each: bool = False,
     ) -> Array:
-        """The numbers of a tile that lies in the registers as a layout says, in the layout's extents.
+        """The numbers of a tile, or of a tile a warp, that a layout places, in the layout's extents.
 
         requires  every bit of them was written, and copies of an element are the same
         """
-        place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        return decode(self._codes(1, layout, place, step)[0], dtype).reshape(extents_of(layout.shape))
+        return decode(self.codes(layout, dtype, taken=taken, lowest=lowest, step=step, each=each), dtype)
 
-    def codes(self, layout: Layout, dtype: DType | str, *, step: Step = HOST) -> Array:
-        """The bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
-
-        >>> from tilewise import S, laneid, reg
-        >>> held = Registers.of(np.full((32, 1), 0xE4))
-        >>> held.codes(S[(1, 4) : (1@laneid, 1@reg)], DType("index", 2)).tolist()
-        [[0, 1, 2, 3]]
-        """
-        place = Placed.of(layout, DType.of(dtype))
-        found: Array = self._codes(1, layout, place, step)[0]
-        return found.reshape(extents_of(layout.shape))
-
-    def numbers_each(
+    def codes(
         self,
         layout: Layout,
         dtype: DType | str,
@@ -181,35 +186,17 @@ class Registers:
         taken: int = 0,
         lowest: int = 0,
         step: Step = HOST,
+        each: bool = False,
     ) -> Array:
-        """The same as `numbers` for a tile a warp, [warp, ...]."""
+        """The bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
+
+        >>> from tilewise import S, laneid, reg
+        >>> held = Registers.of(np.full((32, 1), 0xE4))
+        >>> held.codes(S[(1, 4) : (1@laneid, 1@reg)], DType("index", 2)).tolist()
+        [[0, 1, 2, 3]]
+        """
         place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        codes = self._codes(self.warps, layout, place, step)
-        return decode(codes, dtype).reshape(self.warps, *extents_of(layout.shape))
-
-    def _put(self, codes: Array, layout: Layout, place: Placed) -> Registers:
-        """With the codes [tile, element], each tile in as many warps as there are for it."""
-        tiles, shape = len(codes), self.words.shape
-        self._check(place, layout, tiles)
-        words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
-        for part, (at, shift, mask) in enumerate(place.parts(self.count)):
-            bits = (codes >> np.uint64(REGISTER_BITS * part) & np.uint64(mask)).astype(np.uint32)
-            placed = np.broadcast_to(bits[..., None] << shift, (tiles, *at.shape))
-            own = np.uint32(mask) << shift
-            fresh, covered = np.zeros_like(words), np.zeros_like(words[0])
-            each = np.arange(tiles)[:, None, None] * words.shape[1] + at
-            np.bitwise_or.at(fresh.reshape(-1), each, placed)
-            np.bitwise_or.at(covered, at, place.whole(own))
-            lost = (fresh[:, at] & own) != placed
-            if lost.any():
-                index = layout.coordinates(int(np.argwhere(lost)[0][1]))
-                raise LayoutError("TW203", f"{layout} has two numbers at the place of element {index}")
-            words, known = words & ~covered | fresh, known | covered
-        return Registers(words.reshape(shape), known.reshape(shape))
-
-    def _codes(self, tiles: int, layout: Layout, place: Placed, step: Step) -> Array:
-        """[tile, element]: the bits of every element."""
-        self._check(place, layout, tiles)
+        tiles = self._tiles(place, layout, each)
         words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
         codes = np.zeros((tiles, *place.thread.shape), np.uint64)
         for part, (at, shift, mask) in enumerate(place.parts(self.count)):
@@ -224,9 +211,16 @@ class Registers:
         if apart.any():
             _, element, copy = map(int, np.argwhere(apart)[0])
             raise _apart(step, layout, element, place, copy)
-        return codes[:, :, 0]
+        return codes[:, :, 0].reshape(self._extents(layout, each))
 
-    def _check(self, place: Placed, layout: Layout, tiles: int) -> None:
+    def _extents(self, layout: Layout, each: bool) -> tuple[int, ...]:
+        """Return the extents of a tile, or of a tile a warp."""
+        tile = extents_of(layout.shape)
+        return (self.warps, *tile) if each else tile
+
+    def _tiles(self, place: Placed, layout: Layout, each: bool) -> int:
+        """Return how many tiles there are, each of which has the registers that it needs."""
+        tiles = self.warps if each else 1
         warps = self.warps // tiles
         if place.warps > warps or place.registers > self.count:
             raise LayoutError(
@@ -234,6 +228,7 @@ class Registers:
                 f"{layout} needs {place.warps} x {LANES} x {place.registers} registers, and there are "
                 f"{warps} x {LANES} x {self.count}",
             )
+        return tiles
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,9 +32,19 @@ def pack(scales: Array, fill: int = 0) -> Array:
     >>> packed.shape, packed[:4].tolist(), packed[16:20].tolist()
     ((512,), [0, 1, 2, 3], [4, 5, 6, 7])
     """
-    given = _checked(scales)
+    given = np.asarray(scales)
+    if given.ndim != 2 or given.itemsize != 1 or not given.size:
+        raise LayoutError(
+            "TW401",
+            f"factors [rows, sf] of a byte each, not {list(given.shape)} of {given.dtype}",
+            hint="such as uint8, which holds the bits of ue8m0 or ue4m3",
+        )
+    if not 0 <= as_int(fill, "the fill") <= 255:
+        raise LayoutError(
+            "TW401", f"a fill of {number_text(fill)} is no byte", hint="0 to 255, the bits of a factor"
+        )
     layout = blocks(*given.shape)
-    packed = np.full(layout.size, _byte(fill), np.uint8).view(given.dtype)
+    packed = np.full(layout.size, fill, np.uint8).view(given.dtype)
     packed[_places(layout, *given.shape)] = given
     return packed
 
@@ -55,25 +65,6 @@ def unpack(packed: Array, rows: int, sf_k: int) -> Array:
             hint="blocks have 512 bytes, for 128 rows of 4 factors",
         )
     return flat[_places(layout, rows, sf_k)]
-
-
-def _checked(scales: Array) -> Array:
-    given = np.asarray(scales)
-    if given.ndim == 2 and given.itemsize == 1 and given.size:
-        return given
-    raise LayoutError(
-        "TW401",
-        f"factors [rows, sf] of a byte each, not {list(given.shape)} of {given.dtype}",
-        hint="such as uint8, which holds the bits of ue8m0 or ue4m3",
-    )
-
-
-def _byte(fill: int) -> int:
-    if not 0 <= as_int(fill, "the fill") <= 255:
-        raise LayoutError(
-            "TW401", f"a fill of {number_text(fill)} is no byte", hint="0 to 255, the bits of a factor"
-        )
-    return fill
 
 
 def _places(layout: Layout, rows: int, sf_k: int) -> Array:

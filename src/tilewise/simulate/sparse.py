@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.mma.indices import INDEX
@@ -20,6 +19,7 @@ from tilewise.hardware.mma.sparse import UNITS, Sparse
 from tilewise.hardware.mma.sparse_instructions import SparseInstruction
 from tilewise.hardware.mma.words import Mma, named
 from tilewise.simulate.faults import Step
+from tilewise.simulate.mma import SATURATES, dtype_of
 from tilewise.simulate.numbers import decode, encode
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.sums import product
@@ -53,14 +53,17 @@ def mma_sp(
     """
     own = _sparse(this)
     half = Sparse.of(own.shape, own.a)
-    left, right, start = (_numbers(own, *pair) for pair in zip("ABC", (a, b, c), strict=True))
+    left, right, start = (
+        held.numbers(fragment_of(own, name), dtype_of(own, name), step=Step(f"{own}, {name}"))
+        for name, held in zip("ABC", (a, b, c), strict=True)
+    )
     columns = columns_of(own, metadata, selector)
     found = product(
         left[:, None, :],
         right[:, columns].transpose(1, 0, 2),
         start[:, None, :],
         own.d,
-        saturate=saturate or (isinstance(this, str) and "satfinite" in this.split(".")),
+        saturate=saturate or (isinstance(this, str) and SATURATES in this.split(".")),
     )
     return Registers.holding(found[:, 0], half.d_fragment, own.d)
 
@@ -68,7 +71,7 @@ def mma_sp(
 def operand(this: Mma | str, name: str, numbers: Any) -> Registers:
     """The registers that hold the stored A [M, K/2], B [N, K], C or D [M, N], rounded to the type."""
     own = _sparse(this)
-    return Registers.holding(numbers, fragment_of(own, name), _dtype(own, name))
+    return Registers.holding(numbers, fragment_of(own, name), dtype_of(own, name))
 
 
 def stored(this: Mma | str, whole: Any, *, selector: int = 0) -> tuple[Registers, Registers]:
@@ -115,14 +118,6 @@ def _choices(half: Sparse) -> tuple[Array, Array]:
     elements = range(half.stored)
     values = [[half.column(s, [value] * half.indices) for s in elements] for value in range(UNITS)]
     return np.array([half.indices_of(s)[0] for s in elements]), np.array(values)
-
-
-def _dtype(this: SparseInstruction, name: str) -> DType:
-    return DType.of({"A": this.a, "B": this.b}.get(name, this.d))
-
-
-def _numbers(this: SparseInstruction, name: str, held: Registers) -> Array:
-    return held.numbers(fragment_of(this, name), _dtype(this, name), step=Step(f"{this}, {name}"))
 
 
 @cache

@@ -244,6 +244,12 @@ def summed(a: Array, b: Array, c: Array, dtype: Float | str, adder: Adder) -> Ar
     return c
 
 
+def rounding_float(dtype: DType | str) -> Float | None:
+    """Return the float of whose sums no document says how they are rounded; None of integers and of f64."""
+    name = DType.of(dtype).name
+    return FLOATS[name] if is_float(name) and name != "f64" else None
+
+
 def slack(a: Array, b: Array, c: Array, dtype: DType | str, adder: Adder) -> Array:
     """How far what an adder makes may be from the exact sum, rounded once: a bound, [M, N].
 
@@ -258,10 +264,10 @@ def slack(a: Array, b: Array, c: Array, dtype: DType | str, adder: Adder) -> Arr
     >>> slack(ones, ones, np.zeros((1, 1)), "f32", Adder.of("mma", "f16", "f16", 16)).item() < 1e-5
     True
     """
-    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-    if not is_float(dtype) or DType.of(dtype).name == "f64":
+    shape = (a @ np.swapaxes(b, -1, -2)).shape
+    own = rounding_float(dtype)
+    if own is None:
         return np.zeros(shape)
-    own = FLOATS[DType.of(dtype).name]
     kept = own.mantissa if own.name == "f16" else min(own.mantissa, adder.kept)
     exact, lost = np.broadcast_to(c, shape).astype(np.float64), np.zeros(shape)
     for left, right in _parts(a, b, adder):
@@ -289,11 +295,10 @@ def slack_in_any_order(a: Array, b: Array, c: Array, dtype: DType | str) -> Arra
     >>> slack_in_any_order(ones, ones, np.zeros((1, 1)), "f32").item() < 3e-4
     True
     """
-    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
-    if not is_float(dtype) or DType.of(dtype).name == "f64":
-        return np.zeros(shape)
-    own, steps = FLOATS[DType.of(dtype).name], 2 * a.shape[-1] + 2
     every = np.abs(a) @ np.abs(np.swapaxes(b, -1, -2)) + np.abs(c)
+    own, steps = rounding_float(dtype), 2 * a.shape[-1] + 2
+    if own is None:
+        return np.zeros(every.shape)
     lost = steps * (2.0**-own.mantissa * (1 + 2.0**-4) * every + own.smallest + F8_LOST)
     return np.where(every + lost < own.largest, lost, np.inf)
 

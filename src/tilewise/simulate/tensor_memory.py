@@ -33,7 +33,7 @@ from tilewise.hardware.tcgen05.addresses import COLUMNS, LANES, WARPS, Address, 
 from tilewise.hardware.tcgen05.copies import SOURCES, Copy
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.loads import Form, instruction
-from tilewise.simulate.faults import HOST, Step, fault
+from tilewise.simulate.faults import HOST, Step, clash, fault
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.registers import EVERY, Registers
 from tilewise.tables import table
@@ -42,6 +42,9 @@ Array = np.ndarray[Any, Any]
 
 HALF = 16
 """Bits of half a word."""
+LANE_HINT = "an address is lane << 16 | column, and warp w of a warpgroup has lanes 32 w to 32 w + 31"
+COLUMN_HINT = "allocate more, or begin further left"
+
 _LOW_HALF = np.uint32((1 << HALF) - 1)
 
 
@@ -114,10 +117,8 @@ class TensorMemory:
         self._check(step, lanes, columns, "writes")
         to = (lanes * self.columns + columns).reshape(-1)
         both = np.stack([words.reshape(-1), known.reshape(-1)], axis=-1)
-        order = np.argsort(to, kind="stable")
-        clash = (to[order][1:] == to[order][:-1]) & (both[order][1:] != both[order][:-1]).any(axis=1)
-        if clash.any():
-            one, other = (int(order[int(np.argmax(clash)) + at]) for at in (0, 1))
+        if two := clash(to, both):
+            one, other = two
             place = {
                 "lane_of_tensor_memory": int(to[one]) // self.columns,
                 "column": int(to[one]) % self.columns,
@@ -137,29 +138,19 @@ class TensorMemory:
     def _check(self, step: Step, lanes: Array, columns: Array, does: str) -> None:
         """Refuse a lane that is none, or that the warp does not reach, and a column past the last."""
         reach = range(LANES) if step.warp is None else lanes_of(step.warp)
-        outside = (lanes < reach[0]) | (lanes > reach[-1])
-        if outside.any():
-            row = int(np.argmax(outside.reshape(-1)))
-            lane = int(lanes.reshape(-1)[row])
-            whose = "tensor memory" if step.warp is None else f"warp {step.warp}"
-            raise fault(
-                "outside",
-                f"{step.words(row)} {does} lane {lane} of tensor memory, and {whose} has lanes {reach[0]} to "
-                f"{reach[-1]}",
-                step.culprit(row) | {"lane_of_tensor_memory": lane},
-                "an address is lane << 16 | column, and warp w of a warpgroup has lanes 32 w to 32 w + 31",
-            )
-        past = columns >= self.columns
-        if past.any():
-            row = int(np.argmax(past.reshape(-1)))
-            column = int(columns.reshape(-1)[row])
-            raise fault(
-                "outside",
-                f"{step.words(row)} {does} column {column} of tensor memory, of which {self.columns} are "
-                "allocated",
-                step.culprit(row) | {"column": column},
-                "allocate more, or begin further left",
-            )
+        whose = "tensor memory" if step.warp is None else f"warp {step.warp}"
+        lane_says = f"and {whose} has lanes {reach[0]} to {reach[-1]}"
+        column_says = f"of which {self.columns} are allocated"
+        beyond = (lanes < reach[0]) | (lanes > reach[-1])
+        for numbers, outside, name, key, says, hint in (
+            (lanes, beyond, "lane", "lane_of_tensor_memory", lane_says, LANE_HINT),
+            (columns, columns >= self.columns, "column", "column", column_says, COLUMN_HINT),
+        ):
+            if outside.any():
+                row = int(np.argmax(outside.reshape(-1)))
+                number = int(numbers.reshape(-1)[row])
+                message = f"{step.words(row)} {does} {name} {number} of tensor memory, {says}"
+                raise fault("outside", message, step.culprit(row) | {key: number}, hint)
 
 
 # -- loads and stores --------------------------------------------------------------------------------
@@ -182,8 +173,7 @@ def ld(
 
         requires  the address has the warp's first lane, 32 w; with forms of 16 lanes 32 w + 16 too
     """
-    this, count, apart, step = _asked(False, form, repeat, packed, split, warp)
-    lanes, columns = _places(this, count, packed, apart, _first(this, address, step))
+    step, lanes, columns = _access(False, form, repeat, address, packed, split, warp)
     words, known = memory.read(step, lanes, columns)
     if packed:
         words, known = ((half[..., 0] & _LOW_HALF) | half[..., 1] << HALF for half in (words, known))
@@ -210,14 +200,12 @@ def st(
     >>> ld(held, "16x64b", 2, 16 << 16).words[0, 31].tolist(), held.words[16, :4].tolist()
     ([62, 63], [0, 4, 1, 5])
     """
-    this, count, apart, step = _asked(True, form, repeat, packed, split, warp)
-    if (registers.count, registers.warps) != (count * this.registers, 1):
+    step, lanes, columns = _access(True, form, repeat, address, packed, split, warp)
+    if (registers.count, registers.warps) != (lanes.shape[1], 1):
         raise LayoutError(
-            "TW203",
-            f"{this.name}.x{count} takes {count * this.registers} registers of one warp, not {registers}",
+            "TW203", f"{step.instruction} takes {lanes.shape[1]} registers of one warp, not {registers}"
         )
     Registers(registers.words, np.where(registers.known == 0, np.uint32(0), EVERY)).held(step)
-    lanes, columns = _places(this, count, packed, apart, _first(this, address, step))
     words, known = registers.words[0], registers.known[0]
     if packed:
         words, known = (
@@ -226,41 +214,39 @@ def st(
     memory.write(step, lanes, columns, words, known)
 
 
-def _asked(
-    store: bool, form: Form | str, repeat: int | str, packed: bool, split: int | None, warp: int
-) -> tuple[Form, int, int | None, Step]:
+def _access(
+    store: bool,
+    form: Form | str,
+    repeat: int | str,
+    address: Address | int,
+    packed: bool,
+    split: int | None,
+    warp: int,
+) -> tuple[Step, Array, Array]:
+    """Return the step, and the lane and the column of every register, of packed ones of both halves.
+
+    refused  an address whose lane is none that the form begins at in some warp
+    """
     this = Form.of(form)
     count = this.check_repeat(repeat)
     apart = this.check_split(split, count, packed)
-    name = instruction(store, this, count, packed)
-    shape = (THREADS, count * this.registers, *([2] if packed else []))
-    rows = ("lane", "register", *(["half"] if packed else []))
-    return this, count, apart, Step(name, warp, rows, shape)
-
-
-def _first(form: Form, address: Address | int, step: Step) -> Address:
-    """The address, whose lane is one that the form begins at in some warp."""
-    first = Address.of(address)
-    if first.lane % form.lanes:
+    name, first = instruction(store, this, count, packed), Address.of(address)
+    if first.lane % this.lanes:
         raise fault(
             "misaligned",
-            f"{step.instruction}, warp {step.warp} begins at lane {first.lane} of tensor memory, which is no "
-            f"multiple of {form.lanes}",
-            {"instruction": step.instruction, "warp": step.warp, "lane_of_tensor_memory": first.lane},
+            f"{name}, warp {warp} begins at lane {first.lane} of tensor memory, which is no multiple of "
+            f"{this.lanes}",
+            {"instruction": name, "warp": warp, "lane_of_tensor_memory": first.lane},
             "warp w of a warpgroup begins at lane 32 w, with forms of 16 lanes at 32 w + 16 too",
         )
-    return first
-
-
-def _places(form: Form, count: int, packed: bool, split: int | None, address: Address) -> tuple[Array, Array]:
-    """The lane and the column of every register, [lane, register], of packed ones [lane, register, half]."""
-    lanes, columns = _words(form, count, packed, split or 0)
-    return lanes + address.lane, columns + address.column
+    lanes, columns = _words(this, count, packed, apart or 0)
+    step = Step(name, warp, ("lane", "register", "half")[: lanes.ndim], lanes.shape)
+    return step, lanes + first.lane, columns + first.column
 
 
 @cache
 def _words(form: Form, count: int, packed: bool, split: int) -> tuple[Array, Array]:
-    """The same, counted from the address."""
+    """Return [lane, register], packed [lane, register, half]: the lane and the column from the address."""
     layout = form.layout(count, packed)
     found = table(layout)
     thread, register = (
@@ -312,19 +298,14 @@ def cp(
     else:
         data = _spread(shared.read(step, first, SOURCES[source][1]), source)
     words = np.ascontiguousarray(data).view("<u4").reshape(this.row_count, -1)
-    at, to = _lanes(this), Address.of(address)
+    # a row goes to the same lanes with all of its bytes
+    at = table(this.layout).columns["TLane"].reshape(this.row_count, this.bytes, -1)[:, 0]
+    to = Address.of(address)
     lanes = np.broadcast_to(at[:, :, None] + to.lane, (*at.shape, words.shape[1]))
     columns = np.broadcast_to(np.arange(words.shape[1]) + to.column, lanes.shape)
     held = np.broadcast_to(words[:, None], lanes.shape).astype(np.uint32)
     written = Step(step.instruction, rows=("row", "copy", "column"), shape=lanes.shape)
     memory.write(written, lanes, columns, held, np.full_like(held, EVERY))
-
-
-def _lanes(copy: Copy) -> Array:
-    """[row, copy]: the lane that gets it, counted from that of the address."""
-    found = table(copy.layout)
-    shape = (copy.row_count, copy.bytes, -1)
-    return found.columns["TLane"].reshape(shape)[:, 0]
 
 
 def _spread(data: Array, source: str) -> Array:

@@ -90,7 +90,14 @@ def copy_of(
             f"a tensor of {counted(tensor_map.rank, 'dimension')} and a corner of {len(first)}",
             hint="one coordinate a dimension, the slowest first",
         )
-    _check_legal(tensor_map, address, first, to, stores)
+    broken = violations(tensor_map, address, shared=to, coordinates=first[::-1], stores=stores)
+    if broken:
+        raise Refused(
+            "TW607",
+            "; ".join(map(str, broken)),
+            witness={"rules": [one.rule for one in broken]},
+            hint=broken[0].hint,
+        )
     shared = table(tensor_map.landing(to)).array.reshape(tensor_map.loaded)
     return Copy(tensor_map, first, _of_the_tensor(tensor_map, address, first, stores), shared)
 
@@ -120,7 +127,8 @@ def load(
     row = tensor_map.dtype
     held = source.read(copy.instruction("load"), copy.tensor, row.bits // 8)
     _check_unchanged(row, held)
-    held[~copy.inside] = _filling(tensor_map)
+    code = nan_fill(row.bits) if tensor_map.fill == "nan" else 0
+    held[~copy.inside] = joined(np.array([code]), row.bits)
     target.write(copy.instruction("load"), copy.shared, held)
     return copy
 
@@ -163,17 +171,6 @@ def store(
     return copy
 
 
-def _check_legal(tensor_map: TensorMap, address: int, corner: tuple[int, ...], to: int, stores: bool) -> None:
-    broken = violations(tensor_map, address, shared=to, coordinates=corner[::-1], stores=stores)
-    if broken:
-        raise Refused(
-            "TW607",
-            "; ".join(map(str, broken)),
-            witness={"rules": [one.rule for one in broken]},
-            hint=broken[0].hint,
-        )
-
-
 def _of_the_tensor(tensor_map: TensorMap, address: int, corner: tuple[int, ...], stores: bool) -> Array:
     """The byte of every element of the box that is moved, NOBODY of the others."""
     each = tensor_map.dtype.bits // 8
@@ -197,13 +194,6 @@ def _of_the_tensor(tensor_map: TensorMap, address: int, corner: tuple[int, ...],
         byte = byte + stride * at
     places: Array = np.where(inside, byte, NOBODY)
     return places
-
-
-def _filling(tensor_map: TensorMap) -> Array:
-    """The bytes of an element outside the tensor."""
-    bits = tensor_map.dtype.bits
-    code = nan_fill(bits) if tensor_map.fill == "nan" else 0
-    return joined(np.array([code], np.uint64), bits)
 
 
 # -- types that change what they carry ---------------------------------------------------------------

@@ -42,7 +42,14 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
     [1920, 16, 144]
     """
     if isinstance(addresses, Layout):
-        addresses = _listed(addresses)
+        check_lanes(addresses.size)
+        if len(addresses.axes) > 1 or addresses.copies > 1:
+            raise LayoutError(
+                "TW203",
+                f"{addresses} gives a lane no one address",
+                hint="lanes to bytes of one axis, without copies",
+            )
+        addresses = table(addresses).array.reshape(-1)
     check_lanes(len(addresses))
     for lane, at in enumerate(addresses):
         if at is not None and at < 0:
@@ -54,18 +61,6 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
             )
     given = [NOBODY if at is None else as_int(at, "an address") for at in addresses]
     return np.array(given + [NOBODY] * (LANES - len(given)), np.int64)
-
-
-def _listed(addresses: Layout) -> Array:
-    """The addresses that a layout of lanes tells."""
-    check_lanes(addresses.size)
-    if len(addresses.axes) > 1 or addresses.copies > 1:
-        raise LayoutError(
-            "TW203",
-            f"{addresses} gives a lane no one address",
-            hint="lanes to bytes of one axis, without copies",
-        )
-    return table(addresses).array.reshape(-1)
 
 
 def load(

@@ -188,23 +188,18 @@ def _operands(
     this: Wgmma, a: Descriptor | int | Registers, b: Descriptor | int, memory: Memory, d: Registers | None
 ) -> tuple[Array, Array, Array]:
     """The numbers of A, B and D, with the signs that the instruction gives them."""
-    left = _negated(_left(this, a, memory), this.negate_a)
-    right = _negated(read(this, "B", b, memory), this.negate_b)
-    if d is None:
-        return left, right, np.zeros((M, this.n), left.dtype)
-    return left, right, d.numbers(d_fragment(this.d, this.n), this.d, step=_step(this, "D"))
-
-
-def _left(this: Wgmma, a: Descriptor | int | Registers, memory: Memory) -> Array:
     if not isinstance(a, Registers):
-        return read(this, "A", a, memory)
-    if this.a_major != "k":
+        left = read(this, "A", a, memory)
+    elif this.a_major != "k":
         raise Refused("TW602", "A of registers has no major", hint="only descriptors are read MN-major")
-    return a.numbers(a_fragment(this.a), this.a, step=_step(this, "A"))
-
-
-def _negated(numbers: Array, negate: bool) -> Array:
-    return -numbers if negate else numbers
+    else:
+        left = a.numbers(a_fragment(this.a), this.a, step=_step(this, "A"))
+    right = read(this, "B", b, memory)
+    if d is None:
+        start = np.zeros((M, this.n), left.dtype)
+    else:
+        start = d.numbers(d_fragment(this.d, this.n), this.d, step=_step(this, "D"))
+    return -left if this.negate_a else left, -right if this.negate_b else right, start
 
 
 def _step(this: Wgmma, operand: str) -> Step:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.core.axes import Axis
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import extents_of, mirrored
@@ -81,11 +82,15 @@ def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
     steps = _copies(layout)
     copies = len(steps[0])
     refuse_too_many(elements * copies * len(axes), "the table", NARROWER)
-    runs, parts = _summed(layout, extents_of(asked), ends, copies)
-    columns = [column_of(layout, axis, own, runs) for axis, own in enumerate(steps)]
-    filled = [np.empty((elements, copies), np.int64) for _ in columns]
-    for out, column in zip(filled, columns, strict=True):
-        _write(out, parts, column)
+    planned = [
+        _planned(layout, axis, own, extents_of(asked), ends) for axis, own in zip(axes, steps, strict=True)
+    ]
+    filled = [np.empty((elements, copies), np.int64) for _ in planned]
+    for out, (parts, column) in zip(filled, planned, strict=True):
+        first = 0
+        for part in parts:
+            part.write(out[first : first + part.elements], column)
+            first += part.elements
     if layout.swizzled_axis is not None:
         sort_copies(filled, axes.index(layout.swizzled_axis))
     shaped = [out.reshape([*counts, copies] if copies > 1 else counts) for out in filled]
@@ -105,23 +110,15 @@ def _in_reverse(found: Table) -> Table:
     return Table(found.window[::-1], found.axes, found.copies, columns)
 
 
-def _write(out: Int64s, parts: Sequence[OuterSum | Listing], column: Column) -> None:
-    """Fill one axis, part after part."""
-    first = 0
-    for part in parts:
-        part.write(out[first : first + part.elements], column)
-        first += part.elements
-
-
-def _summed(
-    layout: Layout, extents: Sequence[int], ends: Window, copies: int
-) -> tuple[list[Run], Sequence[OuterSum | Listing]]:
-    """The runs of digits that a window takes, and the sums that list it part after part.
+def _planned(
+    layout: Layout, axis: Axis, copies: tuple[int, ...], extents: Sequence[int], ends: Window
+) -> tuple[Sequence[OuterSum | Listing], Column]:
+    """Return the sums that list one axis of a window, part after part, and what every entry gets.
 
     A window without gaps is one run of flat indices. Else every mode takes a run of digits of its own,
     if the layout's digits divide the asked shape. What remains is listed entry by entry.
     """
-    digits, axes = digits_of(layout), len(layout.axes)
+    digits = digits_of(layout, axis)
     counts = [stop - start for start, stop in ends]
     weights = [prod(extents[mode + 1 :]) for mode in range(len(extents))]
     first = sum(start * weight for (start, _), weight in zip(ends, weights, strict=True))
@@ -133,8 +130,9 @@ def _summed(
         runs = [Run(mode, *pair) for mode, pair in zip(modes, ends, strict=True)]
     else:
         runs = []
-    parts = outer_sums(runs, copies, axes) if runs else None
-    return runs or [flat], parts or [listing(flat, counts, weights, axes)]
+    parts: Sequence[OuterSum | Listing] | None = outer_sums(runs, len(copies)) if runs else None
+    parts = parts or [listing(flat, counts, weights)]
+    return parts, column_of(layout, axis, copies, runs or [flat])
 
 
 def _copies(layout: Layout) -> list[tuple[int, ...]]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.tables.digits import INT64_HIGH, INT64_LOW, Int64s, Run, reach, wrapped
@@ -20,9 +21,8 @@ FEW = 4
 
 
 class Column(NamedTuple):
-    """An axis by its position, its offset, the steps of its copies, its swizzles and P."""
+    """An axis by its offset, the steps of its copies, its swizzles and P."""
 
-    axis: int
     offset: int
     copies: Int64s
     wires: tuple[Wires, ...] = ()
@@ -35,12 +35,11 @@ class Column(NamedTuple):
             sums += wrapped(self.outer)
 
 
-def column_of(layout: Layout, axis: int, copies: Sequence[int], runs: Sequence[Run]) -> Column:
+def column_of(layout: Layout, own: Axis, copies: Sequence[int], runs: Sequence[Run]) -> Column:
     """One axis of a layout over some runs; refused where its places do not fit in 64 bits."""
-    own = layout.axes[axis]
     offset, outer = layout.offset[own], layout.outer[own]
     swizzles = layout.swizzles if own == layout.swizzled_axis else ()
-    ends = [reach(run, axis) for run in runs]
+    ends = [reach(run.digits, run.start, run.stop - 1) for run in runs]
     low = offset + min(copies) + sum(least for least, _ in ends)
     high = offset + max(copies) + sum(most for _, most in ends)
     _refuse_overflow(f"the places on {own} run from {low} to {high}", low, high)
@@ -50,7 +49,7 @@ def column_of(layout: Layout, axis: int, copies: Sequence[int], runs: Sequence[R
         told = f"the places on {own} run from {low} to {high} before {swizzles[-1]}, then up to {bits} bits"
         _refuse_overflow(told, lowest, highest)
         _refuse_overflow(f"{told} and {outer} steps further", lowest + outer, highest + outer)
-    return Column(axis, offset, np.array([wrapped(step) for step in copies]), wires_of(swizzles), outer)
+    return Column(offset, np.array([wrapped(step) for step in copies]), wires_of(swizzles), outer)
 
 
 def _refuse_overflow(told: str, low: int, high: int) -> None:

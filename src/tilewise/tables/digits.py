@@ -1,7 +1,7 @@
 """Mixed-radix numbers: the digits that a window takes, and what they add up to.
 
-Digits are listed fastest first. With P the place of a digit (the product of the extents before it),
-the sum of a layout's digits has the floor form
+A table is made axis by axis, so that a digit's step is an integer. Digits are listed fastest first. With P
+the place of a digit (the product of the extents before it), the digits have the floor form
 
     D(x) = sum of w_P * (x // P)      w_P = the digit's step - (extent * step) of the digit before
 
@@ -11,25 +11,19 @@ arrays is modulo 2^64, and exact where the result is known to fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewise.core.canonical import merged_digits
-from tilewise.core.layout import Layout, Point
+from tilewise.core.axes import Axis
+from tilewise.core.digits import Digit, clash, merged, place_values, split, value
+from tilewise.core.layout import Layout
 
 Int64s: TypeAlias = NDArray[np.int64]
 
 INT64_LOW, INT64_HIGH = -(1 << 63), (1 << 63) - 1
-
-
-class Digit(NamedTuple):
-    """(extent, steps on every axis): the digit d moves a place by d * steps."""
-
-    extent: int
-    steps: Point
 
 
 class Term(NamedTuple):
@@ -37,22 +31,28 @@ class Term(NamedTuple):
 
     place: int
     residue: int
-    weight: Point
+    weight: int
 
 
 class FloorForm(NamedTuple):
     """D(start + i) = constant + the sum of the terms, for 0 <= i < length."""
 
     length: int
-    constant: Point
+    constant: int
     terms: tuple[Term, ...]
 
-    def add_to(self, out: Int64s, i: Int64s, axis: int, scratch: Int64s) -> None:
-        """Add the terms on one axis; the constant is left to the caller."""
+    def add_to(self, out: Int64s, i: Int64s, scratch: Int64s) -> None:
+        """Add the terms; the constant is left to the caller."""
         for term in self.terms:
-            if weight := wrapped(term.weight[axis]):
+            if weight := wrapped(term.weight):
                 part = self._quotient(term, i, scratch)
                 out += part if weight == 1 else np.multiply(part, weight, out=scratch)
+
+    def terms_summed(self) -> Int64s:
+        """Return the sum of the terms for every i."""
+        total, values = np.zeros(self.length, np.int64), np.arange(self.length)
+        self.add_to(total, values, np.empty_like(values))
+        return total
 
     def _quotient(self, term: Term, i: Int64s, scratch: Int64s) -> Int64s:
         if term.place == 1:
@@ -65,7 +65,7 @@ class FloorForm(NamedTuple):
 class Run(NamedTuple):
     """The consecutive numbers start..stop - 1, written in the digits."""
 
-    digits: tuple[Digit, ...]
+    digits: Sequence[Digit]
     start: int
     stop: int
 
@@ -79,111 +79,80 @@ def wrapped(number: int) -> int:
     return (number - INT64_LOW) % (1 << 64) + INT64_LOW
 
 
-def digits_of(layout: Layout) -> tuple[Digit, ...]:
-    """The digits of the flat index, fastest first; digits that continue each other are one.
+def digits_of(layout: Layout, axis: Axis) -> list[Digit]:
+    """Return the digits of the flat index on one axis; digits that continue each other are one.
 
-    >>> from tilewise import S
-    >>> digits_of(S[(4, 2, 8) : (1, 8, 1)])
-    (Digit(extent=16, steps=(1,)), Digit(extent=4, steps=(1,)))
+    >>> from tilewise import S, m
+    >>> digits_of(S[(4, 2, 8) : (1, 8, 1)], m)
+    [(16, 1), (4, 1)]
     """
-    merged = merged_digits(layout.digits)
-    return tuple([Digit(extent, layout.on_axes(stride)) for extent, stride in reversed(merged)])
+    return merged([(extent, stride[axis]) for extent, stride in layout.digits])[::-1]
 
 
-def scaled(steps: Point, factor: int) -> Point:
-    """The steps, each times the factor."""
-    return tuple(step * factor for step in steps)
-
-
-def dealt(digits: Sequence[Digit], extents: Sequence[int]) -> list[tuple[Digit, ...]] | None:
-    """The digits of each mode, where every mode ends between two digits or divides one; else None.
+def dealt(digits: Sequence[Digit], extents: Sequence[int]) -> list[list[Digit]] | None:
+    """Return the digits of each mode, where every mode ends between two digits or divides one; else None.
 
         postcondition  mode i's digits have the product extents[i]; in order they are the digits
 
-    >>> dealt([Digit(16, (1,)), Digit(4, (1,))], (8, 8))
-    [(Digit(extent=2, steps=(8,)), Digit(extent=4, steps=(1,))), (Digit(extent=8, steps=(1,)),)]
-    >>> dealt([Digit(6, (1,)), Digit(6, (7,))], (9, 4)) is None
+    >>> dealt([(16, 1), (4, 1)], (8, 8))
+    [[(2, 8), (4, 1)], [(8, 1)]]
+    >>> dealt([(6, 1), (6, 7)], (9, 4)) is None
     True
     """
-    remaining = list(reversed(digits))
-    modes: list[tuple[Digit, ...]] = []
+    slowest_first, values = digits[::-1], place_values(extents)
+    if clash(place_values(extent for extent, _ in slowest_first), values):
+        return None
+    pieces = split(slowest_first, values)
+    modes: list[list[Digit]] = []
     for extent in reversed(extents):
         mode: list[Digit] = []
         while extent > 1:
-            digit = remaining.pop()
-            taken = min(extent, digit.extent)
-            rest, odd = divmod(digit.extent, taken)
-            if odd or extent % taken:
-                return None
-            mode.append(Digit(taken, digit.steps))
-            if rest > 1:
-                remaining.append(Digit(rest, scaled(digit.steps, taken)))
-            extent //= taken
-        modes.append(tuple(mode))
+            mode.append(pieces.pop())
+            extent //= mode[-1][0]
+        modes.append(mode)
     return modes[::-1]
 
 
-def floor_form(digits: Iterable[Digit], start: int, count: int, axes: int) -> FloorForm:
-    """The floor form of the digits over start..start + count - 1.
+def floor_form(digits: Sequence[Digit], start: int, count: int) -> FloorForm:
+    """Return the floor form of the digits over start..start + count - 1.
 
-    >>> form = floor_form([Digit(4, (1,)), Digit(8, (16,))], 6, 4, 1)
+    >>> form = floor_form([(4, 1), (8, 16)], 6, 4)
     >>> form.constant, form.terms
-    ((18,), (Term(place=1, residue=0, weight=(1,)), Term(place=4, residue=2, weight=(12,))))
+    (18, (Term(place=1, residue=0, weight=1), Term(place=4, residue=2, weight=12)))
     """
-    constant, carry = (0,) * axes, (0,) * axes
+    constant = carry = 0
     terms = []
     place = 1
-    for extent, steps in digits:
-        weight = tuple(step - c for step, c in zip(steps, carry, strict=True))
+    for extent, step in digits:
+        weight = step - carry
         whole, residue = divmod(start, place)
-        constant = tuple(c + whole * w for c, w in zip(constant, weight, strict=True))
-        if residue + count > place and any(weight):
+        constant += whole * weight
+        if residue + count > place and weight:
             terms.append(Term(place, residue, weight))
-        place, carry = place * extent, scaled(steps, extent)
+        place, carry = place * extent, step * extent
     return FloorForm(count, constant, tuple(terms))
 
 
-def reach(run: Run, axis: int) -> tuple[int, int]:
-    """(min, max) of D over the run on one axis, by the number of digits.
+def reach(digits: Sequence[Digit], first: int, last: int) -> tuple[int, int]:
+    """Return (min, max) of D over first..last, in a time that grows with the number of digits.
 
-    >>> reach(Run((Digit(4, (1,)), Digit(8, (-16,))), 6, 10), 0)
+    >>> reach([(4, 1), (8, -16)], 6, 9)
     (-32, -13)
     """
-    first, last = run.start, run.stop - 1
-    # (min, max) over the digits so far: all their values; those from first's on; those up to last's;
-    # and those between the two, None where last's digits are below first's
-    full = upper = lower = (0, 0)
-    between: tuple[int, int] | None = (0, 0)
-    for extent, steps in run.digits:
-        step = steps[axis]
-        (first, a), (last, b) = divmod(first, extent), divmod(last, extent)
-        between = (
-            _shifted(between, a * step)
-            if a == b and between
-            else _joined(
-                _shifted(upper, a * step), _shifted(lower, b * step), _spread(full, step, a + 1, b - 1)
-            )
-            if a < b
-            else None
-        )
-        upper = _joined(_shifted(upper, a * step), _spread(full, step, a + 1, extent - 1))
-        lower = _joined(_shifted(lower, b * step), _spread(full, step, 0, b - 1))
-        full = _joined(_spread(full, step, 0, extent - 1))
-    assert between is not None  # a run is not empty
-    return between
-
-
-def _shifted(ends: tuple[int, int], by: int) -> tuple[int, int]:
-    return ends[0] + by, ends[1] + by
-
-
-def _spread(ends: tuple[int, int], step: int, first: int, last: int) -> tuple[int, int] | None:
-    """The ends moved by every digit first..last."""
-    if first > last:
-        return None
-    return ends[0] + min(first * step, last * step), ends[1] + max(first * step, last * step)
-
-
-def _joined(*parts: tuple[int, int] | None) -> tuple[int, int]:
-    present = [part for part in parts if part is not None]
-    return min(low for low, _ in present), max(high for _, high in present)
+    spans = []
+    start, stop = first, last + 1
+    low = high = 0  # the ends of the faster digits, of which every value is met
+    for place, (extent, step) in enumerate(digits):
+        begins, ends = -(-start // extent), stop // extent
+        for ragged in ((start, min(begins * extent, stop)), (max(ends * extent, start), stop)):
+            if ragged[0] < ragged[1]:
+                slower = value(digits[:place:-1], ragged[0] // extent, 0)
+                steps = [n % extent * step for n in (ragged[0], ragged[1] - 1)]
+                spans.append((slower + low + min(steps), slower + high + max(steps)))
+        start, stop = begins, ends
+        if start >= stop:
+            break
+        low, high = low + min(0, (extent - 1) * step), high + max(0, (extent - 1) * step)
+    else:
+        spans.append((low, high))
+    return min(least for least, _ in spans), max(most for _, most in spans)

@@ -17,9 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilewise.core.layout import Point
 from tilewise.tables.column import CHUNK, Column
-from tilewise.tables.digits import FloorForm, Int64s, Run, Term, floor_form, scaled, wrapped
+from tilewise.tables.digits import FloorForm, Int64s, Run, Term, floor_form, wrapped
 from tilewise.tables.swizzling import carries, swizzle_in_place
 
 SMALL = 1 << 16
@@ -29,30 +28,17 @@ LONG = 1 << 12
 """Broadcasting rows of so many entries, NumPy writes up to three times as fast as shorter ones."""
 
 
-class Factor(NamedTuple):
-    """One part of a window and what it adds: `extent` values, given by the terms of a floor form."""
-
-    extent: int
-    terms: tuple[Term, ...]
-
-    def on(self, axis: int) -> Int64s:
-        """What each value adds on an axis."""
-        total, values = np.zeros(self.extent, np.int64), np.arange(self.extent)
-        FloorForm(self.extent, (), self.terms).add_to(total, values, axis, np.empty_like(values))
-        return total
-
-
 class OuterSum(NamedTuple):
-    """A window as a constant and factors, and the cuts between them that leave two small vectors."""
+    """A window as a constant and factors, whose terms add; the cuts between them leave two small vectors."""
 
-    constant: Point
-    factors: list[Factor]
+    constant: int
+    factors: list[FloorForm]
     cuts: list[int]
 
     @property
     def elements(self) -> int:
         """How many there are, copies not counted."""
-        return prod(factor.extent for factor in self.factors)
+        return prod(factor.length for factor in self.factors)
 
     def write(self, out: Int64s, column: Column) -> None:
         """Fill one axis of a table.
@@ -61,8 +47,8 @@ class OuterSum(NamedTuple):
             postcondition  out = P + Sw(O + constant + the outer sum of factors and copies), flat
 
         >>> out = np.empty(6, np.int64)
-        >>> ten = Factor(3, (Term(1, 0, (10,)),))
-        >>> OuterSum((0,), [ten], [1]).write(out, Column(0, 5, np.array([0, 100])))
+        >>> ten = FloorForm(3, 0, (Term(1, 0, 10),))
+        >>> OuterSum(0, [ten], [1]).write(out, Column(5, np.array([0, 100])))
         >>> out.tolist()
         [5, 105, 15, 115, 25, 125]
         """
@@ -75,22 +61,22 @@ class OuterSum(NamedTuple):
 
     def _halves(self, column: Column) -> Iterator[tuple[Int64s, Int64s]]:
         """The outer sums before and after each cut, the offset on the one side and on the other."""
-        vectors = [*(factor.on(column.axis) for factor in self.factors), column.copies]
-        offset = column.offset + self.constant[column.axis]
+        vectors = [*(factor.terms_summed() for factor in self.factors), column.copies]
+        offset = column.offset + self.constant
         for cut in self.cuts:
             for before, after in ((offset, 0), (0, offset)) if offset else ((0, 0),):
                 yield _combined(vectors[:cut], before), _combined(vectors[cut:], after)
 
 
-def outer_sums(runs: Sequence[Run], copies: int, axes: int) -> list[OuterSum] | None:
+def outer_sums(runs: Sequence[Run], copies: int) -> list[OuterSum] | None:
     """The window of these runs as an outer sum, or as a few that follow each other, if it can be."""
-    whole = outer_sum(runs, copies, axes)
+    whole = outer_sum(runs, copies)
     if whole is not None:
         return [whole]
     leading = next((i for i, run in enumerate(runs) if run.stop - run.start > 1), 0)
     found = []
     for part in in_parts(runs[leading]):
-        sums = outer_sum([*runs[:leading], part, *runs[leading + 1 :]], copies, axes)
+        sums = outer_sum([*runs[:leading], part, *runs[leading + 1 :]], copies)
         if sums is None:
             return None
         found.append(sums)
@@ -100,8 +86,7 @@ def outer_sums(runs: Sequence[Run], copies: int, axes: int) -> list[OuterSum] | 
 def in_parts(run: Run) -> list[Run]:
     """The run as its ragged ends and a middle that takes fast digits whole, an even number of times.
 
-    >>> from tilewise.tables.digits import Digit
-    >>> [(part.start, part.stop) for part in in_parts(Run((Digit(4, (9,)), Digit(99, (1,))), 3, 251))]
+    >>> [(part.start, part.stop) for part in in_parts(Run([(4, 9), (99, 1)], 3, 251))]
     [(3, 4), (4, 244), (244, 251)]
     """
     side = isqrt(run.stop - run.start)
@@ -117,60 +102,53 @@ def in_parts(run: Run) -> list[Run]:
     return [Run(run.digits, *pair) for pair in pairwise(ends) if pair[0] < pair[1]]
 
 
-def outer_sum(runs: Sequence[Run], copies: int, axes: int) -> OuterSum | None:
+def outer_sum(runs: Sequence[Run], copies: int) -> OuterSum | None:
     """The window of these runs as an outer sum, or None where it has no cut."""
-    constant, factors = factors_of(runs, axes)
-    if prod(factor.extent for factor in factors) * copies > SMALL:
+    constant, factors = factors_of(runs)
+    if prod(factor.length for factor in factors) * copies > SMALL:
         factors = in_halves(factors)
-    places = cuts([*(factor.extent for factor in factors), copies])
+    places = cuts([*(factor.length for factor in factors), copies])
     return OuterSum(constant, factors, places) if places else None
 
 
 # -- factors ---------------------------------------------------------------------------------------
 
 
-def factors_of(runs: Sequence[Run], axes: int) -> tuple[Point, list[Factor]]:
-    """(what all entries share, the factors from the slowest to the fastest) of a window.
+def factors_of(runs: Sequence[Run]) -> tuple[int, list[FloorForm]]:
+    """Return (what all entries share, the factors from the slowest to the fastest) of a window.
 
-    >>> from tilewise.tables.digits import Digit
-    >>> shared, factors = factors_of([Run((Digit(4, (1,)), Digit(8, (16,))), 8, 16)], 1)
-    >>> shared, [factor.on(0).tolist() for factor in factors]
-    ((32,), [[0, 16], [0, 1, 2, 3]])
+    The fast digits that a run takes whole are factors, and what remains of it is one more.
+
+    >>> shared, factors = factors_of([Run([(4, 1), (8, 16)], 8, 16)])
+    >>> shared, [factor.terms_summed().tolist() for factor in factors]
+    (32, [[0, 16], [0, 1, 2, 3]])
     """
-    shared = (0,) * axes
-    factors: list[Factor] = []
-    for run in runs:
-        constant, own = _factors_of_run(run, axes)
-        shared = tuple(map(sum, zip(shared, constant, strict=True)))
-        factors += [factor for factor in own if factor.extent > 1]
+    shared = 0
+    factors: list[FloorForm] = []
+    for digits, start, stop in runs:
+        whole: list[FloorForm] = []
+        for extent, step in digits:
+            if start % extent or stop % extent:
+                break
+            whole.append(FloorForm(extent, 0, (Term(1, 0, step),)))
+            start, stop = start // extent, stop // extent
+        rest = floor_form(digits[len(whole) :], start, stop - start)
+        shared += rest.constant
+        factors += [factor for factor in (rest, *reversed(whole)) if factor.length > 1]
     return shared, factors
 
 
-def _factors_of_run(run: Run, axes: int) -> tuple[Point, list[Factor]]:
-    """The fast digits that the run takes whole are factors, and what remains of it is one more."""
-    start, stop = run.start, run.stop
-    whole = 0
-    factors: list[Factor] = []
-    for extent, steps in run.digits:
-        if start % extent or stop % extent:
-            break
-        factors.append(Factor(extent, (Term(1, 0, steps),)))
-        start, stop, whole = start // extent, stop // extent, whole + 1
-    form = floor_form(run.digits[whole:], start, stop - start, axes)
-    return form.constant, [Factor(form.length, form.terms), *reversed(factors)]
-
-
-def in_halves(factors: Sequence[Factor]) -> list[Factor]:
+def in_halves(factors: Sequence[FloorForm]) -> list[FloorForm]:
     """The same sum with more places to cut it: even factors that are multiples of a step, in halves.
 
-    >>> [factor.extent for factor in in_halves([Factor(24, (Term(1, 0, (5,)),))])]
+    >>> [factor.length for factor in in_halves([FloorForm(24, 0, (Term(1, 0, 5),))])]
     [3, 2, 2, 2]
     """
-    result: list[Factor] = []
-    for extent, terms in factors:
+    result: list[FloorForm] = []
+    for extent, _, terms in factors:
         twos = (extent & -extent).bit_length() - 1 if all(t.place == 1 for t in terms) else 0
         result += [
-            Factor(part, tuple(Term(1, 0, scaled(t.weight, 1 << bit)) for t in terms) if twos else terms)
+            FloorForm(part, 0, tuple(Term(1, 0, t.weight << bit) for t in terms) if twos else terms)
             for part, bit in [(extent >> twos, twos), *((2, bit) for bit in reversed(range(twos)))]
             if part > 1
         ]

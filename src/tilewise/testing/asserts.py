@@ -75,7 +75,9 @@ def _different(found: Layout, expected: Layout, answer: Comparison) -> Iterator[
     """The message: both layouts, the first elements that differ, how many do, and what relates the two."""
     comparable = found.size == expected.size and found.unit == expected.unit
     if not comparable or answer.witness is None:
-        yield f"not the same map: {_sizes(found, expected) or answer.reason}"
+        sizes = f"{found.size} elements in {spell(found.shape)}, expected {expected.size} in "
+        alike = found.size == expected.size
+        yield f"not the same map: {answer.reason if alike else sizes + spell(expected.shape)}"
     else:
         where = found.coordinates(answer.witness)
         flat = f", flat index {answer.witness}" if len(where) > 1 else ""
@@ -87,14 +89,6 @@ def _different(found: Layout, expected: Layout, answer: Comparison) -> Iterator[
         yield ""
         yield from _elsewhere(found, expected, answer.witness)
         yield from (f"  {cause}" for cause in _cause(found, expected))
-
-
-def _sizes(found: Layout, expected: Layout) -> str:
-    if found.size == expected.size:
-        return ""
-    return (
-        f"{found.size} elements in {spell(found.shape)}, expected {expected.size} in {spell(expected.shape)}"
-    )
 
 
 def _elsewhere(found: Layout, expected: Layout, first: int) -> Iterator[str]:
