@@ -8,7 +8,8 @@ import pytest
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.places import position_of
-from tilewise.hardware.mma.kinds import KINDS, Kind, container, kind_instructions
+from tilewise.hardware.mma.instructions import kind_instructions
+from tilewise.hardware.mma.kinds import KINDS, Kind, container
 from tilewise.hardware.mma.scales import Scales
 
 # -- section 9.7.14.3: tables 36 and 40, and what the selectors do --------------------------------------

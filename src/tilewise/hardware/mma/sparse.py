@@ -23,10 +23,8 @@ from tilewise.core.shapes import flat_index
 from tilewise.core.vectors import ZERO
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import input_fragment, result_fragment
-from tilewise.hardware.mma.indices import INDEX
-from tilewise.hardware.mma.instructions import Shape, shapes_of
-from tilewise.hardware.mma.kinds import container
-from tilewise.hardware.mma.sparse_instructions import sparse_inputs, sparse_shapes
+from tilewise.hardware.mma.instructions import SPARSE, Shape, multiplying
+from tilewise.hardware.mma.kinds import INDEX, container
 
 LANE, REG = Axis("laneid"), Axis("reg")
 LANES, QUAD, ROWS = 32, 4, 16
@@ -64,14 +62,7 @@ class Sparse:
     def of(cls, shape: Shape | str, dtype: DType | str) -> Sparse:
         """That of a shape and the type of A, or a refusal that says which shapes the type has."""
         wanted, element = Shape.of(shape), DType.of(dtype)
-        legal = sparse_shapes(element)
-        if wanted not in legal:
-            raise Refused(
-                "TW602",
-                f"no mma.sp {wanted} takes A of {element}" if legal else f"no mma.sp takes A of {element}",
-                witness={"shape": str(wanted), "dtype": element.name},
-                hint=_shapes(wanted, element, legal),
-            )
+        multiplying(wanted, element.name, "a", SPARSE)
         return cls(wanted, element, container(wanted, element, sparse=True)[0])
 
     # -- how wide --------------------------------------------------------------------------------
@@ -318,10 +309,3 @@ def _check_rows(rows: Sequence[Sequence[int]], width: int, of: str) -> None:
     for number, row in enumerate(rows):
         if len(row) != width:
             raise LayoutError("TW202", f"{of} has rows of {width}, and row {number} has {len(row)}")
-
-
-def _shapes(wanted: Shape, element: DType, legal: tuple[Shape, ...]) -> str:
-    if not legal:
-        return f"mma.sp takes {' '.join(sparse_inputs())}"
-    dense = "; with a whole A there is one: mma.A" if wanted in shapes_of(element) else ""
-    return f"{element} has {', '.join(map(str, legal))}{dense}"

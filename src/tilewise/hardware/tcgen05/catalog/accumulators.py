@@ -8,8 +8,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named
-from tilewise.hardware.mma.facts import in_container
-from tilewise.hardware.mma.indices import INDEX, MEANS
+from tilewise.hardware.catalog.registers import in_container
+from tilewise.hardware.mma.kinds import INDEX, MEANS
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS, WARPS, Cells, allocation_for
 from tilewise.hardware.tcgen05.datapaths import DATA_PATHS, PTX_DATA_PATHS, DataPath
 from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, kind_of
