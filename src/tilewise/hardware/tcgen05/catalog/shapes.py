@@ -47,7 +47,7 @@ def _shapes(
         "k": depth,
         "m": list(legal) if m is None else m,
         "n": list(legal[m if m is not None else next(iter(legal))]) if n is None else n,
-        "architectures": str(this.needed(sparse, depth)),
+        "architectures": str(this.needs(sparse, depth)),
         "majors": {name: list(this.majors(name)) for name in this.types},
     }
     notes = tuple(
