@@ -36,3 +36,27 @@ ARCH = Parameter(
     optional=True,
     normal=lambda given: str(Architecture.of(given)),
 )
+
+
+def number(
+    name: str, meaning: str, rule: str, default: int | None = None, *, optional: bool = False
+) -> Parameter:
+    """Return a parameter that is a number, of which a rule says more."""
+    return Parameter(name, meaning, rule=rule, default=default, optional=optional, number=True)
+
+
+def choice(
+    name: str, meaning: str, legal: Iterable[int], default: int | None = None, *, optional: bool = False
+) -> Parameter:
+    """Return a parameter that is one of some numbers.
+
+    >>> choice("cta_group", "CTAs that multiply together", (1, 2), 1).read("2")
+    2
+    """
+    numbers = tuple(legal)
+    return Parameter(name, meaning, legal=numbers, default=default, optional=optional, number=True)
+
+
+def flag(name: str, meaning: str) -> Parameter:
+    """Return a parameter that is given or not."""
+    return Parameter(name, meaning, flag=True)

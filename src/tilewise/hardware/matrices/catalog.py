@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH
+from tilewise.hardware.catalog.parameters import ARCH, flag
 from tilewise.hardware.catalog.registers import registers_of
 from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.forms import Form, forms, short
@@ -80,7 +80,7 @@ def _dtype(given: str) -> str:
 _RAW = {"b6": DType("b6", 6), "b4": DType("b4", 4)}
 """Elements of a form that unpacks, of any type."""
 
-TRANS = Parameter("trans", "rows of memory become columns", flag=True)
+TRANS = flag("trans", "rows of memory become columns")
 DTYPE = Parameter(
     "dtype",
     "the type of the elements in memory",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import of_type
+from tilewise.hardware.catalog.parameters import choice, of_type
 from tilewise.hardware.catalog.registers import fragment_built
 from tilewise.hardware.instructions import by_shape, values, where
 from tilewise.hardware.mfma.fragments import a_fragment, b_fragment, d_fragment
@@ -51,12 +51,11 @@ SHAPE = Parameter(
 )
 INPUT = of_type("A's elements", inputs(), input_named)
 RESULT = of_type("C's and D's elements", results(), input_named)
-BLOCKS = Parameter(
+BLOCKS = choice(
     "blocks",
     "how many products one instruction computes, which the shape and the type say",
-    legal=(1, 2, 4, 16),
+    (1, 2, 4, 16),
     optional=True,
-    number=True,
 )
 OF_RESULT = replace(
     BLOCKS, meaning="how many products one instruction computes, where the shape and the type leave it open"

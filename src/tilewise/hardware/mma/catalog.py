@@ -9,7 +9,7 @@ from dataclasses import replace
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH, of_type
+from tilewise.hardware.catalog.parameters import ARCH, choice, flag, of_type
 from tilewise.hardware.catalog.registers import fragment_built
 from tilewise.hardware.instructions import Shape, by_shape, easiest, met, values, where
 from tilewise.hardware.limits import REGISTER_BITS
@@ -305,7 +305,7 @@ def _kind(meaning: str, legal: Sequence[str]) -> Parameter:
 
 
 def _choice(name: str, meaning: str, most: int) -> Parameter:
-    return Parameter(name, meaning, legal=tuple(range(most)), default=0, number=True)
+    return choice(name, meaning, tuple(range(most)), 0)
 
 
 def _major(usual: str) -> Parameter:
@@ -324,7 +324,7 @@ _SELECTORS = (
     replace(of_type("the scales", ("ue8m0", "ue4m3")), default="ue8m0"),
     _choice("byte", "the byte of a register where a row's scales begin: byte-id", 4),
     _choice("thread", "which lanes of each four supply scales: thread-id", 4),
-    Parameter("sparse", "A is sparse, and K is twice as long", flag=True),
+    flag("sparse", "A is sparse, and K is twice as long"),
     ARCH,
 )
 

@@ -29,7 +29,7 @@ from tilewise.core.integers import as_int
 from tilewise.hardware.fields import Field, packed, reserved
 from tilewise.hardware.instructions import listed
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP, DEEP_K, DEEP_SCALES, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -336,15 +336,7 @@ def _settled(one: Instruction) -> None:
     for name in ("a_major", "b_major"):
         if (major := getattr(one, name)) not in MAJORS:
             raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    if one.k not in (0, *kind.depths(one.sparse)):
-        depth, *deep = kind.depths(one.sparse)
-        raise Refused(
-            "TW602",
-            f"kind::{kind.name} has no K = {one.k}{' with sparse A' * one.sparse}",
-            witness={"kind": kind.name, "k": one.k, "sparse": one.sparse},
-            hint=f"K is {depth}" + f", or {DEEP_K} on {DEEP}" * bool(deep),
-        )
-    object.__setattr__(one, "k", one.k or kind.depth(one.sparse))
+    object.__setattr__(one, "k", kind.check_depth(one.k, one.sparse))
     kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, k=one.k, b=one.b, b_major=one.b_major)
     for reason, witness, hint in _faults(one, kind):
         raise Refused("TW602", reason, witness=witness, hint=hint)

@@ -168,6 +168,22 @@ class Kind(of_mma.Kind):
         """Every K that there is."""
         return (self.depth(sparse), *((DEEP_K,) if self.packed and not sparse else ()))
 
+    def check_depth(self, k: int, sparse: bool = False) -> int:
+        """Return K of a product, which is the kind's where it is 0, or refuse one that there is not.
+
+        >>> KINDS["mxf4"].check_depth(0), KINDS["mxf4"].check_depth(96)
+        (64, 96)
+        """
+        depth, *deep = self.depths(sparse)
+        if k not in (0, depth, *deep):
+            raise Refused(
+                "TW602",
+                f"kind::{self.name} has no K = {k}{' with sparse A' * sparse}",
+                witness={"kind": self.name, "k": k, "sparse": sparse},
+                hint=f"K is {depth}" + f", or {DEEP_K} on {DEEP}" * bool(deep),
+            )
+        return k or depth
+
     def scales_of(self, k: int, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
         """The scaling that words such as 2X, 3X or block32 say, of several that fit the finest; and how many
         scales a row of a product of that K has in it.

@@ -8,6 +8,7 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.catalog.parameters import choice, number
 from tilewise.hardware.sources import Source
 from tilewise.hardware.weights.blocks import BLOCKS, Block
 from tilewise.hardware.weights.packed import (
@@ -68,27 +69,19 @@ def _ggml(block: Block) -> Source:
 
 
 def _inputs(rule: str) -> Parameter:
-    return Parameter("k", "inputs: the rows of the weights as they are packed", rule=rule, number=True)
+    return number("k", "inputs: the rows of the weights as they are packed", rule)
 
 
 def _outputs(rule: str) -> Parameter:
-    return Parameter("n", "outputs: the columns", rule=rule, number=True)
+    return number("n", "outputs: the columns", rule)
 
 
 ANY = _inputs("1 or more")
 EIGHTS = _outputs("a multiple of 8")
 SIXTY_FOURS = _outputs("a multiple of 64")
-GROUP = Parameter(
-    "group_size",
-    "inputs that share a scale",
-    rule=f"a divisor of k, or {ALL} for all of them",
-    default=128,
-    number=True,
-)
-BITS = Parameter("bits", "bits of a weight", legal=(4, 8), default=4, number=True)
-A_BITS = Parameter(
-    "a_bits", "bits of an element of A, the activations", legal=(16, 8), default=16, number=True
-)
+GROUP = number("group_size", "inputs that share a scale", f"a divisor of k, or {ALL} for all of them", 128)
+BITS = choice("bits", "bits of a weight", (4, 8), 4)
+A_BITS = choice("a_bits", "bits of an element of A, the activations", (16, 8), 16)
 
 
 # -- what is built ---------------------------------------------------------------------------------
@@ -228,10 +221,8 @@ def _block_entry(block: Block) -> Entry:
         f"gguf.{block.name}",
         f"the weights of a tensor of GGUF's type {block.name.upper()}, [rows, K]: among their blocks' scales",
         (
-            Parameter("rows", "rows of the tensor, ggml's ne1", rule="1 or more", number=True),
-            Parameter(
-                "k", "weights of a row, ggml's ne0", rule=f"a multiple of {block.weights}", number=True
-            ),
+            number("rows", "rows of the tensor, ggml's ne1", "1 or more"),
+            number("k", "weights of a row, ggml's ne0", f"a multiple of {block.weights}"),
         ),
         _ggml(block),
         partial(_gguf, block),

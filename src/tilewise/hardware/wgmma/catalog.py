@@ -8,7 +8,7 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named
+from tilewise.hardware.catalog.parameters import number, of_type
 from tilewise.hardware.catalog.registers import registers_of
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.catalog import (
@@ -45,7 +45,7 @@ _ACCUMULATORS = tuple(sorted({name for row in INPUTS.values() for name in row.ac
 # -- parameters ------------------------------------------------------------------------------------
 
 
-INPUT = Parameter("dtype", "the type of A's elements", legal=tuple(INPUTS), normal=dtype_named)
+INPUT = of_type("A's elements", tuple(INPUTS))
 OF_TILE = replace(INPUT, meaning="the type of the tile's elements")
 
 
@@ -146,8 +146,8 @@ ENTRIES = (
         "wgmma.D",
         "the accumulator D of a wgmma in registers: which thread holds which element",
         (
-            Parameter("dtype", "the type of D's elements", legal=_ACCUMULATORS, normal=dtype_named),
-            Parameter("n", "columns of D", rule=_EVEN, number=True),
+            of_type("D's elements", _ACCUMULATORS),
+            number("n", "columns of D", _EVEN),
         ),
         PTX_FRAGMENTS,
         _d,
@@ -163,8 +163,8 @@ ENTRIES = (
             MAJOR,
             MODE,
             OF_TILE,
-            Parameter("rows", "rows of the tile: M of A, N of B", rule="whole atoms; of A 64s", number=True),
-            Parameter("k", "columns of the tile, along K", rule="whole atoms and whole wgmmas", number=True),
+            number("rows", "rows of the tile: M of A, N of B", "whole atoms; of A 64s"),
+            number("k", "columns of the tile, along K", "whole atoms and whole wgmmas"),
             ORDER,
         ),
         PTX_STRIDES,
@@ -179,7 +179,7 @@ ENTRIES = (
         "which wgmma there are: K, the legal N, majors and accumulators of a type",
         (
             INPUT,
-            Parameter("n", "asks whether this N is legal", rule="a number", optional=True, number=True),
+            number("n", "asks whether this N is legal", "a number", optional=True),
         ),
         PTX_SHAPES,
         _shapes,
