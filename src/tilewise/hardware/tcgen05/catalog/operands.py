@@ -22,8 +22,8 @@ from tilewise.hardware.operands.catalog import (
 )
 from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.deep import check_depth
 from tilewise.hardware.tcgen05.catalog.parameters import KIND
+from tilewise.hardware.tcgen05.deep import check_depth
 from tilewise.hardware.tcgen05.engine import ENGINE
 from tilewise.hardware.tcgen05.figures import FIGURES, KNOWN
 from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
