@@ -175,17 +175,19 @@ def met(
     had = [row for row in every if arch is None or row.needs.met(arch)]
     if had:
         return had
-    reached = {row.needs: {*row.needs.architectures} for row in every}
-    least = [
-        needs for needs, them in reached.items() if not any(them < others for others in reached.values())
-    ]
     own = listed(row.shape for row in alike if row.needs.met(arch or ""))
-    raise Refused(
-        "TW602",
-        f"{arch} has no {words}",
-        witness={"arch": str(arch), **({"instruction": str(every[0])} if witness is None else witness)},
-        hint=f"it needs {listed(least, '; or ')}" + f"; {arch} has {own}" * bool(own),
-    )
+    said = {"instruction": str(every[0])} if witness is None else witness
+    raise lacking((row.needs for row in every), words, arch, said, f"; {arch} has {own}" * bool(own))
+
+
+def lacking(
+    needs: Iterable[Needs], words: str, arch: object, witness: Mapping[str, Any], more: str = ""
+) -> Refused:
+    """Return the refusal of an architecture that meets no needs: it names those that ask for least."""
+    owners = {each: {*each.architectures} for each in needs}
+    least = [each for each, them in owners.items() if not any(them < others for others in owners.values())]
+    hint = f"it needs {listed(least, '; or ')}{more}"
+    return Refused("TW602", f"{arch} has no {words}", witness={"arch": str(arch), **witness}, hint=hint)
 
 
 def easiest(rows: Iterable[Owned]) -> str:
@@ -221,6 +223,26 @@ def read_words(words: str, slots: Iterable[Slot]) -> tuple[dict[str, str], str, 
         elif not slot.optional:
             return found, rest, slot.says
     return found, rest, "nothing more"
+
+
+def sort_words(words: str, patterns: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return {name: its word}, of words in any order; and words that fit no pattern, or one that is taken.
+
+    Words of the pattern without a name are passed over. Of a pattern with a group, the group is the word.
+
+    >>> sort_words("sync.aligned.x4.trans", {"count": "x([0-9])", "": "sync|aligned"})
+    ({'count': '4'}, ['trans'])
+    """
+    found: dict[str, str] = {}
+    odd = []
+    for word in words.split("."):
+        fits = ((name, re.fullmatch(one, word)) for name, one in patterns.items() if name not in found)
+        name, fit = next(((name, fit) for name, fit in fits if fit), ("", None))
+        if fit is None:
+            odd.append(word)
+        elif name:
+            found[name] = fit[fit.lastindex or 0]
+    return found, odd
 
 
 def first_fault(
