@@ -142,7 +142,7 @@ def test_a_scale_is_in_bits_of_a_register(one):
         for j in range(vector):
             lane, first = this.scale_of(row, j * this.block)
             found = position_of(built, (row, j))
-            assert (found.thread, found.register) == (lane, 0)
+            assert (found.thread, found.number) == (lane, 0)
             assert (found.bits, found.name) == ((8 * first, 8 * first + 7), f"sf{first}")
 
 
@@ -198,7 +198,7 @@ def test_the_bits_of_a_byte_that_an_element_has(entry, dtype, bits):
 
 def test_mxf4_packs():
     found = position_of(find("mma.A")("m16n8k64", "e2m1"), (0, 3))
-    assert (found.register, found.bits) == (0, (12, 15))
+    assert (found.number, found.bits) == (0, (12, 15))
     assert "container" not in find("mma.sp.A")("m16n8k128", "e2m1").facts
 
 
@@ -286,7 +286,7 @@ def test_what_is_not_understood(ask, said, hint):
     [
         (lambda this: this.pack(16 * [[1]]), "TW202", "SFA of mxf4 has 16 rows of 2 scales"),
         (lambda this: this.pack(15 * [[1, 2]] + [[1, 256]]), "TW201", "row 15: 256 is no byte"),
-        (lambda this: this.unpack([0]), "TW202", "32 registers of scales, and 1 were given"),
+        (lambda this: this.unpack([0]), "TW202", "32 registers, and 1 were given"),
     ],
     ids=["rows", "byte", "lanes"],
 )

@@ -12,12 +12,16 @@ f16 C, whole; or, where A is `col` and B is `row`, column t and four of the rows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import extents_of
 from tilewise.hardware.instructions import Shape
-from tilewise.hardware.limits import REGISTER_BITS
+from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.instructions import USUAL, VOLTA, check_major, multiplying
 from tilewise.hardware.mma.kinds import container
 
@@ -110,6 +114,33 @@ def _fragment(halves: int, groups: int, each: int) -> Layout:
     down = (each @ REG, 4 @ LANE)
     along = (halves * each @ REG, 1 @ LANE, 1 @ REG)
     return Layout(((halves, 8), (groups, 4, each)), (*down, *along))
+
+
+# -- small numbers in registers ----------------------------------------------------------------------
+
+
+def packed(layout: Layout, numbers: Sequence[Sequence[int]], bits: int, words: Sequence[int]) -> list[int]:
+    """Return the lanes' registers with numbers [row, column] of some bits in them; `reg` counts such.
+
+    postcondition  unpacked(layout, packed(layout, numbers, bits, 32 * [0]), bits) == numbers
+    """
+    found = list(words)
+    for row, several in enumerate(numbers):
+        for column, number in enumerate(several):
+            steps = layout.place(row, column).as_dict()
+            found[steps["laneid"]] |= number << bits * steps.get("reg", 0)
+    return found
+
+
+def unpacked(layout: Layout, words: Sequence[int], bits: int) -> list[list[int]]:
+    """Return the numbers [row, column] that the 32 lanes' registers hold."""
+    if len(words) != LANES:
+        raise LayoutError("TW202", f"a warp has {LANES} registers, and {len(words)} were given")
+    exact = [as_int(word, "a register") for word in words]
+    rows, columns = extents_of(layout.shape)
+    places = [[layout.place(row, column).as_dict() for column in range(columns)] for row in range(rows)]
+    mask = (1 << bits) - 1
+    return [[exact[at["laneid"]] >> bits * at.get("reg", 0) & mask for at in row] for row in places]
 
 
 # -- Volta's ---------------------------------------------------------------------------------------
