@@ -239,7 +239,7 @@ def test_what_there_is_not_is_refused(ask, said, hint):
         ),
         (lambda half: half.expand([[1] * 8], []), "0 rows of indices, where there are 1 rows"),
         (lambda half: half.compress([[1] * 15]), "an A has rows of 16, and row 0 has 15"),
-        (lambda half: half.unpack([0] * 31), "32 registers of metadata, and 31 were given"),
+        (lambda half: half.unpack([0] * 31), "32 registers, and 31 were given"),
     ],
     ids=["short", "few", "stored", "none", "A", "lanes"],
 )
