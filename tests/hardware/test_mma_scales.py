@@ -142,7 +142,7 @@ def test_a_scale_is_in_bits_of_a_register(one):
         for j in range(vector):
             lane, first = this.scale_of(row, j * this.block)
             found = position_of(built, (row, j))
-            assert (found.thread, found.number) == (lane, 0)
+            assert (found.thread, found.register) == (lane, 0)
             assert (found.bits, found.name) == ((8 * first, 8 * first + 7), f"sf{first}")
 
 
@@ -198,7 +198,7 @@ def test_the_bits_of_a_byte_that_an_element_has(entry, dtype, bits):
 
 def test_mxf4_packs():
     found = position_of(find("mma.A")("m16n8k64", "e2m1"), (0, 3))
-    assert (found.number, found.bits) == (0, (12, 15))
+    assert (found.register, found.bits) == (0, (12, 15))
     assert "container" not in find("mma.sp.A")("m16n8k128", "e2m1").facts
 
 

@@ -97,7 +97,7 @@ def _on(place):
 
 def test_where_a_word_is():
     position = positions_of(find("tcgen05.ld")("16x256b", "x2", "1"), (9, 5))[0]
-    assert (position.place["laneid"], position.number, position.bits) == (5, 2, (16, 31))
+    assert (position.place["laneid"], position.register, position.bits) == (5, 2, (16, 31))
     assert str(positions_of(find("tcgen05.ld")("32x32b", "x4"), (7, 3))[0]).startswith(
         "(7, 3) -> lane 7, register 3"
     )

@@ -243,7 +243,7 @@ def test_who_is_in_a_place_that_only_fills_up():
 def test_where_an_element_is_in_all_its_copies():
     built = find("tcgen05.sfa")("mxf8f6f4", rows=128)
     found = positions_of(built, (70, 2))
-    assert [(one.as_json()["lane"], one.number, one.bits) for one in found] == [
+    assert [(one.as_json()["lane"], one.column, one.bits) for one in found] == [
         (lane, 2, (16, 23)) for lane in (6, 38, 70, 102)
     ]
     assert [one.as_json()["address"] for one in positions_at(built, {"TLane": 38, "TCol": 10})] == [

@@ -10,13 +10,9 @@ import re
 from collections.abc import Callable
 from shlex import quote
 
-from tilewise.cli.answer import NO, Answer, witness_data
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from tilewise.core.errors import Refused
 
 SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (
@@ -74,13 +70,6 @@ def in_a_shell(hint: str) -> str:
     for python, shell in SPELLINGS:
         hint = re.sub(python, shell, hint)
     return hint
-
-
-def refusal(no: Refused, **first: Any) -> Answer:
-    """Return the answer no: its data after `first`, and its reason with its hint as a text."""
-    hint = in_a_shell(no.hint)
-    data = {**first, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
-    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
 
 
 def witness_text(witness: Any) -> str:

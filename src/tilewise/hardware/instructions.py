@@ -7,7 +7,7 @@ than the names of their fields, so that mma, mfma and the others have one way to
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
@@ -118,7 +118,7 @@ DOES = {"a": "multiplies", "b": "multiplies", "c": "accumulates in", "d": "accum
 
 
 def having(
-    rows: Sequence[Row],
+    rows: Collection[Row],
     name: str,
     operand: str,
     dtype: DType | str | None,

@@ -29,7 +29,7 @@ import re
 
 from tilewise.cli.answer import Answer, in_columns
 from tilewise.cli.arguments import Parser, let_from, text_from
-from tilewise.cli.hints import refusal
+from tilewise.cli.reasons import refusal
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False

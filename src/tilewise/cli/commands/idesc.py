@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer, in_columns
-from tilewise.cli.hints import refusal
+from tilewise.cli.reasons import refusal
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False

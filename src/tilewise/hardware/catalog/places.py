@@ -55,6 +55,21 @@ class Position:
     """Of what fills the layout up: all that there is besides."""
 
     @property
+    def register(self) -> int | None:
+        """The register of a fragment; None elsewhere."""
+        return self.number if self.word == REGISTER else None
+
+    @property
+    def column(self) -> int | None:
+        """The column of tensor memory, of 32 bits; None elsewhere."""
+        return self.number if self.word == "column" else None
+
+    @property
+    def byte(self) -> int | None:
+        """The byte of memory; None elsewhere."""
+        return self.number if self.word == "byte" else None
+
+    @property
     def thread(self) -> int | None:
         """The number of the thread in its warpgroup, or in its warp where that is all; None in memory."""
         ((warp, lanes, lane),) = SPLITS["tid_in_wg"]

@@ -216,7 +216,7 @@ class Kind(of_mma.Kind):
         >>> [*KINDS["mxf4"].shapes(cta_group=2, sparse=True)]
         [256]
         """
-        legal = self.n[_checked_group(cta_group) - 1]
+        legal = self.n[checked_group(cta_group) - 1]
         if ws:
             fitting = cta_group == 1 and not self.scaled
             return dict.fromkeys((32, 64, 128), _WS[:-1] if sparse else _WS) if fitting else {}
@@ -307,10 +307,11 @@ def rows_of_one(operand: str, m: int, n: int, cta_group: int = 1) -> int:
     >>> rows_of_one("A", 256, 64, cta_group=2), rows_of_one("B", 256, 64, cta_group=2)
     (128, 32)
     """
-    return (m if operand == "A" else n) // _checked_group(cta_group)
+    return (m if operand == "A" else n) // checked_group(cta_group)
 
 
-def _checked_group(cta_group: int) -> int:
+def checked_group(cta_group: int) -> int:
+    """Return how many CTAs work together, or refuse another number than 1 and 2."""
     if cta_group not in (1, 2):
         raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a product is of 1 or 2 CTAs")
     return cta_group
