@@ -16,8 +16,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import as_vector
-from tilewise.hardware.mma.instructions import FAMILIES
-from tilewise.hardware.mma.sparse_instructions import sparse_instructions
+from tilewise.hardware.mma.instructions import FAMILIES, sparse_instructions
 
 CASES = 100
 

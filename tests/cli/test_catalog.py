@@ -184,7 +184,7 @@ def test_every_instruction_that_entries_print_leads_back_to_them(capsys):
         ("tcgen05.ld.32x32b.x8.x8", "repeat twice", "32x32b.x8"),
         ("tcgen05.mma.cta_group::1.kind::f15", "'f15' is no kind", "did you mean f16?"),
         ("tcgen05.mma.cta_group::1", "tcgen05.shapes needs kind", "tcgen05.shapes(kind"),
-        ("tcgen05.ld.32x32b.x8 --repeat x4", "repeat is said by the instruction", "tcgen05.ld(form"),
+        ("tcgen05.ld.32x32b.x8 --repeat x4", "repeat is given twice", "tcgen05.ld(form"),
         ("tcgen05.ld --form 32x32b.x8", "x8 is said beside", "--form 32x32b --repeat x8; or"),
         ("tcgen05.st --form 32x32b.x8.unpack::16b", "is said beside", "--repeat x8 --unpack; or"),
         ("tcgen05.cp --form 32x128b.warpx4", "is said beside", "--form 32x128b --multicast warpx4; or"),

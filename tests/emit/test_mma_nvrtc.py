@@ -64,7 +64,7 @@ def in_one(texts: list[str]) -> str:
 def test_every_instruction_compiles_for_every_architecture_that_has_it(
     library: ctypes.CDLL, number: int
 ) -> None:
-    having = [one for one in instructions(arch=f"sm_{number}") if one.family.products == 1]
+    having = [one for one in instructions(arch=f"sm_{number}") if one.products == 1]
     assert len(having) == {75: 11, 89: 55}.get(number, 39 if number < 89 else 58)
     assert compiled(library, in_one([text_of(one) for one in having]), f"sm_{number}") == ""
 
@@ -126,7 +126,7 @@ def test_voltas_instructions_compile_for_volta() -> None:
         for majors in product(("k", "mn"), repeat=2)
     ]
     assert len({str(plan.instruction) for plan in plans}) == 8
-    cases = [case.plan for case in CASES if case.plan.instruction.family.products > 1]
+    cases = [case.plan for case in CASES if case.plan.instruction.products > 1]
     plans += [plan for plan in cases if plan.since == 70]
     texts = [kernel_source(replace(plan, name=f"kernel_{turn}")) for turn, plan in enumerate(plans)]
     said = compiled(library, in_one(texts), "sm_70")

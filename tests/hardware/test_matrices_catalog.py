@@ -94,7 +94,7 @@ def test_a_word_that_is_near_is_named(capsys, words, near):
 
 def test_what_an_instruction_says_is_not_said_again(capsys):
     code, data = asked(capsys, "ldmatrix.sync.aligned.m8n8.x4.shared.b16", "--form", "x1")
-    assert (code, data["error"]["message"]) == (2, "form is said by the instruction")
+    assert (code, data["error"]["message"]) == (2, "form is given twice")
 
 
 def test_lanes_that_are_not_read_are_named(capsys):

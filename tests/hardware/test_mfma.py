@@ -10,7 +10,7 @@ from tilewise.cli.main import main
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
-from tilewise.hardware.mfma.instructions import ELSEWHERE, Shape, instructions, results
+from tilewise.hardware.mfma.instructions import ELSEWHERE, BlockShape, instructions, results
 from tilewise.hardware.mfma.words import named, operands
 from tilewise.show.scene.build import scene_of
 
@@ -234,15 +234,18 @@ def test_what_other_generations_have(shape, dtype):
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (("mfma.A(32x32x8, s4)",), "gfx942 has no v_mfma 32x32x8 of s4"),
-        (("mfma.A(8x8x8, f16)",), "gfx942 has no v_mfma 8x8x8 of f16"),
+        (("mfma.A(32x32x8, s4)",), "no v_mfma multiplies s4 on gfx942"),
+        (("mfma.A(8x8x8, f16)",), "no v_mfma 8x8x8 multiplies f16 on gfx942"),
         (("mfma.D(4x4x4, f32, blocks=2)",), "4x4x4 into f32 multiplies 16 blocks, not 2"),
         (("mfma.D(4x4x4, f16, blocks=2)",), "4x4x4 of f16 multiplies 16 blocks, not 2"),
         (("mfma.D(32x32x8, f32, blocks=2)",), "multiplies 1 block, not 2"),
         (("mfma.D(32x32x4, f32, blocks=4)",), "multiplies 1 block or 2 blocks, not 4"),
-        (("mfma.D(32x32x8, f64)",), "gfx942 has no v_mfma 32x32x8 into f64"),
-        (("mfma.shapes", "--shape", "8x8x8"), "no mfma of gfx942 has the shape 8x8x8"),
-        (("mfma.shapes", "--shape", "32x32x8", "--dtype", "f64"), "gfx942 has no v_mfma 32x32x8 of f64"),
+        (("mfma.D(32x32x8, f64)",), "no v_mfma 32x32x8 accumulates in f64 on gfx942"),
+        (("mfma.shapes", "--shape", "8x8x8"), "no v_mfma has the shape 8x8x8 on gfx942"),
+        (
+            ("mfma.shapes", "--shape", "32x32x8", "--dtype", "f64"),
+            "no v_mfma 32x32x8 multiplies f64 on gfx942",
+        ),
         (("mfma.sp",), "sparse products"),
         (("mfma.scale",), "gfx950's"),
         (("v_smfmac_f32_16x16x32_f16",), "sparse products"),
@@ -259,11 +262,10 @@ def test_what_is_refused_says_why(capsys, words, reason):
 
 
 def test_result_of_a_type_that_no_instruction_has_is_refused():
-    with pytest.raises(Refused, match="gfx942 has no v_mfma 32x32x8 into s32") as no:
+    with pytest.raises(Refused, match="no v_mfma 32x32x8 accumulates in s32 on gfx942") as no:
         find("mfma.D")("32x32x8", "s32")
     assert no.value.hint == (
-        "s32 has 32x32x4 (2 blocks), 16x16x4 (4 blocks), 4x4x4 (16 blocks), 32x32x16, 16x16x32; "
-        "32x32x8 is into f32"
+        "s32 has 32x32x4, 16x16x4, 4x4x4, 32x32x16, 16x16x32; 32x32x8 accumulates in f32"
     )
 
 
@@ -292,7 +294,7 @@ def test_result_whose_blocks_are_open_asks_for_them(shape, blocks):
 )
 def test_words_that_are_no_shape(word, hint):
     with pytest.raises(LayoutError, match="is no shape of an mfma") as wrong:
-        Shape.of(word)
+        BlockShape.of(word)
     assert hint in wrong.value.hint
 
 

@@ -8,7 +8,8 @@ import pytest
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.places import position_of
-from tilewise.hardware.mma.kinds import KINDS, Kind, container, kind_instructions
+from tilewise.hardware.mma.instructions import kind_instructions
+from tilewise.hardware.mma.kinds import KINDS, Kind, container
 from tilewise.hardware.mma.scales import Scales
 
 # -- section 9.7.14.3: tables 36 and 40, and what the selectors do --------------------------------------
@@ -285,7 +286,7 @@ def test_what_is_not_understood(ask, said, hint):
     [
         (lambda this: this.pack(16 * [[1]]), "TW202", "SFA of mxf4 has 16 rows of 2 scales"),
         (lambda this: this.pack(15 * [[1, 2]] + [[1, 256]]), "TW201", "row 15: 256 is no byte"),
-        (lambda this: this.unpack([0]), "TW202", "32 registers of scales, and 1 were given"),
+        (lambda this: this.unpack([0]), "TW202", "32 registers, and 1 were given"),
     ],
     ids=["rows", "byte", "lanes"],
 )

@@ -8,9 +8,14 @@ from tests.hardware import written_sparse as written
 from tilewise import LayoutError
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog import find
-from tilewise.hardware.mma.kinds import KINDS, kind_instructions
+from tilewise.hardware.mma.instructions import (
+    Instruction,
+    kind_instructions,
+    sparse_instructions,
+    sparse_shapes,
+)
+from tilewise.hardware.mma.kinds import KINDS
 from tilewise.hardware.mma.sparse import Sparse
-from tilewise.hardware.mma.sparse_instructions import SparseInstruction, sparse_instructions, sparse_shapes
 
 EVERY = [
     (shape, dtype, selector)
@@ -184,13 +189,13 @@ def test_pairs_of_4_bit_elements_go_together():
     [
         (
             lambda: Sparse.of("m16n8k8", "f16"),
-            "no mma.sp m16n8k8 takes A of f16",
-            "m16n8k16, m16n8k32; with a whole A",
+            "no mma.sp m16n8k8 multiplies f16",
+            "m16n8k8 multiplies tf32; with a whole A",
         ),
         (
             lambda: Sparse.of("m16n8k16", "f64"),
-            "no mma.sp takes A of f64",
-            "mma.sp takes f16 bf16 tf32",
+            "no mma.sp multiplies f64",
+            "it multiplies f16, bf16, tf32",
         ),
         (
             lambda: Sparse.of("m16n8k16", "f16").metadata(4),
@@ -234,7 +239,7 @@ def test_what_there_is_not_is_refused(ask, said, hint):
         ),
         (lambda half: half.expand([[1] * 8], []), "0 rows of indices, where there are 1 rows"),
         (lambda half: half.compress([[1] * 15]), "an A has rows of 16, and row 0 has 15"),
-        (lambda half: half.unpack([0] * 31), "32 registers of metadata, and 31 were given"),
+        (lambda half: half.unpack([0] * 31), "32 registers, and 31 were given"),
     ],
     ids=["short", "few", "stored", "none", "A", "lanes"],
 )
@@ -333,8 +338,8 @@ def test_what_the_meaning_says_is_the_column(shape, dtype):
 
 
 def test_ordered_or_not():
-    plain = SparseInstruction(Sparse.of("m16n8k16", "f16").shape, "f16", "f16", "f32", ordered=False)
+    plain = Instruction(Sparse.of("m16n8k16", "f16").shape, "f16", "f16", "f32", sparse=True, ordered=False)
     assert str(plain) == "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-    assert "ordered_metadata" in str(next(kind_instructions(sparse=True)))
+    assert "ordered_metadata" in str(kind_instructions(sparse=True)[0])
     assert KINDS["mxf4"].needs(sparse=True).met("sm_121a")
     assert not KINDS["mxf4"].needs(sparse=True).met("sm_121f")

@@ -18,12 +18,11 @@ from tests.hardware.sparse_assembled import (
 from tests.hardware.test_mma_assembler import library_for
 
 from tilewise.hardware.architectures import NUMBERS, Architecture
-from tilewise.hardware.mma.kinds import KindInstruction, kind_instructions
+from tilewise.hardware.mma.instructions import kind_instructions, sparse_instructions
 from tilewise.hardware.mma.machine import runs_as
-from tilewise.hardware.mma.mistakes import takes
 from tilewise.hardware.mma.scales import Scales
 from tilewise.hardware.mma.sparse import Sparse
-from tilewise.hardware.mma.sparse_instructions import sparse_instructions
+from tilewise.hardware.mma.words import takes
 
 PLAIN = [replace(this, ordered=each) for each in (True, False) for this in sparse_instructions()]
 OF_EACH = {(str(this.shape), this.a, this.d): this for this in PLAIN if this.a == this.b}
@@ -32,7 +31,7 @@ EVERY = [*PLAIN, *kind_instructions()]
 
 def candidate(this, selector=0, selectors=(0, 0, 0, 0)):
     """An instruction of the tables."""
-    if isinstance(this, KindInstruction):
+    if this.kind:
         vector, scales = (this.scaling.word, this.scaling.dtype) if this.scaling else ("", "")
         sparse = ".sp::ordered_metadata" if this.sparse else ""
         one = Candidate(this.shape.k, this.a, this.b, this.d, sparse, this.kind.name, vector, scales)

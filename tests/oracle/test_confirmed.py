@@ -32,9 +32,7 @@ from tilewise.hardware.catalog.confirmed import confirmations
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.matrices.forms import Form, forms
 from tilewise.hardware.matrices.moves import OPCODE
-from tilewise.hardware.mma.instructions import instructions
-from tilewise.hardware.mma.kinds import kind_instructions
-from tilewise.hardware.mma.sparse_instructions import sparse_instructions
+from tilewise.hardware.mma.instructions import instructions, kind_instructions, sparse_instructions
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 

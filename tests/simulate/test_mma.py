@@ -8,9 +8,13 @@ import pytest
 from tilewise import LayoutError, Refused, S, laneid, reg
 from tilewise.gpu.verify.mma import instruction_of
 from tilewise.gpu.verify.truth import load
-from tilewise.hardware.mma.instructions import Instruction, Shape, instructions
-from tilewise.hardware.mma.kinds import kind_instructions
-from tilewise.hardware.mma.sparse_instructions import sparse_instructions
+from tilewise.hardware.mma.instructions import (
+    Instruction,
+    Shape,
+    instructions,
+    kind_instructions,
+    sparse_instructions,
+)
 from tilewise.simulate.mma import adder_of, bound, dtype_of, fragments_of, mma, operand, registers_of, result
 from tilewise.simulate.numbers import FLOATS, is_float, whole_range
 from tilewise.simulate.registers import Registers

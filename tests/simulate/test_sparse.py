@@ -9,10 +9,8 @@ import pytest
 from tilewise import LayoutError, Refused, S, laneid, reg
 from tilewise.gpu.verify.sparse import choice_of
 from tilewise.gpu.verify.truth import load
-from tilewise.hardware.mma.instructions import instructions
-from tilewise.hardware.mma.kinds import kind_instructions
+from tilewise.hardware.mma.instructions import instructions, kind_instructions, sparse_instructions
 from tilewise.hardware.mma.sparse import Sparse
-from tilewise.hardware.mma.sparse_instructions import sparse_instructions
 from tilewise.simulate.numbers import is_float, whole_range
 from tilewise.simulate.registers import Registers
 from tilewise.simulate.sparse import columns_of, fragment_of, mma_sp, operand, stored

@@ -29,33 +29,23 @@ def ptx(section: str, anchor: str) -> Source:
     return Source("PTX ISA", section, f"{_PTX}#{anchor}")
 
 
-PTX_FRAGMENTS = Source(
-    "PTX ISA",
+PTX_FRAGMENTS = ptx(
     "Register Fragments and Shared Memory Matrix Layouts (wgmma)",
-    f"{_PTX}#asynchronous-warpgroup-level-matrix-register-fragment",
+    "asynchronous-warpgroup-level-matrix-register-fragment",
 )
-PTX_SHAPES = Source("PTX ISA", "Matrix Shape (wgmma)", f"{_PTX}#asynchronous-warpgroup-level-matrix-shape")
-PTX_ATOMS = Source(
-    "PTX ISA",
-    "Shared Memory Matrix Layout (wgmma), Table 38",
-    f"{_PTX}#asynchronous-warpgroup-level-swizzle-lead-dim",
+PTX_SHAPES = ptx("Matrix Shape (wgmma)", "asynchronous-warpgroup-level-matrix-shape")
+PTX_ATOMS = ptx(
+    "Shared Memory Matrix Layout (wgmma), Table 38", "asynchronous-warpgroup-level-swizzle-lead-dim"
 )
-PTX_STRIDES = Source(
-    "PTX ISA",
-    "Major-ness supported by Strides (wgmma)",
-    f"{_PTX}#asynchronous-warpgroup-level-majorness-supported-by-strides",
+PTX_STRIDES = ptx(
+    "Major-ness supported by Strides (wgmma)", "asynchronous-warpgroup-level-majorness-supported-by-strides"
 )
-PTX_CANONICAL = Source(
-    "PTX ISA", "Canonical Layouts (wgmma)", f"{_PTX}#asynchronous-warpgroup-level-canonical-layouts"
-)
-PTX_DESCRIPTOR = Source(
-    "PTX ISA",
+PTX_CANONICAL = ptx("Canonical Layouts (wgmma)", "asynchronous-warpgroup-level-canonical-layouts")
+PTX_DESCRIPTOR = ptx(
     "Matrix Descriptor Format (wgmma)",
-    f"{_PTX}#asynchronous-warpgroup-level-matrix-shared-memory-layout-matrix-descriptor",
+    "asynchronous-warpgroup-level-matrix-shared-memory-layout-matrix-descriptor",
 )
-PTX_TENSOR_COPY = Source(
-    "PTX ISA", "Tensors and Swizzling Modes (cp.async.bulk.tensor)", f"{_PTX}#tensor-swizzling-modes"
-)
+PTX_TENSOR_COPY = ptx("Tensors and Swizzling Modes (cp.async.bulk.tensor)", "tensor-swizzling-modes")
 PTX_MMA = ptx(
     "Matrix multiply-accumulate operation using mma instruction", "warp-level-matrix-instructions-for-mma"
 )

@@ -18,11 +18,10 @@ from tilewise.core.shapes import extents_of
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
-from tilewise.hardware.mma.instructions import DENSE, Instruction
-from tilewise.hardware.mma.kinds import KindInstruction, container
+from tilewise.hardware.mma.instructions import Instruction
+from tilewise.hardware.mma.kinds import container
 from tilewise.hardware.mma.machine import runs_as
-from tilewise.hardware.mma.sparse_instructions import SparseInstruction
-from tilewise.hardware.mma.words import Mma, named
+from tilewise.hardware.mma.words import named
 from tilewise.simulate.faults import Step
 from tilewise.simulate.numbers import fitted
 from tilewise.simulate.registers import Registers
@@ -30,13 +29,12 @@ from tilewise.simulate.sums import Adder, product, rounding_float, slack, slack_
 
 Array = np.ndarray[Any, Any]
 
-Dense = Instruction | KindInstruction
 
 SATURATES = "satfinite"
 
 
 def mma(
-    this: Mma | str,
+    this: Instruction | str,
     a: Registers,
     b: Registers,
     c: Registers,
@@ -68,7 +66,7 @@ def mma(
     return _into(dense, "D", found, Registers.empty(registers_of(dense, "D"), warps=a.warps))
 
 
-def operand(this: Mma | str, name: str, numbers: Any) -> Registers:
+def operand(this: Instruction | str, name: str, numbers: Any) -> Registers:
     """The registers of one warp that hold A [M, K], B [N, K], C or D [M, N], rounded to the type.
 
     Volta's m8n8k4 of f16 takes four of them, [product, ...]; one alone is all four.
@@ -82,13 +80,15 @@ def operand(this: Mma | str, name: str, numbers: Any) -> Registers:
     return _into(dense, name, every[None], Registers.empty(registers_of(dense, name)))
 
 
-def result(this: Mma | str, registers: Registers, name: str = "D") -> Array:
+def result(this: Instruction | str, registers: Registers, name: str = "D") -> Array:
     """The numbers of D, or of another operand, of one warp: [rows, columns], Volta's [product, ...]."""
     found: Array = numbers_of(_dense(this), name, registers)[0]
     return found[0] if len(found) == 1 else found
 
 
-def bound(this: Mma | str, a: Registers, b: Registers, c: Registers, arch: Architecture | str) -> Array:
+def bound(
+    this: Instruction | str, a: Registers, b: Registers, c: Registers, arch: Architecture | str
+) -> Array:
     """How far D of an architecture may be from the model's exact one, [warp, product, M, N].
 
     0 for integers and f64; `sums.slack` where it is known how floats are added; a wider bound, for any order,
@@ -102,7 +102,7 @@ def bound(this: Mma | str, a: Registers, b: Registers, c: Registers, arch: Archi
     return slack(left, right, start, dense.d, adder)
 
 
-def adder_of(this: Mma | str, arch: Architecture | str) -> Adder | None:
+def adder_of(this: Instruction | str, arch: Architecture | str) -> Adder | None:
     """How an architecture adds the floats of an instruction.
 
     None where sums leave no choice, and where it runs the instruction as others, in an order nobody has said.
@@ -123,10 +123,9 @@ def adder_of(this: Mma | str, arch: Architecture | str) -> Adder | None:
 
 
 @cache
-def fragments_of(this: Dense, name: str) -> tuple[Layout, ...]:
+def fragments_of(this: Instruction, name: str) -> tuple[Layout, ...]:
     """The layouts of an operand, one for each product that the instruction computes."""
-    majors = this.majors if isinstance(this, Instruction) else DENSE
-    products = range(this.family.products if isinstance(this, Instruction) else 1)
+    majors, products = this.majors, range(this.products)
     dtype = dtype_of(this, name)
     if name == "A":
         return tuple(a_fragment(this.shape, dtype, majors[0], each) for each in products)
@@ -135,7 +134,7 @@ def fragments_of(this: Dense, name: str) -> tuple[Layout, ...]:
     return tuple(d_fragment(this.shape, dtype, each) for each in products)
 
 
-def dtype_of(this: Dense | SparseInstruction, name: str) -> DType:
+def dtype_of(this: Instruction, name: str) -> DType:
     """The type of an operand."""
     types = {"A": this.a, "B": this.b, "C": getattr(this, "c", this.d), "D": this.d}
     if name not in types:
@@ -144,7 +143,7 @@ def dtype_of(this: Dense | SparseInstruction, name: str) -> DType:
 
 
 @cache
-def registers_of(this: Dense, name: str) -> int:
+def registers_of(this: Instruction, name: str) -> int:
     """32-bit registers that a lane has of an operand.
 
     >>> registers_of(named("m16n8k16.row.col.f32.f16.f16.f32"), "A")
@@ -154,7 +153,7 @@ def registers_of(this: Dense, name: str) -> int:
     return places * _container(this, name)[0] // (LANES * REGISTER_BITS)
 
 
-def numbers_of(this: Dense, name: str, held: Registers) -> Array:
+def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
     """[warp, product, rows, columns]: what the registers hold of an operand."""
     if held.count != registers_of(this, name):
         raise LayoutError(
@@ -167,7 +166,7 @@ def numbers_of(this: Dense, name: str, held: Registers) -> Array:
     return np.stack(every, axis=1)
 
 
-def _numbers(this: Dense, a: Registers, b: Registers, c: Registers) -> list[Array]:
+def _numbers(this: Instruction, a: Registers, b: Registers, c: Registers) -> list[Array]:
     """What the warps hold of A, B and C."""
     if not a.warps == b.warps == c.warps:
         raise LayoutError(
@@ -178,7 +177,7 @@ def _numbers(this: Dense, a: Registers, b: Registers, c: Registers) -> list[Arra
     return [numbers_of(this, *pair) for pair in zip("ABC", (a, b, c), strict=True)]
 
 
-def _into(this: Dense, name: str, numbers: Array, held: Registers) -> Registers:
+def _into(this: Instruction, name: str, numbers: Array, held: Registers) -> Registers:
     """The registers with numbers [warp, product, ...] in them."""
     taken, lowest = _container(this, name)
     dtype = dtype_of(this, name)
@@ -188,17 +187,16 @@ def _into(this: Dense, name: str, numbers: Array, held: Registers) -> Registers:
 
 
 @cache
-def _container(this: Dense, name: str) -> tuple[int, int]:
+def _container(this: Instruction, name: str) -> tuple[int, int]:
     """(bits of a register that an element takes, the lowest of them that is its own)."""
     dtype = dtype_of(this, name)
     return container(this.shape, dtype) if name in "AB" else (dtype.bits, 0)
 
 
 @cache
-def _dense(this: Mma | str) -> Dense:
-    found = named(this) if isinstance(this, str) else this
-    scaled = isinstance(found, KindInstruction) and found.scaling is not None
-    if not isinstance(found, Instruction | KindInstruction) or scaled or getattr(found, "sparse", False):
+def _dense(this: Instruction | str) -> Instruction:
+    found = named(str(this))
+    if found.scaling or found.sparse:
         raise Refused(
             "TW602",
             f"mma does not multiply {found}",

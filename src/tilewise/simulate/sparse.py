@@ -14,10 +14,10 @@ import numpy as np
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.mma.indices import INDEX
+from tilewise.hardware.mma.instructions import Instruction
+from tilewise.hardware.mma.kinds import INDEX
 from tilewise.hardware.mma.sparse import UNITS, Sparse
-from tilewise.hardware.mma.sparse_instructions import SparseInstruction
-from tilewise.hardware.mma.words import Mma, named
+from tilewise.hardware.mma.words import named
 from tilewise.simulate.faults import Step
 from tilewise.simulate.mma import SATURATES, dtype_of
 from tilewise.simulate.numbers import decode, encode
@@ -28,7 +28,7 @@ Array = np.ndarray[Any, Any]
 
 
 def mma_sp(
-    this: Mma | str,
+    this: Instruction | str,
     a: Registers,
     b: Registers,
     c: Registers,
@@ -68,13 +68,13 @@ def mma_sp(
     return Registers.holding(found[:, 0], half.d_fragment, own.d)
 
 
-def operand(this: Mma | str, name: str, numbers: Any) -> Registers:
+def operand(this: Instruction | str, name: str, numbers: Any) -> Registers:
     """The registers that hold the stored A [M, K/2], B [N, K], C or D [M, N], rounded to the type."""
     own = _sparse(this)
     return Registers.holding(numbers, fragment_of(own, name), dtype_of(own, name))
 
 
-def stored(this: Mma | str, whole: Any, *, selector: int = 0) -> tuple[Registers, Registers]:
+def stored(this: Instruction | str, whole: Any, *, selector: int = 0) -> tuple[Registers, Registers]:
     """The registers of the stored half of A, and of its metadata, which lanes that supply none leave empty.
 
     requires  an A [M, K] of whose every chunk no more than half is other than 0
@@ -89,7 +89,7 @@ def stored(this: Mma | str, whole: Any, *, selector: int = 0) -> tuple[Registers
     return operand(own, "A", decode(kept, own.a)), metadata
 
 
-def columns_of(this: Mma | str, metadata: Registers, selector: int = 0) -> Array:
+def columns_of(this: Instruction | str, metadata: Registers, selector: int = 0) -> Array:
     """[M, K/2]: the column of A that each stored element has."""
     own = _sparse(this)
     half = Sparse.of(own.shape, own.a)
@@ -102,7 +102,7 @@ def columns_of(this: Mma | str, metadata: Registers, selector: int = 0) -> Array
     return found
 
 
-def fragment_of(this: Mma | str, name: str) -> Layout:
+def fragment_of(this: Instruction | str, name: str) -> Layout:
     """The layout of A as it is stored, of B, C or D."""
     own = _sparse(this)
     half = Sparse.of(own.shape, own.a)
@@ -121,9 +121,9 @@ def _choices(half: Sparse) -> tuple[Array, Array]:
 
 
 @cache
-def _sparse(this: Mma | str) -> SparseInstruction:
-    found = named(this) if isinstance(this, str) else this
-    if not isinstance(found, SparseInstruction):
+def _sparse(this: Instruction | str) -> Instruction:
+    found = named(str(this))
+    if not found.sparse or found.kind:
         raise Refused(
             "TW602",
             f"{found} is no mma.sp that the model has",

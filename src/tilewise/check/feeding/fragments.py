@@ -9,6 +9,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import ZERO, Vector, along
+from tilewise.hardware.instructions import where
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import (
     LANE,
@@ -20,10 +21,9 @@ from tilewise.hardware.mma.fragments import (
     is_volta,
     result_fragment,
 )
-from tilewise.hardware.mma.instructions import FAMILIES, MAJORS, Shape, check_input, instructions
-from tilewise.hardware.mma.kinds import KINDS, container, kind_instructions
+from tilewise.hardware.mma.instructions import EVERY, FAMILIES, MAJORS, Shape, check_input
+from tilewise.hardware.mma.kinds import KINDS, container
 from tilewise.hardware.mma.sparse import Sparse
-from tilewise.hardware.mma.sparse_instructions import sparse_instructions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -182,12 +182,8 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
 
 def _needs(this: Instruction, dtype: DType | None = None) -> list[Needs]:
     """What each instruction of the shape needs: any, or those that multiply a type."""
-    plain = sparse_instructions() if this.sparse else instructions()
-    return [
-        one.needs
-        for one in (*plain, *kind_instructions(this.sparse))
-        if one.shape == this.shape and (dtype is None or dtype.name in (one.a, one.b))
-    ]
+    of_shape = where(EVERY, sparse=this.sparse, shape=this.shape)
+    return [one.needs for one in of_shape if dtype is None or dtype.name in (one.a, one.b)]
 
 
 def _check(this: Instruction, needs: Sequence[Needs], arch: Architecture | str | None) -> None:

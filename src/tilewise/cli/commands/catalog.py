@@ -27,14 +27,14 @@ from __future__ import annotations
 import argparse
 import re
 
-from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.answer import Answer, in_columns
 from tilewise.cli.arguments import Parser, let_from, text_from
-from tilewise.cli.hints import in_a_shell
+from tilewise.cli.reasons import refusal
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from tilewise.hardware.catalog import Built, Entry, Parameter
@@ -54,7 +54,7 @@ def arguments(parser: Parser) -> None:
         _explain(parser, explained)
     else:
         parser.usage = _USAGE
-        parser.subject = _subject
+        parser.subject = lambda words: getattr(_named_in(words), "name", "")
         parser.add_argument("words", metavar="ENTRY", nargs="*", help="an entry, a call of one, or a word")
         _parameters_of(parser, _parameters_for(parser.words), told=False)
     parser.add_argument(
@@ -74,10 +74,10 @@ def _parameters_of(group: argparse._ActionsContainer, parameters: Iterable[Param
     for parameter in {parameter.name: parameter for parameter in parameters}.values():
         flag: dict[str, Any] = {"action": "store_const", "const": "1"}
         kind = flag if parameter.flag else {"metavar": _metavar(parameter)}
-        for spelled in _options(parameter.name):
-            dashed = spelled == _dashed(parameter)
-            said = _in_words(parameter).replace("%", "%%") if told and dashed else argparse.SUPPRESS
-            group.add_argument(spelled, dest=f"{_OWN}{parameter.name}", help=said, **kind)
+        help = _in_words(parameter).replace("%", "%%") if told else argparse.SUPPRESS
+        for spelled in _options(parameter):
+            group.add_argument(spelled, dest=f"{_OWN}{parameter.name}", help=help, **kind)
+            help = argparse.SUPPRESS
 
 
 _USAGE = (
@@ -112,12 +112,6 @@ def _named_in(words: Sequence[str]) -> Entry | None:
     return None
 
 
-def _subject(words: Sequence[str]) -> str:
-    """The entry whose help says what these words may be."""
-    named = _named_in(words)
-    return "" if named is None else named.name
-
-
 def _explain(parser: Parser, entry: Entry) -> None:
     """How one entry is asked: its own parameters, first of all, and where it stands."""
     name, example = f"tilewise catalog {entry.name}", entry.example
@@ -137,7 +131,7 @@ def _metavar(parameter: Parameter) -> str:
 
 
 def _dashed(parameter: Parameter) -> str:
-    return next(iter(_options(parameter.name)))
+    return f"--{parameter.name.replace('_', '-')}"
 
 
 def _in_words(parameter: Parameter) -> str:
@@ -157,20 +151,16 @@ def _parameters_for(words: Sequence[str]) -> list[Parameter]:
 
     engines = [engine for word in words if (engine := engine_knowing(word)) is not None]
     if engines and all(engine is engines[0] for engine in engines):
-        own = _parameters(engines[0].values())
-        known = {*_OF_ALL, *(option for parameter in own for option in _options(parameter.name))}
+        own = [parameter for entry in engines[0].values() for parameter in entry.parameters]
+        known = {*_OF_ALL, *(option for parameter in own for option in _options(parameter))}
         if known.issuperset(word.partition("=")[0] for word in words if word.startswith("-")):
             return own
-    return _parameters(entries().values())
+    return [parameter for entry in entries().values() for parameter in entry.parameters]
 
 
-def _parameters(some: Iterable[Entry]) -> list[Parameter]:
-    return [parameter for entry in some for parameter in entry.parameters]
-
-
-def _options(name: str) -> Iterable[str]:
-    """How a parameter is spelled as an option: --cta-group, and --cta_group as in a call."""
-    return dict.fromkeys((f"--{name.replace('_', '-')}", f"--{name}"))
+def _options(parameter: Parameter) -> Iterable[str]:
+    """Yield how a parameter is spelled as an option: --cta-group, and --cta_group as in a call."""
+    return dict.fromkeys((_dashed(parameter), f"--{parameter.name}"))
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -183,22 +173,26 @@ def answer(args: argparse.Namespace) -> Answer:
     try:
         return _answered(args, given)
     except Refused as no:
-        data = {"reason": no.reason, "witness": witness_data(no.witness), "hint": in_a_shell(no.hint)}
-        hint = f"\n  hint: {data['hint']}" if data["hint"] else ""
-        return Answer({"code": no.code} | data, f"no: {no.reason}{hint}", NO)
+        return refusal(no)
 
 
 def _answered(args: argparse.Namespace, given: dict[str, str]) -> Answer:
     spoken = [text_from(spelled) if spelled == "-" else spelled for spelled in args.words]
     words = [word for spelled in spoken for word in ([spelled] if "(" in spelled else spelled.split())]
+    asked = given or args.at is not None or args.who is not None or args.show
     if args.confirmed:
-        _check_counted(given, args)
+        if asked:
+            raise LayoutError("TW401", "--confirmed counts whole entries: no values of one, no place")
         return _counted(words)
     if words and _is_entry(words[0]):
-        _check_alone(_without_operands(words))
-        entry, values = _named(words[0], given, let_from(args))
-        return _sheet(entry, values, args) if values is not None else _described(entry)
-    if given or args.at is not None or args.who is not None or args.show:
+        entry, *more = _without_operands(words)
+        if more:
+            spelled = entry if "(" in entry else f"'{entry}({', '.join(more)})'"
+            said = f"{entry} and more words: {' '.join(more)}"
+            raise LayoutError("TW401", said, hint=f"as a call: {spelled}")
+        found, values = _named(words[0], given, let_from(args))
+        return _sheet(found, values, args) if values is not None else _described(found)
+    if asked:
         hint = (words and _near(words[0])) or "such as wgmma.D --dtype f32 --n 64"
         raise LayoutError("TW401", "values were given, and no entry", hint=hint)
     return _listed(words)
@@ -227,36 +221,26 @@ def _near(word: str) -> str:
     return did_you_mean(word, entries()).strip()
 
 
-def _check_alone(words: Sequence[str]) -> None:
-    """An entry stands alone: what follows it is no search."""
-    entry, *more = words
-    if not more:
-        return
-    spelled = entry if "(" in entry else f"'{entry}({', '.join(more)})'"
-    raise LayoutError("TW401", f"{entry} and more words: {' '.join(more)}", hint=f"as a call: {spelled}")
-
-
 def _named(word: str, spelled: dict[str, str], let: dict[str, int]) -> tuple[Entry, dict[str, Any] | None]:
     """The entry that a word names, and its values; none where none were given and some are needed."""
     from tilewise.hardware.catalog import find, knowing
 
     given: dict[str, str | int] = {name: let.get(value, value) for name, value in spelled.items()}
+    positional: list[Any] = []
+    said: Mapping[str, Any] = {}
     if "(" in word:
         from tilewise.hardware.calls import read_call
 
-        entry, positional, named = read_call(word, let)
-        if twice := given.keys() & named.keys():
-            raise LayoutError("TW601", f"{min(twice)} is given twice", hint=entry.usage)
-        return entry, entry.bind(tuple(positional), {**named, **given})
-    if (taking := knowing(word).taking(word)) is not None:
-        said = taking.values_in(word)
-        if twice := said.keys() & given.keys():
-            raise LayoutError("TW601", f"{min(twice)} is said by the instruction", hint=taking.usage)
-        return taking, taking.bind(named={**said, **given})
-    entry = find(word)
-    if not given and any(parameter.needed for parameter in entry.parameters):
-        return entry, None
-    return entry, entry.bind(named=given)
+        entry, positional, said = read_call(word, let)
+    elif (taking := knowing(word).taking(word)) is not None:
+        entry, said = taking, taking.values_in(word)
+    else:
+        entry = find(word)
+        if not given and any(parameter.needed for parameter in entry.parameters):
+            return entry, None
+    if twice := given.keys() & said.keys():
+        raise LayoutError("TW601", f"{min(twice)} is given twice", hint=entry.usage)
+    return entry, entry.bind(tuple(positional), {**said, **given})
 
 
 # -- one entry -------------------------------------------------------------------------------------
@@ -273,21 +257,19 @@ def _sheet(entry: Entry, values: dict[str, Any], args: argparse.Namespace) -> An
     lines = [f"{data['call']}: {entry.summary}"]
     lines += [str(position) for position in asked] if asked else _rows(data)
     text = "\n".join(lines)
-    if not args.show:
-        return Answer(data, text)
-    return _shown(built, data, text)
+    return _shown(built, data, text) if args.show else Answer(data, text)
 
 
 def _asked(built: Built, args: argparse.Namespace) -> list[Any]:
     if args.at is not None and args.who is not None:
         raise LayoutError("TW401", "--at asks for a place and --who for elements: one of them at a time")
-    if args.at is None and args.who is None:
-        return []
     from tilewise.hardware.catalog.places import asked_place, in_registers, positions_at, positions_of
     from tilewise.notation import parse_index
 
     if args.at is not None:
         return positions_of(built, parse_index(args.at))
+    if args.who is None:
+        return []
     place = asked_place(built, args.who)
     found = positions_at(built, place, _WHO_LIMIT + 1)
     if len(found) > _WHO_LIMIT:
@@ -332,8 +314,7 @@ def _rows(data: dict[str, Any]) -> list[str]:
     rows += [("note", note) for note in data.get("notes", ())]
     source = data["source"]
     rows.append(("source", f"{source['document']}, {source['section']}: {source['url']}"))
-    width = max(len(name) for name, _ in rows)
-    return [f"  {name:<{width}}  {value}" for name, value in rows]
+    return [f"  {line}" for line in in_columns(rows, "<<")]
 
 
 def _said(value: Any) -> str:
@@ -347,11 +328,6 @@ def _said(value: Any) -> str:
 # -- what confirms them ----------------------------------------------------------------------------
 
 
-def _check_counted(given: dict[str, str], args: argparse.Namespace) -> None:
-    if given or args.at is not None or args.who is not None or args.show:
-        raise LayoutError("TW401", "--confirmed counts whole entries: no values of one, no place")
-
-
 def _counted(words: Sequence[str]) -> Answer:
     from tilewise.hardware.catalog import find
     from tilewise.hardware.catalog.counts import counts, rows_of, total
@@ -360,11 +336,7 @@ def _counted(words: Sequence[str]) -> Answer:
     names = exact or [entry.name for entry in _found(words)]
     chosen = [count for count in counts() if count.name in names]
     rows = rows_of(chosen)
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        f"{name:<{wide[0]}}  " + "  ".join(f"{n:>{w}}" for n, w in zip(numbers, wide[1:], strict=True))
-        for name, *numbers in rows
-    ]
+    lines = in_columns(rows, "<" + ">" * (len(rows[0]) - 1))
     sum_of = {key: value for key, value in total(chosen).data().items() if key not in ("entry", "alone")}
     return Answer({"entries": [count.data() for count in chosen], "total": sum_of}, "\n".join(lines))
 
@@ -386,9 +358,8 @@ def _described(entry: Entry) -> Answer:
 
     said, ways = _confirmed(entry)
     data = summary_of(entry) | {"instances": {"count": max(ways.values()), **ways}}
-    width = max((len(_dashed(p)) for p in entry.parameters), default=0)
-    lines = [f"{entry.usage}: {entry.summary}"]
-    lines += [f"  {_dashed(parameter):<{width}}  {_in_words(parameter)}" for parameter in entry.parameters]
+    parameters = [(_dashed(parameter), _in_words(parameter)) for parameter in entry.parameters]
+    lines = [f"{entry.usage}: {entry.summary}", *(f"  {line}" for line in in_columns(parameters, "<<"))]
     lines.append(f"  such as {entry.call}")
     lines.append(f"  {entry.source}: {entry.source.url}")
     lines.append(f"  confirmed: {said}")

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.hints import in_a_shell
+from tilewise.cli.answer import Answer, in_columns
+from tilewise.cli.reasons import refusal
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -28,16 +28,47 @@ if TYPE_CHECKING:
     from tilewise.hardware.tcgen05.instruction import Instruction
 
 OPERATIONS = ("encode", "decode")
-_NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id")
+_NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id", "cta_group")
 _WORDS = ("a", "b", "d", "a_major", "b_major", "scale", "scale_dtype")
-_FLAGS = ("sparse", "saturate", "negate_a", "negate_b")
+_FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "ws")
 _BESIDE = ("cta_group", "ws", "scale")
 """What stands in the instruction and not in its descriptor."""
+
+_OPTIONS = {
+    "the instruction": (
+        ("kind", "KIND", ""),
+        ("m", "M", "M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too"),
+        ("n", "N", "N"),
+        ("k", "K", "K, where a kind has several: 64 or 96 (64)"),
+        ("cta_group", "G", "the CTAs that multiply together: 1 or 2 (1)"),
+        ("ws", "", "tcgen05.mma.ws"),
+    ),
+    "types and operands": (
+        ("dtype", "T", "the type of A and B (the kind's first)"),
+        ("a", "T", "the type of A"),
+        ("b", "T", "the type of B"),
+        ("d", "T", "the type of D (f32, of i8 s32)"),
+        ("a_major", "", "mn: A is transposed (k)"),
+        ("b_major", "", "mn: B is transposed (k)"),
+        ("negate_a", "", "-A is multiplied"),
+        ("negate_b", "", "-B is multiplied"),
+        ("saturate", "", "sums of i8 saturate"),
+        ("sparse", "", "A is sparse"),
+        ("selector", "S", "the sparsity selector, 0 to 3 (0)"),
+        ("max_shift", "C", "columns that .ws shifts B by at most: 0 8 16 32 (0)"),
+    ),
+    "scales": (
+        ("scale", "NX", "how many scales a row has: 1X 2X 4X, of K = 96 3X 6X; block32 block16"),
+        ("scale_dtype", "T", "ue8m0 or ue4m3"),
+        ("sfa_id", "I", "the byte in which A's scales begin (0)"),
+        ("sfb_id", "I", "the byte in which B's scales begin (0)"),
+    ),
+}
+"""{group: (name, what its value is called, help)}; that of the kind lists the kinds."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """OP [VALUE] and the options of each."""
-    from tilewise.hardware.operands.template import MAJORS
     from tilewise.hardware.tcgen05.kinds import KINDS
 
     parser.usage = (
@@ -48,43 +79,35 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "value", metavar="VALUE", nargs="?", help="the 32 bits, such as 0x08400010, or CUTLASS's 64, or -"
     )
-    which = parser.add_argument_group("the instruction")
-    which.add_argument("--kind", metavar="KIND", help=" ".join(KINDS))
-    which.add_argument("--m", metavar="M", help="M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too")
-    which.add_argument("--n", metavar="N", help="N")
-    which.add_argument("--k", metavar="K", help="K, where a kind has several: 64 or 96 (64)")
-    which.add_argument("--cta-group", metavar="G", help="the CTAs that multiply together: 1 or 2 (1)")
-    which.add_argument("--ws", action="store_true", help="tcgen05.mma.ws")
-    types = parser.add_argument_group("types and operands")
-    types.add_argument("--dtype", metavar="T", help="the type of A and B (the kind's first)")
-    types.add_argument("--a", metavar="T", help="the type of A")
-    types.add_argument("--b", metavar="T", help="the type of B")
-    types.add_argument("--d", metavar="T", help="the type of D (f32, of i8 s32)")
-    for name in "AB":
-        types.add_argument(f"--{name.lower()}-major", choices=MAJORS, help=f"mn: {name} is transposed (k)")
-    types.add_argument("--negate-a", action="store_true", help="-A is multiplied")
-    types.add_argument("--negate-b", action="store_true", help="-B is multiplied")
-    types.add_argument("--saturate", action="store_true", help="sums of i8 saturate")
-    types.add_argument("--sparse", action="store_true", help="A is sparse")
-    types.add_argument("--selector", metavar="S", help="the sparsity selector, 0 to 3 (0)")
-    types.add_argument("--max-shift", metavar="C", help="columns that .ws shifts B by at most: 0 8 16 32 (0)")
-    scales = parser.add_argument_group("scales")
-    scales.add_argument(
-        "--scale", metavar="NX", help="how many scales a row has: 1X 2X 4X, of K = 96 3X 6X; block32 block16"
-    )
-    scales.add_argument("--scale-dtype", metavar="T", help="ue8m0 or ue4m3")
-    scales.add_argument("--sfa-id", metavar="I", help="the byte in which A's scales begin (0)")
-    scales.add_argument("--sfb-id", metavar="I", help="the byte in which B's scales begin (0)")
+    for title, options in _OPTIONS.items():
+        group = parser.add_argument_group(title)
+        for name, metavar, help in options:
+            if name in _FLAGS:
+                group.add_argument(_flag(name), action="store_true", help=help)
+            elif name.endswith("_major"):
+                group.add_argument(_flag(name), choices=("k", "mn"), help=help)
+            else:
+                group.add_argument(_flag(name), metavar=metavar, help=help or " ".join(KINDS))
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The word and what it says; no where no product is such."""
+    """Return the word and what it says; no where no product is such."""
     try:
         return _shown([_encoded(args)] if args.op == "encode" else _decoded(args))
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
-        return Answer(data | {"hint": hint}, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+        return refusal(no, op=args.op)
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what is said of the instruction, numbers as numbers."""
+    said = {name: getattr(args, name) for name in (*_WORDS, *_NUMBERS, *_FLAGS)}
+    return {
+        name: _integer(value, f"no number for {_flag(name)}", "such as 64 or 0x40")
+        if name in _NUMBERS
+        else value
+        for name, value in said.items()
+        if value not in (None, False)
+    }
 
 
 def _encoded(args: argparse.Namespace) -> Instruction:
@@ -92,20 +115,12 @@ def _encoded(args: argparse.Namespace) -> Instruction:
 
     if args.value is not None:
         raise LayoutError("TW401", f"encode does not take {args.value}", hint="decode does")
-    missing = [name for name in ("kind", "m", "n") if getattr(args, name) is None]
-    if missing:
-        such = {"kind": "f16", "m": "128", "n": "256"}
-        spelled = " and ".join(_flag(name) for name in missing)
-        hint = "such as " + " ".join(f"{_flag(name)} {such[name]}" for name in missing)
-        raise LayoutError("TW401", f"encode needs {spelled}", hint=hint)
-    given: dict[str, Any] = {name: getattr(args, name) for name in _WORDS if getattr(args, name) is not None}
-    given |= {name: _number(args, name) for name in _NUMBERS if getattr(args, name) is not None}
-    given |= {name: True for name in (*_FLAGS, "ws") if getattr(args, name)}
-    if args.cta_group is not None:
-        given["cta_group"] = _number(args, "cta_group")
-    if args.dtype is not None:
-        given = {"a": args.dtype, "b": args.dtype} | given
-    return Instruction(args.kind, **given)
+    such = {"kind": "f16", "m": "128", "n": "256"}
+    if missing := {_flag(name): value for name, value in such.items() if getattr(args, name) is None}:
+        hint = "such as " + " ".join(f"{name} {value}" for name, value in missing.items())
+        raise LayoutError("TW401", f"encode needs {' and '.join(missing)}", hint=hint)
+    types = {} if args.dtype is None else {"a": args.dtype, "b": args.dtype}
+    return Instruction(args.kind, **types | _given(args))
 
 
 def _decoded(args: argparse.Namespace) -> list[Instruction]:
@@ -116,7 +131,8 @@ def _decoded(args: argparse.Namespace) -> list[Instruction]:
         raise LayoutError("TW401", f"decode does not take {_flag(odd[0])}", hint="the word says it")
     if args.value is None:
         raise LayoutError("TW401", "decode takes a value", hint="such as 0x08400010")
-    value = word_of(_integer(_spelled(args), "no instruction descriptor"))
+    hint = "32 bits as a number, such as 0x08400010"
+    value = word_of(_integer(_spelled(args), "no instruction descriptor", hint))
     kinds = [args.kind] if args.kind else kinds_of_word(value)
     if not kinds:
         raise Refused(
@@ -125,8 +141,8 @@ def _decoded(args: argparse.Namespace) -> list[Instruction]:
             witness={"value": value},
             hint="with --kind the reason is said",
         )
-    group = None if args.cta_group is None else _number(args, "cta_group")
-    return [Instruction.decode(value, kind, cta_group=group, ws=args.ws, scale=args.scale) for kind in kinds]
+    beside = {"cta_group": None, **_given(args)}
+    return [Instruction.decode(value, kind, **beside) for kind in kinds]
 
 
 def _shown(several: Sequence[Instruction]) -> Answer:
@@ -161,26 +177,15 @@ def _sheet(one: Instruction) -> tuple[dict[str, Any], str]:
         "remarks": [*noted],
         "source": str(SOURCE),
     }
+    rows = [("field", "bits", "encoded", ""), *((f.name, f.where, f.encoded, f.says) for f in said)]
     scales = f", {one.scale} scales of {one.scale_dtype}" if one.scale else ""
     parts = [
         [spelled, f"{one.words}: {one.shape}, {one.a} x {one.b} into {one.d}{scales}"],
         picture(fields_of(one.kind), one.value, BITS),
-        _table(
-            [("field", "bits", "encoded", ""), *((f.name, f.where, str(f.encoded), f.says) for f in said)]
-        ),
+        in_columns(rows, "<<><"),
         [f"note: {remark}" for remark in noted],
     ]
     return data, "\n\n".join("\n".join(lines) for lines in parts)
-
-
-def _table(rows: Sequence[tuple[str, str, str, str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:{side}{width}}" for cell, side, width in zip(row, "<<><", widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
 
 
 def _spelled(args: argparse.Namespace) -> str:
@@ -194,11 +199,7 @@ def _spelled(args: argparse.Namespace) -> str:
     return str(args.value or text).strip()
 
 
-def _number(args: argparse.Namespace, name: str) -> int:
-    return _integer(getattr(args, name), f"no number for {_flag(name)}", "such as 64 or 0x40")
-
-
-def _integer(spelled: str, wanted: str, hint: str = "32 bits as a number, such as 0x08400010") -> int:
+def _integer(spelled: str, wanted: str, hint: str) -> int:
     try:
         return int(spelled.rstrip("uU"), 0)
     except ValueError:

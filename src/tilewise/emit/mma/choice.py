@@ -79,7 +79,7 @@ def stored_as(instruction: Instruction, wanted: DType | str | None) -> DType:
     refused  TW602 what they are not rounded to
     """
     out = DType.of(wanted or instruction.d)
-    rounded = CONVERTED.get(instruction.d, ()) if instruction.family.products == 1 else ()
+    rounded = CONVERTED.get(instruction.d, ()) if instruction.products == 1 else ()
     known = (instruction.d, *rounded)
     if out.name not in known:
         raise refused(

@@ -21,8 +21,7 @@ from tilewise.gpu.verify.part import Findings, Part, Told, measured
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
-from tilewise.hardware.mma.instructions import Instruction, Shape, instructions
-from tilewise.hardware.mma.kinds import kind_instructions
+from tilewise.hardware.mma.instructions import Instruction, Shape, instructions, kind_instructions
 from tilewise.tables import table
 
 TYPE_CHECKING = False
@@ -52,7 +51,7 @@ def probe_of(this: Instruction) -> Probe:
 
 def fragments_of(this: Instruction) -> tuple[tuple[Layout, ...], ...]:
     """The catalogue's fragments of A, B, C and D, one for each product."""
-    shape, products = this.shape, range(this.family.products)
+    shape, products = this.shape, range(this.products)
     return (
         tuple(a_fragment(shape, this.a, this.majors[0], product) for product in products),
         tuple(b_fragment(shape, this.b, this.majors[1], product) for product in products),

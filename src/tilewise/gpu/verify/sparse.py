@@ -21,11 +21,9 @@ from tilewise.gpu.verify.mma import ARCH, Array, compare_passed, differs, listed
 from tilewise.gpu.verify.part import Findings, Part, Told, measured
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.mma.indices import INDEX
-from tilewise.hardware.mma.instructions import Shape
-from tilewise.hardware.mma.kinds import kind_instructions
+from tilewise.hardware.mma.instructions import Instruction, Shape, kind_instructions, sparse_instructions
+from tilewise.hardware.mma.kinds import INDEX
 from tilewise.hardware.mma.sparse import Sparse
-from tilewise.hardware.mma.sparse_instructions import SparseInstruction, sparse_instructions
 from tilewise.tables import table
 
 TYPE_CHECKING = False
@@ -47,7 +45,7 @@ PIECES = 8
 class Choice:
     """An instruction and the selector of its metadata."""
 
-    instruction: SparseInstruction
+    instruction: Instruction
     selector: int
 
     @property
@@ -154,7 +152,8 @@ def row_of(choice: Choice) -> dict[str, Any]:
 def choice_of(case: Mapping[str, Any]) -> Choice:
     """The instruction and the selector of a recorded case."""
     a, b, d = case["types"]
-    return Choice(SparseInstruction(Shape.of(case["shape"]), a, b, d, case["ordered"]), case["selector"])
+    shape, ordered = Shape.of(case["shape"]), case["ordered"]
+    return Choice(Instruction(shape, a, b, d, sparse=True, ordered=ordered), case["selector"])
 
 
 # -- what is compared ------------------------------------------------------------------------------

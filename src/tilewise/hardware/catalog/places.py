@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilewise.core.axes import SPLITS
 from tilewise.core.errors import LayoutError
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 REGISTER = "register"
 """What a place may say of a fragment besides its axes: which register of 32 bits."""
 
-
 TENSOR_MEMORY = {"TLane", "TCol"}
 """The axes of tensor memory, whose columns have as many bits as a register."""
+
+WORDS = {REGISTER: ("reg", REGISTER_BITS), "column": ("TCol", REGISTER_BITS), "byte": ("m", 8)}
+"""{what holds elements: (the axis that counts them, its bits)}: in a thread, tensor memory and memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,86 +45,78 @@ class Position:
     index: tuple[int, ...]
     place: Vector
     bits: tuple[int, int]
-    """The lowest and the highest of its bits, from its register or its byte on."""
-    register: int | None = None
-    byte: int | None = None
+    """The lowest and the highest of its bits, from its register, column or byte on."""
+    word: str
+    """What holds it: a register, a column of tensor memory, or a byte."""
+    number: int
+    """Which one."""
     name: str = ""
-    column: int | None = None
-    """The column of tensor memory, of 32 bits."""
     beyond: str = ""
     """Of what fills the layout up: all that there is besides."""
+
+    @property
+    def register(self) -> int | None:
+        """The register of a fragment; None elsewhere."""
+        return self.number if self.word == REGISTER else None
+
+    @property
+    def column(self) -> int | None:
+        """The column of tensor memory, of 32 bits; None elsewhere."""
+        return self.number if self.word == "column" else None
+
+    @property
+    def byte(self) -> int | None:
+        """The byte of memory; None elsewhere."""
+        return self.number if self.word == "byte" else None
 
     @property
     def thread(self) -> int | None:
         """The number of the thread in its warpgroup, or in its warp where that is all; None in memory."""
         ((warp, lanes, lane),) = SPLITS["tid_in_wg"]
         steps = self.place.as_dict()
-        return None if self.register is None else lanes * steps.get(warp, 0) + steps.get(lane, 0)
+        return lanes * steps.get(warp, 0) + steps.get(lane, 0) if self.word == REGISTER else None
+
+    @property
+    def _in_tensor_memory(self) -> dict[str, Any]:
+        """The lane and the address of a word of tensor memory; nothing elsewhere."""
+        if self.word != "column":
+            return {}
+        from tilewise.hardware.tcgen05.addresses import Address
+
+        lane = self.place.as_dict().get("TLane", 0)
+        return {"lane": lane, "column": self.number, "address": str(Address(lane, self.number))}
 
     def as_json(self) -> dict[str, Any]:
-        """The element, its place, and the register or the byte."""
-        unit = {
-            name: number
-            for name, number in (
-                ("byte", self.byte),
-                ("register", self.register),
-                ("lane", self._lane),
-                ("column", self.column),
-                ("address", self._address),
-            )
-            if number is not None
-        }
-        named = {"name": self.name} if self.name else {}
+        """Return the element, its place, and its register, column or byte."""
         thread = {} if self.thread is None else {"thread": self.thread}
         return {
             "element": list(self.index),
             "place": self.place.as_dict(),
             **thread,
-            **named,
-            **unit,
+            **({"name": self.name} if self.name else {}),
+            **(self._in_tensor_memory or {self.word: self.number}),
             "bits": list(self.bits),
             **({"padding": True} if self.beyond else {}),
         }
 
     def __str__(self) -> str:
-        return self._where + (f"; padding: there are {self.beyond}" if self.beyond else "")
-
-    @property
-    def _where(self) -> str:
-        low, high = self.bits
+        (low, high), steps = self.bits, self.place.as_dict()
         bits = f"bit {low}" if low == high else f"bits {low}..{high}"
-        if self.column is not None:
-            owner = f"CTA {steps['cbx']}, " if "cbx" in (steps := self.place.as_dict()) else ""
-            where = f"{owner}lane {self._lane}, column {self.column}, {bits}, address {self._address}"
-            return f"{self.index} -> {where}: {self.place}"
-        if self.register is None:
-            inside = f", {bits}" if (high + 1) % 8 or low else ""
-            return f"{self.index} -> byte {self.byte}{inside}: {self.place}"
-        last = self.register + high // REGISTER_BITS
-        registers = (
-            f"register {self.register}" if last == self.register else f"registers {self.register}..{last}"
-        )
-        return f"{self.index} -> {self._owner}, {registers}, {bits}: {self.name}"
-
-    @property
-    def _lane(self) -> int | None:
-        """The lane of tensor memory; None elsewhere."""
-        return None if self.column is None else self.place.as_dict().get("TLane", 0)
-
-    @property
-    def _address(self) -> str | None:
-        """The word of tensor memory, as instructions name it."""
-        if self.column is None or self._lane is None:
-            return None
-        from tilewise.hardware.tcgen05.addresses import Address
-
-        return str(Address(self._lane, self.column))
-
-    @property
-    def _owner(self) -> str:
-        steps = self.place.as_dict()
-        lane = f"lane {steps.get('laneid', 0)}"
-        return f"thread {self.thread} (warp {steps['wid_in_wg']}, {lane})" if "wid_in_wg" in steps else lane
+        if said := self._in_tensor_memory:
+            owner = f"CTA {steps['cbx']}, " if "cbx" in steps else ""
+            where = f"{owner}lane {said['lane']}, column {self.number}, {bits}, address {said['address']}"
+        elif self.word == "byte":
+            where = f"byte {self.number}" + f", {bits}" * bool((high + 1) % 8 or low)
+        else:
+            lane = f"lane {steps.get('laneid', 0)}"
+            owner = (
+                f"thread {self.thread} (warp {steps['wid_in_wg']}, {lane})" if "wid_in_wg" in steps else lane
+            )
+            last = self.number + high // REGISTER_BITS
+            several = f"s {self.number}..{last}" if last > self.number else f" {self.number}"
+            where = f"{owner}, register{several}, {bits}"
+        padding = f"; padding: there are {self.beyond}" if self.beyond else ""
+        return f"{self.index} -> {where}: {self.name or self.place}{padding}"
 
 
 def position_of(built: Built, index: Any) -> Position:
@@ -174,25 +168,17 @@ def in_registers(built: Built, place: Mapping[str, int]) -> list[dict[str, int]]
     axes = {axis.name for axis in _layout(built).axes}
     lane = next((axis for axis in ("TLane", "laneid") if axis in axes), "lane")
     asked = {lane if name == "lane" else name: at for name, at in place.items()}
-    for word, axis, bits, there in (
-        (REGISTER, "reg", REGISTER_BITS, bool(built.letter)),
-        ("column", "TCol", REGISTER_BITS, bool(TENSOR_MEMORY & axes)),
-        ("byte", "m", 8, "m" in axes and not built.letter),
-    ):
-        if word in asked and there:
-            return _in_words(asked, word, axis, bits, _taken(built))
-    return [asked]
-
-
-def _in_words(asked: dict[str, int], word: str, axis: str, bits: int, taken: int) -> list[dict[str, int]]:
-    """The elements of a word, or the one that it is a part of."""
+    word = _word(built)
+    if word not in asked or (word == "byte" and "m" not in axes):
+        return [asked]
+    axis, bits = WORDS[word]
     if axis in asked:
         raise LayoutError(
             "TW203",
             f"a place has {axis} or {word}",
             hint=f"{axis} counts elements, {word} those of {bits} bits",
         )
-    number = asked.pop(word)
+    number, taken = asked.pop(word), _taken(built)
     if taken > bits:
         return [{**asked, axis: number * bits // taken}]
     each = bits // taken
@@ -213,33 +199,35 @@ def asked_place(built: Built, text: str, let: Mapping[str, int] | None = None) -
 
 
 def _taken(built: Built) -> int:
-    """The bits of a register that an element takes."""
+    """Return the bits of a register that an element takes."""
     assert built.dtype is not None
     return built.held[0] if built.held else built.dtype.bits
 
 
+def _word(built: Built) -> str:
+    """Return what holds elements; a fragment has a letter, though a lane with one element may count none."""
+    in_tensor_memory = TENSOR_MEMORY & {axis.name for axis in _layout(built).axes}
+    return REGISTER if built.letter else "column" if in_tensor_memory else "byte"
+
+
 def _position(built: Built, index: tuple[int, ...], place: Vector) -> Position:
-    found, many = _in_its_unit(built, index, place), built.stored
-    if all(i < stored for i, stored in zip(index, many.values(), strict=False)):
-        return found
-    return replace(found, beyond=", ".join(f"{what} 0..{stored - 1}" for what, stored in many.items()))
-
-
-def _in_its_unit(built: Built, index: tuple[int, ...], place: Vector) -> Position:
-    """The bits of an element in its register, in tensor memory or in memory."""
     assert built.dtype is not None
-    bits, steps = built.dtype.bits, place.as_dict()
-    if built.letter:  # it is a fragment, though a lane that has one element of it may count none
-        number, lowest = steps.get("reg", 0), built.held[1] if built.held else 0
-        register, low = divmod(number * _taken(built), REGISTER_BITS)
-        name, low = f"{built.letter}{number}", low + lowest
-        return Position(index, place, (low, low + bits - 1), register=register, name=name)
-    if TENSOR_MEMORY & {axis.name for axis in _layout(built).axes}:
-        number, lowest = steps.get("TCol", 0), built.held[1] if built.held else 0
-        column, low = divmod(number * _taken(built), REGISTER_BITS)
-        return Position(index, place, (low + lowest, low + lowest + bits - 1), column=column)
-    byte, low = divmod(steps.get("m", 0) * bits, 8)
-    return Position(index, place, (low, low + bits - 1), byte=byte)
+    word = _word(built)
+    axis, wide = WORDS[word]
+    element = place.as_dict().get(axis, 0)
+    number, low = divmod(element * _taken(built), wide)
+    low += built.held[1] if built.held else 0
+    many = built.stored
+    padding = any(i >= stored for i, stored in zip(index, many.values(), strict=False))
+    return Position(
+        index,
+        place,
+        (low, low + built.dtype.bits - 1),
+        word,
+        number,
+        f"{built.letter}{element}" if built.letter else "",
+        ", ".join(f"{what} 0..{stored - 1}" for what, stored in many.items()) if padding else "",
+    )
 
 
 def _layout(built: Built) -> Layout:

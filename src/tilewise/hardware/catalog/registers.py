@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
+from tilewise.hardware.catalog.entry import Built
 from tilewise.hardware.limits import REGISTER_BITS
 
 TYPE_CHECKING = False
@@ -36,3 +39,28 @@ def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> d
             ("registers_each" if wide else "elements_each"): each,
         },
     }
+
+
+def in_container(element: DType, taken: int, lowest: int) -> dict[str, Any]:
+    """Return the bits of a register that an element has, where it does not have all that it takes.
+
+    >>> in_container(DType.of("e2m1"), 8, 2)
+    {'container': {'bits': 8, 'lowest': 2, 'highest': 5}}
+    """
+    if taken == element.bits:
+        return {}
+    return {"container": {"bits": taken, "lowest": lowest, "highest": lowest + element.bits - 1}}
+
+
+def fragment_built(
+    layout: Layout,
+    element: DType,
+    letter: str,
+    facts: Mapping[str, Any],
+    held: tuple[int, int] | None = None,
+    **rest: Any,
+) -> Built:
+    """Return what an entry gives of a fragment: facts of its own, and then what a thread holds."""
+    taken, lowest = held or (element.bits, 0)
+    holds = registers_of(layout, element, letter, taken) | in_container(element, taken, lowest)
+    return Built(layout, {**facts, **holds}, element, letter, held, **rest)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH
+from tilewise.hardware.catalog.parameters import ARCH, flag
 from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.instructions import lacking, met, values, where
 from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.forms import Form, forms, short
 from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, PTX_MOVMATRIX, PTX_STMATRIX, ROW_BYTES
@@ -80,7 +81,7 @@ def _dtype(given: str) -> str:
 _RAW = {"b6": DType("b6", 6), "b4": DType("b4", 4)}
 """Elements of a form that unpacks, of any type."""
 
-TRANS = Parameter("trans", "rows of memory become columns", flag=True)
+TRANS = flag("trans", "rows of memory become columns")
 DTYPE = Parameter(
     "dtype",
     "the type of the elements in memory",
@@ -97,35 +98,25 @@ def _moved(instruction: str) -> Callable[..., Built]:
     def build(form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
         words = Form.of(instruction, form, trans)
         made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
-        check(made, arch)
+        met([made], str(made), arch)
         said = dtype or f"b{made.kind.stored}"
         element = _RAW.get(said) or DType.of(said)
         layout, rows = seen_as(made, element), made.count * made.rows
-        held = (made.bits, 0) if made.kind.padding else None
+        taken = made.bits if made.kind.padding else element.bits
         facts: dict[str, Any] = {
             "addresses": str(made.addresses),
             "instruction": made.ptx,
             "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
-            **registers_of(layout, element, _LETTER, made.bits if held else 0),
+            **registers_of(layout, element, _LETTER, taken),
             "lanes": {"read": _span(range(rows)), "unread": _span(made.unread)},
             "alignment": ROW_BYTES,
             "row": _row(made, element),
-            "architectures": str(made.kind.needs),
+            "architectures": str(made.needs),
         }
+        held = (taken, 0) if made.kind.padding else None
         return Built(layout, facts, element, _LETTER, held, notes=_notes(made))
 
     return build
-
-
-def check(form: Form, arch: str | None) -> None:
-    """Refuses a form that an architecture does not have."""
-    if arch is not None and not form.kind.needs.met(arch):
-        raise Refused(
-            "TW602",
-            f"{arch} has no {form}",
-            witness={"arch": arch, "instruction": str(form)},
-            hint=f"it needs {form.kind.needs}",
-        )
 
 
 def _span(some: range) -> dict[str, int] | None:
@@ -166,12 +157,7 @@ def _notes(form: Form) -> tuple[str, ...]:
 
 def _transposed(arch: str | None) -> Built:
     if arch is not None and not moves.NEEDS.met(arch):
-        raise Refused(
-            "TW602",
-            f"{arch} has no movmatrix",
-            witness={"arch": arch, "instruction": moves.OPCODE},
-            hint=f"it needs {moves.NEEDS}",
-        )
+        raise lacking([moves.NEEDS], "movmatrix", arch, {"instruction": moves.OPCODE})
     element = DType.of("b16")
     facts = {
         "from": str(moves.BEFORE),
@@ -187,16 +173,15 @@ def _transposed(arch: str | None) -> Built:
 
 def _table(instruction: str) -> Callable[..., Built]:
     def build(arch: str | None) -> Built:
-        had = [form for form in forms(instruction) if arch is None or form.kind.needs.met(arch)]
-        if not had:
-            hint = f"it needs {forms(instruction)[0].kind.needs}"
-            raise Refused("TW602", f"{arch} has no {instruction}", witness={"arch": arch}, hint=hint)
-        by_need: dict[str, list[str]] = {}
-        for form in had:
-            by_need.setdefault(str(form.kind.needs), []).append(_word(form) + " trans" * form.trans)
-        listed = [{"needs": needs, "forms": words} for needs, words in by_need.items()]
-        instructions = [str(form) for form in had]
-        return Built(None, {"count": len(had), "forms": listed, "instructions": instructions})
+        had = met(forms(instruction), instruction, arch, {})
+        listed = [
+            {
+                "needs": str(needs),
+                "forms": [_word(form) + " trans" * form.trans for form in where(had, needs=needs)],
+            }
+            for needs in values(had, "needs")
+        ]
+        return Built(None, {"count": len(had), "forms": listed, "instructions": [*map(str, had)]})
 
     return build
 

@@ -17,6 +17,8 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import flat_index
+from tilewise.hardware.architectures import Needs
+from tilewise.hardware.instructions import sort_words, where
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.matrices.kinds import INSTRUCTIONS, KINDS, Kind, kind_of
 
@@ -73,20 +75,9 @@ class Form:
         """
         if isinstance(words, Form):
             return words
-        said = [word for word in words.lower().split(".") if word not in _FILLERS]
-        count, shape, type, turned, unknown = "", "", "", trans, []
-        for word in said:
-            if word[:1] == "x" and word[1:].isdecimal() and word.isascii():
-                count = word[1:]
-            elif word[:1] == "m" and word[1:2].isdecimal():
-                shape = word
-            elif word[:1] == "b" and word[1:2].isdecimal():
-                type = word
-            elif word == "trans":
-                turned = True
-            elif word != instruction:
-                unknown.append(word)
-        if instruction in said and not (unknown or count or shape or type):
+        found, unknown = sort_words(words.lower().removeprefix(f"{instruction}."), _PATTERNS)
+        count, shape, type = (found.get(name, "") for name in ("count", "shape", "type"))
+        if unknown == [instruction]:
             raise LayoutError(
                 "TW601",
                 f"{words!r} does not say how many matrices",
@@ -98,6 +89,7 @@ class Form:
                 f"{words!r} is no form of {instruction}",
                 hint=_near(unknown, instruction) + _some(words, instruction),
             )
+        turned = trans or "trans" in found
         return _completed(cls, instruction, int(count), turned, shape or "m8n8", type)
 
     @property
@@ -106,6 +98,11 @@ class Form:
         kind = kind_of(self.instruction, self.shape, self.type)
         assert kind is not None
         return kind
+
+    @property
+    def needs(self) -> Needs:
+        """Which architectures have it."""
+        return self.kind.needs
 
     @property
     def rows(self) -> int:
@@ -182,6 +179,13 @@ class Form:
 
 
 _FILLERS = ("sync", "aligned", "shared", "shared::cta", "b8x16", "")
+_PATTERNS = {
+    "": "|".join(_FILLERS),
+    "count": "x([0-9]+)",
+    "shape": "m[0-9].*",
+    "type": "b[0-9].*",
+    "trans": "trans",
+}
 
 
 def forms(instruction: str = "") -> tuple[Form, ...]:
@@ -199,9 +203,8 @@ def short(form: Form) -> str:
     requires       nothing
     postcondition  Form.of(form.instruction, short(form)) == form
     """
-    plain = form.shape == "m8n8"
-    words = ["" if plain else form.shape, f"x{form.count}", "trans" if form.trans else ""]
-    return ".".join(word for word in [*words, "" if plain else form.type.split(".")[-1]] if word)
+    shape, type = ("", "") if form.shape == "m8n8" else (form.shape, form.type.split(".")[-1])
+    return ".".join(filter(None, [shape, f"x{form.count}", "trans" * form.trans, type]))
 
 
 def _of(kind: Kind) -> Iterator[Form]:
@@ -235,7 +238,7 @@ def _some(words: str, instruction: str) -> str:
 
 def _completed(cls: type[Form], instruction: str, count: int, trans: bool, shape: str, type: str) -> Form:
     """The form, with what its shape leaves no choice of."""
-    rows = [kind for kind in KINDS if (kind.instruction, kind.shape) == (instruction, shape)]
+    rows = [*where(KINDS, instruction=instruction, shape=shape)]
     if type:
         rows = [kind for kind in rows if type in (kind.type, kind.type.split(".")[-1])]
     if not rows:
@@ -257,7 +260,7 @@ def _no_such(form: Form, kind: Kind | None) -> LayoutError:
             "TW601", f"{form.instruction!r} moves no matrices", hint=f"known: {' '.join(INSTRUCTIONS)}"
         )
     if kind is None:
-        had = [row for row in KINDS if row.instruction == form.instruction]
+        had = where(KINDS, instruction=form.instruction)
         reason = f"there is no {form.instruction} of {form.shape} and {form.type}"
         hint = "it has " + ", ".join(f"{row.shape} {row.type}" for row in had)
     elif form.count not in kind.counts:

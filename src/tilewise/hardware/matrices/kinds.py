@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from tilewise.hardware.architectures import Needs
+from tilewise.hardware.instructions import where
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.sources import ptx
 
@@ -101,7 +102,4 @@ KINDS = (
 
 def kind_of(instruction: str, shape: str, type: str) -> Kind | None:
     """The kind of that shape and type, or None."""
-    for kind in KINDS:
-        if (kind.instruction, kind.shape, kind.type) == (instruction, shape, type):
-            return kind
-    return None
+    return next(iter(where(KINDS, instruction=instruction, shape=shape, type=type)), None)

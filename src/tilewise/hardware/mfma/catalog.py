@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.catalog.parameters import choice, of_type
+from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.instructions import by_shape, values, where
 from tilewise.hardware.mfma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mfma.instructions import (
+    INSTRUCTIONS,
     WAVE,
-    Instruction,
-    Shape,
+    BlockInstruction,
+    BlockShape,
     having,
     input_named,
     inputs,
-    instructions,
     results,
 )
 from tilewise.hardware.mfma.words import LOOKS, SCALED, SPARSE, named, operands
@@ -40,22 +41,21 @@ ARCHITECTURE = "gfx942 (CDNA3)"
 # -- parameters ------------------------------------------------------------------------------------
 
 
-def _shape(given: str) -> str:
-    return str(Shape.of(given))
+_SHAPES = tuple(map(str, sorted(values(INSTRUCTIONS, "shape"), reverse=True)))
 
-
-_SHAPES = tuple(map(str, sorted({this.shape for this in instructions()}, reverse=True)))
-
-SHAPE = Parameter("shape", "the shape of the instruction", legal=_SHAPES, normal=_shape)
-INPUT = Parameter("dtype", "the type of A's elements", legal=inputs(), normal=input_named)
-OF_B = replace(INPUT, meaning="the type of B's elements")
-RESULT = Parameter("dtype", "the type of C's and D's elements", legal=results(), normal=input_named)
-BLOCKS = Parameter(
+SHAPE = Parameter(
+    "shape",
+    "the shape of the instruction",
+    legal=_SHAPES,
+    normal=lambda given: str(BlockShape.of(given)),
+)
+INPUT = of_type("A's elements", inputs(), input_named)
+RESULT = of_type("C's and D's elements", results(), input_named)
+BLOCKS = choice(
     "blocks",
     "how many products one instruction computes, which the shape and the type say",
-    legal=(1, 2, 4, 16),
+    (1, 2, 4, 16),
     optional=True,
-    number=True,
 )
 OF_RESULT = replace(
     BLOCKS, meaning="how many products one instruction computes, where the shape and the type leave it open"
@@ -65,26 +65,26 @@ OF_RESULT = replace(
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _input(operand: str) -> Callable[..., Built]:
-    fragment, letter = {"A": a_fragment, "B": b_fragment}[operand], operand.lower()
+def _operand(operand: str) -> Callable[..., Built]:
+    """Return what builds an operand: A, B, C or D."""
+    letter = operand.lower()
 
     def build(shape: str, dtype: str, blocks: int | None) -> Built:
-        taking = having(shape, dtype, blocks, operand)
-        layout, element = fragment(shape, dtype), DType.of(dtype)
-        facts = {**_which(taking), **registers_of(layout, element, letter), **_FILES}
-        return Built(layout, facts, element, letter, notes=(*_NUMBERS.get(dtype, ()), _EVEN, _BROADCAST))
-
-    return build
-
-
-def _result(letter: str) -> Callable[..., Built]:
-    def build(shape: str, dtype: str, blocks: int | None) -> Built:
-        giving = having(shape, dtype, blocks, letter.upper())
-        layout, element = d_fragment(shape, dtype, blocks), DType.of(dtype)
-        facts = {**_which(giving), **registers_of(layout, element, letter), **_FILES}
-        apart = _APART.get((shape, dtype), ())
-        notes = (*apart, _TOGETHER, _EVEN)
-        return Built(layout, facts, element, letter, notes=notes, documented=not apart)
+        some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
+        if operand in "AB":
+            layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
+            apart, notes = "", (*_NUMBERS.get(dtype, ()), _EVEN, _BROADCAST)
+        else:
+            layout, apart = d_fragment(shape, dtype, blocks), _APART.get((shape, dtype), "")
+            notes = (*filter(None, [apart]), _TOGETHER, _EVEN)
+        facts = {
+            "instructions": list(map(str, some)),
+            "builtins": [this.builtin for this in some],
+            "architecture": ARCHITECTURE,
+            **_costs(some[0]),
+            **_FILES,
+        }
+        return fragment_built(layout, element, letter, facts, notes=notes, documented=not apart)
 
     return build
 
@@ -102,7 +102,7 @@ _TOGETHER = "C and D are both in VGPRs, or both in AccVGPRs"
 _APART = {
     ("4x4x4", "f64"): (
         "the document's formula would have lane j + 4 i + 16 b; AMD's calculator says j + 4 b + 16 i, and so "
-        f"does {AMD_LAB_NOTES}, which holds what the device computes to the product",
+        f"does {AMD_LAB_NOTES}, which holds what the device computes to the product"
     )
 }
 _ROUNDED = "f32 in registers; the product rounds their mantissas to 10 bits"
@@ -114,61 +114,39 @@ _NUMBERS = {
 }
 
 
-def _which(some: Sequence[Instruction]) -> dict[str, Any]:
-    """The instructions, which differ in the types of A and B alone, and what they have in common."""
-    first = some[0]
-    return {
-        "instructions": list(map(str, some)),
-        "builtins": [this.builtin for this in some],
-        "architecture": ARCHITECTURE,
-        **_costs(first),
-    }
-
-
-def _costs(this: Instruction) -> dict[str, int]:
+def _costs(this: BlockInstruction) -> dict[str, int]:
     return {"blocks": this.blocks, "cycles": this.cycles, "passes": this.passes}
 
 
-def _registers(this: Instruction) -> dict[str, dict[str, int]]:
+def _registers(this: BlockInstruction) -> dict[str, dict[str, int]]:
     return {"registers": {operand: this.registers(operand) for operand in "ABCD"}}
 
 
 def _table(dtype: str | None, shape: str | None) -> Built:
     """What there is of a type and of a shape, or of all."""
-    some = instructions(shape, dtype)
-    if not some and dtype is not None and shape is not None:
-        having(shape, dtype)
-    if not some:
-        raise Refused(
-            "TW602",
-            f"no mfma of gfx942 has the shape {shape}",
-            witness={"shape": shape},
-            hint=f"there are {', '.join(_SHAPES)}",
-        )
+    some = having(shape, dtype)
     asked = {"dtype": dtype, "shape": shape}
     facts: dict[str, Any] = {name: value for name, value in asked.items() if value}
     facts["architecture"] = ARCHITECTURE
     if dtype is None:
-        types = dict.fromkeys(this.a for this in some)
-        facts["types"] = {name: _shapes(this for this in some if this.a == name) for name in types}
+        facts["types"] = {name: by_shape(where(some, a=name), _in_words) for name in values(some, "a")}
         return Built(None, facts)
-    of_shape = {str(this.shape): this for this in some}
     facts |= {
-        "shapes": [{"shape": name, **_costs(this), **_registers(this)} for name, this in of_shape.items()],
-        "partners": [*dict.fromkeys(this.b for this in some)],
-        "results": [*dict.fromkeys(this.d for this in some)],
+        "shapes": [*by_shape(some, _row).values()],
+        "partners": [*values(some, "b")],
+        "results": [*values(some, "d")],
         "instructions": list(map(str, some)),
     }
     return Built(None, facts, notes=_NUMBERS.get(dtype, ()))
 
 
-def _shapes(some: Iterator[Instruction]) -> dict[str, str]:
-    """{shape: how many blocks}."""
-    return {str(this.shape): f"{this.blocks} block{'s' * (this.blocks > 1)}" for this in some}
+def _row(some: Sequence[BlockInstruction]) -> dict[str, Any]:
+    """Return what all rows of a shape have: they differ in the type of B alone."""
+    return {"shape": str(some[0].shape), **_costs(some[0]), **_registers(some[0])}
 
 
-def _named(given: str) -> str:
-    return str(named(given))
+def _in_words(some: Sequence[BlockInstruction]) -> str:
+    return f"{some[0].blocks} block{'s' * (some[0].blocks > 1)}"
 
 
 def _words(instruction: str) -> Built:
@@ -188,20 +166,16 @@ def _words(instruction: str) -> Built:
 
 
 def _listed(operand: str) -> Callable[[], Iterator[dict[str, Value]]]:
-    """The instances of an operand: shapes and types that go together."""
+    """Return what lists the instances of an operand, with blocks where shape and type leave them open."""
 
     def instances() -> Iterator[dict[str, Value]]:
-        for shape, dtype in dict.fromkeys((str(this.shape), this.dtype(operand)) for this in instructions()):
-            yield {"shape": shape, "dtype": dtype}
+        for this in INSTRUCTIONS:
+            open_ = operand in "CD" and this.blocks_of_result
+            yield {"shape": str(this.shape), "dtype": this.dtype(operand)} | (
+                {"blocks": open_} if open_ else {}
+            )
 
     return instances
-
-
-def _results_listed() -> Iterator[dict[str, Value]]:
-    """The instances of C and D, with their blocks where shape and type leave them open."""
-    for this in instructions():
-        blocks = {} if this.blocks_of_result is None else {"blocks": this.blocks}
-        yield {"shape": str(this.shape), "dtype": this.d, **blocks}
 
 
 _EXAMPLE: dict[str, Value] = {"shape": "32x32x8", "dtype": "f16"}
@@ -214,7 +188,7 @@ ENTRIES = (
         "the A operand of AMD's mfma, [M, K] or [blocks, M, K]: which of 64 lanes holds which element",
         (SHAPE, INPUT, BLOCKS),
         CDNA3_LAYOUTS,
-        _input("A"),
+        _operand("A"),
         _EXAMPLE,
         f"{_FRAGMENT} multiplicand",
         _listed("A"),
@@ -222,9 +196,9 @@ ENTRIES = (
     Entry(
         "mfma.B",
         "the B operand of AMD's mfma, [N, K] or [blocks, N, K]: which of 64 lanes holds which element",
-        (SHAPE, OF_B, BLOCKS),
+        (SHAPE, of_type("B's elements", inputs(), input_named), BLOCKS),
         CDNA3_LAYOUTS,
-        _input("B"),
+        _operand("B"),
         _EXAMPLE,
         f"{_FRAGMENT} multiplicand",
         _listed("B"),
@@ -234,10 +208,10 @@ ENTRIES = (
         "the accumulator C of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
         CDNA3_LAYOUTS,
-        _result("c"),
+        _operand("C"),
         _OF_RESULT,
         f"{_FRAGMENT} accumulator",
-        _results_listed,
+        _listed("C"),
         settled=_by_result,
     ),
     Entry(
@@ -245,10 +219,10 @@ ENTRIES = (
         "the result D of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
         CDNA3_LAYOUTS,
-        _result("d"),
+        _operand("D"),
         _OF_RESULT,
         f"{_FRAGMENT} accumulator result",
-        _results_listed,
+        _listed("C"),
         settled=_by_result,
     ),
     Entry(
@@ -269,14 +243,14 @@ ENTRIES = (
                 "instruction",
                 "the words of an instruction",
                 rule="such as v_mfma_f32_32x32x8_f16, or clang's __builtin_amdgcn_mfma_f32_32x32x8f16",
-                normal=_named,
+                normal=lambda given: str(named(given)),
             ),
         ),
         CDNA3_MFMA,
         _words,
         {"instruction": "v_mfma_f32_32x32x8_f16"},
         "instruction operands assembly builtin intrinsic",
-        lambda: ({"instruction": str(this)} for this in instructions()),
+        lambda: ({"instruction": str(this)} for this in INSTRUCTIONS),
         looks=LOOKS,
     ),
 )

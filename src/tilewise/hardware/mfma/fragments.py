@@ -19,12 +19,12 @@ from __future__ import annotations
 from tilewise.core.axes import Axis
 from tilewise.core.layout import Layout
 from tilewise.hardware.digits import Digits, layout_of, without_ones
-from tilewise.hardware.mfma.instructions import WAVE, Instruction, Shape, having
+from tilewise.hardware.mfma.instructions import WAVE, BlockInstruction, BlockShape, having
 
 LANE, REG = Axis("laneid"), Axis("reg")
 
 
-def a_fragment(shape: Shape | str, dtype: str) -> Layout:
+def a_fragment(shape: BlockShape | str, dtype: str) -> Layout:
     """A [M, K], or [blocks, M, K], in registers, `reg` counting the elements of a lane.
 
     >>> print(a_fragment("32x32x8", "f16"))
@@ -36,7 +36,7 @@ def a_fragment(shape: Shape | str, dtype: str) -> Layout:
     return _input(this, this.shape.m)
 
 
-def b_fragment(shape: Shape | str, dtype: str) -> Layout:
+def b_fragment(shape: BlockShape | str, dtype: str) -> Layout:
     """B [N, K], or [blocks, N, K], in registers; the document draws B as K x N.
 
     >>> print(b_fragment("16x16x4", "f64"))
@@ -46,7 +46,7 @@ def b_fragment(shape: Shape | str, dtype: str) -> Layout:
     return _input(this, this.shape.n)
 
 
-def d_fragment(shape: Shape | str, dtype: str, blocks: int | None = None) -> Layout:
+def d_fragment(shape: BlockShape | str, dtype: str, blocks: int | None = None) -> Layout:
     """C or D [M, N], or [blocks, M, N], in registers; `blocks` where shape and type leave them open.
 
     >>> print(d_fragment("32x32x8", "f32"))
@@ -68,14 +68,14 @@ def d_fragment(shape: Shape | str, dtype: str, blocks: int | None = None) -> Lay
     return _layout(this, block, row, ((n, 1 @ LANE),))
 
 
-def _input(this: Instruction, rows: int) -> Layout:
+def _input(this: BlockInstruction, rows: int) -> Layout:
     """A or B, whose rows are as many as M, or N, says."""
     slices = WAVE // (rows * this.blocks)
     along = ((slices, rows * this.blocks @ LANE), (this.shape.k // slices, 1 @ REG))
     return _layout(this, ((this.blocks, rows @ LANE),), ((rows, 1 @ LANE),), along)
 
 
-def _layout(this: Instruction, block: Digits, *modes: Digits) -> Layout:
+def _layout(this: BlockInstruction, block: Digits, *modes: Digits) -> Layout:
     """A layout of such modes; a mode of blocks only where there are several, and no digits of one step."""
     every = (block, *modes) if this.blocks > 1 else modes
     return layout_of(*map(without_ones, every))

@@ -6,17 +6,13 @@ once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
+from tilewise.hardware import instructions as tables
+from tilewise.hardware.instructions import Shape, listed, values, where
 
 WAVE = 64
 """Lanes of a wave."""
@@ -24,50 +20,28 @@ WAVE = 64
 PASS = 4
 """Cycles of a pass, in which the document counts how long a result takes."""
 
-_SHAPE = re.compile(r"(\d+)x(\d+)x(\d+)", re.ASCII)
-
 AMD_NAMES = {"s8": "i8", "s32": "i32", "e4m3fnuz": "fp8", "e5m2fnuz": "bf8"}
 """{a type: what instructions call it}, where that is not its name."""
 
 _OCP = {"e4m3": "e4m3fnuz", "e5m2": "e5m2fnuz"}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Shape:
-    """M, N and K of one block.
+class BlockShape(Shape):
+    """M, N and K of one block, as AMD writes them.
 
-    >>> Shape.of("32x32x8")
-    Shape(m=32, n=32, k=8)
-    >>> print(Shape(4, 4, 4))
+    >>> BlockShape.of("32x32x8")
+    BlockShape(m=32, n=32, k=8)
+    >>> print(BlockShape(4, 4, 4))
     4x4x4
     """
 
-    m: int
-    n: int
-    k: int
-
-    @classmethod
-    def of(cls, shape: Shape | str) -> Shape:
-        """The shape that a word such as 32x32x8 says."""
-        if isinstance(shape, Shape):
-            return shape
-        said = _SHAPE.fullmatch(str(shape).lower())
-        if said is None:
-            raise LayoutError("TW601", f"{str(shape)!r} is no shape of an mfma", hint=_near(str(shape)))
-        return cls(*map(int, said.groups()))
-
-    def __str__(self) -> str:
-        return f"{self.m}x{self.n}x{self.k}"
-
-
-def _near(word: str) -> str:
-    """The shape that the first numbers of a word may mean: m32n32k8, or 32x32x4_2b with the blocks."""
-    numbers = re.findall(r"[0-9]+", word)
-    return "did you mean {}x{}x{}?".format(*numbers) if len(numbers) >= 3 else "such as 32x32x8"
+    __slots__ = ()
+    written = "{}x{}x{}"
+    engine = "mfma"
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class BlockInstruction:
     """One dense v_mfma: the shape of a block, how many blocks, the types of A, B and of C and D.
 
     >>> this = instructions("4x4x4", "f16")[0]
@@ -77,7 +51,7 @@ class Instruction:
     ('__builtin_amdgcn_mfma_f32_4x4x4f16', 16, 8, 2)
     """
 
-    shape: Shape
+    shape: BlockShape
     blocks: int
     a: str
     b: str
@@ -107,23 +81,28 @@ class Instruction:
         names = (self.a, self.b) if self.a in _OCP.values() else (self.a,)
         return "_".join(map(amd_name, names))
 
-    def registers(self, operand: str) -> int:
-        """32-bit registers of a lane for an operand: A, B, C or D.
-
-        >>> [instructions("32x32x8", "f16")[0].registers(operand) for operand in "ABD"]
-        [2, 2, 16]
-        """
-        along = {"A": self.shape.m * self.shape.k, "B": self.shape.n * self.shape.k}
-        elements = along.get(operand, self.shape.m * self.shape.n)
-        return self.blocks * elements * DType.of(self.dtype(operand)).bits // (WAVE * 32)
+    @property
+    def c(self) -> str:
+        """The type of C, which is D's."""
+        return self.d
 
     def dtype(self, operand: str) -> str:
-        """The type of an operand: A, B, C or D.
+        """Return the type of an operand: A, B, C or D.
 
         >>> instructions("32x32x8", "f16")[0].dtype("D")
         'f32'
         """
-        return {"A": self.a, "B": self.b}.get(operand, self.d)
+        return str(getattr(self, operand.lower()))
+
+    def registers(self, operand: str) -> int:
+        """Return how many 32-bit registers a lane has of an operand: A, B, C or D.
+
+        >>> [instructions("32x32x8", "f16")[0].registers(operand) for operand in "ABD"]
+        [2, 2, 16]
+        """
+        m, n, k = self.shape.m, self.shape.n, self.shape.k
+        elements = {"A": m * k, "B": n * k}.get(operand, m * n)
+        return self.blocks * elements * DType.of(self.dtype(operand)).bits // (WAVE * 32)
 
     @property
     def blocks_of_result(self) -> int | None:
@@ -132,8 +111,8 @@ class Instruction:
         >>> [this.blocks_of_result for this in instructions("16x16x4")]
         [1, 4, 4, None, None]
         """
-        alike = (this for this in instructions(self.shape) if this.d == self.d)
-        return self.blocks if any(this.blocks != self.blocks for this in alike) else None
+        several = values(where(INSTRUCTIONS, shape=self.shape, d=self.d), "blocks")
+        return self.blocks if len(several) > 1 else None
 
     def __str__(self) -> str:
         blocks = f"_{self.blocks}b" if self.blocks > 1 else ""
@@ -149,34 +128,42 @@ def amd_name(dtype: str) -> str:
     return AMD_NAMES.get(dtype, dtype)
 
 
-Row = tuple[int, int, int, int, int]
+Row = tuple[str, int, int]
 _HALVES: tuple[Row, ...] = (
-    (32, 32, 4, 2, 64),
-    (16, 16, 4, 4, 32),
-    (4, 4, 4, 16, 8),
-    (32, 32, 8, 1, 32),
-    (16, 16, 16, 1, 16),
+    ("32x32x4", 2, 64),
+    ("16x16x4", 4, 32),
+    ("4x4x4", 16, 8),
+    ("32x32x8", 1, 32),
+    ("16x16x16", 1, 16),
 )
-_F8 = ("e4m3fnuz", "e5m2fnuz")
+_SINGLES: tuple[Row, ...] = (
+    ("32x32x1", 2, 64),
+    ("16x16x1", 4, 32),
+    ("4x4x1", 16, 8),
+    ("32x32x2", 1, 64),
+    ("16x16x4", 1, 32),
+)
+_BYTES: tuple[Row, ...] = (*_HALVES[:3], ("32x32x16", 1, 32), ("16x16x32", 1, 16))
+_F8 = tuple(_OCP.values())
 
-TABLE: tuple[tuple[tuple[tuple[str, str], ...], str, tuple[Row, ...]], ...] = (
-    (
-        (("f32", "f32"),),
-        "f32",
-        ((32, 32, 1, 2, 64), (16, 16, 1, 4, 32), (4, 4, 1, 16, 8), (32, 32, 2, 1, 64), (16, 16, 4, 1, 32)),
-    ),
-    ((("f16", "f16"),), "f32", _HALVES),
-    ((("bf16", "bf16"),), "f32", _HALVES),
-    (
-        (("s8", "s8"),),
-        "s32",
-        ((32, 32, 4, 2, 64), (16, 16, 4, 4, 32), (4, 4, 4, 16, 8), (32, 32, 16, 1, 32), (16, 16, 32, 1, 16)),
-    ),
-    ((("xf32", "xf32"),), "f32", ((16, 16, 8, 1, 16), (32, 32, 4, 1, 32))),
-    ((("f64", "f64"),), "f64", ((16, 16, 4, 1, 32), (4, 4, 4, 4, 16))),
-    (tuple(product(_F8, _F8)), "f32", ((16, 16, 32, 1, 16), (32, 32, 16, 1, 32))),
+TABLE: tuple[tuple[tuple[str, ...], str, tuple[Row, ...]], ...] = (
+    (("f32",), "f32", _SINGLES),
+    (("f16",), "f32", _HALVES),
+    (("bf16",), "f32", _HALVES),
+    (("s8",), "s32", _BYTES),
+    (("xf32",), "f32", (("16x16x8", 1, 16), ("32x32x4", 1, 32))),
+    (("f64",), "f64", (("16x16x4", 1, 32), ("4x4x4", 4, 16))),
+    (_F8, "f32", (("16x16x32", 1, 16), ("32x32x16", 1, 32))),
 )
-"""(types of A and B, type of C and D, (M, N, K, blocks, cycles)), as the document's Table 28 has them."""
+"""(types of A and B in any pairs, type of C and D, (shape, blocks, cycles)): the document's Table 28."""
+
+INSTRUCTIONS = tuple(
+    BlockInstruction(BlockShape.of(shape), blocks, a, b, d, cycles)
+    for types, d, rows in TABLE
+    for shape, blocks, cycles in rows
+    for a, b in product(types, types)
+)
+"""Every dense v_mfma of CDNA3."""
 
 _CDNA4 = "gfx950 (CDNA4) has it, and gfx942 not"
 _CDNA2 = "CDNA1 and CDNA2 had it, and gfx942 has it no longer"
@@ -189,40 +176,35 @@ ELSEWHERE = {
 """{(shape, type): who has it}, of those that other generations have."""
 
 
-def instructions(shape: Shape | str | None = None, dtype: str | None = None) -> tuple[Instruction, ...]:
-    """Every dense v_mfma of CDNA3, or those of a shape, or whose A is of a type.
+def instructions(
+    shape: BlockShape | str | None = None, dtype: str | None = None
+) -> tuple[BlockInstruction, ...]:
+    """Return every dense v_mfma of CDNA3, or those of a shape, or whose A is of a type.
 
     >>> len(instructions())
     32
     >>> print(*instructions("32x32x4"))
     v_mfma_f32_32x32x4_2b_f16 v_mfma_f32_32x32x4_2b_bf16 v_mfma_i32_32x32x4_2b_i8 v_mfma_f32_32x32x4_xf32
     """
-    wanted = None if shape is None else Shape.of(shape)
-    return tuple(
-        Instruction(Shape(m, n, k), blocks, a, b, d, cycles)
-        for pairs, d, rows in TABLE
-        for m, n, k, blocks, cycles in rows
-        for a, b in pairs
-        if dtype in (None, a) and wanted in (None, Shape(m, n, k))
-    )
+    return where(INSTRUCTIONS, shape=shape and BlockShape.of(shape), a=dtype)
 
 
 def inputs() -> tuple[str, ...]:
-    """Every type that A and B may have.
+    """Return every type that A and B may have.
 
     >>> inputs()
     ('f32', 'f16', 'bf16', 's8', 'xf32', 'f64', 'e4m3fnuz', 'e5m2fnuz')
     """
-    return tuple(dict.fromkeys(this.a for this in instructions()))
+    return values(INSTRUCTIONS, "a")
 
 
 def results() -> tuple[str, ...]:
-    """Every type that C and D may have.
+    """Return every type that C and D may have.
 
     >>> results()
     ('f32', 's32', 'f64')
     """
-    return tuple(dict.fromkeys(this.d for this in instructions()))
+    return values(INSTRUCTIONS, "d")
 
 
 def input_named(given: str) -> str:
@@ -250,9 +232,9 @@ def input_named(given: str) -> str:
 
 
 def having(
-    shape: Shape | str, dtype: str, blocks: int | None = None, operand: str = "A"
-) -> list[Instruction]:
-    """The instructions of a shape whose operand is of a type; refused where there is none.
+    shape: BlockShape | str | None, dtype: str | None, blocks: int | None = None, operand: str = "A"
+) -> tuple[BlockInstruction, ...]:
+    """Return the instructions of a shape whose operand is of a type; refused where there is none.
 
     A type of A that no C or D has tells of them, too, which instructions are meant, as their names do.
 
@@ -263,53 +245,27 @@ def having(
     >>> [str(this) for this in having("32x32x8", "f16", operand="D")]
     ['v_mfma_f32_32x32x8_f16']
     """
-    by = "A" if operand in ("C", "D") and dtype in inputs() and dtype not in results() else operand
-    found = [this for this in instructions(shape) if this.dtype(by) == dtype]
-    if not found:
-        _refuse(Shape.of(shape), dtype, by)
-    several = sorted({this.blocks for this in found})
-    if blocks is None and len(several) > 1:
-        raise LayoutError(
-            "TW601",
-            f"{shape} into {dtype} multiplies {' or '.join(map(_blocks, several))}",
-            hint=f"say which: {' or '.join(f'blocks={many}' for many in several)}",
-        )
-    if blocks is not None and blocks not in several:
-        of_type = [this for this in instructions() if this.dtype(by) == dtype]
-        raise Refused(
-            "TW602",
-            f"{shape} {_of(by)} {dtype} multiplies {' or '.join(map(_blocks, several))}, not {blocks}",
-            witness={"shape": str(shape), "dtype": dtype, "blocks": several[0]},
-            hint=f"{dtype} has {_listed(of_type)}",
-        )
-    return [this for this in found if blocks in (None, this.blocks)]
-
-
-def _refuse(shape: Shape, dtype: str, operand: str) -> NoReturn:
-    """Say who has a shape of a type, or what there is instead."""
-    elsewhere = ELSEWHERE.get((str(shape), dtype))
-    of_type = [this for this in instructions() if this.dtype(operand) == dtype]
-    types = dict.fromkeys(this.dtype(operand) for this in instructions(shape))
-    known = inputs() if operand in ("A", "B") else results()
-    hints = [f"{dtype} has {_listed(of_type)}" if of_type else f"{operand} is of {', '.join(known)}"]
-    hints += [f"{shape} is {_of(operand)} {', '.join(types)}"] if types else []
+    by = "a" if operand in "CD" and dtype in inputs() and dtype not in results() else operand.lower()
+    wanted = BlockShape.of(shape) if shape else None
+    elsewhere = ELSEWHERE.get((str(wanted), dtype or ""), "")
+    end = " on gfx942" + f": {elsewhere}" * bool(elsewhere)
+    found = tables.having(INSTRUCTIONS, "v_mfma", by, dtype, wanted, end=end)
+    several = sorted(values(found, "blocks"))
+    if wanted is None or blocks in several or (blocks is None and len(several) == 1):
+        return where(found, blocks=blocks)
+    multiplied = (
+        f"{shape} {'of' if by in 'ab' else 'into'} {dtype} multiplies {' or '.join(map(_blocks, several))}"
+    )
+    if blocks is None:
+        hint = f"say which: {' or '.join(f'blocks={many}' for many in several)}"
+        raise LayoutError("TW601", multiplied, hint=hint)
+    alike = where(INSTRUCTIONS, **{by: dtype})
     raise Refused(
         "TW602",
-        f"gfx942 has no v_mfma {shape} {_of(operand)} {dtype}" + (f": {elsewhere}" if elsewhere else ""),
-        witness={"shape": str(shape), "dtype": dtype},
-        hint="; ".join(hints),
+        f"{multiplied}, not {blocks}",
+        witness={"shape": str(shape), "dtype": dtype, "blocks": several[0]},
+        hint=f"{dtype} has {listed(f'{this.shape} ({_blocks(this.blocks)})' for this in alike)}",
     )
-
-
-def _of(operand: str) -> str:
-    """An instruction is of its inputs' type, and multiplies into its result's."""
-    return "of" if operand in ("A", "B") else "into"
-
-
-def _listed(some: Iterable[Instruction]) -> str:
-    many = dict.fromkeys((str(this.shape), this.blocks) for this in some)
-    words = (f"{shape} ({_blocks(blocks)})" if blocks > 1 else shape for shape, blocks in many)
-    return ", ".join(words)
 
 
 def _blocks(many: int) -> str:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 from tilewise.core.errors import Refused
-from tilewise.hardware.mfma.instructions import AMD_NAMES, Instruction, having, instructions
+from tilewise.hardware.mfma.instructions import AMD_NAMES, INSTRUCTIONS, BlockInstruction, having
 
 LOOKS = r"v_s?mfmac?_|__builtin_amdgcn_s?mfmac?_|llvm\.amdgcn\.s?mfmac?\."
 """How words begin that are an instruction: of the assembler, clang's builtin, or LLVM's intrinsic."""
@@ -19,16 +19,16 @@ SCALED = "scaled products, and those of f8f6f4, are gfx950's (CDNA4), and the ca
 
 
 @cache
-def every() -> dict[str, Instruction]:
+def every() -> dict[str, BlockInstruction]:
     """{a spelling without its signs: the instruction}.
 
     >>> len(every()) > 32
     True
     """
-    return {_squeezed(word): this for this in instructions() for word in (str(this), this.builtin)}
+    return {_squeezed(word): this for this in INSTRUCTIONS for word in (str(this), this.builtin)}
 
 
-def named(words: str) -> Instruction:
+def named(words: str) -> BlockInstruction:
     """The instruction that words name; operands may follow.
 
     >>> print(named("__builtin_amdgcn_mfma_f32_32x32x8f16"))
@@ -39,17 +39,15 @@ def named(words: str) -> Instruction:
     first = re.split(r"[\s({]", words.strip(), maxsplit=1)[0].lower()
     if (found := every().get(_squeezed(first))) is not None:
         return found
-    if "smfma" in first:
-        raise Refused("TW602", SPARSE, witness={"instruction": first}, hint=_HINT)
-    if "scale" in first or "f8f6f4" in first:
-        raise Refused("TW602", SCALED, witness={"instruction": first}, hint=_HINT)
     if said := _OTHER.match(first):
         having(said[1], {amd: name for name, amd in AMD_NAMES.items()}.get(said[2], said[2]))
     from difflib import get_close_matches
 
+    scaled = "scale" in first or "f8f6f4" in first
+    reason = SPARSE if "smfma" in first else SCALED if scaled else f"gfx942 has no {first}"
     near = get_close_matches(_squeezed(first), every(), n=1)
     hint = f"near is {every()[near[0]]}; {_HINT}" if near else _HINT
-    raise Refused("TW602", f"gfx942 has no {first}", witness={"instruction": first}, hint=hint)
+    raise Refused("TW602", reason, witness={"instruction": first}, hint=hint)
 
 
 _OTHER = re.compile(r"v_mfma_[a-z]\d+_(\d+x\d+x\d+)(?:_\d+b)?_?(f16|bf16|i8)(?:_1k)?$")
@@ -63,7 +61,7 @@ def _squeezed(word: str) -> str:
     return re.sub(r"^(v_|__builtin_amdgcn_|llvm\.amdgcn\.)", "", word).replace(".", "").replace("_", "")
 
 
-def operands(this: Instruction) -> dict[str, str]:
+def operands(this: BlockInstruction) -> dict[str, str]:
     """{operand: the call of its entry}.
 
     >>> operands(named("v_mfma_f32_16x16x32_fp8_bf8"))["B"]
@@ -72,8 +70,7 @@ def operands(this: Instruction) -> dict[str, str]:
     'mfma.D(32x32x4, dtype=f32, blocks=2)'
     """
     blocks = "" if this.blocks_of_result is None else f", blocks={this.blocks}"
-    more = {"A": "", "B": "", "C": blocks, "D": blocks}
     return {
-        operand: f"mfma.{operand}({this.shape}, dtype={this.dtype(operand)}{said})"
-        for operand, said in more.items()
+        operand: f"mfma.{operand}({this.shape}, dtype={this.dtype(operand)}{blocks * (operand in 'CD')})"
+        for operand in "ABCD"
     }

@@ -1,312 +1,388 @@
-"""mma.sync's entries of the catalogue."""
+"""mma's entries of the catalogue: dense, with sparse A, of kinds, and their scales."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import product as together
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import Refused
+from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH, dtype_named
-from tilewise.hardware.catalog.registers import registers_of
-from tilewise.hardware.mma import sparse_catalog
-from tilewise.hardware.mma.facts import easiest, having, in_container, spelled
-from tilewise.hardware.mma.fragments import PRODUCTS, a_fragment, b_fragment, d_fragment, is_volta
-from tilewise.hardware.mma.instructions import (
-    DENSE,
-    FAMILIES,
-    MAJORS,
-    Instruction,
-    Shape,
-    check_input,
-    check_result,
-    inputs,
-    instructions,
-    results,
-)
-from tilewise.hardware.mma.kinds import F8F6F4, KindInstruction, container, kind_instructions
+from tilewise.hardware.catalog.parameters import ARCH, choice, flag, of_type
+from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.instructions import Shape, by_shape, easiest, met, values, where
+from tilewise.hardware.limits import REGISTER_BITS
+from tilewise.hardware.mma.fragments import PRODUCTS, a_fragment, b_fragment, d_fragment
+from tilewise.hardware.mma.instructions import DENSE, EVERY, MAJORS, SPARSE, Instruction, multiplying
+from tilewise.hardware.mma.kinds import INDEX, KINDS, MEANS, Kind, container
 from tilewise.hardware.mma.machine import made_of
+from tilewise.hardware.mma.scales import Scales
+from tilewise.hardware.mma.sparse import EACH, Sparse
 from tilewise.hardware.mma.words import LOOKS, named, operands
-from tilewise.hardware.sources import PTX_MMA, PTX_MMA_INSTRUCTION, PTX_MMA_SHAPES, Source, ptx
+from tilewise.hardware.sources import (
+    PTX_BLOCK_SCALING,
+    PTX_MMA,
+    PTX_MMA_INSTRUCTION,
+    PTX_MMA_SHAPES,
+    PTX_MMA_SPARSE,
+    PTX_SPARSE_STORAGE,
+    Source,
+    ptx,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn
+    from typing import Any
 
-ABSENT: dict[str, str] = {**sparse_catalog.ABSENT}
+ABSENT = {
+    "mma.sp.E": "the metadata of a sparse mma is mma.E",
+    "mma.sp.C": "C of a sparse mma lies as D does, which is mma.sp.D",
+    "mma.sp": "a sparse mma has several operands: mma.sp.A, mma.sp.B, mma.sp.D and the metadata mma.E",
+    "mma.scale": "the scales of a block-scaled mma are mma.SFA and mma.SFB",
+}
 """Names that are left out, and why."""
 
 
-# -- parameters ------------------------------------------------------------------------------------
+# -- what all say ----------------------------------------------------------------------------------
 
 
-def _shape(given: str) -> str:
-    return str(Shape.of(given))
+def _runs_as(some: Sequence[Instruction], arch: str | None) -> dict[str, Any]:
+    """Return what machines have instead of some instructions, where one has to make do."""
+    said = made_of(some, arch)
+    return {"runs_as": said} if said else {}
 
 
-_SHAPES = tuple(map(str, sorted({family.shape for family in FAMILIES})))
-_INPUTS = (*inputs(), *(name for name in F8F6F4 if name not in inputs()))
-_RESULTS = results()
+def spelled(some: Sequence[Instruction]) -> list[str]:
+    """Return the instructions; those of a kind that differ in A and B alone are one text, with braces.
 
-SHAPE = Parameter("shape", "the shape of the instruction", legal=_SHAPES, normal=_shape)
-OF_A = Parameter("dtype", "the type of A's elements", legal=_INPUTS, normal=dtype_named)
-OF_B = replace(OF_A, meaning="the type of B's elements")
-OF_C = Parameter("dtype", "the type of C's elements", legal=_RESULTS, normal=dtype_named)
-OF_D = replace(OF_C, meaning="the type of D's elements")
-PRODUCT = Parameter(
-    "product",
-    "which of the four products that m8n8k4 of f16 computes",
-    legal=tuple(range(PRODUCTS)),
-    default=0,
-    number=True,
-)
+    >>> spelled(where(DENSE, kind=KINDS["f8f6f4"], a="e2m1", d="f32"))
+    ['mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.{e4m3,e5m2,e3m2,e2m3,e2m1}.f32']
+    """
+    found: dict[Instruction, list[Instruction]] = {}
+    for this in some:
+        found.setdefault(replace(this, a="{}", b="{}") if this.kind else this, []).append(this)
+    return [
+        str(alike).format(*(_braced(values(those, operand)) for operand in "ab"))
+        for alike, those in found.items()
+    ]
 
 
-def _major(default: str) -> Parameter:
-    return Parameter(
-        "major",
-        "row or col; m8n8k4 of f16 alone takes both; of B it is said as the manual draws it, K x N",
-        legal=MAJORS,
-        default=default,
-    )
-
-
-# -- what is built ---------------------------------------------------------------------------------
-
-
-def _input(operand: str) -> Callable[..., Built]:
-    fragment, letter = {"A": a_fragment, "B": b_fragment}[operand], operand.lower()
-
-    def build(shape: str, dtype: str, major: str, product: int, arch: str | None) -> Built:
-        layout, element = fragment(shape, dtype, major, product), DType.of(dtype)
-        taken, lowest = container(shape, dtype)
-        taking = [
-            this
-            for this in _every()
-            if (str(this.shape), getattr(this, letter)) == (shape, dtype)
-            and (isinstance(this, KindInstruction) or this.majors["AB".index(operand)] == major)
-        ]
-        if not any(isinstance(this, KindInstruction) for this in taking):
-            check_input(shape, dtype, arch)
-        facts = {
-            **_which(taking, f"{shape} of {dtype}", arch),
-            **_products(shape, element, product),
-            **registers_of(layout, element, letter, taken),
-            **in_container(element, taken, lowest),
-        }
-        notes = _MISPRINT if (shape, operand) == ("m16n8k256", "A") else ()
-        return Built(layout, facts, element, letter, (taken, lowest), notes, section_of(shape, dtype))
-
-    return build
-
-
-def _result(letter: str) -> Callable[..., Built]:
-    def build(shape: str, dtype: str, product: int, arch: str | None) -> Built:
-        layout, element = d_fragment(shape, dtype, product), DType.of(dtype)
-        giving = [
-            this
-            for this in _every()
-            if str(this.shape) == shape and dtype == (this.d if letter == "d" else _c(this))
-        ]
-        if not any(isinstance(this, KindInstruction) for this in giving):
-            check_result(shape, dtype, arch)
-        facts = {
-            **_which(giving, f"{shape} that accumulates in {dtype}", arch),
-            **_products(shape, element, product),
-            **registers_of(layout, element, letter),
-        }
-        return Built(layout, facts, element, letter, source=section_of(shape, dtype))
-
-    return build
-
-
-def _inputs_listed(operand: str) -> Callable[[], Iterator[dict[str, Value]]]:
-    """The instances of A or B, of which the parameters would name twenty times as many that do not exist."""
-
-    def instances() -> Iterator[dict[str, Value]]:
-        having = {(str(this.shape), getattr(this, operand.lower())) for this in _every()}
-        usual = DENSE["AB".index(operand)]
-        for shape, dtype in together(_SHAPES, _INPUTS):
-            several = is_volta(Shape.of(shape), DType.of(dtype))
-            majors, products = (MAJORS, range(PRODUCTS)) if several else ((usual,), range(1))
-            for major, number in together(majors, products) if (shape, dtype) in having else ():
-                yield {"shape": shape, "dtype": dtype, "major": major, "product": number}
-
-    return instances
-
-
-def _results_listed(letter: str) -> Callable[[], Iterator[dict[str, Value]]]:
-    """The instances of C or D."""
-
-    def instances() -> Iterator[dict[str, Value]]:
-        having = {(str(this.shape), this.d if letter == "d" else _c(this)) for this in _every()}
-        volta = {this.d for this in instructions("m8n8k4", "f16")}
-        for shape, dtype in together(_SHAPES, _RESULTS):
-            products = range(PRODUCTS if shape == "m8n8k4" and dtype in volta else 1)
-            for number in products if (shape, dtype) in having else ():
-                yield {"shape": shape, "dtype": dtype, "product": number}
-
-    return instances
-
-
-def _every() -> tuple[Instruction | KindInstruction, ...]:
-    return (*instructions(), *kind_instructions(sparse=False))
-
-
-def _c(this: Instruction | KindInstruction) -> str:
-    return this.c if isinstance(this, Instruction) else this.d
-
-
-def _which(some: Sequence[Instruction | KindInstruction], words: str, arch: str | None) -> dict[str, Any]:
-    """The instructions that an architecture has, the first one that has any, and what they run as."""
-    had = having(some, words, arch)
-    facts: dict[str, Any] = {"instructions": spelled(had), "architectures": easiest(had)}
-    if said := made_of(had, arch):
-        facts["runs_as"] = said
-    return facts
-
-
-def _products(shape: str, element: DType, product: int) -> dict[str, Any]:
-    if not is_volta(Shape.of(shape), element):
-        return {}
-    low = [4 * product + lane for lane in range(4)]
-    return {"products": PRODUCTS, "lanes": [*low, *(lane + 16 for lane in low)]}
+def _braced(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else "{" + ",".join(names) + "}"
 
 
 def _table(dtype: str | None, shape: str | None, arch: str | None) -> Built:
-    """What there is of a type and of a shape, or of all."""
-    some = [this for this in _every() if dtype in (None, this.a) and shape in (None, str(this.shape))]
-    if not some:
-        _refuse(dtype, shape)
-    had = having(some, " ".join(filter(None, (shape, dtype and f"of {dtype}"))) or "at all", arch)
-    asked = {"dtype": dtype, "shape": shape}
+    """Return what there is of a type and of a shape, or of all."""
+    rows = multiplying(Shape.of(shape) if shape else None, dtype, "a")
+    asked = {"shape": shape, "dtype": dtype}
+    words = [word for word in (shape, dtype and f"of {dtype}") if word]
+    had = met(rows, " ".join(["mma.sync", *(words or ["at all"])]), arch)
     facts: dict[str, Any] = {name: value for name, value in asked.items() if value}
     if dtype is None:
-        types = {name: _shapes(this for this in had if this.a == name) for name in _INPUTS}
+        types = {name: by_shape(where(had, a=name), easiest) for name in _INPUTS}
         return Built(None, facts | {"types": {name: found for name, found in types.items() if found}})
     facts |= {
-        "shapes": _shapes(had),
-        "partners": [*dict.fromkeys(this.b for this in had)],
-        "results": [*dict.fromkeys(this.d for this in had)],
+        "shapes": by_shape(had, easiest),
+        "partners": [*values(had, "b")],
+        "results": [*values(had, "d")],
         "instructions": spelled(had),
     }
-    if said := made_of(had, arch):
-        facts["runs_as"] = said
-    return Built(None, facts)
+    return Built(None, facts | _runs_as(had, arch))
 
 
-def _refuse(dtype: str | None, shape: str | None) -> NoReturn:
-    """Say what there is instead of a shape that no type has, or of a type that it, or any, does not have."""
-    if dtype is not None and dtype not in _INPUTS:
-        check_input(shape or _SHAPES[0], dtype)
-    having = dict.fromkeys(str(this.shape) for this in _every() if dtype in (None, this.a))
-    raise Refused(
-        "TW602",
-        f"no mma.sync has the shape {shape}" if dtype is None else f"no mma.sync {shape} multiplies {dtype}",
-        witness={"shape": shape} | ({"dtype": dtype} if dtype else {}),
-        hint=f"{dtype or 'there'} {'has' if dtype else 'are'} {', '.join(having)}",
-    )
+def _sparse_table(dtype: str, arch: str | None) -> Built:
+    """Return what there is with sparse A of a type."""
+    had = met(multiplying(None, dtype, "a", SPARSE), f"mma.sp with A of {dtype}", arch)
+    unordered = [replace(this, ordered=False) for this in had if not this.kind]
 
+    def said(rows: Sequence[Instruction]) -> dict[str, Any]:
+        this = Sparse.of(rows[0].shape, dtype)
+        return {
+            "stored": this.stored,
+            "of": f"{this.chunk // 2} of {this.chunk}",
+            "bits": this.taken,
+            "selectors": list(this.selectors),
+            "architectures": easiest(rows),
+        }
 
-def _shapes(some: Iterable[Instruction | KindInstruction]) -> dict[str, str]:
-    """{shape: the architectures that have it}."""
-    by_shape: dict[str, list[Instruction | KindInstruction]] = {}
-    for this in some:
-        by_shape.setdefault(str(this.shape), []).append(this)
-    return {shape: easiest(those) for shape, those in by_shape.items()}
-
-
-def _named(given: str) -> str:
-    return str(named(given))
+    facts = {"dtype": dtype, "shapes": by_shape(had, said), "instructions": spelled(had)}
+    return Built(None, facts | _runs_as([*had, *unordered], arch), DType.of(dtype))
 
 
 def _sync(instruction: str, arch: str | None) -> Built:
     this = named(instruction)
-    had = having([this], instruction.partition("aligned.")[2], arch)
-    facts: dict[str, Any] = {"instruction": instruction, "operands": operands(this)}
-    facts["architectures"] = easiest(had)
-    if said := made_of(had, arch):
-        facts["runs_as"] = said
-    return Built(None, facts)
+    had = met([this], f"{this.name} {instruction.partition('aligned.')[2]}", arch)
+    facts = {"instruction": instruction, "operands": operands(this), "architectures": easiest(had)}
+    return Built(None, facts | _runs_as(had, arch))
 
 
+# -- fragments -------------------------------------------------------------------------------------
+
+_FRAGMENTS: dict[str, Callable[..., Layout]] = {
+    "a": a_fragment,
+    "b": b_fragment,
+    "c": d_fragment,
+    "d": d_fragment,
+}
 _MISPRINT = (
     "the manual (9.2) misprints the column of a32 to a63: what it says of a0 to a31 holds of them, with "
     "the low five bits of i",
 )
 
 
+def _dense(letter: str) -> Callable[..., Built]:
+    """Return what builds an operand of a dense instruction."""
+
+    def build(shape: str, dtype: str, arch: str | None, **said: Any) -> Built:
+        layout, wanted, element = _FRAGMENTS[letter](shape, dtype, **said), Shape.of(shape), DType.of(dtype)
+        rows, witness = multiplying(wanted, dtype, letter), None
+        if letter in "ab":
+            rows = tuple(this for this in rows if this.majors["ab".index(letter)] == said["major"])
+        if not any(this.kind for this in rows):
+            witness = {"shape": shape}
+        does = "of" if letter in "ab" else "that accumulates in"
+        alike = where(DENSE, **{letter: dtype})
+        had = met(rows, f"mma.sync {shape} {does} {dtype}", arch, witness, alike)
+        facts = {"instructions": spelled(had), "architectures": easiest(had), **_runs_as(had, arch)}
+        if rows[0].products > 1:
+            low = [4 * said["product"] + lane for lane in range(4)]
+            facts |= {"products": PRODUCTS, "lanes": [*low, *(lane + 16 for lane in low)]}
+        held = container(wanted, element) if letter in "ab" else None
+        notes = _MISPRINT if (shape, letter) == ("m16n8k256", "a") else ()
+        return fragment_built(
+            layout, element, letter, facts, held, notes=notes, source=section_of(shape, dtype)
+        )
+
+    return build
+
+
+def _listed(letter: str) -> Callable[[], Iterator[dict[str, Value]]]:
+    """Return what lists the instances of an operand: the shapes and types that go together."""
+
+    def instances() -> Iterator[dict[str, Value]]:
+        order = values(DENSE, letter)
+        for this in sorted(DENSE, key=lambda this: (this.shape, order.index(getattr(this, letter)))):
+            major = {"major": this.majors["ab".index(letter)]} if letter in "ab" else {}
+            for product in range(this.products):
+                yield {"shape": str(this.shape), "dtype": getattr(this, letter), **major, "product": product}
+
+    return instances
+
+
+def _sparse(letter: str) -> Callable[..., Built]:
+    """Return what builds an operand of an instruction with sparse A."""
+
+    def build(shape: str, dtype: str, arch: str | None) -> Built:
+        wanted, element = Shape.of(shape), DType.of(dtype)
+        rows = multiplying(wanted, dtype, letter, SPARSE)
+        does = "that accumulates in" if letter == "d" else f"with {letter.upper()} of"
+        had = met(rows, f"mma.sp {shape} {does} {dtype}", arch)
+        this = Sparse.of(wanted, rows[0].a if letter == "d" else element)
+        facts: dict[str, Any] = {"instructions": spelled(had), "architectures": easiest(had)}
+        if letter == "d":
+            return fragment_built(this.d_fragment, element, letter, facts)
+        if letter == "a":
+            facts |= _chunk(this) | {"metadata": f"mma.E({shape}, dtype={dtype})"}
+        layout = this.a_fragment if letter == "a" else this.b_fragment
+        held = container(wanted, element, sparse=True)
+        return fragment_built(layout, element, letter, facts, held, source=_section_of_sparse(this))
+
+    return build
+
+
+def _metadata(shape: str, dtype: str, selector: int, arch: str | None) -> Built:
+    this = Sparse.of(shape, dtype)
+    layout, lanes = this.metadata(selector), this.lanes(selector)
+    had = met(multiplying(this.shape, dtype, "a", SPARSE), f"mma.sp {shape} with A of {dtype}", arch)
+    facts = {
+        "instructions": spelled(had),
+        "dtype": dtype,
+        **_chunk(this),
+        "indices": {"row": this.indices, "bits": INDEX.bits, "register": EACH},
+        "patterns": [f"0b{high:02b}{low:02b}" for low, high in this.patterns],
+        "selectors": list(this.selectors),
+        "lanes": _of_four(lanes),
+        "architectures": easiest(had),
+    }
+    notes = ("indices other than the patterns, and selectors other than those, are undefined",)
+    return Built(layout, facts, INDEX, "e", notes=notes, source=_section_of_sparse(this))
+
+
+def _chunk(this: Sparse) -> dict[str, Any]:
+    chunk = {"columns": this.chunk, "stored": this.chunk // 2, "indices": 2}
+    return {"chunk": chunk, "means": MEANS[this.chunk]}
+
+
+def _of_four(lanes: Sequence[int]) -> dict[str, Any]:
+    return {"of_four": [lane for lane in lanes if lane < 4], "count": len(lanes)}
+
+
 def section_of(shape: str, dtype: str) -> Source:
-    """The section of the manual that has the fragments of a shape and a type.
+    """Return the section of the manual that has the fragments of a shape and a type.
 
     >>> print(section_of("m16n8k16", "s8"))
     PTX ISA, Matrix Fragments for mma.m16n8k16 with integer type
     """
-    numbers = shape.replace("m", "").replace("n", "").replace("k", "")
-    if shape == "m8n8k4":
-        kind = "f64" if dtype == "f64" else "f16"
-        return ptx(f"{_FRAGMENTS}{shape} with .{kind} floating point type", f"{_ANCHOR}{numbers}-{kind}")
-    if shape == "m16n8k16":
-        bytes_ = dtype in ("s8", "u8", "e4m3", "e5m2", "s32")
-        words, end = ("integer type", "i8-f8") if bytes_ else ("floating point type", "float")
-        return ptx(f"{_FRAGMENTS}{shape} with {words}", f"{_ANCHOR}{numbers}-{end}")
-    return ptx(f"{_FRAGMENTS}{shape}", f"{_ANCHOR}{numbers}")
+    bytes_ = dtype in ("s8", "u8", "e4m3", "e5m2", "s32")
+    of_volta = "f64" if dtype == "f64" else "f16"
+    words, end = {
+        "m8n8k4": (f" with .{of_volta} floating point type", f"-{of_volta}"),
+        "m16n8k16": (" with integer type", "-i8-f8") if bytes_ else (" with floating point type", "-float"),
+    }.get(shape, ("", ""))
+    return _section(f"mma.{shape}{words}", f"mma-{shape}{end}")
 
 
-_FRAGMENTS, _ANCHOR = "Matrix Fragments for mma.", "warp-level-matrix-fragment-mma-"
+def _section_of_sparse(this: Sparse) -> Source:
+    group = {32: "tf32", 16: "f16bf16", 8: "u8s8" if this.shape.k == 32 else "u8s8-fp8", 4: "u4s4"}[
+        this.taken
+    ]
+    return _section(f"sparse mma.{this.shape}", f"sparse-mma-{this.shape}-{group}")
+
+
+def _section(words: str, anchor: str) -> Source:
+    numbers = re.sub(r"m(\d+)n(\d+)k(\d+)", r"\1\2\3", anchor)
+    return ptx(f"Matrix Fragments for {words}", f"warp-level-matrix-fragment-{numbers}")
+
+
+# -- kinds and scales ------------------------------------------------------------------------------
+
+
+def _kinds(kind: str, arch: str | None) -> Built:
+    this = KINDS[kind]
+    had = met(where(EVERY, kind=this), f"mma.sync of kind::{kind}", arch)
+    sorts = {"dense": False, "sparse": True}
+    lowest = {name: (this.lowest(name), DType.of(name).bits) for name in this.types}
+    facts = {
+        "kind": kind,
+        "types": list(this.types),
+        "results": list(this.results),
+        "shapes": {name: str(this.shape(sparse)) for name, sparse in sorts.items()},
+        "bits": {
+            name: {"taken": this.taken, "lowest": low, "highest": low + bits - 1}
+            for name, (low, bits) in lowest.items()
+        },
+        "scales": [{"scale": each.word, "dtype": each.dtype} for each in this.scalings],
+        "architectures": {name: str(this.needs(sparse)) for name, sparse in sorts.items()},
+        "instructions": spelled(had),
+    }
+    return Built(None, facts, notes=tuple(note for each in this.scalings for note in each.notes))
+
+
+def _scales(operand: str) -> Callable[..., Built]:
+    """Return what builds the scales of A or of B."""
+
+    def build(kind: str, scale: str, dtype: str, arch: str | None, **said: Any) -> Built:
+        this = Scales.of(operand, kind, scale, dtype, **said)
+        rows = where(EVERY, kind=this.kind, scaling=this.scaling, sparse=this.sparse)
+        had = met(rows, f"{rows[0].name} of kind::{kind}", arch)
+        facts = {
+            "instructions": spelled(had),
+            "dtype": dtype,
+            "scales": {"row": this.scaling.vector, "columns": this.block},
+            "bytes": list(this.bytes),
+            "threads": list(this.threads),
+            "lanes": _of_four(this.lanes),
+            "architectures": easiest(had),
+        }
+        notes = (f"reg counts bytes of the one {REGISTER_BITS}-bit register", *this.scaling.notes)
+        return Built(this.layout, facts, DType.of(dtype), "sf", notes=notes)
+
+    return build
+
+
+# -- parameters ------------------------------------------------------------------------------------
+
+
+def _shape(rows: Sequence[Instruction]) -> Parameter:
+    shapes = tuple(map(str, sorted(values(rows, "shape"))))
+    meaning = "the shape of the instruction"
+    return Parameter("shape", meaning, legal=shapes, normal=lambda given: str(Shape.of(given)))
+
+
+def _kind(meaning: str, legal: Sequence[str]) -> Parameter:
+    return Parameter("kind", meaning, legal=tuple(legal), normal=lambda given: Kind.of(given).name)
+
+
+def _choice(name: str, meaning: str, most: int) -> Parameter:
+    return choice(name, meaning, tuple(range(most)), 0)
+
+
+def _major(usual: str) -> Parameter:
+    meaning = "row or col; m8n8k4 of f16 alone takes both; of B it is said as the manual draws it, K x N"
+    return Parameter("major", meaning, legal=MAJORS, default=usual)
+
+
+_INPUTS = values(DENSE, "a")
+_A, _SPARSE_A = of_type("A's elements", _INPUTS), of_type("A's elements", values(SPARSE, "a"))
+_RESULTS = values(DENSE, "d")
+_SHAPE, _SPARSE_SHAPE = _shape(DENSE), _shape(SPARSE)
+_PRODUCT = _choice("product", "which of the four products that m8n8k4 of f16 computes", PRODUCTS)
+_SELECTORS = (
+    _kind("the kind of an mma with scales", [name for name, kind in KINDS.items() if kind.scalings]),
+    Parameter("scale", "how many scales a row has: scale_vec", legal=("1X", "2X", "4X")),
+    replace(of_type("the scales", ("ue8m0", "ue4m3")), default="ue8m0"),
+    _choice("byte", "the byte of a register where a row's scales begin: byte-id", 4),
+    _choice("thread", "which lanes of each four supply scales: thread-id", 4),
+    flag("sparse", "A is sparse, and K is twice as long"),
+    ARCH,
+)
 
 # -- the entries -----------------------------------------------------------------------------------
 
-_EXAMPLE = {"shape": "m16n8k16", "dtype": "f16"}
+_WORDS = "layout fragment register warp"
+_SPARSE_WORDS = f"{_WORDS} mma.sp structured 2:4"
+_SCALE_WORDS = "layout register warp block scaling scale_vec mxf8f6f4 mxf4 mxf4nvf4 nvfp4 mxfp8"
+_F16: dict[str, Value] = {"shape": "m16n8k16", "dtype": "f16"}
+_F32: dict[str, Value] = {"shape": "m16n8k16", "dtype": "f32"}
+_SP: dict[str, Value] = {"shape": "m16n8k32", "dtype": "f16"}
+_SF: dict[str, Value] = {"kind": "mxf4nvf4", "scale": "4X", "dtype": "ue4m3"}
 
 ENTRIES = (
     Entry(
         "mma.A",
         "the A operand of an mma.sync, [M, K]: which lane holds which element",
-        (SHAPE, OF_A, _major("row"), PRODUCT, ARCH),
+        (_SHAPE, _A, _major("row"), _PRODUCT, ARCH),
         PTX_MMA,
-        _input("A"),
-        _EXAMPLE,
-        "layout fragment register warp multiplicand",
-        _inputs_listed("A"),
+        _dense("a"),
+        _F16,
+        f"{_WORDS} multiplicand",
+        _listed("a"),
     ),
     Entry(
         "mma.B",
         "the B operand of an mma.sync, [N, K]: which lane holds which element",
-        (SHAPE, OF_B, _major("col"), PRODUCT, ARCH),
+        (_SHAPE, of_type("B's elements", _INPUTS), _major("col"), _PRODUCT, ARCH),
         PTX_MMA,
-        _input("B"),
-        _EXAMPLE,
-        "layout fragment register warp multiplicand",
-        _inputs_listed("B"),
+        _dense("b"),
+        _F16,
+        f"{_WORDS} multiplicand",
+        _listed("b"),
     ),
     Entry(
         "mma.C",
         "the accumulator C of an mma.sync, [M, N]: which lane holds which element",
-        (SHAPE, OF_C, PRODUCT, ARCH),
+        (_SHAPE, of_type("C's elements", _RESULTS), _PRODUCT, ARCH),
         PTX_MMA,
-        _result("c"),
-        {"shape": "m16n8k16", "dtype": "f32"},
-        "layout fragment register warp accumulator",
-        _results_listed("c"),
+        _dense("c"),
+        _F32,
+        f"{_WORDS} accumulator",
+        _listed("c"),
     ),
     Entry(
         "mma.D",
         "the result D of an mma.sync, [M, N]: which lane holds which element",
-        (SHAPE, OF_D, PRODUCT, ARCH),
+        (_SHAPE, of_type("D's elements", _RESULTS), _PRODUCT, ARCH),
         PTX_MMA,
-        _result("d"),
-        {"shape": "m16n8k16", "dtype": "f32"},
-        "layout fragment register warp accumulator result",
-        _results_listed("d"),
+        _dense("d"),
+        _F32,
+        f"{_WORDS} accumulator result",
+        _listed("d"),
     ),
     Entry(
         "mma.shapes",
         "which mma.sync there are, of a type of A, of a shape or of all: what goes together, and who has it",
-        (replace(OF_A, optional=True), replace(SHAPE, optional=True), ARCH),
+        (replace(_A, optional=True), replace(_SHAPE, optional=True), ARCH),
         PTX_MMA_SHAPES,
         _table,
         {"dtype": "s8"},
@@ -322,7 +398,7 @@ ENTRIES = (
                 "instruction",
                 "the words of an instruction",
                 rule="such as m16n8k16.row.col.f32.f16.f16.f32, with or without mma.sync.aligned before",
-                normal=_named,
+                normal=lambda given: str(named(given)),
             ),
             ARCH,
         ),
@@ -332,5 +408,76 @@ ENTRIES = (
         "instruction operands assembly",
         looks=LOOKS,
     ),
-    *sparse_catalog.ENTRIES,
+    Entry(
+        "mma.sp.A",
+        "the stored half of a sparse A, [M, K/2]: which lane holds which element",
+        (_SPARSE_SHAPE, _SPARSE_A, ARCH),
+        PTX_SPARSE_STORAGE,
+        _sparse("a"),
+        _SP,
+        f"{_SPARSE_WORDS} multiplicand",
+    ),
+    Entry(
+        "mma.sp.B",
+        "the B operand of a sparse mma, [N, K]: which lane holds which element",
+        (_SPARSE_SHAPE, _SPARSE_A, ARCH),
+        PTX_MMA_SPARSE,
+        _sparse("b"),
+        _SP,
+        f"{_SPARSE_WORDS} multiplicand",
+    ),
+    Entry(
+        "mma.sp.D",
+        "C and D of a sparse mma, [M, N]: which lane holds which element",
+        (_SPARSE_SHAPE, of_type("D's elements", values(SPARSE, "d")), ARCH),
+        PTX_MMA_SPARSE,
+        _sparse("d"),
+        _SP | {"dtype": "f32"},
+        f"{_SPARSE_WORDS} accumulator result",
+    ),
+    Entry(
+        "mma.E",
+        "the metadata of a sparse A, [M, indices of a row]: which bits of which lane say where elements were",
+        (_SPARSE_SHAPE, _SPARSE_A, _choice("selector", "which lanes of each four supply metadata", 4), ARCH),
+        PTX_SPARSE_STORAGE,
+        _metadata,
+        _SP,
+        f"{_SPARSE_WORDS} metadata ordered_metadata sparsity selector index",
+    ),
+    Entry(
+        "mma.SFA",
+        "the scales of A, [M, scales of a row]: which byte of which lane's register",
+        _SELECTORS,
+        PTX_BLOCK_SCALING,
+        _scales("SFA"),
+        _SF,
+        _SCALE_WORDS,
+    ),
+    Entry(
+        "mma.SFB",
+        "the scales of B, [N, scales of a row]: which byte of which lane's register",
+        _SELECTORS,
+        PTX_BLOCK_SCALING,
+        _scales("SFB"),
+        _SF,
+        _SCALE_WORDS,
+    ),
+    Entry(
+        "mma.sp.shapes",
+        "which sparse mma there are: the shapes, selectors and instructions of a type of A",
+        (_SPARSE_A, ARCH),
+        PTX_MMA_SPARSE,
+        _sparse_table,
+        {"dtype": "s8"},
+        "instructions types mma.sp",
+    ),
+    Entry(
+        "mma.kinds",
+        "the kinds of mma: types of 8, 6 and 4 bits, the bits in which they lie, their scales",
+        (_kind("the kind of an mma", tuple(KINDS)), ARCH),
+        PTX_MMA,
+        _kinds,
+        {"kind": "f8f6f4"},
+        "instructions types container f8f6f4 mxf8f6f4 mxf4 mxf4nvf4 block_scale fp4 fp6 fp8",
+    ),
 )

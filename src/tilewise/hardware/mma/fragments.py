@@ -12,13 +12,18 @@ f16 C, whole; or, where A is `col` and B is `row`, column t and four of the rows
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilewise.core.axes import Axis
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.hardware.limits import REGISTER_BITS
-from tilewise.hardware.mma.instructions import Shape, check_input, check_major, check_result
-from tilewise.hardware.mma.kinds import check_kind_shape, container, kinds_into, kinds_of
+from tilewise.core.shapes import extents_of
+from tilewise.hardware.instructions import Shape
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+from tilewise.hardware.mma.instructions import USUAL, VOLTA, check_major, multiplying
+from tilewise.hardware.mma.kinds import container
 
 LANE, REG = Axis("laneid"), Axis("reg")
 
@@ -33,11 +38,7 @@ def a_fragment(shape: Shape | str, dtype: DType | str, major: str = "row", produ
     >>> print(a_fragment("m16n8k32", "e2m1"))  # of kind::f8f6f4, a byte an element
     S[((2, 8), (2, 4, 4)) : ((4@reg, 4@laneid), (8@reg, 1@laneid, 1@reg))]
     """
-    shape, element, each = _input(shape, dtype, "A", major)
-    if is_volta(shape, element):
-        return _of_product(_quads(major == "row"), product)
-    _check_product(shape, element, product)
-    return input_fragment(shape.m, shape.k, each)
+    return _input("A", shape, dtype, major, product)
 
 
 def b_fragment(shape: Shape | str, dtype: DType | str, major: str = "col", product: int = 0) -> Layout:
@@ -50,11 +51,7 @@ def b_fragment(shape: Shape | str, dtype: DType | str, major: str = "col", produ
     >>> print(b_fragment("m8n8k4", "f16", major="row"))
     S[((2, 4), 4) : ((16@laneid, 1@reg), 1@laneid)]
     """
-    shape, element, each = _input(shape, dtype, "B", major)
-    if is_volta(shape, element):
-        return _of_product(_quads(major == "col"), product)
-    _check_product(shape, element, product)
-    return input_fragment(shape.n, shape.k, each)
+    return _input("B", shape, dtype, major, product)
 
 
 def d_fragment(shape: Shape | str, dtype: DType | str, product: int = 0) -> Layout:
@@ -65,23 +62,24 @@ def d_fragment(shape: Shape | str, dtype: DType | str, product: int = 0) -> Layo
     >>> print(d_fragment("m8n8k4", "f32"))
     S[((2, 2, 2), (2, 2, 2)) : ((16@laneid, 2@reg, 1@laneid), (4@reg, 2@laneid, 1@reg))]
     """
-    shape, element = Shape.of(shape), DType.of(dtype)
-    if not kinds_into(shape, element):
-        check_result(shape, element)
-    if is_volta(shape, element):
-        return _of_product(_volta_result(element), product)
-    _check_product(shape, element, product)
-    return result_fragment(shape.m, shape.n)
-
-
-def _input(shape: Shape | str, dtype: DType | str, operand: str, major: str) -> tuple[Shape, DType, int]:
-    """The shape, the type, and how many of its elements a 32-bit register holds, if it holds one."""
     wanted, element = Shape.of(shape), DType.of(dtype)
-    if not kinds_of(wanted, element):
-        check_kind_shape(wanted, element)
-        check_input(wanted, element)
+    multiplying(wanted, element.name, "d")
+    if is_volta(wanted, element):
+        return _of_product(_volta_result(element), product)
+    _check_product(wanted, element, product)
+    return result_fragment(wanted.m, wanted.n)
+
+
+def _input(operand: str, shape: Shape | str, dtype: DType | str, major: str, product: int) -> Layout:
+    """Return A or B: rows of M, or of N, along which K is counted in 32-bit registers."""
+    wanted, element = Shape.of(shape), DType.of(dtype)
+    multiplying(wanted, element.name, operand.lower())
     check_major(wanted, element, operand, major)
-    return wanted, element, max(1, REGISTER_BITS // container(wanted, element)[0])
+    if is_volta(wanted, element):
+        return _of_product(_quads(major == USUAL["AB".index(operand)]), product)
+    _check_product(wanted, element, product)
+    rows = wanted.m if operand == "A" else wanted.n
+    return input_fragment(rows, wanted.k, max(1, REGISTER_BITS // container(wanted, element)[0]))
 
 
 def is_volta(shape: Shape, element: DType) -> bool:
@@ -91,7 +89,7 @@ def is_volta(shape: Shape, element: DType) -> bool:
     >>> is_volta(Shape.of("m8n8k4"), DType.of("f32")), is_volta(Shape.of("m8n8k4"), DType.of("f64"))
     (True, False)
     """
-    return shape == Shape(8, 8, 4) and element.name in ("f16", "f32")
+    return shape == VOLTA and element.name in ("f16", "f32")
 
 
 def input_fragment(rows: int, k: int, each: int) -> Layout:
@@ -116,6 +114,33 @@ def _fragment(halves: int, groups: int, each: int) -> Layout:
     down = (each @ REG, 4 @ LANE)
     along = (halves * each @ REG, 1 @ LANE, 1 @ REG)
     return Layout(((halves, 8), (groups, 4, each)), (*down, *along))
+
+
+# -- small numbers in registers ----------------------------------------------------------------------
+
+
+def packed(layout: Layout, numbers: Sequence[Sequence[int]], bits: int, words: Sequence[int]) -> list[int]:
+    """Return the lanes' registers with numbers [row, column] of some bits in them; `reg` counts such.
+
+    postcondition  unpacked(layout, packed(layout, numbers, bits, 32 * [0]), bits) == numbers
+    """
+    found = list(words)
+    for row, several in enumerate(numbers):
+        for column, number in enumerate(several):
+            steps = layout.place(row, column).as_dict()
+            found[steps["laneid"]] |= number << bits * steps.get("reg", 0)
+    return found
+
+
+def unpacked(layout: Layout, words: Sequence[int], bits: int) -> list[list[int]]:
+    """Return the numbers [row, column] that the 32 lanes' registers hold."""
+    if len(words) != LANES:
+        raise LayoutError("TW202", f"a warp has {LANES} registers, and {len(words)} were given")
+    exact = [as_int(word, "a register") for word in words]
+    rows, columns = extents_of(layout.shape)
+    places = [[layout.place(row, column).as_dict() for column in range(columns)] for row in range(rows)]
+    mask = (1 << bits) - 1
+    return [[exact[at["laneid"]] >> bits * at.get("reg", 0) & mask for at in row] for row in places]
 
 
 # -- Volta's ---------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from tilewise.hardware.architectures import NUMBERS, Architecture
 from tilewise.hardware.mma.instructions import Instruction, Shape
-from tilewise.hardware.mma.sparse_instructions import SparseInstruction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +33,11 @@ class Expansion:
     unordered: bool = False
     """Whether sparse instructions without ordered_metadata are meant alone."""
 
-    def covers(self, this: Instruction | SparseInstruction) -> bool:
+    def covers(self, this: Instruction) -> bool:
         """Whether an instruction is meant."""
-        if isinstance(this, SparseInstruction):
-            return this.a in self.inputs and not (self.unordered and this.ordered)
         shape, op = self.shapes or (this.shape,), self.ops or (this.op,)
-        return this.a in self.inputs and this.shape in shape and this.op in op
+        ordered = self.unordered and (this.ordered or not this.sparse)
+        return this.a in self.inputs and this.shape in shape and this.op in op and not ordered
 
     def on(self, arch: Architecture | str | int) -> bool:
         """Whether an architecture has to make do."""
@@ -58,15 +56,12 @@ class Expansion:
 
 
 _LAST = NUMBERS[-1]
-_FLOAT8 = Expansion(("e4m3", "e5m2"), 90, 110, "two products of f16, after conversion")
-_INTEGER4 = Expansion(("s4", "u4"), 90, _LAST, "two products of 8-bit integers, after unpacking")
-
 EXPANSIONS = (
     Expansion(
         ("f16",), 80, _LAST, "multiply-adds and shuffles, without tensor cores", shapes=(Shape(8, 8, 4),)
     ),
-    _FLOAT8,
-    _INTEGER4,
+    Expansion(("e4m3", "e5m2"), 90, 110, "two products of f16, after conversion"),
+    Expansion(("s4", "u4"), 90, _LAST, "two products of 8-bit integers, after unpacking"),
     Expansion(("b1",), 90, 90, "two products with and.popc", ops=("xor.popc",)),
     Expansion(("b1",), 100, _LAST, "products of u8, a byte for each bit"),
     Expansion(("s8", "u8"), 100, _LAST, "a product m16n8k16, half of it unused", shapes=(Shape(8, 8, 16),)),
@@ -78,23 +73,19 @@ EXPANSIONS = (
         shapes=(Shape(16, 8, 4), Shape(16, 8, 8), Shape(16, 8, 16)),
     ),
 )
-"""Every dense instruction that some architecture runs as others."""
+"""Every instruction that some architecture runs as others."""
 
-SPARSE_EXPANSIONS = (
-    _FLOAT8,
-    _INTEGER4,
-    Expansion(
-        ("f16", "s8", "u8"),
-        100,
-        _LAST,
-        "without ordered_metadata: one product, after code that sorts the indices",
-        unordered=True,
-    ),
+UNORDERED = Expansion(
+    ("f16", "s8", "u8"),
+    100,
+    _LAST,
+    "without ordered_metadata: one product, after code that sorts the indices",
+    unordered=True,
 )
-"""Every sparse instruction that does, or that other code goes before."""
+"""The sparse instructions that other code goes before."""
 
 
-def runs_as(this: Instruction | SparseInstruction, arch: Architecture | str | int) -> str:
+def runs_as(this: Instruction, arch: Architecture | str | int) -> str:
     """What an instruction runs as, or nothing where the tensor cores of the architecture have it.
 
         requires  the architecture has the instruction
@@ -107,17 +98,16 @@ def runs_as(this: Instruction | SparseInstruction, arch: Architecture | str | in
     return next((one.runs_as for one in found), "")
 
 
-def expansions(this: Instruction | SparseInstruction) -> tuple[Expansion, ...]:
+def expansions(this: Instruction) -> tuple[Expansion, ...]:
     """Where an instruction runs as others.
 
     >>> [one.where for one in expansions(Instruction(Shape.of("m8n8k128"), "b1", "b1", "s32", "xor.popc"))]
     ['sm_90', 'sm_100 and later']
     """
-    every = SPARSE_EXPANSIONS if isinstance(this, SparseInstruction) else EXPANSIONS
-    return tuple(one for one in every if one.covers(this))
+    return tuple(one for one in (*EXPANSIONS, UNORDERED) if one.covers(this) and not this.kind)
 
 
-def made_of(some: Iterable[object], arch: Architecture | str | None = None) -> list[dict[str, Any]]:
+def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, Any]]:
     """What architectures have instead of some of the instructions, and of which shapes.
 
     >>> made_of([Instruction(Shape.of("m16n8k32"), "s4", "s4", "s32")])[0]["architectures"]
@@ -125,12 +115,10 @@ def made_of(some: Iterable[object], arch: Architecture | str | None = None) -> l
     """
     found: dict[Expansion, dict[str, None]] = {}
     for this in some:
-        if isinstance(this, Instruction | SparseInstruction):
-            for one in expansions(this):
-                found.setdefault(one, {})[str(this.shape)] = None
-    order = [*EXPANSIONS, *SPARSE_EXPANSIONS]
+        for one in expansions(this):
+            found.setdefault(one, {})[str(this.shape)] = None
     return [
-        {"architectures": one.where, "shapes": [*shapes], "as": one.runs_as}
-        for one, shapes in sorted(found.items(), key=lambda item: order.index(item[0]))
-        if arch is None or one.on(arch)
+        {"architectures": one.where, "shapes": [*found[one]], "as": one.runs_as}
+        for one in (*EXPANSIONS, UNORDERED)
+        if one in found and (arch is None or one.on(arch))
     ]

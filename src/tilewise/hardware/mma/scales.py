@@ -16,13 +16,15 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import ZERO, Vector
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.mma.fragments import packed, unpacked
 from tilewise.hardware.mma.kinds import Kind, Scaling
 
 LANE, REG = Axis("laneid"), Axis("reg")
 OPERANDS = ("SFA", "SFB")
 PAIR = {"SFA": 2, "SFB": 1}
 """{operand: lanes of each four that supply}."""
-REGISTER_BYTES, QUAD, LANES = 4, 4, 32
+REGISTER_BYTES, QUAD = 4, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +132,14 @@ class Scales:
         >>> [hex(word) for word in words[:4]]
         ['0x0', '0x807f0000', '0x0', '0x0']
         """
-        words = [0] * LANES
-        for row, several in enumerate(self._exact(scales)):
-            for j, scale in enumerate(several):
-                lane, byte = self.scale_of(row, j * self.block)
-                words[lane] |= scale << 8 * byte
-        return words
+        return packed(self.layout, self._exact(scales), 8, LANES * [0])
 
     def unpack(self, words: Sequence[int]) -> list[list[int]]:
         """The scales that the lanes' registers say.
 
         postcondition  unpack(pack(scales)) == scales
         """
-        if len(words) != LANES:
-            raise LayoutError("TW202", f"a warp has {LANES} registers of scales, and {len(words)} were given")
-        places = [
-            [self.scale_of(row, j * self.block) for j in range(self.scaling.vector)]
-            for row in range(self.rows)
-        ]
-        exact = [as_int(word, "a register") for word in words]
-        return [[exact[lane] >> 8 * byte & 255 for lane, byte in row] for row in places]
+        return unpacked(self.layout, words, 8)
 
     def _exact(self, scales: Sequence[Sequence[int]]) -> list[list[int]]:
         """The scales, those of NumPy as Python's, which are shifted without loss; a refusal of others."""

@@ -11,7 +11,7 @@ them, and the selector says which.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
@@ -21,15 +21,13 @@ from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import flat_index
 from tilewise.core.vectors import ZERO
-from tilewise.hardware.limits import REGISTER_BITS
-from tilewise.hardware.mma.fragments import input_fragment, result_fragment
-from tilewise.hardware.mma.indices import INDEX
-from tilewise.hardware.mma.instructions import Shape, shapes_of
-from tilewise.hardware.mma.kinds import container
-from tilewise.hardware.mma.sparse_instructions import sparse_inputs, sparse_shapes
+from tilewise.hardware.limits import LANES, REGISTER_BITS
+from tilewise.hardware.mma.fragments import input_fragment, packed, result_fragment, unpacked
+from tilewise.hardware.mma.instructions import SPARSE, Shape, multiplying
+from tilewise.hardware.mma.kinds import INDEX, container
 
 LANE, REG = Axis("laneid"), Axis("reg")
-LANES, QUAD, ROWS = 32, 4, 16
+QUAD, ROWS = 4, 16
 EACH = REGISTER_BITS // INDEX.bits
 UNITS, KEPT = 4, 2
 """Units of a chunk, and those that are kept."""
@@ -64,14 +62,7 @@ class Sparse:
     def of(cls, shape: Shape | str, dtype: DType | str) -> Sparse:
         """That of a shape and the type of A, or a refusal that says which shapes the type has."""
         wanted, element = Shape.of(shape), DType.of(dtype)
-        legal = sparse_shapes(element)
-        if wanted not in legal:
-            raise Refused(
-                "TW602",
-                f"no mma.sp {wanted} takes A of {element}" if legal else f"no mma.sp takes A of {element}",
-                witness={"shape": str(wanted), "dtype": element.name},
-                hint=_shapes(wanted, element, legal),
-            )
+        multiplying(wanted, element.name, "a", SPARSE)
         return cls(wanted, element, container(wanted, element, sparse=True)[0])
 
     # -- how wide --------------------------------------------------------------------------------
@@ -265,25 +256,16 @@ class Sparse:
         >>> [hex(word) for word in words[:4]]
         ['0x0', '0x0', '0xe984e984', '0x0']
         """
-        rows = self.check_indices(indices)
-        words = [0 if lane in self.lanes(selector) else other for lane in range(LANES)]
-        for row, index, lane, bit in self._bits(selector):
-            words[lane] |= rows[row][index] << bit
-        return words
+        rows, read = self.check_indices(indices), self.lanes(selector)
+        words = [0 if lane in read else other for lane in range(LANES)]
+        return packed(self.metadata(selector), rows, INDEX.bits, words)
 
     def unpack(self, words: Sequence[int], selector: int = 0) -> list[list[int]]:
         """The indices that the lanes' metadata registers say.
 
         postcondition  unpack(pack(indices, selector), selector) == indices
         """
-        if len(words) != LANES:
-            raise LayoutError(
-                "TW202", f"a warp has {LANES} registers of metadata, and {len(words)} were given"
-            )
-        found = [[0] * self.indices for _ in range(ROWS)]
-        for row, index, lane, bit in self._bits(selector):
-            found[row][index] = as_int(words[lane], "a register") >> bit & (1 << INDEX.bits) - 1
-        return found
+        return unpacked(self.metadata(selector), words, INDEX.bits)
 
     def check_indices(self, indices: Sequence[Sequence[int]], rows: int = ROWS) -> list[list[int]]:
         """The indices, those of NumPy as Python's, which are shifted without loss.
@@ -306,22 +288,8 @@ class Sparse:
                     )
         return exact
 
-    def _bits(self, selector: int) -> Iterator[tuple[int, int, int, int]]:
-        layout = self.metadata(selector)
-        for row in range(ROWS):
-            for index in range(self.indices):
-                place = layout.place(row, index).as_dict()
-                yield row, index, place["laneid"], INDEX.bits * place["reg"]
-
 
 def _check_rows(rows: Sequence[Sequence[int]], width: int, of: str) -> None:
     for number, row in enumerate(rows):
         if len(row) != width:
             raise LayoutError("TW202", f"{of} has rows of {width}, and row {number} has {len(row)}")
-
-
-def _shapes(wanted: Shape, element: DType, legal: tuple[Shape, ...]) -> str:
-    if not legal:
-        return f"mma.sp takes {' '.join(sparse_inputs())}"
-    dense = "; with a whole A there is one: mma.A" if wanted in shapes_of(element) else ""
-    return f"{element} has {', '.join(map(str, legal))}{dense}"

@@ -9,7 +9,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named
+from tilewise.hardware.catalog.parameters import dtype_named, number
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.operands.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
@@ -33,10 +33,10 @@ MODE = Parameter("mode", "the swizzle mode", legal=tuple(MODES), normal=_mode)
 MAJOR = Parameter("major", "the direction in which neighbours are contiguous", legal=MAJORS)
 ORDER = Parameter("order", "the direction in which atoms follow one another", legal=ORDERS, default="mn")
 PATTERNS_OF_FORM = (
-    Parameter("m", "patterns along the rows", rule="1 or more", default=2, number=True),
-    Parameter("k", "patterns along K", rule="1 or more", default=2, number=True),
-    Parameter("lbo", "the leading dimension byte offset", rule="bytes; dense", optional=True, number=True),
-    Parameter("sbo", "the stride dimension byte offset", rule="bytes; dense", optional=True, number=True),
+    number("m", "patterns along the rows", "1 or more", 2),
+    number("k", "patterns along K", "1 or more", 2),
+    number("lbo", "the leading dimension byte offset", "bytes; dense", optional=True),
+    number("sbo", "the stride dimension byte offset", "bytes; dense", optional=True),
 )
 
 
@@ -203,7 +203,7 @@ class Documented:
     def entries(self, example: dict[str, Value], drawn: int) -> tuple[Entry, ...]:
         """Return the entries of its atoms, with an example, its canonical layouts and its figures."""
         pattern = (self.mode, MAJOR, ANY)
-        number = Parameter("number", "the number of the figure", rule=self.numbers, number=True)
+        drawn_as = number("number", "the number of the figure", self.numbers)
         return (
             Entry(
                 f"{self.engine}.atom",
@@ -230,7 +230,7 @@ class Documented:
             Entry(
                 f"{self.engine}.figure",
                 f"figures {self.numbers} of the PTX manual, with the numbers printed beside them",
-                (number,),
+                (drawn_as,),
                 self.forms,
                 self.figure,
                 {"number": drawn},

@@ -58,7 +58,7 @@ class Address:
 
         >>> Address.of(0x00800000)
         Traceback (most recent call last):
-        tilewise.LayoutError: TW203: 0x00800000 names lane 128, and tensor memory has lanes 0 to 127
+        tilewise.LayoutError: TW203: 0x00800000: tensor memory has no lane 128
           hint: an address is lane << 16 | column
         """
         if isinstance(value, Address):
@@ -68,14 +68,10 @@ class Address:
         if not 0 <= word < _WORD:
             raise LayoutError("TW203", f"{number_text(word)} is no address: it has 32 bits", hint=hint)
         lane, column = word >> LANE_SHIFT, word & ((1 << LANE_SHIFT) - 1)
-        for name, number, many in (("lane", lane, LANES), ("column", column, COLUMNS)):
-            if number >= many:
-                raise LayoutError(
-                    "TW203",
-                    f"{word:#010x} names {name} {number}, and tensor memory has {name}s 0 to {many - 1}",
-                    hint=hint,
-                )
-        return cls(lane, column)
+        try:
+            return cls(lane, column)
+        except LayoutError as error:
+            raise LayoutError(error.code, f"{word:#010x}: {error.message}", hint=hint) from None
 
     @property
     def value(self) -> int:
@@ -103,28 +99,24 @@ class Address:
 
 
 def check_lane(lane: int) -> int:
-    """The lane, or an error where there is none such.
+    """Return the lane, or an error where there is none such.
 
     >>> check_lane(128)
     Traceback (most recent call last):
     tilewise.LayoutError: TW203: tensor memory has no lane 128
       hint: lanes go from 0 to 127
     """
-    return _checked("lane", lane, LANES)
+    return _checked("lane", lane, LANES, "lanes go from 0 to 127")
 
 
 def check_column(column: int) -> int:
-    """The column of 32 bits, or an error where there is none such."""
-    return _checked("column", column, COLUMNS)
+    """Return the column of 32 bits, or an error where there is none such."""
+    return _checked("column", column, COLUMNS, "columns go from 0 to 511 and have 32 bits")
 
 
-def _checked(name: str, number: int, many: int) -> int:
+def _checked(name: str, number: int, many: int, hint: str) -> int:
     if not 0 <= as_int(number, f"a {name}") < many:
-        raise LayoutError(
-            "TW203",
-            f"tensor memory has no {name} {number_text(number)}",
-            hint=f"{name}s go from 0 to {many - 1}" + " and have 32 bits" * (name == "column"),
-        )
+        raise LayoutError("TW203", f"tensor memory has no {name} {number_text(number)}", hint=hint)
     return number
 
 

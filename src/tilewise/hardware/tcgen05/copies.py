@@ -23,15 +23,18 @@ the rest of which is padding, fill 16 bytes of tensor memory, at the places abov
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Iter, Layout
 from tilewise.hardware.digits import Digit, layout_of
+from tilewise.hardware.instructions import values, where
 from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.operands.walk import Walk, walk
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.descriptor import Descriptor
+from tilewise.hardware.tcgen05.kinds import checked_group
 
 PTX_COPIES = ptx("tcgen05.cp", "tcgen05-instructions-tcgen05-cp")
 CUTLASS_COPIES = Source(
@@ -65,11 +68,10 @@ class Copy:
         """The form, and the multicast that it needs where there are several."""
         name = str(form).lower().removeprefix(".")
         word = None if multicast is None else str(multicast).lower().removeprefix(".")
-        having = [one for one in COPIES if one.form == name]
+        having, found = where(COPIES, form=name), where(COPIES, form=name, multicast=word)
         if not having:
-            known = " ".join(dict.fromkeys(one.form for one in COPIES))
+            known = " ".join(values(COPIES, "form"))
             raise LayoutError("TW601", f"tcgen05.cp has no form {form}", hint=f"known: {known}")
-        found = [one for one in having if word in (one.multicast, None)]
         if len(found) == 1:
             return found[0]
         legal = [one.multicast for one in having if one.multicast]
@@ -92,10 +94,7 @@ class Copy:
     @property
     def row_count(self) -> int:
         """Rows of shared memory."""
-        count = 1
-        for extent, _ in self.rows:
-            count *= extent
-        return count
+        return prod(extent for extent, _ in self.rows)
 
     def reads(self, descriptor: Descriptor) -> Walk:
         """The byte of shared memory of each byte [row, byte] of the source.
@@ -144,8 +143,7 @@ class Copy:
         >>> Copy.of("32x128b").instruction(source="b4x16_p64")
         'tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64'
         """
-        if cta_group not in (1, 2):
-            raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a copy is of 1 or 2 CTAs")
+        checked_group(cta_group)
         if source is not None and source not in SOURCES:
             raise LayoutError("TW601", f"tcgen05.cp spreads no {source}", hint=f"known: {' '.join(SOURCES)}")
         parts = ["tcgen05.cp", f"cta_group::{cta_group}", self.form, self.multicast]

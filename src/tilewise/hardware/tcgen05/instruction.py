@@ -26,9 +26,10 @@ from dataclasses import dataclass, fields
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
-from tilewise.hardware.fields import Field, packed, reserved, unpacked
+from tilewise.hardware.fields import Field, packed, reserved
+from tilewise.hardware.instructions import listed
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP, DEEP_K, DEEP_SCALES, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,12 +79,13 @@ SCALED = tuple(_scaled(3))
 PACKED = (*_scaled(2), Field("deep", 31, 1, 1, "K = 96"))
 """Those of mxf4 and mxf4nvf4."""
 
+_F8F6F4 = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
 TYPES: Mapping[str, Mapping[str, int]] = {
     "f16": {"f16": 0, "bf16": 1},
     "tf32": {"tf32": 2},
-    "f8f6f4": {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5},
+    "f8f6f4": _F8F6F4,
     "i8": {"u8": 0, "s8": 1},
-    "mxf8f6f4": {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5},
+    "mxf8f6f4": _F8F6F4,
     "mxf4": {"e2m1": 1},
     "mxf4nvf4": {"e2m1": 1},
 }
@@ -93,6 +95,28 @@ RESULTS = {"f16": 0, "f32": 1, "s32": 2}
 SCALES = {"ue4m3": 0, "ue8m0": 1}
 SHIFTS = (0, 8, 16, 32)
 MAJORS = ("k", "mn")
+
+_FLAG: Mapping[Any, int] = {False: 0, True: 1}
+_NUMBER: Mapping[Any, int] = {number: number for number in range(4)}
+
+
+def _parts(kind: Kind) -> Mapping[str, tuple[str, Mapping[Any, int]]]:
+    """Return {field: (the part of an instruction that it holds, {a value of that: its code})}."""
+    m_unit = SCALED_M_UNIT if kind.scaled else M_UNIT
+    major = {major: code for code, major in enumerate(MAJORS)}
+    return {
+        **{name: (name, _FLAG) for name in ("sparse", "saturate", "negate_a", "negate_b")},
+        **{name: (name, _NUMBER) for name in ("selector", "sfa_id", "sfb_id")},
+        **{name: (name, TYPES[kind.name]) for name in "ab"},
+        "d": ("d", RESULTS),
+        "transpose_a": ("a_major", major),
+        "transpose_b": ("b_major", major),
+        "n": ("n", {N_UNIT * code: code for code in range(64)}),
+        "m": ("m", {m_unit * code: code for code in range(32)}),
+        "max_shift": ("max_shift", {shift: code for code, shift in enumerate(SHIFTS)}),
+        "scale": ("scale_dtype", SCALES),
+        "deep": ("k", {0: 0, DEEP_K: 1}),
+    }
 
 
 def fields_of(kind: Kind | str) -> tuple[Field, ...]:
@@ -158,8 +182,7 @@ class Instruction:
         settled = {"kind": kind.name, "a": a, "b": b, "d": d}
         for name, value in settled.items():
             object.__setattr__(self, name, value)
-        for check in _CHECKS:
-            check(self)
+        _settled(self)
 
     @property
     def encoded(self) -> dict[str, int]:
@@ -169,27 +192,8 @@ class Instruction:
         (1, 4)
         """
         kind = Kind.of(self.kind)
-        codes = TYPES[self.kind]
-        held = {
-            "selector": self.selector,
-            "sparse": int(self.sparse),
-            "saturate": int(self.saturate),
-            "d": RESULTS[self.d],
-            "a": codes[self.a],
-            "b": codes[self.b],
-            "negate_a": int(self.negate_a),
-            "negate_b": int(self.negate_b),
-            "transpose_a": MAJORS.index(self.a_major),
-            "transpose_b": MAJORS.index(self.b_major),
-            "n": self.n // N_UNIT,
-            "m": self.m // (SCALED_M_UNIT if kind.scaled else M_UNIT),
-            "max_shift": SHIFTS.index(self.max_shift),
-            "scale": SCALES.get(self.scale_dtype, 0),
-            "sfa_id": self.sfa_id,
-            "sfb_id": self.sfb_id,
-            "deep": int(self.k == DEEP_K),
-        }
-        return {field.name: held[field.name] for field in fields_of(kind)}
+        parts = {field.name: _parts(kind)[field.name] for field in fields_of(kind)}
+        return {name: codes.get(getattr(self, part), 0) for name, (part, codes) in parts.items()}
 
     @property
     def value(self) -> int:
@@ -248,20 +252,19 @@ class Instruction:
                 witness={"bits": bits},
                 hint="they are 0, or the word is of another kind",
             )
-        given = _given(kind, unpacked(fields_of(kind), value))
-        every: list[dict[str, Any]] = [
-            {"cta_group": group, "ws": ws, "scale": word}
-            for group in ((1, 2) if cta_group is None else (cta_group,))
-            for word in (_scale_words(kind, given) if scale is None else [scale])
-        ]
-        refused = None
-        for said in every:
-            try:
-                return cls(kind.name, **given, **said)
-            except Refused as no:
-                refused = refused or no
-        assert refused is not None
-        raise refused
+        parts = _parts(kind)
+        given = {
+            parts[field.name][0]: _of_code(parts[field.name][1], field.of(value), field.title, kind)
+            for field in fields_of(kind)
+        }
+        refused: list[Refused] = []
+        for group in (1, 2) if cta_group is None else (cta_group,):
+            for word in _scale_words(kind, given) if scale is None else [scale]:
+                try:
+                    return cls(kind.name, **given, cta_group=group, ws=ws, scale=word)
+                except Refused as no:
+                    refused.append(no)
+        raise refused[0]
 
 
 def word_of(value: int) -> int:
@@ -300,40 +303,12 @@ def kinds_of_word(value: int) -> list[str]:
 
 # -- what a word says ------------------------------------------------------------------------------
 
-IDS = {"1X": (0, 1, 2, 3), "2X": (0, 2), "3X": (0, 1, 2, 3), "4X": (0,), "6X": (0, 2)}
+_ANY_ID = tuple(range(4))
+IDS = {"1X": _ANY_ID, "2X": (0, 2), "3X": _ANY_ID, "4X": (0,), "6X": (0, 2)}
 """{how many scales a row has: the ids, which say where in a word of four the first of them lies}."""
 
 
-def _given(kind: Kind, held: Mapping[str, int]) -> dict[str, Any]:
-    """The keywords of `Instruction` that the fields of a word say."""
-    codes = TYPES[kind.name]
-    given: dict[str, Any] = {
-        "m": held["m"] * (SCALED_M_UNIT if kind.scaled else M_UNIT),
-        "n": held["n"] * N_UNIT,
-        "a": _of_code(codes, held["a"], "type of A", kind),
-        "b": _of_code(codes, held["b"], "type of B", kind),
-        "a_major": MAJORS[held["transpose_a"]],
-        "b_major": MAJORS[held["transpose_b"]],
-        **{name: bool(held[name]) for name in ("sparse", "negate_a", "negate_b")},
-    }
-    if kind.scaled:
-        scale_dtype = _of_code(SCALES, held["scale"], "type of scales", kind)
-        k = DEEP_K if held.get("deep") else 0
-        return given | {
-            "sfa_id": held["sfa_id"],
-            "sfb_id": held["sfb_id"],
-            "scale_dtype": scale_dtype,
-            "k": k,
-        }
-    return given | {
-        "d": _of_code(RESULTS, held["d"], "type of D", kind),
-        "selector": held["selector"],
-        "saturate": bool(held["saturate"]),
-        "max_shift": SHIFTS[held["max_shift"]],
-    }
-
-
-def _of_code(codes: Mapping[str, int], code: int, what: str, kind: Kind) -> str:
+def _of_code(codes: Mapping[Any, int], code: int, what: str, kind: Kind) -> Any:
     for name, number in codes.items():
         if number == code:
             return name
@@ -355,106 +330,62 @@ def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
 # -- what there is not -----------------------------------------------------------------------------
 
 
-def _check_k(one: Instruction) -> None:
+def _settled(one: Instruction) -> None:
+    """Refuse what no product has; K and the scales become those that are read from the kind."""
     kind = Kind.of(one.kind)
-    depth, *deep = kind.depths(one.sparse)
-    if one.k not in (0, depth, *deep):
-        also = f", or {DEEP_K} on {DEEP}" if deep else ""
-        raise Refused(
-            "TW602",
-            f"kind::{kind.name} has no K = {one.k}{' with sparse A' * one.sparse}",
-            witness={"kind": kind.name, "k": one.k, "sparse": one.sparse},
-            hint=f"K is {depth}{also}",
-        )
-    object.__setattr__(one, "k", one.k or depth)
-
-
-def _check_shape(one: Instruction) -> None:
-    kind = Kind.of(one.kind)
-    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, k=one.k, b=one.b, b_major=one.b_major)
-
-
-def _check_majors(one: Instruction) -> None:
-    kind = Kind.of(one.kind)
-    for operand, dtype, major in (("A", one.a, one.a_major), ("B", one.b, one.b_major)):
-        if major not in MAJORS:
+    for name in ("a_major", "b_major"):
+        if (major := getattr(one, name)) not in MAJORS:
             raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-        if major not in kind.majors(dtype):
+    object.__setattr__(one, "k", kind.check_depth(one.k, one.sparse))
+    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, k=one.k, b=one.b, b_major=one.b_major)
+    for reason, witness, hint in _faults(one, kind):
+        raise Refused("TW602", reason, witness=witness, hint=hint)
+    if kind.scaled:
+        scaling, word = kind.scales_of(one.k, one.scale or None, one.scale_dtype or None)
+        object.__setattr__(one, "scale", word)
+        object.__setattr__(one, "scale_dtype", scaling.dtype)
+    elif one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:
+        kind.scaling(one.scale or None, one.scale_dtype or None)
+    for operand, number in (("A", one.sfa_id), ("B", one.sfb_id)):
+        if one.scale and number not in IDS[one.scale]:
             raise Refused(
                 "TW602",
-                f"kind::{kind.name} reads {operand} of {dtype} K-major alone",
-                witness={"operand": operand, "dtype": dtype, "major": major},
-                hint="elements of 8 bits and more may be MN-major",
-            )
-
-
-def _check_signs(one: Instruction) -> None:
-    if one.kind == "i8" and (one.negate_a or one.negate_b):
-        raise Refused(
-            "TW602", "kind::i8 negates nothing", witness={"kind": "i8"}, hint="negate goes with floats"
-        )
-    if one.saturate and one.kind != "i8":
-        raise Refused(
-            "TW602", f"kind::{one.kind} does not saturate", witness={"kind": one.kind}, hint="kind::i8 does"
-        )
-
-
-def _check_sparse(one: Instruction) -> None:
-    selector = one.selector
-    legal = (0, 1) if one.sparse and one.kind in ("f16", "tf32") else (0,)
-    if selector in legal:
-        return
-    why = "a sparse A of kind::f16 or kind::tf32 has selectors 0 and 1, all else 0"
-    raise Refused(
-        "TW602",
-        f"kind::{one.kind} has no sparsity selector {selector} with {'sparse' if one.sparse else 'dense'} A",
-        witness={"selector": selector, "kind": one.kind, "sparse": one.sparse},
-        hint=why,
-    )
-
-
-def _check_shift(one: Instruction) -> None:
-    if one.max_shift not in SHIFTS:
-        raise Refused(
-            "TW602",
-            f"B is not shifted by up to {one.max_shift} columns",
-            witness={"max_shift": one.max_shift},
-            hint="the maximum shift is 0, 8, 16 or 32",
-        )
-    most = 16 if one.m == 32 else 32
-    if one.max_shift and (not one.ws or one.max_shift > most):
-        hint = f"of M = {one.m} it is at most {most}" if one.ws else "tcgen05.mma.ws shifts B"
-        raise Refused(
-            "TW602",
-            f"a maximum shift of {one.max_shift} is none of M = {one.m}{'' if one.ws else ' without .ws'}",
-            witness={"max_shift": one.max_shift, "m": one.m, "ws": one.ws},
-            hint=hint,
-        )
-
-
-def _check_scales(one: Instruction) -> None:
-    kind = Kind.of(one.kind)
-    if not kind.scaled:
-        if one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:
-            kind.scaling(one.scale or None, one.scale_dtype or None)
-        return
-    scaling, word = kind.scales_of(one.k, one.scale or None, one.scale_dtype or None)
-    object.__setattr__(one, "scale", word)
-    object.__setattr__(one, "scale_dtype", scaling.dtype)
-    for operand, found in (("A", one.sfa_id), ("B", one.sfb_id)):
-        if found not in IDS[word]:
-            raise Refused(
-                "TW602",
-                f"the id of {operand}'s scales is {found}, and {word} scales have {_listed(IDS[word])}",
-                witness={"operand": operand, "id": found, "scale": word},
+                f"the id of {operand}'s scales is {number}; {one.scale} scales have {listed(IDS[one.scale])}",
+                witness={"operand": operand, "id": number, "scale": one.scale},
                 hint="it is the byte of a 32-bit word in which the first scale of a row lies",
             )
 
 
-def _listed(ids: tuple[int, ...]) -> str:
-    return ", ".join(map(str, ids[:-1])) + " and " * (len(ids) > 1) + str(ids[-1])
+def _faults(one: Instruction, kind: Kind) -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield (reason, witness, hint) of what a word of the kind may say, and no product of it does."""
+    name = {"kind": kind.name}
+    for operand, dtype, major in (("A", one.a, one.a_major), ("B", one.b, one.b_major)):
+        if major not in kind.majors(dtype):
+            witness = {"operand": operand, "dtype": dtype, "major": major}
+            hint = "elements of 8 bits and more may be MN-major"
+            yield f"kind::{kind.name} reads {operand} of {dtype} K-major alone", witness, hint
+    if kind.name == "i8" and (one.negate_a or one.negate_b):
+        yield "kind::i8 negates nothing", name, "negate goes with floats"
+    if one.saturate and kind.name != "i8":
+        yield f"kind::{kind.name} does not saturate", name, "kind::i8 does"
+    if one.selector not in ((0, 1) if one.sparse and kind.name in ("f16", "tf32") else (0,)):
+        of_a = "sparse" if one.sparse else "dense"
+        yield (
+            f"kind::{kind.name} has no sparsity selector {one.selector} with {of_a} A",
+            {"selector": one.selector, **name, "sparse": one.sparse},
+            "a sparse A of kind::f16 or kind::tf32 has selectors 0 and 1, all else 0",
+        )
+    shift, most = one.max_shift, 16 if one.m == 32 else 32
+    if shift not in SHIFTS:
+        hint = "the maximum shift is 0, 8, 16 or 32"
+        yield f"B is not shifted by up to {shift} columns", {"max_shift": shift}, hint
+    if shift and (not one.ws or shift > most):
+        yield (
+            f"a maximum shift of {shift} is none of M = {one.m}{'' if one.ws else ' without .ws'}",
+            {"max_shift": shift, "m": one.m, "ws": one.ws},
+            f"of M = {one.m} it is at most {most}" if one.ws else "tcgen05.mma.ws shifts B",
+        )
 
 
 _NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id", "cta_group")
 _FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "ws")
-_CHECKS = (_check_k, _check_shape, _check_majors, _check_signs, _check_sparse, _check_shift, _check_scales)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tilewise.hardware.instructions import values
 from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of
 from tilewise.hardware.tcgen05.kinds import BLOCKS, Kind
 
@@ -54,13 +55,13 @@ def _remarks(one: Instruction) -> Iterator[str]:
     if one.n in kind.shapes(3 - one.cta_group, one.sparse, k=one.k).get(one.m, ()) and not one.ws:
         other = "one CTA" if one.cta_group == 2 else "a pair of CTAs"
         yield f"it is the word of {other} as well: the instruction says which"
-    if one.scale in kind.words:
+    if one.scale in values(kind.scalings, "word"):
         yield f"in code for sm_100a {BLOCKS[one.scale]} may be called scale_vec::{one.scale}"
     several = [scaling.word for scaling in kind.scalings if scaling.dtype == one.scale_dtype]
     if len(several) > 1 and not one.sfa_id and not one.sfb_id:
         yield f"the word does not say how many scales a row has, {' or '.join(several)}: the instruction does"
-    needed = kind.needed(one.sparse, one.k)
-    if needed != kind.needed() or one.kind == "i8":
+    needed = kind.needs(one.sparse, one.k)
+    if needed != kind.needs() or one.kind == "i8":
         yield f"it is on {needed}"
     yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"
 

@@ -29,7 +29,9 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.architectures import Needs
-from tilewise.hardware.mma.kinds import F8F6F4, LOWEST, Scaling
+from tilewise.hardware.instructions import listed, values, where
+from tilewise.hardware.mma import kinds as of_mma
+from tilewise.hardware.mma.kinds import BYTE, F8F6F4, Scaling
 from tilewise.hardware.operands.sizes import nearest
 from tilewise.hardware.sources import ptx
 
@@ -45,10 +47,6 @@ DEEP = Needs(alone=("sm_103a",))
 """K = 96."""
 
 DEEP_K = 96
-BYTE = 8
-
-_CALLED = {"fp8": "f8f6f4", "mxfp8": "mxf8f6f4", "mxfp4": "mxf4", "nvfp4": "mxf4nvf4", "int8": "i8"}
-"""Other words for kinds, or for their types."""
 
 BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16", "3X": "block32", "6X": "block16"}
 """{how many scales a row has: the word for it that the assembler takes for every target}."""
@@ -64,11 +62,11 @@ def scale_named(given: str) -> str:
     ['4X', '2X', '3X', 'block16']
     """
     word = given.lower().removeprefix(".").removeprefix("scale_vec::")
-    word = word if word in BLOCKS.values() else word.upper()
-    if word in BLOCKS or word in BLOCKS.values():
-        return word
-    known = " ".join((*BLOCKS, *dict.fromkeys(BLOCKS.values())))
-    raise LayoutError("TW601", f"{given!r} says no number of scales", hint=f"known: {known}")
+    for known in (*BLOCKS, *BLOCKS.values()):
+        if word == known.lower():
+            return known
+    hint = f"known: {listed((*BLOCKS, *BLOCKS.values()), ' ')}"
+    raise LayoutError("TW601", f"{given!r} says no number of scales", hint=hint)
 
 
 Shapes = Mapping[int, tuple[int, ...]]
@@ -80,7 +78,7 @@ _WS = (64, 128, 256)
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(of_mma.Kind):
     """A row of the table of kinds.
 
     >>> f16 = Kind.of("f16")
@@ -88,52 +86,23 @@ class Kind:
     (16, 32, (16, 32, 48))
     """
 
-    name: str
-    types: tuple[str, ...]
-    """Types of A and of B."""
-    results: tuple[str, ...]
-    """Types of D."""
-    k: int
-    """K of a dense product, in elements."""
-    n: tuple[tuple[int, ...], tuple[int, ...]]
+    n: tuple[tuple[int, ...], tuple[int, ...]] = (_BY_8, _BY_16)
     """The legal N of one CTA and of a pair."""
-    scalings: tuple[Scaling, ...] = ()
     mixed: bool = True
     """Whether A and B may be of two of the types."""
-    needs: Needs = SM_100
+    owned: Needs = SM_100
+
+    engine = "tcgen05.mma"
 
     @classmethod
-    def of(cls, kind: Kind | str) -> Kind:
-        """The kind of that name, with or without PTX's `kind::` before it.
-
-        >>> Kind.of(".kind::mxf4").k
-        64
-        """
-        if isinstance(kind, Kind):
-            return kind
-        name = str(kind).lower().removeprefix(".").removeprefix("kind::")
-        if name not in KINDS:
-            known = f"known: {' '.join(KINDS)}"
-            having = [one.name for one in KINDS.values() if name in one.types]
-            meant = _CALLED.get(name) or (having[0] if having else "")
-            hint = f"did you mean {meant}? {known}" if meant else known
-            raise LayoutError("TW601", f"{kind!r} is no kind of tcgen05.mma", hint=hint)
-        return KINDS[name]
+    def every(cls) -> Mapping[str, Kind]:
+        """Return {name: kind}."""
+        return KINDS
 
     @property
     def scaled(self) -> bool:
         """Whether it multiplies blocks of A and B by scales."""
         return bool(self.scalings)
-
-    @property
-    def packed(self) -> bool:
-        """Whether two elements share a byte, in shared memory and in tensor memory."""
-        return self.name in ("mxf4", "mxf4nvf4")
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """How many scales a row may have, each once: 1X, 2X, 4X."""
-        return tuple(dict.fromkeys(scaling.word for scaling in self.scalings))
 
     def depth(self, sparse: bool = False) -> int:
         """K of a product, in elements of A as it is without its zeros."""
@@ -151,10 +120,6 @@ class Kind:
         element = self.check(dtype)
         return element.bits if self.packed else max(BYTE, element.bits)
 
-    def lowest(self, dtype: DType | str) -> int:
-        """The lowest bit of its byte that an element of 4 bits has in tensor memory; 0 of wider ones of 8."""
-        return 0 if self.packed else LOWEST.get(self.check(dtype).bits, 0)
-
     def majors(self, dtype: DType | str) -> tuple[str, ...]:
         """The directions that may be contiguous in shared memory.
 
@@ -162,20 +127,6 @@ class Kind:
         (('k', 'mn'), ('k',))
         """
         return ("k", "mn") if self.check(dtype).bits >= BYTE else ("k",)
-
-    def check(self, dtype: DType | str) -> DType:
-        """The type, or a refusal that says which the kind has."""
-        element = DType.of(dtype)
-        if element.name not in self.types:
-            having = [kind.name for kind in KINDS.values() if element.name in kind.types]
-            other = f"; {element} is of {' '.join(having)}" if having else ""
-            raise Refused(
-                "TW602",
-                f"kind::{self.name} does not multiply {element}",
-                witness={"kind": self.name, "dtype": element.name},
-                hint=f"it multiplies {' '.join(self.types)}{other}",
-            )
-        return element
 
     def check_product(self, a: DType | str, b: DType | str, d: DType | str) -> tuple[DType, DType, DType]:
         """The three types, or a refusal.
@@ -189,67 +140,49 @@ class Kind:
         into = self.into(first)
         if (self.mixed or first == second) and result.name in into:
             return first, second, result
-        if self.mixed:
-            hint = f"it accumulates in {' and '.join(into)}"
-        else:
-            hint = "; ".join(
-                f"{one} goes with {one} into {' and '.join(self.into(one))}" for one in self.types
-            )
+        each = (f"{one} goes with {one} into {' and '.join(self.into(one))}" for one in self.types)
         raise Refused(
             "TW602",
             f"kind::{self.name} does not multiply {first} by {second} into {result}",
             witness={"kind": self.name, "a": first.name, "b": second.name, "d": result.name},
-            hint=hint,
+            hint=f"it accumulates in {' and '.join(into)}" if self.mixed else "; ".join(each),
         )
 
     def into(self, dtype: DType | str) -> tuple[str, ...]:
         """The types of D for one of A."""
         return ("f32",) if DType.of(dtype).name == "bf16" else self.results
 
-    def scaling(self, scale: str | None = None, dtype: str | None = None) -> Scaling:
-        """The scaling that a word such as 2X and a type say; each may be left out where one fits.
-
-        >>> print(KINDS["mxf8f6f4"].scaling())
-        scale_vec::1X of ue8m0
-        """
-        fitting = [
-            this
-            for this in self.scalings
-            if scale in (None, this.word, str(this.vector)) and dtype in (None, this.dtype)
-        ]
-        if len(fitting) == 1:
-            return fitting[0]
-        known = " and ".join(map(str, self.scalings))
-        if self.scalings and fitting:
-            raise LayoutError(
-                "TW601",
-                f"kind::{self.name} has several scalings, and which is not said",
-                hint=f"it has {known}",
-            )
-        having = " ".join(kind.name for kind in KINDS.values() if kind.scaled)
-        asked = " of ".join(word for word in (scale, dtype) if word)
-        raise Refused(
-            "TW602",
-            f"kind::{self.name} has no scales {asked}".rstrip(),
-            witness={"kind": self.name, "scale": scale, "dtype": dtype},
-            hint=f"it has {known}" if known else f"{having} have",
-        )
-
     # -- shapes ----------------------------------------------------------------------------------------
 
-    def needed(self, sparse: bool = False, k: int = 0) -> Needs:
-        """What an architecture has to be to have a product.
+    def needs(self, sparse: bool = False, k: int = 0) -> Needs:
+        """Return what an architecture has to be to have a product.
 
-        >>> KINDS["mxf4"].needed(), KINDS["mxf4"].needed(k=96)
+        >>> KINDS["mxf4"].needs(), KINDS["mxf4"].needs(k=96)
         (sm_100f and sm_110f, and the later ones of their families, sm_103a)
         """
         if k == DEEP_K:
             return DEEP
-        return SPARSE_4 if self.packed and sparse else self.needs
+        return SPARSE_4 if self.packed and sparse else self.owned
 
     def depths(self, sparse: bool = False) -> tuple[int, ...]:
         """Every K that there is."""
         return (self.depth(sparse), *((DEEP_K,) if self.packed and not sparse else ()))
+
+    def check_depth(self, k: int, sparse: bool = False) -> int:
+        """Return K of a product, which is the kind's where it is 0, or refuse one that there is not.
+
+        >>> KINDS["mxf4"].check_depth(0), KINDS["mxf4"].check_depth(96)
+        (64, 96)
+        """
+        depth, *deep = self.depths(sparse)
+        if k not in (0, depth, *deep):
+            raise Refused(
+                "TW602",
+                f"kind::{self.name} has no K = {k}{' with sparse A' * sparse}",
+                witness={"kind": self.name, "k": k, "sparse": sparse},
+                hint=f"K is {depth}" + f", or {DEEP_K} on {DEEP}" * bool(deep),
+            )
+        return k or depth
 
     def scales_of(self, k: int, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
         """The scaling that words such as 2X, 3X or block32 say, of several that fit the finest; and how many
@@ -263,7 +196,7 @@ class Kind:
         coarse = "1X" if self.k < 64 else "2X"
         word = {"block32": coarse, "block16": "4X", "3X": "2X", "6X": "4X"}.get(asked or "", asked)
         dtype = None if dtype is None else DType.of(dtype).name
-        fitting = [one for one in self.scalings if word in (None, one.word) and dtype in (None, one.dtype)]
+        fitting = where(self.scalings, word=word, dtype=dtype)
         found = fitting[-1] if fitting else self.scaling(word, dtype)
         held = DEEP_SCALES[found.word] if k == DEEP_K else found.word
         if asked in BLOCKS and asked != held:
@@ -283,7 +216,7 @@ class Kind:
         >>> [*KINDS["mxf4"].shapes(cta_group=2, sparse=True)]
         [256]
         """
-        legal = self.n[_checked_group(cta_group) - 1]
+        legal = self.n[checked_group(cta_group) - 1]
         if ws:
             fitting = cta_group == 1 and not self.scaled
             return dict.fromkeys((32, 64, 128), _WS[:-1] if sparse else _WS) if fitting else {}
@@ -318,27 +251,15 @@ class Kind:
         witness = {"kind": self.name, "m": m, "n": n, "cta_group": cta_group, "sparse": sparse, "ws": ws}
         if m not in legal:
             asked = f"M = {m} of {such}" if legal else f"product of {such}"
-            raise Refused(
-                "TW602",
-                f"kind::{self.name} has no {asked}",
-                witness=witness,
-                hint=self._having(m, cta_group, sparse, ws, k),
-            )
-        if n not in legal[m]:
-            raise Refused(
-                "TW602",
-                f"kind::{self.name} has no M = {m}, N = {n} of {such}",
-                witness=witness,
-                hint=nearest(legal[m], n),
-            )
-        if b is not None and b_major == "mn" and self.check(b).bits == BYTE and n % (16 * cta_group):
-            raise Refused(
-                "TW602",
-                f"N = {n} of an N-major B of {b} is no multiple of {16 * cta_group}",
-                witness=witness,
-                hint=nearest(range(16 * cta_group, 257, 16 * cta_group), n),
-            )
-        return m, n
+            reason, hint = f"kind::{self.name} has no {asked}", self._having(m, cta_group, sparse, ws, k)
+        elif n not in legal[m]:
+            reason, hint = f"kind::{self.name} has no M = {m}, N = {n} of {such}", nearest(legal[m], n)
+        elif b is not None and b_major == "mn" and self.check(b).bits == BYTE and n % (16 * cta_group):
+            reason = f"N = {n} of an N-major B of {b} is no multiple of {16 * cta_group}"
+            hint = nearest(range(16 * cta_group, 257, 16 * cta_group), n)
+        else:
+            return m, n
+        raise Refused("TW602", reason, witness=witness, hint=hint)
 
     def _having(self, m: int, cta_group: int, sparse: bool, ws: bool, k: int) -> str:
         """What to ask instead of an M that there is not: the variant that has it, or the M that there are."""
@@ -356,22 +277,8 @@ class Kind:
         >>> KINDS["i8"].words_of(ws=True, sparse=True), KINDS["mxf4"].words_of(2)
         ('tcgen05.mma.ws.sp.cta_group::1.kind::i8', 'tcgen05.mma.cta_group::2.kind::mxf4.block_scale')
         """
-        first = [
-            "tcgen05.mma",
-            *["ws"] * ws,
-            *["sp"] * sparse,
-            f"cta_group::{cta_group}",
-            f"kind::{self.name}",
-        ]
-        return ".".join(first + ["block_scale"] * self.scaled)
-
-    def instruction(self, m: int, n: int, sparse: bool = False) -> str:
-        """A product, as it is spoken of.
-
-        >>> KINDS["f16"].instruction(128, 256)
-        'm128n256k16'
-        """
-        return f"m{m}n{n}k{self.depth(sparse)}"
+        first = f"tcgen05.mma{'.ws' * ws}{'.sp' * sparse}.cta_group::{cta_group}.kind::{self.name}"
+        return first + ".block_scale" * self.scaled
 
 
 def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
@@ -382,10 +289,10 @@ def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
     """
     first = DType.of(a).name
     second = first if b is None else DType.of(b).name
-    for kind in KINDS.values():
-        if first in kind.types and second in kind.types and (kind.mixed or first == second):
+    for kind in where(KINDS.values(), types=first):
+        if second in kind.types and (kind.mixed or first == second):
             return kind
-    known = " ".join(dict.fromkeys(name for kind in KINDS.values() for name in kind.types))
+    known = " ".join(values(KINDS.values(), "types"))
     raise Refused(
         "TW602",
         f"tcgen05 does not multiply {first}" + ("" if first == second else f" by {second}"),
@@ -400,10 +307,11 @@ def rows_of_one(operand: str, m: int, n: int, cta_group: int = 1) -> int:
     >>> rows_of_one("A", 256, 64, cta_group=2), rows_of_one("B", 256, 64, cta_group=2)
     (128, 32)
     """
-    return (m if operand == "A" else n) // _checked_group(cta_group)
+    return (m if operand == "A" else n) // checked_group(cta_group)
 
 
-def _checked_group(cta_group: int) -> int:
+def checked_group(cta_group: int) -> int:
+    """Return how many CTAs work together, or refuse another number than 1 and 2."""
     if cta_group not in (1, 2):
         raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a product is of 1 or 2 CTAs")
     return cta_group
@@ -412,18 +320,17 @@ def _checked_group(cta_group: int) -> int:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("f16", ("f16", "bf16"), ("f16", "f32"), 16, (_BY_8, _BY_16), mixed=False),
-        Kind("tf32", ("tf32",), ("f32",), 8, (_BY_8, _BY_16)),
-        Kind("f8f6f4", F8F6F4, ("f16", "f32"), 32, (_BY_8, _BY_16)),
-        Kind("i8", ("s8", "u8"), ("s32",), 32, (_INTEGER_N, _BY_32), needs=INTEGERS),
-        Kind("mxf8f6f4", F8F6F4, ("f32",), 32, (_BY_8, _BY_16), (Scaling(1, "ue8m0"),)),
-        Kind("mxf4", ("e2m1",), ("f32",), 64, (_BY_8, _BY_16), (Scaling(2, "ue8m0"),)),
+        Kind("f16", ("f16", "bf16"), ("f16", "f32"), 16, mixed=False),
+        Kind("tf32", ("tf32",), ("f32",), 8),
+        Kind("f8f6f4", F8F6F4, ("f16", "f32"), 32),
+        Kind("i8", ("s8", "u8"), ("s32",), 32, n=(_INTEGER_N, _BY_32), owned=INTEGERS),
+        Kind("mxf8f6f4", F8F6F4, ("f32",), 32, (Scaling(1, "ue8m0"),)),
+        Kind("mxf4", ("e2m1",), ("f32",), 64, (Scaling(2, "ue8m0"),)),
         Kind(
             "mxf4nvf4",
             ("e2m1",),
             ("f32",),
             64,
-            (_BY_8, _BY_16),
             (Scaling(2, "ue8m0"), Scaling(4, "ue8m0"), Scaling(4, "ue4m3")),
         ),
     )

@@ -17,6 +17,7 @@ pack::16b (unpack::16b of st) a register has the low halves of two neighbouring 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
@@ -79,10 +80,7 @@ class Form:
     @property
     def width(self) -> int:
         """Columns of one repeat."""
-        wide = 1
-        for extent, _ in self.columns:
-            wide *= extent
-        return wide
+        return prod(extent for extent, _ in self.columns)
 
     def span(self, packed: bool = False) -> int:
         """Columns that one repeat takes: twice as many where registers are packed."""

@@ -24,7 +24,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware.digits import Digit, layout_of
-from tilewise.hardware.mma.indices import INDEX
+from tilewise.hardware.mma.kinds import INDEX
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
 from tilewise.hardware.tcgen05.datapaths import SLAB, DataPath

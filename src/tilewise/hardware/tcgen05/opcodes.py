@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.catalog.entry import Value, did_you_mean
+from tilewise.hardware.instructions import sort_words
 from tilewise.hardware.tcgen05.copies import COPIES, SOURCES
 from tilewise.hardware.tcgen05.loads import FORMS
 
 Said = Callable[[str], Mapping[str, Value]]
-
-_REPEAT = r"(?P<repeat>x\d+)"
-_GROUP = r"cta_group::(?P<cta_group>\w+)"
 
 
 def loads_said(store: bool) -> Said:
@@ -27,7 +25,12 @@ def loads_said(store: bool) -> Said:
     {'form': '16x64b', 'repeat': 'x8', 'pack': True}
     """
     name, half = ("st", "unpack") if store else ("ld", "pack")
-    words = (f"(?P<form>{_any_of(FORMS)})", _REPEAT, f"(?P<{half}>{half}::16b)", "sync|aligned|b32")
+    words = {
+        "form": _any_of(FORMS),
+        "repeat": r"x\d+",
+        half: f"{half}::16b",
+        "": "sync|aligned|b32",
+    }
     return _reader(f"tcgen05.{name}", words, f"tcgen05.{name}.sync.aligned.32x32b.x8.{half}::16b.b32")
 
 
@@ -37,15 +40,13 @@ def copies_said() -> Said:
     >>> copies_said()("tcgen05.cp.cta_group::1.32x128b.warpx4")
     {'cta_group': '1', 'form': '32x128b', 'multicast': 'warpx4'}
     """
-    forms = _any_of(copy.form for copy in COPIES)
-    multicasts = _any_of(copy.multicast for copy in COPIES if copy.multicast)
-    words = (
-        _GROUP,
-        f"(?P<form>{forms})",
-        f"(?P<multicast>{multicasts})",
-        f"(?P<source>{_any_of(SOURCES)})",
-        "b8x16",
-    )
+    words = {
+        "cta_group": _GROUP,
+        "form": _any_of(copy.form for copy in COPIES),
+        "multicast": _any_of(copy.multicast for copy in COPIES if copy.multicast),
+        "source": _any_of(SOURCES),
+        "": "b8x16",
+    }
     return _reader("tcgen05.cp", words, "tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64")
 
 
@@ -55,13 +56,14 @@ def products_said() -> Said:
     >>> products_said()("tcgen05.mma.sp.cta_group::2.kind::mxf4.block_scale.scale_vec::2X")
     {'sparse': True, 'cta_group': '2', 'kind': 'mxf4'}
     """
-    words = (
-        "(?P<ws>ws)",
-        "(?P<sparse>sp)",
-        _GROUP,
-        r"kind::(?P<kind>\w+)",
-        r"block_scale|scale_vec::[124]x|block(16|32)|ashift|collector::(a|b[0-3])(::\w+)?",
-    )
+    scales = "block_scale|scale_vec::[124]x|block(?:16|32)"
+    words = {
+        "ws": "ws",
+        "sparse": "sp",
+        "cta_group": _GROUP,
+        "kind": r"kind::(\w+)",
+        "": rf"{scales}|ashift|collector::(?:a|b[0-3])(?:::\w+)?",
+    }
     return _reader("tcgen05.mma", words, "tcgen05.mma.cta_group::1.kind::f16")
 
 
@@ -100,27 +102,20 @@ def _any_of(words: Iterable[str]) -> str:
     return "|".join(map(re.escape, dict.fromkeys(words)))
 
 
-def _reader(opcode: str, patterns: Iterable[str], such: str) -> Said:
-    """What reads the words behind an opcode, each by the pattern that it fits; its groups are values.
-
-    Patterns are compiled when words are there to be read: few programs read any.
-    """
-    every = tuple(patterns)
+def _reader(opcode: str, patterns: Mapping[str, str], such: str) -> Said:
+    """Return what reads the words behind an opcode, each by the pattern that it fits."""
 
     def said(words: str) -> dict[str, Value]:
-        values: dict[str, Value] = {}
-        for word in words.lower().rstrip(";").removeprefix(f"{opcode}.").split("."):
-            found = next((fit for pattern in every if (fit := re.fullmatch(pattern, word))), None)
-            if found is None:
-                raise LayoutError("TW601", f"{opcode} has no word {word!r}", hint=f"such as {such}")
-            for name, value in found.groupdict().items():
-                if name in values:
-                    raise LayoutError("TW601", f"{opcode} says its {name} twice", hint=f"such as {such}")
-                values[name] = True if name in _FLAGS else value
-        return values
+        found, odd = sort_words(words.lower().rstrip(";").removeprefix(f"{opcode}."), patterns)
+        if odd:
+            twice = next((name for name, one in patterns.items() if re.fullmatch(one, odd[0])), "")
+            wrong = f"says its {twice} twice" if twice else f"has no word {odd[0]!r}"
+            raise LayoutError("TW601", f"{opcode} {wrong}", hint=f"such as {such}")
+        return {name: True if name in _FLAGS else word for name, word in found.items()}
 
     return said
 
 
+_GROUP = r"cta_group::(\w+)"
 _FLAGS = ("pack", "unpack", "ws", "sparse")
 """Values that are words of their own."""

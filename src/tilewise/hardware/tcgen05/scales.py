@@ -29,7 +29,7 @@ from tilewise.hardware.digits import layout_of, without_ones
 from tilewise.hardware.mma.kinds import Scaling
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import COLUMNS
-from tilewise.hardware.tcgen05.kinds import DEEP_K
+from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS
 
 PTX_SCALES = ptx("Block scaling (tcgen05.mma), layouts of scale factors", "tcgen05-block-scaling")
 CUBLAS_BLOCKS = Source(
@@ -123,11 +123,7 @@ class Factors:
             )
 
     def _check_product(self) -> None:
-        legal = {1: (128,), 2: (128, 256)}.get(as_int(self.cta_group, "cta_group"))
-        if legal is None:
-            raise LayoutError(
-                "TW601", f"there is no cta_group {self.cta_group}", hint="a product is of 1 or 2 CTAs"
-            )
+        legal = KINDS["mxf4"].shapes(as_int(self.cta_group, "cta_group"))
         if self.m not in legal:
             pair = "; 256 is of cta_group 2" if self.m == 256 else ""
             raise Refused(

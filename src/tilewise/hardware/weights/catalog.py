@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import product
 
 from tilewise.core.dtypes import DType
+from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.catalog.parameters import choice, number
 from tilewise.hardware.sources import Source
 from tilewise.hardware.weights.blocks import BLOCKS, Block
 from tilewise.hardware.weights.packed import (
@@ -68,72 +68,62 @@ def _ggml(block: Block) -> Source:
 
 
 def _inputs(rule: str) -> Parameter:
-    return Parameter("k", "inputs: the rows of the weights as they are packed", rule=rule, number=True)
+    return number("k", "inputs: the rows of the weights as they are packed", rule)
 
 
 def _outputs(rule: str) -> Parameter:
-    return Parameter("n", "outputs: the columns", rule=rule, number=True)
+    return number("n", "outputs: the columns", rule)
 
 
 ANY = _inputs("1 or more")
 EIGHTS = _outputs("a multiple of 8")
 SIXTY_FOURS = _outputs("a multiple of 64")
-GROUP = Parameter(
-    "group_size",
-    "inputs that share a scale",
-    rule=f"a divisor of k, or {ALL} for all of them",
-    default=128,
-    number=True,
-)
-BITS = Parameter("bits", "bits of a weight", legal=(4, 8), default=4, number=True)
-A_BITS = Parameter(
-    "a_bits", "bits of an element of A, the activations", legal=(16, 8), default=16, number=True
-)
+GROUP = number("group_size", "inputs that share a scale", f"a divisor of k, or {ALL} for all of them", 128)
+BITS = choice("bits", "bits of a weight", (4, 8), 4)
+A_BITS = choice("a_bits", "bits of an element of A, the activations", (16, 8), 16)
 
 
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _words(name: str, *shape: int) -> dict[str, Any]:
-    """The tensor of words that holds them."""
-    return {"tensor": {"name": name, "dtype": "int32", "shape": list(shape)}}
+def _packed(
+    layout: Layout, dtype: DType, name: str, shape: list[int], holds: str, notes: tuple[str, ...], **rest: Any
+) -> Built:
+    """Return a layout with the tensor of words that holds it."""
+    tensor = {"name": name, "dtype": "int32", "shape": shape}
+    return Built(layout, {"tensor": tensor} | ({"holds": holds} if holds else {}), dtype, notes=notes, **rest)
 
 
 def _awq_weight(k: int, n: int) -> Built:
-    facts = {**_words("qweight", k, n // 8), "holds": _AWQ_WORD}
     notes = ("weight = scales[k / group, n] (q - zero); scales are f16 [groups, N], row after row", _GEMM)
-    return Built(awq(k, n), facts, _U4, notes=notes)
+    return _packed(awq(k, n), _U4, "qweight", [k, n // 8], _AWQ_WORD, notes)
 
 
 def _awq_zero(k: int, n: int, group_size: int) -> Built:
     groups = groups_of(k, group_size)
-    facts = {**_words("qzeros", groups, n // 8), "holds": _AWQ_WORD}
-    return Built(awq(groups, n), facts, _U4, notes=(_GEMM,))
+    return _packed(awq(groups, n), _U4, "qzeros", [groups, n // 8], _AWQ_WORD, (_GEMM,))
 
 
 def _gptq_weight(k: int, n: int, bits: int) -> Built:
-    each = WORD_BITS // bits
-    facts = {**_words("qweight", k // each, n), "holds": f"{each} rows of a column, in order"}
-    return Built(gptq(k, n, bits), facts, _UNSIGNED[bits], notes=(_ACT_ORDER, _OTHER_WIDTHS))
+    each, dtype = WORD_BITS // bits, _UNSIGNED[bits]
+    holds = f"{each} rows of a column, in order"
+    return _packed(gptq(k, n, bits), dtype, "qweight", [k // each, n], holds, (_ACT_ORDER, _OTHER_WIDTHS))
 
 
 def _gptq_zero(k: int, n: int, bits: int, group_size: int) -> Built:
-    groups, each = groups_of(k, group_size), WORD_BITS // bits
-    facts = {**_words("qzeros", groups, n // each), "holds": f"{each} columns of a row, in order"}
+    groups, each, dtype = groups_of(k, group_size), WORD_BITS // bits, _UNSIGNED[bits]
+    holds = f"{each} columns of a row, in order"
     notes = ("a checkpoint of gptq_v1, which is the usual one, stores zero - 1", _ACT_ORDER)
-    return Built(gptq_zeros(groups, n, bits), facts, _UNSIGNED[bits], notes=notes)
+    return _packed(gptq_zeros(groups, n, bits), dtype, "qzeros", [groups, n // each], holds, notes)
 
 
 def _marlin_weight(k: int, n: int, bits: int, a_bits: int) -> Built:
+    shape = [k // 16, n * 16 * bits // WORD_BITS]
+    holds = "lane l of a warp has weights 32 l to 32 l + 31 of every 1,024"
+    source = MARLIN_WEIGHT if (bits, a_bits) == (4, 16) else VLLM_WEIGHT
+    notes = (_KERNELS, *((_CHANGED[bits],) if a_bits == 8 else ()), _SORTED)
     layout = marlin(k, n, bits, a_bits)
-    facts = {
-        **_words("B", k // 16, n * 16 * bits // WORD_BITS),
-        "holds": "lane l of a warp has weights 32 l to 32 l + 31 of every 1,024",
-    }
-    theirs = (bits, a_bits) == (4, 16)
-    changed = (_CHANGED[bits],) if a_bits == 8 else ()
-    notes = (_KERNELS, *changed, _SORTED)
-    return Built(layout, facts, _UNSIGNED[bits], notes=notes, source=MARLIN_WEIGHT if theirs else VLLM_WEIGHT)
+    return _packed(layout, _UNSIGNED[bits], "B", shape, holds, notes, source=source)
 
 
 def _marlin_scale(k: int, n: int, group_size: int, a_bits: int) -> Built:
@@ -151,7 +141,7 @@ def _marlin_scale(k: int, n: int, group_size: int, a_bits: int) -> Built:
 def _marlin_zero(k: int, n: int, group_size: int, a_bits: int) -> Built:
     groups = groups_of(k, group_size)
     layout = marlin_scales(groups, n, ZEROS if a_bits == 16 else GROUPED)
-    return Built(layout, _words("zp", groups, n // 8), _U4, notes=("the kernels have zeros of 4 bits alone",))
+    return _packed(layout, _U4, "zp", [groups, n // 8], "", ("the kernels have zeros of 4 bits alone",))
 
 
 def _gguf(block: Block, rows: int, k: int) -> Built:
@@ -209,35 +199,18 @@ _PACKED = "layout memory packed quantized quantised weights int4 order of nibble
 _SIZES: dict[str, Value] = {"k": 256, "n": 64}
 
 
-def _listed(**varied: tuple[Value, ...]) -> Callable[[], Iterator[Mapping[str, Value]]]:
-    """The instances: the values of some parameters, whatever the sizes."""
-
-    def instances() -> Iterator[Mapping[str, Value]]:
-        for values in product(*varied.values()):
-            yield _SIZES | dict(zip(varied, values, strict=True))
-
-    return instances
-
-
-_WIDTHS: tuple[Value, ...] = (4, 8)
-_A_WIDTHS: tuple[Value, ...] = (16, 8)
-
-
 def _block_entry(block: Block) -> Entry:
     return Entry(
         f"gguf.{block.name}",
         f"the weights of a tensor of GGUF's type {block.name.upper()}, [rows, K]: among their blocks' scales",
         (
-            Parameter("rows", "rows of the tensor, ggml's ne1", rule="1 or more", number=True),
-            Parameter(
-                "k", "weights of a row, ggml's ne0", rule=f"a multiple of {block.weights}", number=True
-            ),
+            number("rows", "rows of the tensor, ggml's ne1", "1 or more"),
+            number("k", "weights of a row, ggml's ne0", f"a multiple of {block.weights}"),
         ),
         _ggml(block),
         partial(_gguf, block),
         {"rows": 2, "k": 256},
         f"{_PACKED} ggml llama.cpp block",
-        lambda: iter([{"rows": 2, "k": 256}]),
     )
 
 
@@ -250,7 +223,6 @@ ENTRIES = (
         _awq_weight,
         _SIZES,
         f"{_PACKED} AutoAWQ gemm",
-        _listed(),
     ),
     Entry(
         "awq.zero",
@@ -260,7 +232,6 @@ ENTRIES = (
         _awq_zero,
         _SIZES,
         f"{_PACKED} AutoAWQ gemm zero points",
-        _listed(),
     ),
     Entry(
         "gptq.weight",
@@ -270,7 +241,6 @@ ENTRIES = (
         _gptq_weight,
         _SIZES,
         f"{_PACKED} AutoGPTQ GPTQModel exllama",
-        _listed(bits=_WIDTHS),
     ),
     Entry(
         "gptq.zero",
@@ -280,7 +250,6 @@ ENTRIES = (
         _gptq_zero,
         _SIZES,
         f"{_PACKED} AutoGPTQ GPTQModel zero points",
-        _listed(bits=_WIDTHS),
     ),
     Entry(
         "marlin.weight",
@@ -290,7 +259,6 @@ ENTRIES = (
         _marlin_weight,
         _SIZES,
         f"{_PACKED} vLLM gptq_marlin awq_marlin tile",
-        _listed(bits=_WIDTHS, a_bits=_A_WIDTHS),
     ),
     Entry(
         "marlin.scale",
@@ -300,7 +268,7 @@ ENTRIES = (
         _marlin_scale,
         _SIZES,
         f"{_PACKED} vLLM scale_perm scale_perm_single",
-        _listed(group_size=(128, ALL), a_bits=_A_WIDTHS),
+        lambda: (_SIZES | {"group_size": size, "a_bits": bits} for size in (128, ALL) for bits in (16, 8)),
     ),
     Entry(
         "marlin.zero",
@@ -310,7 +278,6 @@ ENTRIES = (
         _marlin_zero,
         _SIZES,
         f"{_PACKED} vLLM awq_marlin zero points",
-        _listed(a_bits=_A_WIDTHS),
     ),
     *(_block_entry(block) for block in BLOCKS.values()),
 )

@@ -24,7 +24,7 @@ from math import prod
 from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.digits import Digits, layout_of, without_ones
+from tilewise.hardware.digits import layout_of, without_ones
 
 STORE = Axis("m")
 WORD_BITS = 32
@@ -172,8 +172,4 @@ def check(extent: int, whole: int, name: str, what: str) -> None:
 
 
 def _layout(*modes: Steps) -> Layout:
-    return layout_of(*(without_ones(_on_storage(steps)) for steps in modes))
-
-
-def _on_storage(steps: Steps) -> Digits:
-    return [(extent, step @ STORE) for extent, step in steps]
+    return layout_of(*(without_ones([(extent, step @ STORE) for extent, step in steps]) for steps in modes))

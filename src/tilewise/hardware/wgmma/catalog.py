@@ -8,8 +8,9 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named
-from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.catalog.parameters import number, of_type
+from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.instructions import values, where
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.catalog import (
     DEEP,
@@ -24,7 +25,7 @@ from tilewise.hardware.operands.catalog import (
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
 from tilewise.hardware.wgmma.figures import FIGURES, KNOWN
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
-from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS, Input, M
+from tilewise.hardware.wgmma.instructions import EVERY_8, INPUTS, OPERANDS, Input, M
 
 _SPARSE = (
     "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
@@ -39,13 +40,13 @@ ABSENT = {
 }
 """Names that are left out, and why."""
 
-_ACCUMULATORS = tuple(sorted({name for row in INPUTS.values() for name in row.accumulators}))
+_ACCUMULATORS = tuple(sorted(values(INPUTS.values(), "accumulators")))
 
 
 # -- parameters ------------------------------------------------------------------------------------
 
 
-INPUT = Parameter("dtype", "the type of A's elements", legal=tuple(INPUTS), normal=dtype_named)
+INPUT = of_type("A's elements", tuple(INPUTS))
 OF_TILE = replace(INPUT, meaning="the type of the tile's elements")
 
 
@@ -53,21 +54,17 @@ OF_TILE = replace(INPUT, meaning="the type of the tile's elements")
 
 
 def _a(dtype: str) -> Built:
-    layout = a_fragment(dtype)
     row = Input.of(dtype)
-    facts = {"instruction": f"m64nNk{row.k}", **registers_of(layout, row.dtype, "a")}
-    return Built(layout, facts, row.dtype, "a")
+    return fragment_built(a_fragment(dtype), row.dtype, "a", {"instruction": f"m64nNk{row.k}"})
 
 
 def _d(dtype: str, n: int) -> Built:
-    layout = d_fragment(dtype, n)
-    inputs = [row for row in INPUTS.values() if dtype in row.accumulators and n in row.n]
+    layout, inputs = d_fragment(dtype, n), where(INPUTS.values(), accumulators=dtype, n=n)
     facts = {
-        "instructions": [f"m64n{n}k{k}" for k in sorted({row.k for row in inputs})],
-        "inputs": [row.name for row in inputs],
-        **registers_of(layout, DType.of(dtype), "d"),
+        "instructions": [f"m64n{n}k{k}" for k in sorted(values(inputs, "k"))],
+        "inputs": [*values(inputs, "name")],
     }
-    return Built(layout, facts, DType.of(dtype), "d")
+    return fragment_built(layout, DType.of(dtype), "d", facts)
 
 
 def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, order: str) -> Built:
@@ -89,14 +86,13 @@ def _shapes(dtype: str, n: int | None) -> Built:
     row = Input.of(dtype)
     if n is not None:
         row.check_n(n)
-    every = range(8, 257, 8)
     facts = {
         "dtype": row.name,
         "instruction": f"m64n{'N' if n is None else n}k{row.k}",
         "m": M,
         "k": row.k,
         "n": list(row.n) if n is None else n,
-        "illegal": [count for count in every if count not in row.n],
+        "illegal": [count for count in EVERY_8 if count not in row.n],
         "partners": list(row.partners),
         "accumulators": list(row.accumulators),
         "majors": list(row.majors),
@@ -109,8 +105,7 @@ def _shapes(dtype: str, n: int | None) -> Built:
 
 def _accumulators() -> Iterator[Mapping[str, Value]]:
     for name in _ACCUMULATORS:
-        legal = {n for row in INPUTS.values() if name in row.accumulators for n in row.n}
-        for n in sorted(legal):
+        for n in sorted(values(where(INPUTS.values(), accumulators=name), "n")):
             yield {"dtype": name, "n": n}
 
 
@@ -146,8 +141,8 @@ ENTRIES = (
         "wgmma.D",
         "the accumulator D of a wgmma in registers: which thread holds which element",
         (
-            Parameter("dtype", "the type of D's elements", legal=_ACCUMULATORS, normal=dtype_named),
-            Parameter("n", "columns of D", rule=_EVEN, number=True),
+            of_type("D's elements", _ACCUMULATORS),
+            number("n", "columns of D", _EVEN),
         ),
         PTX_FRAGMENTS,
         _d,
@@ -163,8 +158,8 @@ ENTRIES = (
             MAJOR,
             MODE,
             OF_TILE,
-            Parameter("rows", "rows of the tile: M of A, N of B", rule="whole atoms; of A 64s", number=True),
-            Parameter("k", "columns of the tile, along K", rule="whole atoms and whole wgmmas", number=True),
+            number("rows", "rows of the tile: M of A, N of B", "whole atoms; of A 64s"),
+            number("k", "columns of the tile, along K", "whole atoms and whole wgmmas"),
             ORDER,
         ),
         PTX_STRIDES,
@@ -179,7 +174,7 @@ ENTRIES = (
         "which wgmma there are: K, the legal N, majors and accumulators of a type",
         (
             INPUT,
-            Parameter("n", "asks whether this N is legal", rule="a number", optional=True, number=True),
+            number("n", "asks whether this N is legal", "a number", optional=True),
         ),
         PTX_SHAPES,
         _shapes,

@@ -13,6 +13,7 @@ from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
+from tilewise.hardware.instructions import listed, values, where
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.operands.sizes import nearest
 from tilewise.hardware.wgmma.instructions import INPUTS, Input
@@ -49,14 +50,10 @@ def d_fragment(dtype: DType | str, n: int) -> Layout:
 def check_accumulator(dtype: DType | str, n: int) -> None:
     """Refuse a type of D that no wgmma has, and an N that none has for it."""
     name = DType.of(dtype).name
-    inputs = [row for row in INPUTS.values() if name in row.accumulators]
+    inputs = where(INPUTS.values(), accumulators=name)
     if not inputs:
-        raise Refused(
-            "TW602",
-            f"wgmma does not accumulate in {name}",
-            witness={"dtype": name},
-            hint="it accumulates in f16, f32 and s32",
-        )
+        hint = f"it accumulates in {listed(values(INPUTS.values(), 'accumulators'))}"
+        raise Refused("TW602", f"wgmma does not accumulate in {name}", witness={"dtype": name}, hint=hint)
     if all(as_int(n, "N") not in row.n for row in inputs):
         raise Refused(
             "TW602",

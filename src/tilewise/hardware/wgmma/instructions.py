@@ -65,12 +65,8 @@ class Input:
         """The row of a type that wgmma multiplies."""
         name = DType.of(dtype).name
         if name not in INPUTS:
-            raise Refused(
-                "TW602",
-                f"wgmma does not multiply {name}",
-                witness={"dtype": name},
-                hint="it takes " + ", ".join(INPUTS) + _instead(name),
-            )
+            hint = f"it takes {', '.join(INPUTS)}{_INSTEAD.get(name, '')}"
+            raise Refused("TW602", f"wgmma does not multiply {name}", witness={"dtype": name}, hint=hint)
         return INPUTS[name]
 
     def __repr__(self) -> str:
@@ -134,10 +130,7 @@ class Input:
         return n
 
 
-def _instead(name: str) -> str:
-    return {"f32": "; 32-bit floats are multiplied as tf32", "u1": "; one-bit elements are b1"}.get(name, "")
-
-
+_INSTEAD = {"f32": "; 32-bit floats are multiplied as tf32", "u1": "; one-bit elements are b1"}
 _F8 = ("e4m3", "e5m2")
 _I8 = ("s8", "u8")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter
-from tilewise.hardware.catalog.parameters import dtype_named
+from tilewise.hardware.catalog.parameters import dtype_named, number
 from tilewise.hardware.tcgen05.addresses import (
     ALLOCATIONS,
     COLUMN_BITS,
@@ -80,22 +80,13 @@ ENTRIES = (
         "tcgen05.address",
         "an address of tensor memory: its lane and its column, who reaches it, which elements are there",
         (
-            Parameter(
-                "lane", "a lane of tensor memory", rule=f"0 to {LANES - 1}", optional=True, number=True
-            ),
-            Parameter(
-                "column",
-                "a column of 32 bits of tensor memory",
-                rule=f"0 to {COLUMNS - 1}",
-                optional=True,
-                number=True,
-            ),
-            Parameter(
+            number("lane", "a lane of tensor memory", f"0 to {LANES - 1}", optional=True),
+            number("column", "a column of 32 bits of tensor memory", f"0 to {COLUMNS - 1}", optional=True),
+            number(
                 "address",
                 "an address of tensor memory",
-                rule="a number of 32 bits, such as 0x200040",
+                "a number of 32 bits, such as 0x200040",
                 optional=True,
-                number=True,
             ),
             Parameter(
                 "dtype",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
+from tilewise.hardware.catalog.parameters import choice, number
 from tilewise.hardware.sources import Source
 from tilewise.hardware.tcgen05.addresses import WARP_LANES
 from tilewise.hardware.tcgen05.copies import COPIES, PTX_COPIES, SOURCES, Copy
@@ -107,12 +108,8 @@ def _entry(store: bool, summary: str, flag: str, means: str, source: Source) -> 
                 "repeat", "how often the form is repeated", rule="x1 to x128", default="x1", normal=_repeat
             ),
             Parameter(flag, means, flag=True),
-            Parameter(
-                "split",
-                "columns from the first half of 16x32bx2 to the second",
-                rule="0 or more",
-                optional=True,
-                number=True,
+            number(
+                "split", "columns from the first half of 16x32bx2 to the second", "0 or more", optional=True
             ),
         ),
         source,
@@ -162,7 +159,7 @@ ENTRIES = (
                 legal=tuple(SOURCES),
                 optional=True,
             ),
-            Parameter("cta_group", "CTAs that copy, each its own", legal=(1, 2), default=1, number=True),
+            choice("cta_group", "CTAs that copy, each its own", (1, 2), 1),
         ),
         PTX_COPIES,
         _copied,

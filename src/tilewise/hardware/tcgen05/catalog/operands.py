@@ -8,7 +8,8 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named
+from tilewise.hardware.catalog.parameters import choice, flag, number, of_type
+from tilewise.hardware.instructions import values
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.catalog import (
     DEEP,
@@ -21,10 +22,11 @@ from tilewise.hardware.operands.catalog import (
 )
 from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
+from tilewise.hardware.tcgen05.catalog.parameters import KIND
 from tilewise.hardware.tcgen05.deep import check_depth
 from tilewise.hardware.tcgen05.engine import ENGINE
 from tilewise.hardware.tcgen05.figures import FIGURES, KNOWN
-from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of
+from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 
 TYPE_CHECKING = False
@@ -42,7 +44,7 @@ ABSENT = {
 }
 """Names that are left out, and why."""
 
-TYPES = tuple(dict.fromkeys(name for kind in KINDS.values() for name in kind.types))
+TYPES = values(KINDS.values(), "types")
 
 ROW_STARTS = {True: 64, False: 32}
 """{whether the kind has scales: the fewest rows of A that one CTA reads}."""
@@ -56,34 +58,22 @@ _ALIGNED = (
 # -- parameters ------------------------------------------------------------------------------------
 
 
-def _kind(given: str) -> str:
-    return Kind.of(given).name
+INPUT = of_type("the tile's elements", TYPES)
 
 
-INPUT = Parameter("dtype", "the type of the tile's elements", legal=TYPES, normal=dtype_named)
-
-
-def _mode(given: str) -> str:
-    return mode_of(given).name
-
-
-MODE = Parameter("mode", "the swizzle mode", legal=tuple(BLACKWELL), normal=_mode)
-ATOMICITY = Parameter(
+MODE = Parameter("mode", "the swizzle mode", legal=tuple(BLACKWELL), normal=lambda given: mode_of(given).name)
+ATOMICITY = choice(
     "atomicity",
     "bytes that the swizzle keeps together: 128B with 32 is 128B_ATOM_32B",
-    legal=(16, 32),
+    (16, 32),
     optional=True,
-    number=True,
 )
 
 
-def _one_mode(values: dict[str, Any]) -> dict[str, Any]:
+def _one_mode(said: dict[str, Any]) -> dict[str, Any]:
     """The mode by its own name, which says the atomicity."""
-    chosen = mode_of(values["mode"], values["atomicity"])
-    return {name: value for name, value in values.items() if name != "atomicity"} | {"mode": chosen.name}
-
-
-KIND = Parameter("kind", "the kind of the product", legal=tuple(KINDS), optional=True, normal=_kind)
+    rest = {name: value for name, value in said.items() if name != "atomicity"}
+    return rest | {"mode": mode_of(said["mode"], said["atomicity"]).name}
 
 
 # -- what is built ---------------------------------------------------------------------------------
@@ -113,18 +103,14 @@ def _smem(
     multiplied = f"products, which read {product.k} of {dtype}"
     check_whole(operand, dtype, rows, k, fewest, product.k, reader, multiplied)
     facts = {**built.facts, "kind": which.name, "stored_bits": which.stored_bits(dtype)}
-    notes = (*_padding(which, dtype), *built.notes)
+    bits, notes = DType.of(dtype).bits, built.notes
+    if which.stored_bits(dtype) != bits:
+        padded = (
+            f"the layout counts bytes, one an element: of 16 bytes 16 elements of {bits} bits fill the first "
+            f"{CHUNK * bits // 8}, and the rest is padding"
+        )
+        notes = (padded, *notes)
     return replace(built, facts=facts, notes=(*notes, *_aligned(chosen)))
-
-
-def _padding(kind: Kind, dtype: str) -> tuple[str, ...]:
-    bits = DType.of(dtype).bits
-    if kind.stored_bits(dtype) == bits:
-        return ()
-    return (
-        f"the layout counts bytes, one an element: of 16 bytes 16 elements of {bits} bits fill the first "
-        f"{CHUNK * bits // 8}, and the rest is padding",
-    )
 
 
 def _read(mode: Mode, major: str, dtype: str) -> bool:
@@ -188,12 +174,12 @@ ENTRIES = (
             MAJOR,
             MODE,
             INPUT,
-            Parameter("rows", "rows of the tile", rule="whole atoms; of A 32s, 64s with scales", number=True),
-            Parameter("k", "columns of the tile, along K", rule="whole atoms and products", number=True),
+            number("rows", "rows of the tile", "whole atoms; of A 32s, 64s with scales"),
+            number("k", "columns of the tile, along K", "whole atoms and products"),
             ORDER,
             ATOMICITY,
             KIND,
-            Parameter("sparse", "A is sparse: half of it is stored, and of B twice as much read", flag=True),
+            flag("sparse", "A is sparse: half of it is stored, and of B twice as much read"),
         ),
         PTX_STRIDES,
         _smem,

@@ -8,7 +8,8 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named
+from tilewise.hardware.catalog.parameters import choice, dtype_named, number
+from tilewise.hardware.tcgen05.catalog.parameters import GROUP, K_OF_PRODUCT, of_kind
 from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, Kind, scale_named
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
@@ -163,21 +164,15 @@ def _sizes(operand: str, m: int, cta_group: int) -> Iterable[tuple[int, int]]:
     return product((m,) if operand == "SFA" else (128, 256), (WORD, 2 * WORD))
 
 
-def _kind(given: str) -> str:
-    return Kind.of(given).name
-
-
-KIND = Parameter("kind", "the kind of tcgen05.mma", legal=_SCALED, normal=_kind)
-SF_K = Parameter("sf_k", "scale factors of a row", rule="1 or more", default=WORD, number=True)
-HALF_OF_N = Parameter(
-    "half", "which half of N, of a pair with M = 128", legal=(0, 1), optional=True, number=True
-)
+KIND = of_kind("the kind of tcgen05.mma", _SCALED)
+SF_K = number("sf_k", "scale factors of a row", "1 or more", WORD)
+HALF_OF_N = choice("half", "which half of N, of a pair with M = 128", (0, 1), optional=True)
 
 
 def _parameters(rows: str) -> tuple[Parameter, ...]:
     return (
         KIND,
-        Parameter("rows", rows, rule="1 or more", number=True),
+        number("rows", rows, "1 or more"),
         SF_K,
         Parameter(
             "scale",
@@ -193,15 +188,9 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
             optional=True,
             normal=dtype_named,
         ),
-        Parameter("m", "M of the product", legal=(128, 256), default=128, number=True),
-        Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True),
-        Parameter(
-            "k",
-            "K of the product",
-            rule=f"as the kind has it, with sparse A twice that; {DEEP_K} of mxf4 and mxf4nvf4",
-            optional=True,
-            number=True,
-        ),
+        choice("m", "M of the product", (128, 256), 128),
+        GROUP,
+        K_OF_PRODUCT,
     )
 
 
@@ -231,7 +220,7 @@ ENTRIES = (
     Entry(
         "tcgen05.sf",
         "scale factors in memory, [rows, sf]: blocks of 128 x 4, as tcgen05.cp and libraries take them",
-        (Parameter("rows", "rows of the operand", rule="1 or more", number=True), SF_K),
+        (number("rows", "rows of the operand", "1 or more"), SF_K),
         CUBLAS_BLOCKS,
         _in_memory,
         {"rows": 256, "sf_k": 8},

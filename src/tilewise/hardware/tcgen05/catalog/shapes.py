@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
 
-from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, PTX_TCGEN05_SHAPES, Kind
+from tilewise.hardware.catalog.parameters import number
+from tilewise.hardware.tcgen05.catalog.parameters import GROUP, K_OF_PRODUCT, SPARSE, WS
+from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, PTX_TCGEN05_SHAPES, Kind
 from tilewise.hardware.tcgen05.opcodes import looks, products_said
 
 TYPE_CHECKING = False
@@ -24,15 +27,7 @@ def _shapes(
     kind: str, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool, k: int | None
 ) -> Built:
     this = Kind.of(kind)
-    depths = this.depths(sparse)
-    if k is not None and k not in depths:
-        raise Refused(
-            "TW602",
-            f"kind::{this.name} has no K = {k}{' with sparse A' * sparse}",
-            witness={"kind": this.name, "k": k, "sparse": sparse},
-            hint=f"K is {' or '.join(map(str, depths))}",
-        )
-    depth = k or depths[0]
+    depth, depths = this.check_depth(k or 0, sparse), this.depths(sparse)
     legal = this.shapes(cta_group, sparse, ws, depth)
     if m is not None or n is not None or not legal:
         some = m if m is not None else next(iter(legal), 128)
@@ -47,7 +42,7 @@ def _shapes(
         "k": depth,
         "m": list(legal) if m is None else m,
         "n": list(legal[m if m is not None else next(iter(legal))]) if n is None else n,
-        "architectures": str(this.needed(sparse, depth)),
+        "architectures": str(this.needs(sparse, depth)),
         "majors": {name: list(this.majors(name)) for name in this.types},
     }
     notes = tuple(
@@ -57,22 +52,10 @@ def _shapes(
 
 
 def _listed() -> Iterator[Mapping[str, Value]]:
-    for kind in KINDS.values():
-        for cta_group, sparse, ws in _VARIANTS:
-            if kind.shapes(cta_group, sparse, ws):
-                flags = {"sparse": sparse, "ws": ws}
-                yield {"kind": kind.name, "cta_group": cta_group, **{f: "1" for f, on in flags.items() if on}}
+    for kind, cta_group, sparse, ws in product(KINDS.values(), (1, 2), (False, True), (False, True)):
+        if kind.shapes(cta_group, sparse, ws):
+            yield {"kind": kind.name, "cta_group": cta_group, "sparse": sparse, "ws": ws}
 
-
-_VARIANTS = (
-    (1, False, False),
-    (1, True, False),
-    (2, False, False),
-    (2, True, False),
-    (1, False, True),
-    (1, True, True),
-)
-"""(CTAs, sparse, ws)."""
 
 ENTRIES = (
     Entry(
@@ -80,18 +63,12 @@ ENTRIES = (
         "which tcgen05.mma there are: types, K, the legal M and N of a kind",
         (
             Parameter("kind", "the kind of tcgen05.mma", legal=tuple(KINDS)),
-            Parameter("m", "asks whether this M is legal", rule="a number", optional=True, number=True),
-            Parameter("n", "asks whether this N is legal", rule="a number", optional=True, number=True),
-            Parameter("cta_group", "CTAs that multiply together", legal=(1, 2), default=1, number=True),
-            Parameter("sparse", "A is sparse", flag=True),
-            Parameter("ws", "tcgen05.mma.ws", flag=True),
-            Parameter(
-                "k",
-                "K of the product",
-                rule=f"as the kind has it, with sparse A twice that; {DEEP_K} of mxf4 and mxf4nvf4",
-                optional=True,
-                number=True,
-            ),
+            number("m", "asks whether this M is legal", "a number", optional=True),
+            number("n", "asks whether this N is legal", "a number", optional=True),
+            GROUP,
+            SPARSE,
+            replace(WS, meaning="tcgen05.mma.ws"),
+            K_OF_PRODUCT,
         ),
         PTX_TCGEN05_SHAPES,
         _shapes,
