@@ -6,18 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
 from tilewise.core.axes import KNOWN, STORAGE
 from tilewise.core.integers import counted
+from tilewise.show.scene.cells import Numbers
+from tilewise.show.scene.gather import Places
 from tilewise.show.scene.lines import extent
 from tilewise.show.scene.logical import Logical
 from tilewise.show.scene.model import Axis, Note
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tilewise.show.scene.gather import Places
 
 EXACT = 1 << 53
 """Numbers below are exact in every evaluator."""
@@ -86,8 +83,6 @@ def taken(axes: Sequence[Axis], copies: int, places: Places) -> Taken:
     >>> taken([Axis("m", "storage", 0, 2)], 1, {"m": np.array([0, 2, 0])})
     Taken(places=2, shared=(0, 2, 2))
     """
-    import numpy as np
-
     keys = _keys(axes, places)
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     before = first[which] // copies
@@ -99,10 +94,8 @@ def taken(axes: Sequence[Axis], copies: int, places: Places) -> Taken:
     return Taken(len(first), (int(before[at]), int(own[at]), at))
 
 
-def _keys(axes: Sequence[Axis], places: Places) -> NDArray[np.int64]:
+def _keys(axes: Sequence[Axis], places: Places) -> Numbers:
     """A number for every place, equal where the places are."""
-    import numpy as np
-
     keys = np.zeros(len(places[axes[0].name]), np.int64)
     for axis in axes:
         if int(keys.max(initial=0)) * extent(axis) >= EXACT:
