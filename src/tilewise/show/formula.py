@@ -84,7 +84,7 @@ def mode_digits(layout: Layout, axis: Axis) -> list[list[Digit]]:
 
 
 def _terms(layout: Layout, axis: Axis) -> Iterator[str]:
-    """Every digit that moves along an axis as its mode // slower parts % extent, times its stride."""
+    """Yield a term for each digit that moves along an axis: its part of the mode, times its stride."""
     for name, digits in zip(index_names(layout), mode_digits(layout, axis), strict=True):
         below = prod(extent for extent, _ in digits)
         for position, (extent, factor) in enumerate(digits):

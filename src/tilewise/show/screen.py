@@ -239,7 +239,7 @@ def _column_major(layout: Layout) -> bool:
 
 
 def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int = MOST_LISTED) -> Cost:
-    """What an access costs; one that no instruction makes says why.
+    """Return the cost of an access; of one that no instruction makes it has the reason.
 
     refused  TW301 one for which more than `most` addresses would be looked at one by one
     """

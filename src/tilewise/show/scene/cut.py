@@ -55,7 +55,7 @@ def cut(panel: Panel, window: Sequence[Any]) -> Panel:
 
 
 def _part(line: Line, name: str, given: Any, counts: str) -> Line:
-    """Those rows or columns of a line, each of which is one more than the one before, that are in a range."""
+    """Return the rows or columns of a line that are in a range; each is one more than the one before."""
     start = line.heads[0](0) if line.heads else 0
     end = start + line.extent
     first, last = given or (None, None)

@@ -161,7 +161,7 @@ def _nearest(engine: Engine) -> str:
 
 
 def _steps(engine: Engine, found: Match, extents: tuple[int, ...], asked: dict[str, Any]) -> Iterator[Step]:
-    """One an instruction, with the part of the tile that it reads."""
+    """Yield a step for each instruction, with the part of the tile that it reads."""
     m, n, _ = found.instruction
     said = {**asked, **{name: size for name, size in (("m", m), ("n", n)) if size is not None}}
     options = {name: value for name, value in said.items() if name in engine.options}
@@ -186,7 +186,7 @@ def _steps(engine: Engine, found: Match, extents: tuple[int, ...], asked: dict[s
 
 
 def _instruction(found: Match) -> str:
-    """The word for one of them."""
+    """Return the name of one instruction."""
     return (found.product or found.engine).partition(" ")[0]
 
 

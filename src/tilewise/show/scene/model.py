@@ -131,7 +131,7 @@ class Panel:
 
     @property
     def covers(self) -> int:
-        """Small cells that an element takes, from its own on."""
+        """Return how many small cells an element takes, from its own on."""
         return self.width if self.slots == 1 else 1
 
 

@@ -90,7 +90,7 @@ def head_text(heads: Heads, position: int) -> str:
 
 
 def block_words(panel: Panel, row: int, column: int) -> tuple[str, str]:
-    """The numbers of a block with their names, and without; nothing of a direction that has one block."""
+    """Return the numbers of a block with their names, and without; a direction with one block has none."""
     name = panel.block_name or "block"
     parts = [(panel.block_row_heads, row)] if panel.blocks[0] > 1 else []
     parts += [(panel.block_column_heads, column)] if panel.blocks[1] > 1 else []
