@@ -82,12 +82,14 @@ def grid_of(
     seen = most[0], min(most[1], max(1, width // LEAST))
     scene = _scene(_thinned(layout), _part(layout, shape, window, seen), colour)
     (panel,) = scene.panels
-    colours = map(scene.colour.rule, _firsts(scene))
-    filled = [Cell(place_text(scene, i, scene.copies), colour) for i, colour in enumerate(colours)]
+    firsts = scene.places[scene.colour.rule.axis][:: scene.copies]
+    filled = [Cell(place_text(scene, i, scene.copies), scene.colour.rule(x)) for i, x in enumerate(firsts)]
+    axes = ":".join(axis.name for axis in axes_in_order(scene))
+    copies = ", copies between |" * (scene.copies > 1)
     rows, columns = panel.cells
     whole = Grid(
         title=text,
-        key=_key(scene),
+        key=f"cells {axes}{copies}; colour {scene.colour.words}",
         row_labels=tuple(head_text(panel.row_heads, row) for row in range(rows)),
         column_labels=tuple(head_text(panel.column_heads, column) for column in range(columns)),
         cells=tuple(tuple(filled[at : at + columns]) for at in range(0, len(filled), columns)),
@@ -156,17 +158,6 @@ def _ends(layout: Layout, axis: str) -> tuple[int, int]:
         return layout.extremes(axis)
     except NotDecided:  # before the swizzle is near enough for a colour
         return plain_extremes(layout, axis)
-
-
-def _firsts(scene: Scene) -> tuple[int, ...]:
-    """Where the first copy of every element is on the axis of the colour."""
-    return scene.places[scene.colour.rule.axis][:: scene.copies]
-
-
-def _key(scene: Scene) -> str:
-    """What the numbers in a cell are, and its colour."""
-    cells = ":".join(axis.name for axis in axes_in_order(scene))
-    return f"cells {cells}{', copies between |' * (scene.copies > 1)}; colour {scene.colour.words}"
 
 
 def fitting(grid: Grid, width: int) -> int:

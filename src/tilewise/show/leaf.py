@@ -8,7 +8,7 @@ from itertools import zip_longest
 from tilewise.show.scene.model import Document, Encoded, Panel, Scene
 from tilewise.show.scene.moments import moment_of, moment_words, refuse_step
 from tilewise.show.sheet import Room, sheet_of
-from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, length, paragraph
+from tilewise.show.terminal import GAP, Line, Piece, abreast, beside, grid_lines, hanging, length, paragraph
 from tilewise.show.view.encoded import runs_of
 from tilewise.show.view.placed import Elements, elements_of
 from tilewise.show.view.words import key_words
@@ -113,9 +113,7 @@ def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:
     held = max((len(str(field.held)) for _, field in fields), default=0)
     for where, field in fields:
         head = f"  {where:>{bits}}  {field.name:<{name}}  {field.held:>{held}}  "
-        words = [*paragraph(field.words, max(20, width - len(head)))] or [()]
-        yield (Piece(head, "dim"), *words[0])
-        yield from ((Piece(" " * len(head)), *line) for line in words[1:])
+        yield from hanging((Piece(head, "dim"),), field.words, max(len(head) + 20, width))
 
 
 def _panel(panel: Panel, elements: Elements, room: Room, words: int, ruled: bool) -> Iterator[Line]:

@@ -8,10 +8,9 @@ from itertools import groupby
 from textwrap import wrap
 
 from tilewise.check.engines import Taken
-from tilewise.show.grid import Grid
 from tilewise.show.registers import Holder
 from tilewise.show.screen import Cost, Screen, is_tile
-from tilewise.show.terminal import Line, Piece, beside, grid_lines, paragraph
+from tilewise.show.terminal import Line, Piece, beside, grid_lines, hanging, paragraph
 
 WIDTH = 100
 """Columns of the screen, where the terminal has them."""
@@ -32,12 +31,13 @@ def page_of(screen: Screen, width: int = WIDTH) -> list[Line]:
     is         2 x 4, row-major
     map        m = 4*i + j
     """
-    return [*_Page(width).lines(screen)]
+    return [*_Page(width - _SIDE).lines(screen)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    width: int
+    room: int
+    """Columns beside the names of sections."""
 
     def lines(self, screen: Screen) -> Iterator[Line]:
         unit = "" if screen.layout.unit == "element" else f"in {screen.layout.unit}s"
@@ -62,7 +62,7 @@ class _Page:
 
     def section(self, name: str, texts: Iterable[str]) -> Iterator[Line]:
         """A name, and texts beside it that are wrapped."""
-        lines = [line for text in texts for line in wrap(text, self.width - _SIDE, break_long_words=False)]
+        lines = [line for text in texts for line in wrap(text, self.room, break_long_words=False)]
         yield from self.named(name, ((Piece(line),) for line in lines))
 
     def named(self, name: str, lines: Iterable[Line]) -> Iterator[Line]:
@@ -83,8 +83,8 @@ class _Page:
     def pictures(self, screen: Screen) -> Iterator[Line]:
         """The corner, and beside it the chunks, where there is room for both."""
         grids = [grid for grid in (screen.corner, screen.chunks) if grid is not None]
-        room = self.width - _SIDE
-        yield from self.named("corner", beside([[*_drawn(grid, room)] for grid in grids], room))
+        drawn = [[*paragraph(grid.key, self.room, "dim"), *grid_lines(grid, self.room)] for grid in grids]
+        yield from self.named("corner", beside(drawn, self.room))
 
     # -- tables --------------------------------------------------------------------------------------
 
@@ -93,9 +93,8 @@ class _Page:
         for holder in holders:
             owner = ", ".join(f"{name} {number}" for name, number in holder.owner.items()) + ": "
             held = [f"({','.join(map(str, element))})" for element in holder.elements]
-            while len(held) > 1 and len(" ".join(held)) > self.width - _SIDE - len(owner) - len(
-                " and 9999 more"
-            ):
+            room = self.room - len(owner) - len(" and 9999 more")
+            while len(held) > 1 and len(" ".join(held)) > room:
                 held.pop()
             more = holder.more + len(holder.elements) - len(held)
             yield (Piece(owner, "dim"), Piece(" ".join(held) + (f" and {more} more" if more else "")))
@@ -108,9 +107,7 @@ class _Page:
         yield (Piece(f"{'access':<{side}}  wavefronts  ideal", "dim"),)
         for cost in costs:
             if cost.wavefronts is None:
-                lines = wrap(cost.said, self.width - _SIDE - side - 2)
-                yield (Piece(f"{cost.access:<{side}}  "), Piece(lines[0], "no"))
-                yield from ((Piece(" " * (side + 2)), Piece(line, "no")) for line in lines[1:])
+                yield from hanging((Piece(f"{cost.access:<{side}}  "),), cost.said, self.room, "no")
                 continue
             numbers = f"{cost.access:<{side}}  {cost.wavefronts:>10}  {cost.ideal:>5}  "
             idle = f"; {cost.idle} of {cost.idle + (cost.lanes or 0)} lanes idle" if cost.idle else ""
@@ -125,9 +122,8 @@ class _Page:
             word, role = words[taken.legal]
             alone = taken.legal is False and taken.near is None and taken.hint
             said = f"{taken.said}: {taken.hint}" if alone else taken.said
-            lines = wrap(said, self.width - _SIDE - side - 7)
-            yield (Piece(f"{name:<{side}}  "), Piece(f"{word:<3}", role), Piece(f"  {lines[0]}"))
-            yield from ((Piece(" " * (side + 7) + line),) for line in lines[1:])
+            head = Piece(f"{name:<{side}}  "), Piece(f"{word:<3}", role), Piece("  ")
+            yield from hanging(head, said, self.room)
         if not screen.engines and screen.dtype is None and is_tile(screen.layout):
             yield (Piece("--dtype bf16, or another, asks the banks and the engines", "dim"),)
 
@@ -135,11 +131,10 @@ class _Page:
         for change in screen.changes:
             yield (Piece(str(change.layout), "head"),)
             for text in (f"for {', '.join(change.serves)}", *change.said):
-                for line in wrap(text, self.width - _SIDE - 4, subsequent_indent="  "):
+                for line in wrap(text, self.room - 4, subsequent_indent="  "):
                     yield (Piece(f"  {line}"),)
         if screen.verdict:
-            lines = wrap(f"nothing: {screen.verdict}", self.width - _SIDE)
-            yield from ((Piece(line, "dim"),) for line in lines)
+            yield from paragraph(f"nothing: {screen.verdict}", self.room, "dim")
 
 
 def _by_entry(calls: Sequence[str]) -> Iterator[str]:
@@ -163,9 +158,3 @@ def _as_one(engines: Sequence[Taken]) -> Iterator[tuple[str, Taken]]:
             lines.append((name, operands, first))
     for name, operands, taken in lines:
         yield f"{name} {operands}".strip(), taken
-
-
-def _drawn(grid: Grid, room: int) -> Iterator[Line]:
-    """A grid under its key."""
-    yield from paragraph(grid.key, room, "dim")
-    yield from grid_lines(grid, room)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
 from tilewise.check.diagnose import mode_of
 from tilewise.core.axes import STORAGE, Axis
-from tilewise.core.canonical import merged_shard
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of, leaves
+from tilewise.core.shapes import extents_of
 from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
-from tilewise.show.formula import index_names
+from tilewise.show.formula import index_names, mode_digits
 
 CALLED = {
     "laneid": "lanes",
@@ -46,44 +44,27 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
     8 x 4 x 2 over 32 lanes, in 2 registers
     """
     layout = by_coordinates(layout)
-    said = [_shape(layout) + _spread(layout, dtype)]
+    said = [_spread(layout, dtype)]
     if any(swizzle.bits for swizzle in layout.swizzles):
         said.append(_swizzled(layout, dtype))
-    return "; ".join([*said, *_copies(layout)])
-
-
-def _copies(layout: Layout) -> Iterator[str]:
     try:
-        many = layout.copies
+        said += [f"{layout.copies} copies of each"] if layout.copies > 1 else []
     except NotDecided:
-        yield "how many copies are distinct was not decided"
-        return
-    if many > 1:
-        yield f"{many} copies of each"
-
-
-def _shape(layout: Layout) -> str:
-    extents = extents_of(layout.shape)
-    if len(extents) > 1:
-        return " x ".join(map(str, extents))
-    return counted(layout.size, "element")
+        said.append("how many copies are distinct was not decided")
+    return "; ".join(said)
 
 
 def _spread(layout: Layout, dtype: DType | None) -> str:
-    owners = [axis for axis in layout.axes if axis.kind != STORAGE]
-    if owners:
-        return _owned(layout, owners, dtype)
-    return _ordered(layout) if len(layout.axes) == 1 else f" in {_counted(layout, layout.axes, dtype)}"
-
-
-def _owned(layout: Layout, owners: list[Axis], dtype: DType | None) -> str:
-    storage = [axis for axis in layout.axes if axis.kind == STORAGE]
-    text = f" over {_counted(layout, owners, dtype)}"
-    return f"{text}, in {_counted(layout, storage, dtype)}" if storage else text
-
-
-def _counted(layout: Layout, axes: list[Axis] | tuple[Axis, ...], dtype: DType | None) -> str:
-    return " x ".join(_places(layout, axis, dtype) for axis in axes)
+    """The shape, and the places of each kind of axis; of memory alone its order."""
+    extents = extents_of(layout.shape)
+    shape = " x ".join(map(str, extents)) if len(extents) > 1 else counted(layout.size, "element")
+    owners, storage = (
+        " x ".join(_places(layout, axis, dtype) for axis in layout.axes if (axis.kind == STORAGE) == stored)
+        for stored in (False, True)
+    )
+    if not owners:
+        return shape + (_ordered(layout) if len(layout.axes) == 1 else f" in {storage}")
+    return f"{shape} over {owners}" + (f", in {storage}" if storage else "")
 
 
 def _places(layout: Layout, axis: Axis, dtype: DType | None) -> str:
@@ -99,8 +80,7 @@ def _places(layout: Layout, axis: Axis, dtype: DType | None) -> str:
 
 def _ordered(layout: Layout) -> str:
     """How the modes follow one another in memory."""
-    axis = layout.axes[0]
-    steps = [_steps(layout, mode, axis) for mode in range(len(layout.shape))]
+    steps = mode_digits(layout, layout.axes[0])
     if len(steps) == 2 and all(len(own) == 1 for own in steps):
         return _of_two(*(own[0] for own in steps))
     digits = [
@@ -114,13 +94,6 @@ def _ordered(layout: Layout) -> str:
     packed = all(stride == prod(extent for _, extent, _ in order[:i]) for i, (stride, *_) in enumerate(order))
     said = [f"{extent} of {name}" + ("" if packed else f" {stride} apart") for stride, extent, name in order]
     return f", in the order of addresses {', '.join(said)}" if said else ""
-
-
-def _steps(layout: Layout, mode: int, axis: Axis) -> list[tuple[int, int]]:
-    """(extent, stride) of a mode's digits, those that go on as one merged."""
-    before = sum(len([*leaves((part,))]) for part in layout.shape[:mode])
-    many = len([*leaves((layout.shape[mode],))])
-    return [(it.extent, it.stride[axis]) for it in merged_shard(layout.shard[before : before + many])]
 
 
 def _of_two(rows: tuple[int, int], columns: tuple[int, int]) -> str:

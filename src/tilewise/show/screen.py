@@ -8,12 +8,13 @@ page             all of it as lines for a terminal
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
 from tilewise.check.access.access import MOST_LISTED
 from tilewise.check.banks import conflicts
 from tilewise.check.engines import Taken, engines_of
-from tilewise.check.swizzling import PROOFS, Choice, choose
+from tilewise.check.swizzling import PROOFS, choose
 from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
@@ -46,11 +47,11 @@ class Cost:
     """What an access of a tile costs."""
 
     access: str
-    wavefronts: int | None
+    wavefronts: int | None = None
     """None where no instruction makes the access."""
-    ideal: int | None
-    ways: int | None
-    said: str
+    ideal: int | None = None
+    ways: int | None = None
+    said: str = ""
     instead: bool = False
     """Whether it was asked in the place of a wider one that is refused."""
     lanes: int | None = None
@@ -154,7 +155,7 @@ def screen_of(
         engines = tuple(engines_of(layout, element, base))
         by_tma = any(taken.rows for taken in engines)
         if accesses:
-            costs = tuple(costs_of(layout, element, accesses, base))
+            costs = tuple(cost_of(layout, element, access, base) for access in accesses)
         else:
             costs = tuple(natural_costs(layout, element, by_tma, base))
         changes, verdict = changes_of(layout, element, costs, engines)
@@ -215,36 +216,18 @@ def natural_costs(layout: Layout, dtype: DType, by_tma: bool = False, base: int 
     each = f"row:{max(1, dtype.bits // 8)}B"
     for access in accesses:
         try:
-            (cost,) = costs_of(layout, dtype, [access], base, LISTED)
+            cost = cost_of(layout, dtype, access, base, LISTED)
         except NotDecided:
             raise
         except LayoutError as no:  # the tile is such that nothing of the kind can be asked, or is too large
-            cost = Cost(access, None, None, None, _not_asked(no))
+            listed = no.code == "TW301"
+            cost = Cost(
+                access, said=f"not counted here: {no.message}; --access counts more" if listed else no.message
+            )
         yield cost
         if access == "row:16B" and cost.wavefronts is None and each not in accesses:
-            yield from (replace(narrow, instead=True) for narrow in _where_asked(layout, dtype, each, base))
-
-
-def _not_asked(no: LayoutError) -> str:
-    """Why an access has no count."""
-    return f"not counted here: {no.message}; --access counts more" if no.code == "TW301" else no.message
-
-
-def _where_asked(layout: Layout, dtype: DType, access: str, base: int) -> list[Cost]:
-    try:
-        return [*costs_of(layout, dtype, [access], base, LISTED)]
-    except LayoutError:
-        return []
-
-
-def costs_of(
-    layout: Layout, dtype: DType, accesses: Sequence[str], base: int = 0, most: int = MOST_LISTED
-) -> Iterator[Cost]:
-    """What accesses cost; those that no instruction makes say why.
-
-    refused  TW301 one for which more than `most` addresses would be looked at one by one
-    """
-    return (_cost(layout, dtype, access, base, most) for access in accesses)
+            with suppress(LayoutError):
+                yield replace(cost_of(layout, dtype, each, base, LISTED), instead=True)
 
 
 def _column_major(layout: Layout) -> bool:
@@ -255,11 +238,15 @@ def _column_major(layout: Layout) -> bool:
     return steps[0] - start == 1 and steps[1] - start != 1
 
 
-def _cost(layout: Layout, dtype: DType, access: str, base: int, most: int) -> Cost:
+def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int = MOST_LISTED) -> Cost:
+    """Return the cost of an access; of one that no instruction makes it has the reason.
+
+    refused  TW301 one for which more than `most` addresses would be looked at one by one
+    """
     try:
         found = conflicts(layout, access, dtype=dtype, base=base, most=most)
     except Refused as no:
-        return Cost(access, None, None, None, no.reason)
+        return Cost(access, said=no.reason)
     said = FREE if found.ways <= 1 else f"{found.ways} ways"
     own = found.access
     return Cost(own.name, found.wavefronts, found.ideal, found.ways, said, lanes=own.lanes, idle=own.idle)
@@ -304,22 +291,13 @@ def _fewer_wavefronts(layout: Layout, dtype: DType, costs: Sequence[Cost]) -> Ch
     if layout.size > MOST or all(cost.said == FREE for cost in asked):
         return None
     names = [cost.access for cost in asked]
-    found = _chosen(layout, dtype, names)
-    if found is None:
+    try:
+        found = choose(layout, names, dtype=dtype)
+    except LayoutError:
         return None
     now = sum(cost.wavefronts or 0 for cost in asked)
     better = found.cost < now or any(cost.wavefronts is None for cost in asked)
     here = f", {now} now" if better and all(cost.wavefronts for cost in asked) else ""
-    said = f"{found.cost} wavefronts for {_listed(names)} together, ideal {found.ideal}{here}"
+    listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    said = f"{found.cost} wavefronts for {listed} together, ideal {found.ideal}{here}"
     return Change(found.best.layout if better else layout, ("banks",), (f"{said}; {PROOFS[found.proof]}",))
-
-
-def _chosen(layout: Layout, dtype: DType, names: Sequence[str]) -> Choice | None:
-    try:
-        return choose(layout, names, dtype=dtype)
-    except LayoutError:
-        return None
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -6,19 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilewise.show.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
+from tilewise.show.scene.cells import Numbers, Truths
 from tilewise.show.scene.model import Head, Heads, Panel
 from tilewise.show.terminal import GAP
 from tilewise.show.view.placed import NOWHERE, Elements, placed_of
-from tilewise.show.view.words import axes_words, head_text, head_words, text_of
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
-    Truths = NDArray[np.bool_]
+from tilewise.show.view.words import axes_words, block_words, head_text, text_of
 
 _CHUNK = 4
 OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"
@@ -82,7 +78,6 @@ class _Table:
     def __init__(self, panel: Panel, elements: Elements, room: Room) -> None:
         self.panel, self.elements, self.room = panel, elements, room
         self.wide = panel.cells[1] * panel.slots
-        self.covers = panel.width if panel.slots == 1 else 1
         placed = placed_of(panel, elements)
         self.first, self.several = self._by_block(placed.first), self._by_block(placed.several)
         self.lit = (self.first != NOWHERE) & ~elements.faded[self.first]
@@ -125,7 +120,7 @@ class _Table:
 
     def _shares(self) -> Iterator[int]:
         """How many small cells may be one: 1, else those of 4 cells, as in a chunk of 16 bytes, or fewer."""
-        share, chunk = self.covers if self._alike(self.covers) else 1, _CHUNK * self.panel.slots
+        share, chunk = self.panel.covers if self._alike(self.panel.covers) else 1, _CHUNK * self.panel.slots
         yield share
         while self.panel.text == "index" and share < chunk and self._alike(2 * share):
             share *= 2
@@ -134,8 +129,6 @@ class _Table:
 
     def _alike(self, share: int) -> bool:
         """Whether cells of so many small ones have one thing to say: neighbours in a row, or one lane."""
-        import numpy as np
-
         if self.wide % share:
             return False
         own, lit = self.first.reshape(-1, share), self.lit.reshape(-1, share)
@@ -147,7 +140,7 @@ class _Table:
             numbers = self.elements.places.numbers[own]
             start = np.take_along_axis(numbers, lead, axis=1)
             row = self.elements.scene.shape[-1] if self.elements.scene.shape else 1
-            steps = np.arange(share) // self.covers - lead // self.covers
+            steps = np.arange(share) // self.panel.covers - lead // self.panel.covers
             agree = (numbers - start == steps) & (numbers // row == start // row)
         full = self.elements.faded.any() or (lit.any(axis=1) == lit.all(axis=1)).all()
         return bool(full and (agree | ~lit).all())
@@ -155,8 +148,6 @@ class _Table:
     @cached_property
     def _lanes(self) -> Numbers:
         """A number for each element, equal where the lanes are that ask for it."""
-        import numpy as np
-
         codes = np.full(len(self.elements.flats), -1, np.int64)
         known: dict[tuple[int, ...], int] = {}
         for element, lanes in self.elements.lanes.items():
@@ -171,16 +162,13 @@ class _Table:
             "" if column * share % slots else head_text(heads, column * share // slots) for column in columns
         )
         return Grid(
-            title=self._block_words(block),
+            title=block_words(self.panel, *divmod(block, self.panel.blocks[1]))[0],
             key="",
-            row_labels=self._row_labels(rows),
+            row_labels=tuple(head_text(self.panel.row_heads, row) for row in rows),
             column_labels=tuple(labels),
             cells=tuple(self._cells(block, rows, columns, share)),
             note="",
         )
-
-    def _row_labels(self, rows: range) -> tuple[str, ...]:
-        return tuple(head_text(self.panel.row_heads, row) for row in rows)
 
     def _cells(self, block: int, rows: range, columns: range, share: int) -> Iterator[tuple[Cell, ...]]:
         part = slice(columns.start * share, columns.stop * share)
@@ -205,16 +193,9 @@ class _Table:
         across = self.panel.blocks[1]
         return min(many, across if across > 1 else self.panel.blocks[0])
 
-    def _block_words(self, block: int) -> str:
-        panel, at = self.panel, divmod(block, self.panel.blocks[1])
-        heads = (panel.block_row_heads, panel.block_column_heads)
-        name = panel.block_name or "block"
-        several = [i for i in (0, 1) if panel.blocks[i] > 1]
-        return ", ".join(head_words(heads[i], name, at[i]) for i in several)
-
     def _key(self, share: int) -> str:
         words = axes_words(self.panel, self.elements.scene, "full").replace(" · ", "; ")
-        many = share // self.covers
+        many = share // self.panel.covers
         words += f", {many} elements each" if many > 1 else ""
         return words + ("; +: others are there, too" if self.several.any() else "")
 

@@ -9,7 +9,7 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import spell
 from tilewise.core.swizzles import Swizzle, undo_chain
 from tilewise.core.text import vector_text
-from tilewise.core.vectors import Vector, point
+from tilewise.core.vectors import point
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,12 +47,22 @@ def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
     place
       23@laneid + 1@reg
     """
-    digits = _digits(layout, flat)
+    digits, strides, below = [], [], layout.size
+    for position, it in enumerate(layout.shard):
+        below //= it.extent
+        digit = flat // below % it.extent
+        formula = f"{flat}" + (f" // {below}" if below > 1 else "") + (f" % {it.extent}" if position else "")
+        digits.append((formula, f"= {digit}", f"of {it.extent}"))
+        stride = vector_text(it.stride)
+        stride = f"({stride})" if len(it.stride.terms) > 1 else stride
+        strides.append((f"{digit} * {stride}", f"= {vector_text(it.stride * digit)}"))
+    offset = layout.on_axes(layout.offset)
+    summed = (a - o for a, o in zip(layout.before_swizzle(flat), offset, strict=True))
     steps = [
         Step("index", (_index_line(layout, flat, shape),)),
-        Step("digits", tuple(_aligned([(formula, f"= {d}", f"of {e}") for formula, d, e in digits]))),
-        Step("strides", tuple(_stride_lines(layout, [d for _, d, _ in digits]))),
-        Step("sum", (str(_sum(layout, flat)),)),
+        Step("digits", tuple(_aligned(digits))),
+        Step("strides", tuple(_aligned(strides))),
+        Step("sum", (str(point(layout.axes, summed)),)),
     ]
     if layout.offset.terms:
         total = point(layout.axes, layout.before_swizzle(flat))
@@ -73,32 +83,6 @@ def _index_line(layout: Layout, flat: int, shape: Any) -> str:
     index = layout.coordinates(flat, shape)
     written = str(index[0]) if len(index) == 1 else str(index)
     return f"{written} in {spell(asked)} is element {flat}"
-
-
-def _digits(layout: Layout, flat: int) -> list[tuple[str, int, int]]:
-    """(formula, value, extent) of every digit, slowest first."""
-    rows, below = [], 1
-    for position, it in enumerate(reversed(layout.shard)):
-        slowest = position == len(layout.shard) - 1
-        formula = f"{flat}" + (f" // {below}" if below > 1 else "") + ("" if slowest else f" % {it.extent}")
-        rows.append((formula, flat // below % it.extent, it.extent))
-        below *= it.extent
-    return rows[::-1]
-
-
-def _stride_lines(layout: Layout, digits: list[int]) -> list[str]:
-    rows = []
-    for digit, it in zip(digits, layout.shard, strict=True):
-        stride = vector_text(it.stride)
-        stride = f"({stride})" if len(it.stride.terms) > 1 else stride
-        rows.append((f"{digit} * {stride}", f"= {vector_text(it.stride * digit)}"))
-    return _aligned(rows)
-
-
-def _sum(layout: Layout, flat: int) -> Vector:
-    without = layout.before_swizzle(flat)
-    offset = layout.on_axes(layout.offset)
-    return point(layout.axes, (a - o for a, o in zip(without, offset, strict=True)))
 
 
 def _copy_lines(layout: Layout, flat: int) -> list[str]:

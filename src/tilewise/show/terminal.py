@@ -113,6 +113,18 @@ def paragraph(text: str, room: int, role: str = "") -> Iterator[Line]:
     yield from ((Piece(line, role),) for line in wrap(text, room))
 
 
+def hanging(head: Line, text: str, room: int, role: str = "") -> Iterator[Line]:
+    """Yield a head and a text beside it, in lines of so many columns together.
+
+    >>> print(as_text(hanging((Piece("a: "),), "one two", 7)))
+    a: one
+       two
+    """
+    first, *more = [*paragraph(text, room - length(head), role)] or [()]
+    yield (*head, *first)
+    yield from ((Piece(" " * length(head)), *line) for line in more)
+
+
 def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
     """Parts side by side, or one below the other with an empty line between, where they need more room.
 

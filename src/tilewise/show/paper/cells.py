@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from tilewise.show.paper.drawing import Box, Fill
+from tilewise.show.scene.cells import Numbers
 from tilewise.show.view.placed import NOWHERE, Elements, Placed
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
 
 EMPTY = -1
 FADED = 8
@@ -62,8 +58,6 @@ class Run:
 
 def colours_in(placed: Placed, elements: Elements) -> Numbers:
     """[row, column]: the number of the colour that is seen, plus `FADED` where it is faded."""
-    import numpy as np
-
     seen = elements.colours + FADED * elements.faded
     return np.where(placed.first == NOWHERE, EMPTY, seen[placed.first])
 
@@ -75,8 +69,6 @@ def runs_of(colours: Numbers, rows: int, columns: int) -> list[Run]:
     >>> runs_of(np.array([[1, 1, 2], [1, 1, 3]]), 2, 3)[0]
     Run(colour=1, top=0, left=0, bottom=2, right=2)
     """
-    import numpy as np
-
     changes = np.ones(colours.shape, bool)
     changes[:, 1:] = colours[:, 1:] != colours[:, :-1]
     changes[:, ::columns] = True
@@ -135,8 +127,6 @@ def _rows_between(runs: list[Run], across: Line, down: Line) -> Iterator[Box]:
 
 def _columns_between(placed: Placed, runs: list[Run], across: Line, down: Line) -> Iterator[Box]:
     """Lines behind cells, but none inside an element that is wider than a cell."""
-    import numpy as np
-
     if not across.between:
         return
     rows, columns = placed.first.shape

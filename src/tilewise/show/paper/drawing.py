@@ -104,25 +104,16 @@ def flowed(parts: Iterable[Part], room: int, across: int, down: int) -> Part:
     >>> flowed([Part(3, 2, ()), Part(3, 1, ()), Part(3, 1, ())], 7, 1, 1)
     Part(width=7, height=4, items=())
     """
-    rows: list[list[Part]] = []
-    left = 0
+    rows: list[Part] = []
     for part in parts:
-        if not rows or left + across + part.width > room:
-            rows.append([])
-            left = -across
-        rows[-1].append(part)
-        left += across + part.width
-    return below((_beside(row, across) for row in rows), down)
-
-
-def _beside(parts: Iterable[Part], gap: int) -> Part:
-    items: list[Item] = []
-    width = height = 0
-    for part in parts:
-        width += gap if width else 0
-        items.extend(part.at(width, 0))
-        width, height = width + part.width, max(height, part.height)
-    return Part(width, height, tuple(items))
+        width = rows[-1].width + across + part.width if rows else room + 1
+        if width > room:
+            rows.append(part)
+        else:
+            row = rows[-1]
+            items = (*row.items, *part.at(row.width + across, 0))
+            rows[-1] = Part(width, max(row.height, part.height), items)
+    return below(rows, down)
 
 
 def wide(text: str, size: int) -> int:

@@ -42,14 +42,11 @@ def glance(layout: Layout, form: str) -> str | None:
 
 
 def _document(layout: Layout) -> Document:
-    document = document_of(layout, window=_corner(layout))
+    window = None
+    if layout.size * layout.copies > MOST_CELLS:
+        grid = logical_of(layout)
+        window = (0, min(_CORNER, prod(grid.rows))), (0, min(_CORNER, grid.broad))
+    document = document_of(layout, window=window)
     (scene,) = document.scenes
     panels = tuple(panel for panel in scene.panels if prod(shape_of(panel)) <= MOST_CELLS)
     return replace(document, scenes=(replace(scene, panels=panels),))
-
-
-def _corner(layout: Layout) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    if layout.size * layout.copies <= MOST_CELLS:
-        return None
-    grid = logical_of(layout)
-    return (0, min(_CORNER, prod(grid.rows))), (0, min(_CORNER, grid.broad))

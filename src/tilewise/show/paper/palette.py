@@ -34,13 +34,8 @@ class Palette:
 
 
 def _mixed(fill: str, paper: str) -> str:
-    pairs = zip(_channels(fill), _channels(paper), strict=True)
+    pairs = zip(bytes.fromhex(fill[1:]), bytes.fromhex(paper[1:]), strict=True)
     return "#" + "".join(f"{int(own * FADE + other * (1 - FADE) + 0.5):02x}" for own, other in pairs)
-
-
-def _channels(colour: str) -> tuple[int, int, int]:
-    bits = int(colour[1:], 16)
-    return bits >> 16, bits >> 8 & 255, bits & 255
 
 
 LIGHT = Palette(

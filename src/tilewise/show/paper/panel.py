@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.show.paper.cells import Line, Run, box_of, colours_in, fills_of, runs_of
-from tilewise.show.paper.drawing import LETTER, Box, Fill, Item, Part, Text, paragraph, wide
+from tilewise.show.paper.drawing import LETTER, Box, Fill, Item, Part, Text, below, paragraph, wide
 from tilewise.show.scene.model import Heads, Panel
 from tilewise.show.view.placed import NOWHERE, Elements, Placed, placed_of, shape_of
-from tilewise.show.view.words import axes_words, head_text, head_words, texts_of
+from tilewise.show.view.words import axes_words, block_words, head_text, texts_of
 
 FONTS = {12: 22, 10: 18, 9: 14}
 """{size of what stands in cells: the height of a cell}, as large as there is room for."""
@@ -56,26 +56,23 @@ def panel_part(panel: Panel, elements: Elements, room: int) -> Part:
     runs = runs_of(colours_in(placed, elements), down.cells, across.cells)
     caption = _caption(panel, elements, size.said, gutter + across.length)
     top = caption.height + HEAD + 8 + (_BLOCK_NAME if named else 0)
-    items: list[Item] = [*caption.items]
-    for fill in fills_of(placed, runs, across, down):
-        items.append(fill.at(gutter, top))
     inside = [
+        *fills_of(placed, runs, across, down),
         *_column_heads(panel, across, -4),
         *_row_heads(panel, down),
         *(_block_heads(panel, across, down) if named else ()),
-        *_contents(placed, elements, runs, size, across, down),
+        *(_texts(placed, elements, size, across, down) if size.font else _numbers(runs, across, down)),
     ]
-    items.extend(item.at(gutter, top) for item in inside)
     width = max(caption.width, gutter + across.length)
-    return Part(width, top + down.length, tuple(items))
+    items = (*caption.items, *(item.at(gutter, top) for item in inside))
+    return Part(width, top + down.length, items)
 
 
 def _caption(panel: Panel, elements: Elements, said: str, room: int) -> Part:
     room = max(room, _LEAST_CAPTION)
     title = paragraph(panel.title, room, CAPTION, bold=True)
     axes = paragraph(axes_words(panel, elements.scene, said), room, 11, "quiet")
-    items = (*title.items, *axes.at(0, title.height))
-    return Part(max(title.width, axes.width), title.height + axes.height + 4, items)
+    return below([title, axes, Part(0, 4, ())], 0)
 
 
 # -- how large cells are ---------------------------------------------------------------------------
@@ -99,9 +96,8 @@ def _size(placed: Placed, elements: Elements, room: int) -> Size:
 
 def _pitch(panel: Panel, longest: int, font: int) -> int:
     """Room for a text in the cells that an element takes."""
-    cells = panel.width if panel.slots == 1 else 1
-    pitch = -(-int(longest * font * LETTER + 0.999 + font // 2) // cells)
-    return max(pitch, 2 * font if panel.slots == 1 and cells == 1 else 1)
+    pitch = -(-int(longest * font * LETTER + 0.999 + font // 2) // panel.covers)
+    return max(pitch, 2 * font if panel.slots == panel.covers else 1)
 
 
 def _length(panel: Panel, pitch: int) -> int:
@@ -150,11 +146,7 @@ def _block_heads(panel: Panel, across: Line, down: Line) -> Iterator[Text]:
     for i in range(panel.blocks[0]):
         y = down.start(i * down.cells) - (HEAD + 8 if i == 0 else 0) - 5
         for j in range(panel.blocks[1]):
-            parts = [(panel.block_row_heads, i)] if panel.blocks[0] > 1 else []
-            parts += [(panel.block_column_heads, j)] if panel.blocks[1] > 1 else []
-            words = ", ".join(head_words(heads, panel.block_name or "block", at) for heads, at in parts)
-            numbers = ", ".join(head_text(heads, at) for heads, at in parts)
-            said = next((text for text in (words, numbers) if wide(text, 11) <= width), "")
+            said = next((text for text in block_words(panel, i, j) if wide(text, 11) <= width), "")
             if said:
                 yield Text(across.start(j * across.cells), y, said, 11, "quiet")
 
@@ -170,18 +162,7 @@ def _every(least: int, pitch: int) -> int:
 # -- what stands in cells --------------------------------------------------------------------------
 
 
-def _contents(
-    placed: Placed, elements: Elements, runs: list[Run], size: Size, across: Line, down: Line
-) -> Iterator[Item]:
-    if size.font:
-        yield from _texts(placed, elements, size, across, down)
-    else:
-        yield from _numbers(runs, across, down)
-
-
 def _texts(placed: Placed, elements: Elements, size: Size, across: Line, down: Line) -> Iterator[Item]:
-    panel = placed.panel
-    covers = panel.width if panel.slots == 1 else 1
     marks: list[Box] = []
     faded = elements.faded.tolist()
     several = placed.several.tolist()
@@ -191,7 +172,7 @@ def _texts(placed: Placed, elements: Elements, size: Size, across: Line, down: L
         for column, element in enumerate(line):
             if element == NOWHERE or not starts[row][column]:
                 continue
-            last = min(column + covers, (column // across.cells + 1) * across.cells)
+            last = min(column + placed.panel.covers, (column // across.cells + 1) * across.cells)
             while several[row][column] and last > column + 1:
                 last -= 1
             box = box_of(Run(0, row, column, row + 1, last), across, down)

@@ -8,13 +8,6 @@ from tilewise.core.errors import LayoutError
 from tilewise.show.paper.drawing import Drawing, Fill, Text
 from tilewise.show.paper.palette import PALETTES
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from PIL.ImageDraw import ImageDraw
-    from PIL.ImageFont import FreeTypeFont, ImageFont
-
-    Font = FreeTypeFont | ImageFont
-
 SCALE = 2
 MOST_PIXELS = 1 << 26
 
@@ -45,23 +38,28 @@ def png_of(drawing: Drawing, theme: str = "auto") -> bytes:
     pen = ImageDraw.Draw(image)
     sizes = {item.size for item in drawing.items if isinstance(item, Text)}
     fonts = {size: ImageFont.load_default(size * SCALE) for size in sizes}
+    anchors = {"start": "ls", "middle": "ms", "end": "rs"}
     for item in drawing.items:
         if isinstance(item, Fill):
-            _fill(pen, item, roles[item.role])
+            for box in item.boxes:
+                x, y = box.x * SCALE, box.y * SCALE
+                corner = x + box.width * SCALE - 1, y + box.height * SCALE - 1
+                pen.rectangle((x, y, *corner), fill=roles[item.role])
         else:
-            _write(pen, item, roles[item.role], fonts[item.size])
+            pen.text(
+                (item.x * SCALE, item.y * SCALE),
+                written(item.text),
+                fill=roles[item.role],
+                font=fonts[item.size],
+                anchor=anchors[item.anchor],
+                stroke_width=0.5 if item.bold else 0,
+            )
     told = PngImagePlugin.PngInfo()
     told.add_itxt("Title", drawing.title)
     told.add_itxt("Description", drawing.words)
     file = BytesIO()
     image.save(file, "PNG", pnginfo=told, dpi=(96 * SCALE, 96 * SCALE))
     return file.getvalue()
-
-
-def _fill(pen: ImageDraw, fill: Fill, colour: str) -> None:
-    for box in fill.boxes:
-        x, y = box.x * SCALE, box.y * SCALE
-        pen.rectangle((x, y, x + box.width * SCALE - 1, y + box.height * SCALE - 1), fill=colour)
 
 
 def written(text: str) -> str:
@@ -73,19 +71,6 @@ def written(text: str) -> str:
     'rows 8 x 4 > m ^ 1 · “?”'
     """
     return "".join(_LIKE.get(c, c if " " <= c <= "~" or c in _BEYOND else "?") for c in text)
-
-
-def _write(pen: ImageDraw, text: Text, colour: str, font: Font) -> None:
-    anchor = {"start": "ls", "middle": "ms", "end": "rs"}[text.anchor]
-    heavy = 0.5 if text.bold else 0
-    pen.text(
-        (text.x * SCALE, text.y * SCALE),
-        written(text.text),
-        fill=colour,
-        font=font,
-        anchor=anchor,
-        stroke_width=heavy,
-    )
 
 
 _BEYOND = "©«°±´·»‘’“”…‹›⁄™"

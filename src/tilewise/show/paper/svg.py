@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from tilewise.core.errors import LayoutError
-from tilewise.show.paper.drawing import Box, Drawing, Fill, Item, Text
+from tilewise.show.paper.drawing import Drawing, Fill, Item, Text
 from tilewise.show.paper.palette import DARK, LIGHT, PALETTES, THEMES, Palette
 
 SANS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','DejaVu Sans',sans-serif"
@@ -69,38 +69,25 @@ TYPE = (
 
 def _items(items: Iterable[Item]) -> Iterator[str]:
     """Boxes of one colour are one path; texts of one line and one style are one element."""
-    for kind, run in groupby(items, key=lambda item: (isinstance(item, Fill), _kind(item))):
-        listed = list(run)
-        yield _path(listed) if kind[0] else _line(listed)
+    for _, run in groupby(items, lambda item: item.role if isinstance(item, Fill) else (item.y, item.style)):
+        listed = [*run]
+        texts = [item for item in listed if isinstance(item, Text)]
+        if texts:
+            yield _line(texts)
+            continue
+        boxes = (box for fill in listed if isinstance(fill, Fill) for box in fill.boxes)
+        path = "".join(f"M{box.x} {box.y}h{box.width}v{box.height}h-{box.width}z" for box in boxes)
+        yield f'<path class="{listed[0].role}" d="{path}"/>'
 
 
-def _kind(item: Item) -> object:
-    return item.role if isinstance(item, Fill) else (item.y, item.style)
-
-
-def _path(fills: list[Item]) -> str:
-    boxes = [box for fill in fills if isinstance(fill, Fill) for box in fill.boxes]
-    role = fills[0].role
-    return f'<path class="{role}" d="{"".join(map(_box, boxes))}"/>'
-
-
-def _box(box: Box) -> str:
-    return f"M{box.x} {box.y}h{box.width}v{box.height}h-{box.width}z"
-
-
-def _line(texts: list[Item]) -> str:
+def _line(texts: list[Text]) -> str:
     first = texts[0]
-    assert isinstance(first, Text)
-    marks = [first.role, *(["mono"] if first.mono else []), *(["bold"] if first.bold else [])]
-    marks += [first.anchor] if first.anchor != "start" else []
-    head = f'<text class="{" ".join(marks)}" font-size="{first.size}" y="{_number(first.y)}"'
+    marks = (first.role, "mono" * first.mono, "bold" * first.bold, first.anchor.removeprefix("start"))
+    style = " ".join(filter(None, marks))
+    head = f'<text class="{style}" font-size="{first.size}" y="{_number(first.y)}"'
     if len(texts) == 1:
         return f'{head} x="{_number(first.x)}">{escaped(first.text)}</text>'
-    spans = (
-        f'<tspan x="{_number(text.x)}">{escaped(text.text)}</tspan>'
-        for text in texts
-        if isinstance(text, Text)
-    )
+    spans = (f'<tspan x="{_number(text.x)}">{escaped(text.text)}</tspan>' for text in texts)
     return f"{head}>{''.join(spans)}</text>"
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from tilewise.check.tma import Box, Plan, plan_copy
 from tilewise.core.dtypes import DType
@@ -11,16 +14,9 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
 from tilewise.show.scene.asked import Asked
+from tilewise.show.scene.cells import Numbers
 from tilewise.show.scene.model import Note, Step
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
+from tilewise.tables import table
 
 ACCESS = "boxes"
 
@@ -74,8 +70,6 @@ def _moved(layout: Layout, base: int, dtype: DType) -> Layout:
 
 
 def _steps(plan: Plan, shape: Sequence[int], dtype: DType) -> Iterator[Step]:
-    from tilewise.tables import table
-
     starts = table(plan.elementwise).array.reshape(-1)
     size = -(-dtype.bits // 8)
     for number, box in enumerate(plan.boxes):
@@ -92,8 +86,6 @@ def _steps(plan: Plan, shape: Sequence[int], dtype: DType) -> Iterator[Step]:
 
 def _elements(plan: Plan, box: Box, shape: Sequence[int]) -> Numbers:
     """The flat indices of a box's elements, in order."""
-    import numpy as np
-
     flats = np.zeros(1, np.int64)
     for dim, (extent, first) in enumerate(zip(shape, box.index, strict=True)):
         inside = np.zeros(1, np.int64)

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilewise.show.scene.model import COLUMN, ROW, Panel, Rule, Scene
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int64]
+Numbers = NDArray[np.int64]
+Truths = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,12 @@ hold them to `Layout.relation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 from math import prod
+
+import numpy as np
 
 from tilewise.core.algebra.relations import OUTERMOST_FIRST, kind_of
 from tilewise.core.axes import STORAGE
@@ -69,15 +71,10 @@ def compared(first: Layout, *others: Layout, title: str | None = None, **options
             "TW301", f"{1 + len(others)} layouts side by side", hint=f"{MOST_SCENES} are the most"
         )
     scenes = scene_of(first, **options), *(scene_of(layout, **options) for layout in others)
-    return Document(scenes, scenes[0].title if title is None else title, _differences(*scenes))
-
-
-def _differences(first: Scene, *others: Scene) -> str:
-    """What has to move from the first to each of the others."""
-    told = [difference(first, other) for other in others]
-    if len(told) == 1:
-        return told[0]
-    return " ".join(f"To the {name}: {words}" for name, words in zip(_ORDINALS, told, strict=False) if words)
+    told = [difference(scenes[0], other) for other in scenes[1:]]
+    if len(told) != 1:
+        told = [f"To the {name}: {words}" for name, words in zip(_ORDINALS, told, strict=False) if words]
+    return Document(scenes, scenes[0].title if title is None else title, " ".join(told))
 
 
 def difference(first: Scene, second: Scene) -> str:
@@ -181,8 +178,9 @@ class _Pair:
             return None
         for order in permutations(range(len(shape))):
             turned = tuple(shape[mode] for mode in order)
+            olds = np.arange(self.count).reshape(shape).transpose(order).reshape(-1).tolist()
             if turned == self.second.shape and all(
-                self.there[new] <= self.here[old] for new, old in enumerate(_turned(shape, order))
+                map(frozenset.issubset, self.there, map(self.here.__getitem__, olds))
             ):
                 return turned_modes(order) if self.turned else order
         return None
@@ -276,14 +274,3 @@ def _parted(places: Columns) -> Columns | None:
             return None
         found |= parts
     return found
-
-
-def _turned(shape: tuple[int, ...], order: tuple[int, ...]) -> Iterator[int]:
-    """The flat indices of a shape, taken with its modes in another order."""
-    weights = [prod(shape[mode + 1 :]) for mode in range(len(shape))]
-    for flat in range(prod(shape)):
-        rest, old = flat, 0
-        for mode in reversed(order):
-            rest, digit = divmod(rest, shape[mode])
-            old += digit * weights[mode]
-        yield old

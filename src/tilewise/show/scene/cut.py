@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
-from tilewise.show.scene.model import Heads, Panel, Rule
+from tilewise.show.scene.lines import Line
+from tilewise.show.scene.model import Panel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +40,9 @@ def cut(panel: Panel, window: Sequence[Any]) -> Panel:
         raise LayoutError("TW201", f"a window of {len(window)} ranges", hint="a panel has rows and columns")
     down, across = (*window, None, None)[:2]
     counts = " and ".join(name for name in (panel.row_name, panel.column_name) if name)
-    rows = _Line(panel.row, panel.row_heads, panel.cells[0], panel.row_name or "rows").cut(down, counts)
-    columns = _Line(panel.column, panel.column_heads, panel.cells[1], panel.column_name or "columns").cut(
-        across, counts
+    rows = _part(Line(panel.row, panel.cells[0], panel.row_heads), panel.row_name or "rows", down, counts)
+    columns = _part(
+        Line(panel.column, panel.cells[1], panel.column_heads), panel.column_name or "columns", across, counts
     )
     return replace(
         panel,
@@ -53,29 +54,20 @@ def cut(panel: Panel, window: Sequence[Any]) -> Panel:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The rows or the columns of a panel: each is one more than the one before."""
-
-    rule: Rule
-    heads: Heads
-    extent: int
-    name: str
-
-    def cut(self, given: Any, counts: str) -> _Line:
-        """Those of a range."""
-        start = self.heads[0](0) if self.heads else 0
-        end = start + self.extent
-        first, last = (None, None) if given is None else given
-        first = start if first is None else as_int(first, "a window's end")
-        last = end if last is None else as_int(last, "a window's end")
-        if not start <= first < last <= end:
-            raise LayoutError(
-                "TW201",
-                f"{self.name} {first}:{last} is not within {start}:{end}",
-                hint=f"a window of this panel counts {counts}",
-            )
-        past = first - start
-        rule = tuple(replace(term, subtract=term.subtract + past * term.divide) for term in self.rule)
-        heads = tuple(replace(head, start=head.start + past) for head in self.heads)
-        return replace(self, rule=rule, heads=heads, extent=last - first)
+def _part(line: Line, name: str, given: Any, counts: str) -> Line:
+    """Return the rows or columns of a line that are in a range; each is one more than the one before."""
+    start = line.heads[0](0) if line.heads else 0
+    end = start + line.extent
+    first, last = given or (None, None)
+    first = start if first is None else as_int(first, "a window's end")
+    last = end if last is None else as_int(last, "a window's end")
+    if not start <= first < last <= end:
+        raise LayoutError(
+            "TW201",
+            f"{name} {first}:{last} is not within {start}:{end}",
+            hint=f"a window of this panel counts {counts}",
+        )
+    past = first - start
+    rule = tuple(replace(term, subtract=term.subtract + past * term.divide) for term in line.rule)
+    heads = tuple(replace(head, start=head.start + past) for head in line.heads)
+    return Line(rule, last - first, heads)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import chain
 
 from tilewise.check.match import Match, Mismatch, match
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from tilewise.hardware.engines import MatrixDescriptor
     from tilewise.hardware.operands.sentences import Said
 
 ACCESS = "descriptor"
@@ -89,9 +87,9 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
         first = found.reasons[0]
         return Asked.refused(access, first.message, first.hint, _nearest(engine))
     assert isinstance(found, Match)
-    read = _Read.of(engine, found, extents_of(layout.shape), asked)
+    steps = _steps(engine, found, extents_of(layout.shape), asked)
     notes = Note("yes", f"{access}: {_words(found)}"), *(Note("hint", hint) for hint in _hints(found))
-    return Asked.of(access, read.steps(), len(found.steps), read.instruction, notes)
+    return Asked.of(access, steps, len(found.steps), _instruction(found), notes)
 
 
 def question_of(access: str, dtype: DType) -> tuple[Engine, str, dict[str, Any]]:
@@ -162,63 +160,44 @@ def _nearest(engine: Engine) -> str:
     return f"tilewise match{said} says what is nearest"
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A tile as the parts that single instructions read."""
-
-    engine: Engine
-    found: Match
-    operand: Any
-    """What one instruction reads, as the engine's words are asked about it."""
-    columns: int
-    rows_of_one: int
-    deep: int
-
-    @classmethod
-    def of(cls, engine: Engine, found: Match, extents: tuple[int, ...], asked: dict[str, Any]) -> _Read:
-        rows, columns = extents
-        m, n, _ = found.instruction
-        said = {**asked, **{name: size for name, size in (("m", m), ("n", n)) if size is not None}}
-        options = {name: value for name, value in said.items() if name in engine.options}
-        operand = engine.operand(found.dtype, found.major, found.operand, **options)
-        return cls(engine, found, operand, columns, rows // found.mn_steps, columns // found.k_steps)
-
-    @property
-    def instruction(self) -> str:
-        """The word for one of them."""
-        return (self.found.product or self.found.engine).partition(" ")[0]
-
-    def steps(self) -> Iterator[Step]:
-        """One an instruction."""
-        many, deep = self.rows_of_one, self.deep
-        for number, step in enumerate(self.found.steps):
-            top, left = step.mn * many, step.k * deep
-            starts = range(top * self.columns + left, (top + many) * self.columns + left, self.columns)
-            where = f"rows {top}..{top + many - 1}, k {left}..{left + deep - 1}"
-            yield Step(
-                title=f"{self.instruction} {number + 1} of {len(self.found.steps)}: {where}",
-                elements=tuple(chain.from_iterable(range(start, start + deep) for start in starts)),
-                note=f"start + {step.bytes} bytes",
-                encoded=self.encoded(step.descriptor),
-            )
-
-    def encoded(self, descriptor: MatrixDescriptor) -> Encoded:
-        """The 64 bits, with what each field says of the operand."""
-        said = self.engine.words(descriptor, operand=self.operand)
+def _steps(engine: Engine, found: Match, extents: tuple[int, ...], asked: dict[str, Any]) -> Iterator[Step]:
+    """Yield a step for each instruction, with the part of the tile that it reads."""
+    m, n, _ = found.instruction
+    said = {**asked, **{name: size for name, size in (("m", m), ("n", n)) if size is not None}}
+    options = {name: value for name, value in said.items() if name in engine.options}
+    operand = engine.operand(found.dtype, found.major, found.operand, **options)
+    rows, columns = extents
+    many, deep = rows // found.mn_steps, columns // found.k_steps
+    for number, step in enumerate(found.steps):
+        top, left = step.mn * many, step.k * deep
+        starts = range(top * columns + left, (top + many) * columns + left, columns)
+        where = f"rows {top}..{top + many - 1}, k {left}..{left + deep - 1}"
+        words = engine.words(step.descriptor, operand=operand)
         fields = tuple(
-            Field(NAMES.get(own.name, own.name), field.low, field.high, own.encoded, self._field_words(own))
-            for field, own in zip(self.engine.fields, said, strict=True)
+            Field(NAMES.get(own.name, own.name), field.low, field.high, own.encoded, _field_words(found, own))
+            for field, own in zip(engine.fields, words, strict=True)
         )
-        return Encoded(CALLED[self.engine.name], WORD_BITS, str(descriptor), fields)
+        yield Step(
+            title=f"{_instruction(found)} {number + 1} of {len(found.steps)}: {where}",
+            elements=tuple(chain.from_iterable(range(start, start + deep) for start in starts)),
+            note=f"start + {step.bytes} bytes",
+            encoded=Encoded(CALLED[engine.name], WORD_BITS, str(step.descriptor), fields),
+        )
 
-    def _field_words(self, said: Said) -> str:
-        if said.name == "start":
-            return f"byte {said.bytes}, in units of 16"
-        if said.bytes is None or not said.read:
-            return said.says
-        if said.name == "lbo" and self.found.lbo_mode == "absolute":
-            return f"byte {said.bytes}, {said.says}"
-        return f"{said.bytes} bytes {said.says}"
+
+def _instruction(found: Match) -> str:
+    """Return the name of one instruction."""
+    return (found.product or found.engine).partition(" ")[0]
+
+
+def _field_words(found: Match, said: Said) -> str:
+    if said.name == "start":
+        return f"byte {said.bytes}, in units of 16"
+    if said.bytes is None or not said.read:
+        return said.says
+    if said.name == "lbo" and found.lbo_mode == "absolute":
+        return f"byte {said.bytes}, {said.says}"
+    return f"{said.bytes} bytes {said.says}"
 
 
 def _words(found: Match) -> str:

@@ -6,14 +6,11 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.show.scene.cells import Numbers
 from tilewise.show.scene.logical import FAR, MOST_CELLS, Logical
+from tilewise.tables import table
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Places = dict[str, NDArray[np.int64]]
+Places = dict[str, Numbers]
 
 SMALLER = "give a window, such as rows 0:64 and columns 0:64"
 
@@ -37,8 +34,6 @@ def places_of(layout: Layout, part: Logical) -> tuple[int, Places]:
         reason = f"a layout of {part.size} elements is too large to draw"
         raise LayoutError("TW301", reason, hint="pictures end at 2^44")
     _refuse_many(elements * layout.copies)
-    from tilewise.tables import table
-
     if part.size == prod(part.rows) * part.broad:
         found = table(layout, shape=(prod(part.rows), part.broad), window=part.window)
         columns = {axis: column.reshape(-1) for axis, column in found.columns.items()}

@@ -16,6 +16,11 @@ class Line:
     rule: Rule = ()
     extent: int = 1
     heads: Heads = ()
+    slot: Rule = ()
+    """Where in its cell an element lies, of `slots`."""
+    slots: int = 1
+    width: int = 1
+    """Cells that an element takes."""
 
     @property
     def name(self) -> str:
@@ -71,55 +76,40 @@ def wrapped(axis: Axis, wide: int) -> tuple[Line, Line]:
     return rows, Line((Term(axis.name, modulo=wide),), wide, (Head("+"),))
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """Elements of so many bits in words of 32, each of which is a cell."""
-
-    column: Line
-    slot: Rule
-    slots: int
-    width: int
-
-
 def packs(bits: int | None) -> bool:
     """Whether elements fill words of 32 bits, or words an element."""
     return bits is not None and (32 % bits == 0 or bits % 32 == 0)
 
 
-def packed(axis: Axis, bits: int, base: int = 0) -> Packed:
-    """The words of an axis, counted from address 0; `base` is in bits.
+def packed(axis: Axis, bits: int, base: int = 0) -> Line:
+    """Elements of so many bits in words of 32, counted from address 0, each a cell; `base` is in bits.
 
     >>> found = packed(Axis("TCol", "storage", 0, 7), 8)
-    >>> found.column.extent, found.slots, [found.slot[0](x) for x in (0, 3, 4)]
+    >>> found.extent, found.slots, [found.slot[0](x) for x in (0, 3, 4)]
     (2, 4, [0, 3, 0])
     """
     slots, width = max(1, 32 // bits), max(1, bits // 32)
     first, last = (axis.low * bits + base) // 32, (axis.high * bits + base) // 32 + width - 1
-    column = Line(
-        (Term(axis.name, 32 * first - base, scale=bits, divide=32),),
-        last - first + 1,
-        (Head("column", start=first),),
-    )
     slot = (Term(axis.name, -base, scale=bits, divide=bits, modulo=slots),) if slots > 1 else ()
-    return Packed(column, slot, slots, width)
+    word = Term(axis.name, 32 * first - base, scale=bits, divide=32)
+    return Line((word,), last - first + 1, (Head("column", start=first),), slot, slots, width)
 
 
-def banked(axis: Axis, bits: int, base: int) -> tuple[Line, Packed]:
+def banked(axis: Axis, bits: int, base: int) -> tuple[Line, Line]:
     """Memory as rows of 32 banks of 4 bytes; `base` is in bits.
 
     >>> rows, words = banked(Axis("m", "storage", 0, 255), 16, 0)
-    >>> rows.extent, words.column.extent, words.slots
+    >>> rows.extent, words.extent, words.slots
     (4, 32, 2)
     """
-    words = packed(axis, bits, base)
     first, last = (axis.low * bits + base) // 1024, (axis.high * bits + base) // 1024
     rows = Line(
         (Term(axis.name, 1024 * first - base, scale=bits, divide=1024),),
         last - first + 1,
         (Head("byte", start=first, multiply=128),),
     )
-    banks = Line((Term(axis.name, -base, scale=bits, divide=32, modulo=32),), 32, (Head("bank"),))
-    return rows, replace(words, column=banks)
+    bank = Term(axis.name, -base, scale=bits, divide=32, modulo=32)
+    return rows, replace(packed(axis, bits, base), rule=(bank,), extent=32, heads=(Head("bank"),))
 
 
 def extent(axis: Axis) -> int:

@@ -129,6 +129,11 @@ class Panel:
     block_row_heads: Heads = ()
     block_column_heads: Heads = ()
 
+    @property
+    def covers(self) -> int:
+        """Return how many small cells an element takes, from its own on."""
+        return self.width if self.slots == 1 else 1
+
 
 @dataclass(frozen=True, slots=True)
 class Field:

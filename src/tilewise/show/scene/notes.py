@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
+
+import numpy as np
 
 from tilewise.core.axes import KNOWN, STORAGE
 from tilewise.core.integers import counted
+from tilewise.show.scene.cells import Numbers
+from tilewise.show.scene.gather import Places
 from tilewise.show.scene.lines import extent
 from tilewise.show.scene.logical import Logical
 from tilewise.show.scene.model import Axis, Note
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tilewise.show.scene.gather import Places
 
 EXACT = 1 << 53
 """Numbers below are exact in every evaluator."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """How many places are taken, and two elements that share one."""
-
-    places: int
-    shared: tuple[int, int, int] | None
-    """Positions of two elements, and the entry at which the second meets the first."""
+Shared = tuple[int, int, int]
+"""Positions of two elements in one place, and the entry at which the second meets the first."""
 
 
 def notes_of(
@@ -37,21 +28,18 @@ def notes_of(
 ) -> Iterator[Note]:
     """The facts of a scene; of a window only which one it is."""
     if not part.whole:
-        yield Note("fact", _window(part))
+        (top, bottom), (left, right) = part.window
+        rows = f"rows {top}..{bottom - 1} of {prod(part.rows)}"
+        columns = f"columns {left}..{right - 1} of {part.broad}"
+        yield Note("fact", f"{rows}, {columns}; the layout has {counted(part.size, 'element')}")
         return
     yield Note("fact", _size(part, axes, bits, unit))
     if copies > 1:
         yield Note("fact", f"every element has {copies} copies")
     yield Note("fact", _one_to_one(axes, copies, places))
-    yield from _left_behind(axes)
-
-
-def _window(part: Logical) -> str:
-    (top, bottom), (left, right) = part.window
-    return (
-        f"rows {top}..{bottom - 1} of {prod(part.rows)}, columns {left}..{right - 1} of {part.broad}; "
-        f"the layout has {counted(part.size, 'element')}"
-    )
+    for axis in axes:
+        if axis.name in KNOWN and (said := KNOWN[axis.name].beyond(axis.name, axis.low, axis.high)):
+            yield Note("hint", said)
 
 
 def _size(part: Logical, axes: Sequence[Axis], bits: int | None, unit: str) -> str:
@@ -63,56 +51,45 @@ def _size(part: Logical, axes: Sequence[Axis], bits: int | None, unit: str) -> s
 
 
 def _one_to_one(axes: Sequence[Axis], copies: int, places: Places) -> str:
-    found = taken(axes, copies, places)
+    many, shared = taken(axes, copies, places)
     room = prod(map(extent, axes))
-    if found.shared is not None:
-        first, second, at = found.shared
+    if shared is not None:
+        first, second, at = shared
         place = " + ".join(f"{places[axis.name][at]}@{axis.name}" for axis in axes)
         said = f"not one to one: elements {first} and {second} share {place}"
     else:
         said = "one to one"
     if room > EXACT:
         return said
-    holes = room - found.places
+    holes = room - many
     if not holes:
-        return said if found.shared else f"{said}, without holes"
+        return said if shared else f"{said}, without holes"
     return f"{said}; {holes} {'place between holds' if holes == 1 else 'places between hold'} nothing"
 
 
-def taken(axes: Sequence[Axis], copies: int, places: Places) -> Taken:
-    """The places that are taken, and the first element that meets one before it.
+def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Shared | None]:
+    """How many places are taken, and the first element that meets one before it.
 
     >>> import numpy as np
     >>> taken([Axis("m", "storage", 0, 2)], 1, {"m": np.array([0, 2, 0])})
-    Taken(places=2, shared=(0, 2, 2))
+    (2, (0, 2, 2))
     """
-    import numpy as np
-
     keys = _keys(axes, places)
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     before = first[which] // copies
     own = np.arange(len(keys)) // copies
     meets = np.flatnonzero(before != own)
     if not len(meets):
-        return Taken(len(first), None)
+        return len(first), None
     at = int(meets[0])
-    return Taken(len(first), (int(before[at]), int(own[at]), at))
+    return len(first), (int(before[at]), int(own[at]), at)
 
 
-def _keys(axes: Sequence[Axis], places: Places) -> NDArray[np.int64]:
+def _keys(axes: Sequence[Axis], places: Places) -> Numbers:
     """A number for every place, equal where the places are."""
-    import numpy as np
-
     keys = np.zeros(len(places[axes[0].name]), np.int64)
     for axis in axes:
         if int(keys.max(initial=0)) * extent(axis) >= EXACT:
             keys = np.unique(keys, return_inverse=True)[1].reshape(-1)
         keys = keys * extent(axis) + (places[axis.name] - axis.low)
     return keys
-
-
-def _left_behind(axes: Sequence[Axis]) -> Iterator[Note]:
-    for axis in axes:
-        facts = KNOWN.get(axis.name)
-        if facts is not None and (said := facts.beyond(axis.name, axis.low, axis.high)):
-            yield Note("hint", said)

@@ -10,7 +10,7 @@ from tilewise.core.axes import DEVICE, OWNER, STORAGE
 from tilewise.core.layout import Layout
 from tilewise.show.scene.lines import Line, along, banked, extent, of_index, packed, packs, wrapped
 from tilewise.show.scene.logical import MOST_CELLS, MOST_PARTS, Logical
-from tilewise.show.scene.model import COLUMN, ROW, Axis, Note, Panel, Rule
+from tilewise.show.scene.model import COLUMN, ROW, Axis, Note, Panel
 
 LANES = ("laneid", "tid_in_wg", "tx")
 """Owners that are rows of registers, the first of them that there is."""
@@ -111,20 +111,19 @@ def index_of(logical: Logical) -> Panel:
     """The logical grid, or the part of it that is looked at; in a cell stand the places of its element."""
     rows = of_index(ROW, logical.rows, *logical.window[0])
     columns = of_index(COLUMN, logical.columns, *logical.window[1])
-    return _panel("index", "index", "index", rows, columns, names=("row", "column"), text="places")
+    panel = _panel("index", "index", "index", rows, columns)
+    return replace(panel, row_name="row", column_name="column", text="places")
 
 
 def _memory(part: Part, axis: Axis) -> Panel:
     called = "memory" if axis.name == "m" else axis.name
     if part.bits is not None and packs(part.bits) and axis.name != "reg" and part.layout.unit == "element":
-        rows, words = banked(axis, part.bits, 8 * part.base)
-        panel = _panel(f"memory:{axis.name}", "memory", f"{called}, 128 bytes a row", rows, words.column)
-        return replace(panel, slot=words.slot, slots=words.slots, width=words.width)
-    wide = _grid_width(part)
-    rows, columns = wrapped(axis, wide)
-    return _panel(
-        f"memory:{axis.name}", "memory", f"{called}, {wide} {part.layout.unit}s a row", rows, columns
-    )
+        rows, columns = banked(axis, part.bits, 8 * part.base)
+        wide = "128 bytes"
+    else:
+        rows, columns = wrapped(axis, _grid_width(part))
+        wide = f"{_grid_width(part)} {part.layout.unit}s"
+    return _panel(f"memory:{axis.name}", "memory", f"{called}, {wide} a row", rows, columns)
 
 
 def _grid_width(part: Part) -> int:
@@ -135,12 +134,12 @@ def _registers(owners: Sequence[Axis], storage: Sequence[Axis]) -> Panel:
     lane, others = _lane(owners)
     if not storage and lane is not None and lane.name not in LANES:
         lane, storage, others = owners[0], owners[1:2], list(owners[2:])
-    rows = along([lane]) if lane is not None else Line()
-    columns = along(storage) if storage else Line()
-    side, below = _blocks(others, columns.extent)
-    title = " by ".join(axis.name for axis in (lane, *storage[:1]) if axis is not None)
-    panel = _panel("registers", _kind_of(lane, storage), title, rows, columns)
-    return _in_blocks(panel, below, side)
+    shown = [*([] if lane is None else [lane]), *storage[:1]]
+    held = any(axis.name in ("reg", *LANES) for axis in shown)
+    title = " by ".join(axis.name for axis in shown)
+    rows, columns = along(shown[: lane is not None]), along(storage)
+    blocks = _blocks(others, columns.extent)
+    return _panel("registers", "registers" if held else "places", title, rows, columns, blocks)
 
 
 def _lane(owners: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
@@ -152,37 +151,30 @@ def _lane(owners: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
     return lane, [axis for axis in owners if axis != lane]
 
 
-def _kind_of(lane: Axis | None, storage: Sequence[Axis]) -> str:
-    held = any(axis.name == "reg" for axis in storage)
-    return "registers" if held or (lane is not None and lane.name in LANES) else "places"
-
-
 def _blocks(owners: Sequence[Axis], columns: int) -> tuple[Line, Line]:
-    """Blocks side by side, and one below the other: the innermost owner side by side where there is room."""
-    if not owners:
-        return Line(), Line()
-    inner, outer = along(owners[-1:]), along(owners[:-1]) if len(owners) > 1 else Line()
-    return (inner, outer) if inner.extent * columns <= _BROAD else (outer, inner)
+    """Blocks one below the other, and side by side: the innermost owner side by side where there is room."""
+    inner, outer = along(owners[-1:]), along(owners[:-1])
+    return (outer, inner) if inner.extent * columns <= _BROAD else (inner, outer)
 
 
 def _tensor_memory(part: Part, tensor: Sequence[Axis], owners: Sequence[Axis]) -> Panel:
-    by_name = {axis.name: axis for axis in tensor}
-    rows = along([_lanes(by_name["TLane"])]) if "TLane" in by_name else Line()
-    column = by_name.get("TCol")
-    side, below = _blocks(owners, 1 if column is None else extent(column))
-    title, identity = "tensor memory", "tensor-memory"
-    if column is not None and part.bits is not None and packs(part.bits):
-        words = packed(column, part.bits)
-        panel = _panel(identity, title, f"{title}, columns of 32 bits", rows, words.column)
-        panel = replace(panel, slot=words.slot, slots=words.slots, width=words.width)
-    else:
-        panel = _panel(identity, title, title, rows, along([column]) if column is not None else Line())
-    return _in_blocks(panel, below, side)
+    rows, columns = _lanes_and_columns(tensor)
+    title = "tensor memory"
+    blocks = _blocks(owners, columns.extent)
+    for axis in tensor:
+        if axis.name == "TCol" and part.bits is not None and packs(part.bits):
+            columns, title = packed(axis, part.bits), f"{title}, columns of 32 bits"
+    return _panel("tensor-memory", "tensor memory", title, rows, columns, blocks)
 
 
-def _lanes(axis: Axis) -> Axis:
-    """All lanes of tensor memory, where the axis is among them."""
-    return replace(axis, low=0, high=TENSOR_LANES - 1) if 0 <= axis.low <= axis.high < TENSOR_LANES else axis
+def _lanes_and_columns(tensor: Sequence[Axis]) -> tuple[Line, Line]:
+    """Rows and columns of tensor memory; all lanes that there are, where the axis is among them."""
+    lanes = [
+        replace(axis, low=0, high=TENSOR_LANES - 1) if 0 <= axis.low <= axis.high < TENSOR_LANES else axis
+        for axis in tensor
+        if axis.name == "TLane"
+    ]
+    return along(lanes), along([axis for axis in tensor if axis.name == "TCol"])
 
 
 def _mesh(
@@ -194,24 +186,22 @@ def _mesh(
 ) -> Panel:
     across = [axis for axis in devices if axis.name.endswith("_x")][:1] or list(devices[-1:])
     down = [axis for axis in devices if axis not in across]
+    rows, columns, inside = Line(), Line(), ""
     if owners:
         lane, others = _lane(owners)
         assert lane is not None
-        rows, columns = along([lane]), along([*others, *storage[:1]]) if others or storage else Line()
-        inside = " by ".join(axis.name for axis in (lane, *others, *storage[:1]))
+        held = [*others, *storage[:1]]
+        rows, columns = along([lane]), along(held)
+        inside = " by ".join(axis.name for axis in (lane, *held))
     elif tensor:
-        by_name = {axis.name: axis for axis in tensor}
-        rows = along([_lanes(by_name["TLane"])]) if "TLane" in by_name else Line()
-        columns = along([by_name["TCol"]]) if "TCol" in by_name else Line()
+        rows, columns = _lanes_and_columns(tensor)
         inside = "tensor memory"
     elif storage:
         rows, columns = wrapped(storage[0], _run(part, storage[0]))
         inside = "memory" if storage[0].name == "m" else storage[0].name
-    else:
-        rows, columns, inside = Line(), Line(), ""
     title = "mesh " + " by ".join(axis.name for axis in (*down, *across))
-    panel = _panel("mesh", "mesh", f"{title}, {inside} inside" if inside else title, rows, columns)
-    return _in_blocks(panel, along(down) if down else Line(), along(across))
+    title = f"{title}, {inside} inside" if inside else title
+    return _panel("mesh", "mesh", title, rows, columns, (along(down), along(across)))
 
 
 def _run(part: Part, axis: Axis) -> int:
@@ -232,35 +222,28 @@ def _panel(
     title: str,
     rows: Line,
     columns: Line,
-    names: tuple[str, str] | None = None,
-    text: str = "index",
+    blocks: tuple[Line, Line] = (Line(), Line()),
 ) -> Panel:
-    row_name, column_name = names or (rows.name, columns.name)
+    below, side = blocks
     return Panel(
         id=identity,
         kind=kind,
         title=title,
-        blocks=(1, 1),
+        blocks=(below.extent, side.extent),
         cells=(rows.extent, columns.extent),
         row=rows.rule,
         column=columns.rule,
-        row_name=row_name,
-        column_name=column_name,
-        text=text,
+        block_row=below.rule,
+        block_column=side.rule,
+        slot=columns.slot,
+        slots=columns.slots,
+        row_name=rows.name,
+        column_name=columns.name,
+        block_name=", ".join(filter(None, (below.name, side.name))),
+        text="index",
+        width=columns.width,
         row_heads=rows.heads,
         column_heads=columns.heads,
-    )
-
-
-def _in_blocks(panel: Panel, below: Line, side: Line) -> Panel:
-    names = ", ".join(name for name in (below.name, side.name) if name)
-    rules: tuple[Rule, Rule] = (below.rule, side.rule)
-    return replace(
-        panel,
-        blocks=(below.extent, side.extent),
-        block_row=rules[0],
-        block_column=rules[1],
-        block_name=names,
         block_row_heads=below.heads,
         block_column_heads=side.heads,
     )

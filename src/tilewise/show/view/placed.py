@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from tilewise.show.scene.cells import Numbers, Places, Truths, located
 from tilewise.show.scene.model import Panel, Scene, Step
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tilewise.show.scene.cells import Places
-
-    Numbers = NDArray[np.int64]
 
 NOWHERE = -1
 
@@ -26,7 +20,7 @@ class Elements:
     places: Places
     flats: Numbers
     colours: Numbers
-    faded: NDArray[np.bool_]
+    faded: Truths
     copies: int
     """So many copies of each are there by now."""
     lanes: Mapping[int, tuple[int, ...]]
@@ -46,10 +40,6 @@ def elements_of(scene: Scene, step: Step | None = None) -> Elements:
     >>> elements_of(scene_of(S[(2, 4)], window=((1, 2), (0, 3)))).flats.tolist()
     [4, 5, 6]
     """
-    import numpy as np
-
-    from tilewise.show.scene.cells import Places
-
     places = Places(scene)
     flats, count = places.flats, len(places.flats)
     faded = np.zeros(count, bool)
@@ -71,9 +61,9 @@ class Placed:
     panel: Panel
     first: Numbers
     """[row, column]: the element that is seen there, or NOWHERE."""
-    several: NDArray[np.bool_]
+    several: Truths
     """[row, column]: whether others are there, too."""
-    starts: NDArray[np.bool_]
+    starts: Truths
     """[row, column]: whether an element begins there; one that is wider than a cell goes on in the next."""
 
 
@@ -91,10 +81,8 @@ def placed_of(panel: Panel, elements: Elements) -> Placed:
     >>> placed_of(scene.panels[1], elements_of(scene)).first.tolist()
     [[0, 4, 1, 5], [2, 6, 3, 7]]
     """
-    import numpy as np
-
     rows, columns = shape_of(panel)
-    covers = panel.width if panel.slots == 1 else 1
+    covers = panel.covers
     entries, cells = _cells(panel, elements, columns)
     reached = np.arange(covers)
     room = panel.cells[1] - cells % panel.cells[1]
@@ -118,10 +106,6 @@ def placed_of(panel: Panel, elements: Elements) -> Placed:
 
 def _cells(panel: Panel, elements: Elements, columns: int) -> tuple[Numbers, Numbers]:
     """Elements, and the small cell in which each of their copies is; none that is outside."""
-    import numpy as np
-
-    from tilewise.show.scene.cells import located
-
     copies = elements.scene.copies
     element = np.repeat(np.arange(len(elements.flats)), copies)
     there = np.tile(np.arange(copies) < elements.copies, len(elements.flats))

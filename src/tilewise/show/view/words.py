@@ -89,6 +89,15 @@ def head_text(heads: Heads, position: int) -> str:
     return ",".join(str(head(position)) for head in heads) if heads else str(position)
 
 
+def block_words(panel: Panel, row: int, column: int) -> tuple[str, str]:
+    """Return the numbers of a block with their names, and without; a direction with one block has none."""
+    name = panel.block_name or "block"
+    parts = [(panel.block_row_heads, row)] if panel.blocks[0] > 1 else []
+    parts += [(panel.block_column_heads, column)] if panel.blocks[1] > 1 else []
+    words = ", ".join(head_words(heads, name, at) for heads, at in parts)
+    return words, ", ".join(head_text(heads, at) for heads, at in parts)
+
+
 def head_words(heads: Heads, fallback: str, position: int) -> str:
     """The numbers at a head with their names: `warpid 2`."""
     if not heads:
