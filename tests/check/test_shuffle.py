@@ -13,7 +13,7 @@ from tests.check import shuffle_machine as machine
 from tests.check.conftest import golden, tilewise
 from tests.check.shuffle_cases import CASES, Case, random_cases
 
-from tilewise import LayoutError, Refused, S, laneid, parse, reg, warpid, wid_in_wg
+from tilewise import Layout, LayoutError, Refused, S, laneid, parse, reg, warpid, wid_in_wg
 from tilewise.check.registers.programs import programs
 from tilewise.check.registers.reading import fit
 from tilewise.check.registers.rounds import LaneMap, completed, lane_layout
@@ -331,7 +331,7 @@ def test_warps_that_differ_in_what_they_do() -> None:
 @pytest.mark.parametrize(
     ("source", "target", "dtype", "code"),
     [
-        ("S[32 : 1@laneid]", "S[16 : 1@laneid]", "f32", "TW202"),
+        ("S[32 : 1@laneid]", "S[24 : 1@laneid]", "f32", "TW202"),
         ("S[(4, 8) : (8@laneid, 1@laneid)]", "S[(8, 4) : (4@laneid, 1@laneid)]", "f32", "TW202"),
         ("S[(3, 32) : (1@reg, 1@laneid)]", "S[(32, 3) : (1@laneid, 1@reg)]", "f32", "TW202"),
         ("S[64 : 1@laneid]", "S[64 : 1@laneid]", "f32", "TW203"),
@@ -416,7 +416,7 @@ def test_the_command_reads_bytes_names_and_standard_input(tilewise: Any) -> None
     entry = tilewise("catalog", "mma.D", "--shape", "m16n8k16", "--dtype", "f32", "--json").out
     piped = tilewise("shuffle", "-", "mma.C(m16n8k16, f32)", "--dtype", "f16", stdin=entry)
     assert piped.code == 0
-    assert piped.out.startswith("nothing moves")
+    assert piped.out.startswith("no shuffles: registers are renamed")
     counted = tilewise("shuffle", "S[(32, 2) : (1@laneid, 2@reg)]", "S[(32, 2) : (1@laneid, 2@reg)]",
                        "--dtype", "f16", "--unit", "byte", "--json")  # fmt: skip
     assert counted.json["registers"] == {"from": 1, "to": 1}
@@ -469,21 +469,126 @@ def test_modes_that_are_each_others_cut_or_joined(one: Any, other: Any, alike: b
     assert fit(one, other) is fit(other, one) is alike
 
 
+# -- tiles, repeated ------------------------------------------------------------------------------
+
+
 def test_two_tiles_of_d_for_one_of_a(tilewise: Any) -> None:
-    """The hint has the layout, ready for the same question; and the other way round."""
-    run = tilewise("shuffle", D, A, "--dtype", "f16")
-    assert run.code == 2
-    assert "1 x 2 tiles of FROM" in run.err
-    assert run.err.rstrip().endswith("registers are renamed")
-    tiles = run.err.split("'")[1]
-    assert tilewise("shuffle", tiles, A, "--dtype", "f16").out.startswith("nothing moves")
-    back = tilewise("shuffle", A, D, "--dtype", "f16").err
-    assert f"1 x 2 tiles of TO, in registers one after another, are '{tiles}'" in back
-    fp8 = tilewise("shuffle", "mma.D(m16n8k32, f32)", "mma.A(m16n8k32, e4m3)", "--dtype", "e4m3").err
-    assert "1 x 4 tiles of FROM" in fp8
-    assert "4 shfl, 4 select, 4 prmt" in fp8
-    for other in ("S[24 : 1@laneid]", "S[(3, 5) : (1@laneid, 1@reg)]"):
-        assert "such as two tiles of D for one of A" in tilewise("shuffle", D, other, "--dtype", "f16").err
+    run = tilewise("shuffle", D, A)
+    assert run.out.startswith(
+        "no shuffles: registers are renamed\n  1 x 2 tiles of FROM, registers one after"
+    )
+    back = tilewise("shuffle", A, D, "--json").json
+    assert back["free"]
+    assert back["repeated"] == {"from": [1, 1], "to": [1, 2]}
+    assert "convert" not in back
+    assert "repeated" not in tilewise("shuffle", D, D, "--json").json
+    for other in ("S[24 : 1@laneid]", "S[(3, 5) : (1@laneid, 1@reg)]", "S[(16, 12) : (1@laneid, 1@reg)]"):
+        refused = tilewise("shuffle", D, other, "--dtype", "f16")
+        assert refused.code == 2
+        assert "TW202" in refused.err
+        assert "a whole number of tiles of the other" in refused.err
+
+
+def test_both_are_repeated_where_the_order_of_modes_is_given(tilewise: Any) -> None:
+    """D is 16 x 8 and B 8 x 32: as they are, both are repeated; transposed, D alone."""
+    words = ("shuffle", D, "mma.B(m16n8k32, e4m3)")
+    asked = tilewise(*words)
+    assert asked.code == 2
+    assert "--permute 0,1 repeats both to 16 x 32" in asked.err
+    both = tilewise(*words, "--permute", "0,1", "--json").json
+    assert both["repeated"] == {"from": [1, 4], "to": [2, 1]}
+    assert tilewise(*words, "--permute", "1,0", "--json").json["repeated"] == {"from": [1, 2], "to": [1, 1]}
+
+
+def test_warps_that_have_other_rows_refuse_tiles_in_one_lane(tilewise: Any) -> None:
+    run = tilewise("shuffle", D, "wgmma.A(f16)")
+    assert run.code == 1
+    assert "hint: 4 x 2 tiles of FROM, registers one after another; warps exchange" in run.out
+
+
+def naive_tiles(layout: Layout, rows: int, columns: int) -> list[set[tuple[Any, int, int]]]:
+    """Places of every element of a grid of tiles: tile (r, c) has the registers r * columns + c of tiles."""
+    places = machine.places(layout)
+    height, width = extents_of(layout.shape)
+    held = 1 + max(position for own in places for _, _, position in own)
+    return [
+        {(warp, lane, position + held * (i // height * columns + j // width)) for warp, lane, position in own}
+        for i in range(height * rows)
+        for j in range(width * columns)
+        for own in [places[i % height * width + j % width]]
+    ]
+
+
+CHAINED = [
+    *((f"wgmma.D(f32, n={n})", f"wgmma.A({dtype})", n, depth)
+      for dtype, depth in (("f16", 16), ("bf16", 16), ("e4m3", 32)) for n in (16, 32, 64, 96, 128, 256)),
+    *((f"mma.D(m16n8k{depth}, f32)", f"mma.A(m16n8k{depth}, {dtype})", 8, depth)
+      for dtype, depth in (("f16", 8), ("f16", 16), ("bf16", 8), ("bf16", 16), ("e4m3", 32))),
+    ("mma.D(m16n8k8, f32)", "mma.A(m16n8k4, tf32)", 8, 4),
+    ("mma.D(m16n8k32, s32)", "mma.A(m16n8k32, s8)", 8, 32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "target", "n", "depth"), CHAINED)
+def test_the_accumulator_as_a_of_the_next_product(source: str, target: str, n: int, depth: int) -> None:
+    """The layouts are those of the definition, and the program is right on random numbers."""
+    dtype = target.split(",")[-1].split("(")[-1].strip(" )")
+    plan = shuffle(parse(source), parse(target), dtype)
+    large = max(n, depth)
+    tiles = (1, large // n), (1, large // depth)
+    assert plan.tiles == (None if n == depth else tiles)
+    assert machine.places(plan.source) == naive_tiles(parse(source), *tiles[0])
+    assert machine.places(plan.target) == naive_tiles(parse(target), *tiles[1])
+    assert machine.differences(plan_data(plan), plan.source, plan.target, DType.of(dtype).bits, 3) == 0
+    assert plan.free is (DType.of(dtype).bits == 16)
+
+
+def test_rows_of_tiles() -> None:
+    tall = S[(32, (8, 4)) : (1 @ reg, (4 @ laneid, 1 @ laneid))]
+    plan = shuffle(parse(D), tall, "f16", permute=(0, 1))
+    assert plan.tiles == ((2, 4), (1, 1))
+    assert machine.places(plan.source) == naive_tiles(parse(D), 2, 4)
+    assert machine.differences(plan_data(plan), plan.source, plan.target, 16, 5) == 0
+
+
+def test_tiles_of_layouts_in_the_order_of_cute() -> None:
+    """Numbers of tiles are in the order of the modes, as they are written."""
+    wide = S[(16, 32) : (1 @ laneid, 1 @ reg)].ordered("cute")
+    narrow = S[(16, 8) : (1 @ laneid, 1 @ reg)].ordered("cute")
+    plan = shuffle(narrow, wide, "f16")
+    assert (plan.free, plan.tiles) == (True, ((1, 4), (1, 1)))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "instruction"),
+    [
+        ("wgmma.D(f32, n=64)", "wgmma.A(bf16)", "cvt.rn.bf16x2.f32"),
+        ("wgmma.D(f32, n=64)", "wgmma.A(f16)", "cvt.rn.f16x2.f32"),
+        ("wgmma.D(f32, n=64)", "wgmma.A(e4m3)", "cvt.rn.satfinite.e4m3x2.f32"),
+        ("wgmma.D(f32, n=64)", "wgmma.A(e5m2)", "cvt.rn.satfinite.e5m2x2.f32"),
+        ("wgmma.D(f16, n=64)", "wgmma.A(e4m3)", "cvt.rn.satfinite.e4m3x2.f16x2"),
+        ("wgmma.D(s32, n=64)", "wgmma.A(s8)", "cvt.pack.sat.s8.s32.b32"),
+        ("mma.D(m16n8k8, f32)", "mma.A(m16n8k8, tf32)", "cvt.rna.tf32.f32"),
+        ("wgmma.D(f16, n=64)", "wgmma.A(bf16)", None),
+    ],
+)
+def test_the_conversion_that_comes_first(tilewise: Any, source: str, target: str, instruction: Any) -> None:
+    """In text, in JSON and above the code, whether --dtype says TO's type or is left out."""
+    found = tilewise("shuffle", source, target, "--json").json
+    assert found["convert"]["instruction"] == instruction
+    assert found["convert"]["to"] == found["dtype"]
+    assert tilewise("shuffle", source, target, "--dtype", found["dtype"], "--json").json == found
+    first = f"convert {found['convert']['from']} to {found['dtype']} first"
+    for words in ((), ("--code",)):
+        said = tilewise("shuffle", source, target, *words).out
+        assert first + (f": {instruction} d, " if instruction else "") in said
+    bits = f"b{DType.of(found['dtype']).bits}"
+    assert "convert" not in tilewise("shuffle", source, target, "--dtype", bits).out
+
+
+def test_the_type_is_asked_where_it_is_not_known(tilewise: Any) -> None:
+    run = tilewise("shuffle", D, "S[(16, 8) : (1@laneid, 1@reg)]")
+    assert (run.code, "TW401" in run.err) == (2, True)
 
 
 def test_relation_names_the_command(tilewise: Any) -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 
 from tilewise.check.registers.programs import direct, programs, proved
-from tilewise.check.registers.reading import read_as
+from tilewise.check.registers.reading import in_words, read_as
 from tilewise.check.registers.steps import BYTE, STEP, Builder, Program, cycles
 from tilewise.check.registers.warp import (
     ExchangeBound,
@@ -20,7 +20,7 @@ from tilewise.check.registers.warp import (
 )
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes, turned_modes
 from tilewise.core.shapes import extents_of, mirrored
@@ -58,6 +58,47 @@ class ByMemory:
         return max(ACCESS * (self.stores + self.loads), STEP * self.steps)
 
 
+_CONVERSIONS = {
+    ("f32", "f16"): "cvt.rn.f16x2.f32 d, hi, lo",
+    ("f32", "bf16"): "cvt.rn.bf16x2.f32 d, hi, lo",
+    ("f32", "e4m3"): "cvt.rn.satfinite.e4m3x2.f32 d, hi, lo",
+    ("f32", "e5m2"): "cvt.rn.satfinite.e5m2x2.f32 d, hi, lo",
+    ("f32", "tf32"): "cvt.rna.tf32.f32 d, a",
+    ("f16", "e4m3"): "cvt.rn.satfinite.e4m3x2.f16x2 d, a",
+    ("f16", "e5m2"): "cvt.rn.satfinite.e5m2x2.f16x2 d, a",
+    ("s32", "s8"): "cvt.pack.sat.s8.s32.b32 d, hi, lo, c",
+    ("s32", "u8"): "cvt.pack.sat.u8.s32.b32 d, hi, lo, c",
+}
+"""PTX's conversions with their operands, by both types; c goes to the upper half of d."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The conversion of elements before they move: element 2 i of a lane is the low one of its pair.
+
+    >>> print(Conversion(DType.of("f32"), DType.of("bf16")))
+    convert f32 to bf16 first: cvt.rn.bf16x2.f32 d, hi, lo
+    >>> print(Conversion(DType.of("bf16"), DType.of("e4m3")))
+    convert bf16 to e4m3 first
+    """
+
+    before: DType
+    after: DType
+
+    @property
+    def instruction(self) -> str | None:
+        """The name of PTX's instruction, or None where no one instruction is known."""
+        return self._spelled.partition(" ")[0] or None
+
+    @property
+    def _spelled(self) -> str:
+        return _CONVERSIONS.get((self.before.name, self.after.name), "")
+
+    def __str__(self) -> str:
+        first = f"convert {self.before} to {self.after} first"
+        return f"{first}: {self._spelled}" if self._spelled else first
+
+
 @dataclass(frozen=True)
 class WarpPlan:
     """Steps that turn FROM into TO inside a warp.
@@ -78,6 +119,23 @@ class WarpPlan:
     """A program with more exchanges that costs less, where one was found."""
     shared: ByMemory = field(repr=False, compare=False, default=ByMemory(0, 0, 0))
     """The same move through shared memory."""
+    tiles: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """Numbers of tiles of FROM and of TO by mode, where one was repeated to be as large as the other."""
+    computed: DType | None = None
+    """The type that the elements have before they are converted to `dtype` and moved, where it was given."""
+
+    @property
+    def repeated(self) -> str:
+        """The tiles that FROM and TO are made of, in words; nothing where neither is repeated."""
+        return in_words(self.tiles)
+
+    @property
+    def convert(self) -> Conversion | None:
+        """The conversion that comes before the move, or None where the elements have their type."""
+        before, after = self.computed, self.dtype
+        if before is None or before == after or after.name == f"b{after.bits}":
+            return None
+        return Conversion(before, after)
 
     @cached_property
     def reorder(self) -> Reorder | None:
@@ -132,14 +190,17 @@ def shuffle(
     cheapest: bool = False,
     reshape: Any = None,
     permute: Any = None,
+    computed: DType | str | None = None,
 ) -> WarpPlan:
     """Return the steps that turn `source` into `target` inside a warp, with the fewest exchanges found.
 
     `without` leaves out movmatrix or ballot. With `cheapest` the cycles of a multiprocessor count instead.
-    `reshape` reads `source` in that shape first, and `permute` takes its modes in that order.
+    `reshape` reads `source` in that shape first, and `permute` takes its modes in that order. A layout of
+    which the other one is a whole number of tiles is repeated, its tiles in registers one after another.
+    `computed` is the type that the elements have before: they are converted to `dtype`, and then move.
 
-        requires       one size, and modes that are each other's, cut or joined; layouts over laneid and reg,
-                       and over warps that nothing leaves
+        requires       modes that are each other's, cut or joined, or that tiles make up; layouts over laneid
+                       and reg, and over warps that nothing leaves
         postcondition  the plan's, followed field by field through all steps in all 32 lanes
         refused        TW609 where an element changes its warp, where warps differ in what they have to do,
                        or where elements are not in registers; TW505 where TO has two elements at a place
@@ -157,6 +218,10 @@ def shuffle(
     >>> d, b = S[((2, 8), 8) : ((2@reg, 4@laneid), 1@reg)], S[(8, (2, 8)) : (1@reg, (2@reg, 4@laneid))]
     >>> shuffle(d, b, "f16", permute=(1, 0)).free
     True
+    >>> from tilewise import parse
+    >>> chained = shuffle(parse("wgmma.D(f32, n=128)"), parse("wgmma.A(bf16)"), "bf16", computed="f32")
+    >>> chained.free, chained.repeated, chained.convert.instruction
+    (True, '1 x 8 tiles of TO, registers one after another', 'cvt.rn.bf16x2.f32')
     """
     left_out = frozenset([without] if isinstance(without, str) else without)
     for name in sorted(left_out - set(OPTIONAL)):
@@ -178,8 +243,14 @@ def shuffle(
     source, target = aligned_by_flat_index(source, target)
     if by_flat:
         reshape, permute = mirrored(reshape), None if permute is None else turned_modes(permute)
-    source = read_as(source, target, reshape, permute, steps)
-    table = transfer(source, target, element).coarser()
+    source, target, tiles = read_as(source, target, reshape, permute, steps)
+    if tiles is not None and by_flat:
+        tiles = tiles[0][::-1], tiles[1][::-1]
+    try:
+        table = transfer(source, target, element).coarser()
+    except Refused as no:
+        no.hint = "; ".join(filter(None, (in_words(tiles), no.hint)))
+        raise
     tried = list(_tried(table, left_out))
     fewest = min(tried, key=lambda program: (program.exchanges, len(program.steps)))
     least = min(tried, key=lambda program: (cycles(program), len(program.steps)))
@@ -195,6 +266,8 @@ def shuffle(
         proved(best, table),
         least if cycles(least) < cycles(best) else None,
         through_shared(table),
+        tiles,
+        None if computed is None else DType.of(computed),
     )
 
 

@@ -59,6 +59,7 @@ def cuda_source(plan: WarpPlan, name: str = "shuffle") -> str:
             f"// From {plan.source}",
             f"// to   {plan.target}",
             f"// of {plan.dtype}: {plan}. All 32 lanes of a warp call it.",
+            *(f"// {note}" for note in (plan.repeated, plan.convert) if note),
             device_function(plan, name),
         ]
     )

@@ -3,15 +3,17 @@
 Layouts of one size are compared by their flat index, which says something where the modes of one are
 those of the other, or several of the one make up one of the other. Of 16 x 8 and 8 x 16 it would cut the
 rows of one into pieces and join them to rows of the other, which nobody means who says nothing: there,
-FROM is to be transposed or reshaped in so many words.
+FROM is to be transposed or reshaped in so many words. Where the larger one is a whole number of tiles of the
+smaller one, as A is of D, the smaller one is repeated, its tiles in registers one after another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise, permutations
-from math import prod
+from math import lcm, prod
 from operator import mul
+from typing import NamedTuple
 
 from tilewise.core.algebra.modes import permute as permuted
 from tilewise.core.algebra.modes import reshape as reshaped
@@ -31,29 +33,42 @@ _MODES = 6
 """Modes whose orders are looked through."""
 
 
-def read_as(source: Layout, target: Layout, reshape: Any, permute: Any, told: Told) -> Layout:
-    """FROM as a layout of TO's tensor: in another shape, its modes in another order, or as it is.
+class OneTensor(NamedTuple):
+    """FROM and TO as layouts of one tensor, and the tiles of each that make it up, mode by mode."""
 
-        requires       one size, and modes that fit; `told` says of two layouts what turns one into the other
+    source: Layout
+    target: Layout
+    tiles: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """Numbers of tiles of FROM and of TO, in registers one after another; None where neither is repeated."""
+
+
+def read_as(source: Layout, target: Layout, reshape: Any, permute: Any, told: Told) -> OneTensor:
+    """Return FROM, in another shape or order or as it is, and TO as layouts of one tensor, with their tiles.
+
+        requires       modes that fit, or one layout that is a whole number of tiles of the other; `told` says
+                       of two layouts what turns one into the other
         postcondition  the element of a flat index is the same one in both
 
     >>> from tilewise import S, laneid, reg
     >>> d, b = S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))], S[(8, 8) : (1@laneid, 1@reg)]
-    >>> read_as(d, b, None, (1, 0), lambda *_: "")
+    >>> read_as(d, b, None, (1, 0), lambda *_: "").source
     S[((4, 2), 8) : ((1@laneid, 1@reg), 4@laneid)]
+    >>> read_as(d, S[(8, 16) : (1@laneid, 1@reg)], None, None, lambda *_: "").tiles
+    ((1, 2), (1, 1))
     """
-    if source.size != target.size:
-        raise _of_another_size(source, target, told)
+    one_size = source.size == target.size
     if reshape is not None:
         shape = extents_of(source.asked_in(reshape))
-        source = _in_shape(source, shape, target, permute is None)
-        if permute is None and fit(shape, extents_of(target.shape)):
-            return source
+        source = _in_shape(source, shape, target, permute is None and one_size)
+        if permute is None and one_size and fit(shape, extents_of(target.shape)):
+            return OneTensor(source, target)
     if permute is not None:
         source = permuted(source, permute)
+    if not one_size:
+        return _repeated(source, target, in_any_mode=permute is not None)
     if not fit(extents_of(source.shape), extents_of(target.shape)):
         raise _of_another_shape(source, target, told)
-    return source
+    return OneTensor(source, target)
 
 
 def _in_shape(source: Layout, shape: Sequence[int], target: Layout, alone: bool) -> Layout:
@@ -106,37 +121,52 @@ def orders(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[tuple[int, ..
         yield from [*fitting][:1]
 
 
-def _of_another_size(source: Layout, target: Layout, told: Told) -> LayoutError:
-    return LayoutError(
+def _repeated(source: Layout, target: Layout, in_any_mode: bool) -> OneTensor:
+    """Return FROM and TO, of which the smaller one is repeated to be as large as the other.
+
+    Where one is smaller in one mode and the other in another, FROM may be the transpose of what was wanted.
+    Both are repeated `in_any_mode`, where the order of FROM's modes was given.
+    """
+    ours, theirs = extents_of(source.shape), extents_of(target.shape)
+    error = LayoutError(
         "TW202",
         f"FROM has {source.size} elements and TO {target.size}: they are not layouts of one tensor",
-        hint=_several(source, target, "FROM", lambda tiles: told(tiles, target))
-        or _several(target, source, "TO", lambda tiles: told(source, tiles))
-        or "give layouts of one size, such as two tiles of D for one of A",
+        hint="give layouts of one size, or of which one is a whole number of tiles of the other",
     )
-
-
-def _several(one: Layout, other: Layout, side: str, told: Callable[[Layout], str]) -> str:
-    """How several tiles of a layout, one after another in the registers, are as large as the other."""
-    ours, theirs = extents_of(one.shape), extents_of(other.shape)
-    if one.unit != "element" or len(ours) != len(theirs):
-        return ""
-    if any(large % small for small, large in zip(ours, theirs, strict=True)):
-        return ""
-    counts = tuple(large // small for small, large in zip(ours, theirs, strict=True))
+    if {source.unit, target.unit} != {"element"} or len(ours) != len(theirs):
+        raise error
+    whole = tuple(map(lcm, ours, theirs))
+    if any(both not in pair for both, *pair in zip(whole, ours, theirs, strict=True)):
+        raise error
+    if not in_any_mode and whole not in (ours, theirs):
+        order = ",".join(map(str, range(len(ours))))
+        error.hint = f"permute=({order}) repeats both to {_times(whole)}, in the order that their modes have"
+        raise error
     try:
-        tiles = reshaped(tile(_one_after_another(counts), one), *theirs)
+        (source, of_source), (target, of_target) = (_tiled(layout, whole) for layout in (source, target))
     except LayoutError:
-        return ""  # no registers, or no digits of that shape
-    said = told(tiles)
-    return f"{_times(counts)} tiles of {side}, in registers one after another, are '{tiles}'" + (
-        f": {said}" if said else ""
-    )
+        raise error from None
+    return OneTensor(source, target, (of_source, of_target))
 
 
-def _one_after_another(counts: Sequence[int]) -> Layout:
-    """A grid of tiles, row by row, in the registers."""
-    return Layout(tuple(counts), tuple(prod(counts[at + 1 :]) @ Axis("reg") for at in range(len(counts))))
+def _tiled(layout: Layout, whole: Sequence[int]) -> tuple[Layout, tuple[int, ...]]:
+    """Return tiles of a layout that make up a whole, row by row in the registers, and their numbers."""
+    counts = tuple(large // small for small, large in zip(extents_of(layout.shape), whole, strict=True))
+    if prod(counts) == 1:
+        return layout, counts
+    strides = tuple(prod(counts[at + 1 :]) @ Axis("reg") for at in range(len(counts)))
+    return reshaped(tile(Layout(counts, strides), layout), *whole), counts
+
+
+def in_words(tiles: tuple[tuple[int, ...], tuple[int, ...]] | None) -> str:
+    """Return the tiles that FROM and TO are made of; nothing where neither is repeated.
+
+    >>> in_words(((1, 1), (1, 8)))
+    '1 x 8 tiles of TO, registers one after another'
+    """
+    sides = zip(tiles or (), ("FROM", "TO"), strict=False)
+    said = [f"{_times(counts)} tiles of {side}" for counts, side in sides if max(counts) > 1]
+    return f"{' and '.join(said)}, registers one after another" if said else ""
 
 
 def _times(extents: Sequence[int]) -> str:

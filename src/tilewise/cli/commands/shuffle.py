@@ -1,5 +1,6 @@
 """The steps that turn FROM into TO inside a warp: shuffles, movmatrix, votes, and what lanes do alone.
 
+  tilewise shuffle 'wgmma.D(f32, n=128)' 'wgmma.A(bf16)'
   tilewise shuffle 'S[(32, 2) : (1@laneid, 1@reg)]' 'S[(16, 2, 2) : (2@laneid, 1@reg, 1@laneid)]' --dtype f32
   tilewise shuffle 'S[(32, 8) : (1@laneid, 1@reg)]' 'S[(8, 32) : (1@reg, 1@laneid)]' --dtype b8 --reshape 8,32
   tilewise shuffle 'S[32 : 1@laneid]' 'S[32 : 1@reg] + R[32 : 1@laneid]' --dtype b1
@@ -10,7 +11,9 @@ FROM and TO are layouts of the same elements over laneid and reg, in either dial
 elements of --dtype, packed in registers of 32 bits. Axes of warps may be named: no element changes its warp.
 Elements may have copies: of those in FROM the nearest are taken, those in TO are all written. Their modes
 are each other's, cut or joined; else --permute takes FROM's in another order, which is a transpose, and
---reshape reads its elements in another shape.
+--reshape reads its elements in another shape. Where one is a whole number of tiles of the other, as A is of
+D, the smaller one is repeated, its tiles in registers one after another. Of two calls of the catalogue the
+types are known: --dtype is TO's if it is left out, and the answer names the conversion that comes first.
 
 a0, a1, ... are FROM's registers, d0, d1, ... TO's. The plan has the fewest exchanges that were found, and
 says how few there could be at all; with --cheapest it has the fewest cycles where many warps run.
@@ -25,6 +28,7 @@ from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import (
     layout_from,
     layout_options,
+    let_from,
     permute_from,
     reshape_from,
     two_texts,
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """FROM TO --dtype T [--code] [--name F] [--cheapest] [--without STEP] [--permute P] [--reshape S]."""
+    """FROM TO [--dtype T] [--code] [--name F] [--cheapest] [--without STEP] [--permute P] [--reshape S]."""
     parser.add_argument("source", metavar="FROM", help="where the elements are, or - for standard input")
     parser.add_argument("target", metavar="TO", help="where they shall be, or - for standard input")
     parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
@@ -62,12 +66,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace) -> Answer:
-    """The plan, or its code; no, where something would have to leave its warp."""
+    """Return the plan, or its code; no, where something would have to leave its warp."""
     from tilewise.check.shuffle import shuffle
 
     texts = two_texts(args.source, args.target)
     type_from(texts, args)
-    dtype = args.dtype
+    types = [_type_called(text, args) for text in texts]
+    computed, wanted = types if all(types) else (None, None)
+    dtype = args.dtype = wanted if args.dtype is None else args.dtype
     if dtype is None:
         raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype f16")
     if args.name is not None and not args.code:
@@ -82,6 +88,7 @@ def answer(args: argparse.Namespace) -> Answer:
             cheapest=args.cheapest,
             reshape=reshape_from(args),
             permute=permute_from(args),
+            computed=computed,
         )
     except Refused as no:
         hint = in_a_shell(no.hint)
@@ -89,6 +96,19 @@ def answer(args: argparse.Namespace) -> Answer:
         data |= {"witness": witness_data(no.witness), "hint": hint}
         return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=args.code)
     return _answered(plan, args)
+
+
+def _type_called(text: str, args: argparse.Namespace) -> str | None:
+    """Return the type of the elements of a call of the catalogue, or None where a text is no such call."""
+    from tilewise.hardware.calls import read_call
+
+    try:
+        entry, given, named = read_call(text, let_from(args))
+    except LayoutError:
+        return None
+    by_position = {parameter.name: value for parameter, value in zip(entry.parameters, given, strict=False)}
+    dtype = (by_position | named).get("dtype")
+    return None if dtype is None else str(dtype)
 
 
 def _answered(plan: WarpPlan, args: argparse.Namespace) -> Answer:
@@ -110,14 +130,15 @@ def plan_text(plan: WarpPlan) -> str:
     told = [f"{line.name:{width}} = {line.told}" for line in lines]
     results = enumerate(plan.program.results)
     renamed = ", ".join(f"d{at} = {register_name(plan, own)}" for at, own in results if own is not None)
-    return "\n  ".join([_sentence(plan), *told, renamed, *_notes(plan)])
+    before = [str(note) for note in (plan.repeated, plan.convert) if note]
+    return "\n  ".join([_sentence(plan), *before, *told, renamed, *_notes(plan)])
 
 
 def _sentence(plan: WarpPlan) -> str:
     if plan.free:
-        return "nothing moves: registers are renamed"
+        return "no shuffles: registers are renamed"
     if not plan.exchanges:
-        return f"nothing leaves its lane: {plan}"
+        return f"no shuffles, no element leaves its lane: {plan}"
     count = plan.bound.count
     if plan.least:
         return f"{plan}; {count} exchange{'s are' if count > 1 else ' is'} the fewest: {plan.bound.reason}"
@@ -136,8 +157,8 @@ def _notes(plan: WarpPlan) -> list[str]:
         notes.append(f"likely faster through shared memory: {stores} stores and {loads} loads of a lane")
     if plan.reorder is not None:
         mode, order = plan.reorder.mode, plan.reorder.layout
-        notes.append(f"nothing leaves its lane with mode {mode} in the order {order}: FROM is then")
-        notes.append(f"{plan.reorder.source}")
+        notes.append(f"permute mode {mode} by {order}, and where it is K the rows of V alike, and you need")
+        notes.append(f"no shuffles: FROM is then {plan.reorder.source}")
     return notes
 
 
@@ -148,7 +169,7 @@ def plan_data(plan: WarpPlan) -> dict[str, Any]:
     reorder = plan.reorder
     before, after = plan.registers
     steps = zip(plan.program.steps, lines_of(plan), strict=True)
-    return {
+    data: dict[str, Any] = {
         "dtype": plan.dtype.name,
         "free": plan.free,
         "exchanges": plan.exchanges,
@@ -170,6 +191,12 @@ def plan_data(plan: WarpPlan) -> dict[str, Any]:
         "cheaper": None if plan.cheaper is None else plan.cheaper.counts(),
         "reorder": None if reorder is None else _reorder(reorder),
     }
+    if plan.tiles is not None:
+        data["repeated"] = {"from": list(plan.tiles[0]), "to": list(plan.tiles[1])}
+    if plan.convert is not None:
+        names = {"from": plan.convert.before.name, "to": plan.convert.after.name}
+        data["convert"] = names | {"instruction": plan.convert.instruction}
+    return data
 
 
 def _reorder(reorder: Reorder) -> dict[str, Any]:
