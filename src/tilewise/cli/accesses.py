@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tilewise.cli.addresses import address_from, integer_from
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import filled_in, layout_from, layout_options
+from tilewise.cli.arguments import add_options, filled_in, layout_from, layout_options
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
@@ -35,25 +35,29 @@ def access_options(
     parser: argparse.ArgumentParser, such: str, place: str, operations: str, metavar: str = "A"
 ) -> None:
     """Add --access, --base and --op."""
-    parser.add_argument(
-        "--access",
-        action="append",
-        default=[],
-        metavar=metavar,
-        help=f"who asks for what, {such}; repeatable",
+    add_options(
+        parser,
+        {
+            "--access...": (metavar, f"who asks for what, {such}; repeatable"),
+            "--base": ("N", f"the address of the tile{place} (0)"),
+            "--op": ("OP", operations),
+        },
     )
-    parser.add_argument("--base", metavar="N", help=f"the address of the tile{place} (0)")
-    parser.add_argument("--op", metavar="OP", help=operations)
 
 
 def cost_options(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
     """Add [LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], --op, --request."""
-    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+    add_options(parser, {"[layout]": ("LAYOUT", "a tile, or - for standard input")})
     access_options(parser, "such as row:16B", f" in {memory} memory", operations)
-    parser.add_argument("--request", metavar="I", help="show this one, not the worst")
-    raw = parser.add_argument_group("one request by its addresses")
-    raw.add_argument("--bytes", metavar="B", help=f"bytes of one lane{wide}")
-    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
+    add_options(parser, {"--request": ("I", "show this one, not the worst")})
+    add_options(
+        parser,
+        {
+            "--bytes": ("B", f"bytes of one lane{wide}"),
+            "--addresses": ("A,A,...", "one a lane, x where it is inactive"),
+        },
+        "one request by its addresses",
+    )
     layout_options(parser)
 
 

@@ -72,8 +72,5 @@ def integer_from(spelled: str, option: str, noun: str, such: str) -> int:
         raise LayoutError("TW401", f"{option} {spelled} is no {noun}", hint=f"such as {such}") from None
 
 
-def base_option(parser: argparse.ArgumentParser) -> None:
-    """--base."""
-    parser.add_argument(
-        "--base", metavar="A", help="the byte address where the buffer begins (0); the swizzle acts on it"
-    )
+OF_BASE = ("A", "the byte address where the buffer begins (0); the swizzle acts on it")
+"""The value of --base, and its help."""

@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from math import prod
@@ -20,6 +20,8 @@ from tilewise.core.layout import UNITS, Layout
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+    Told = str | tuple[str | Sequence[str], str] | Mapping[str, Any]
 
     from tilewise.notation.dialects import Reading
     from tilewise.notation.read import Options
@@ -188,6 +190,28 @@ OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
 DIALECT = "whose text it is, where its looks do not tell, such as cute or triton"
 
 
+def add_options(parser: argparse._ActionsContainer, told: Mapping[str, Told], title: str = "") -> None:
+    """Add options and words: {name: help} of a flag, {name: (what stands for its value, help)} of the others.
+
+    A tuple of words in the place of the value's name holds the only values that there are. `name...` may be
+    given several times, and the word `[name]` may be left out. What is more has the settings of argparse.
+    A title begins a group of the help.
+    """
+    group = parser.add_argument_group(title) if title else parser
+    for spelled, about in told.items():
+        if isinstance(about, str):
+            settings: dict[str, Any] = {"action": "store_true", "help": about}
+        elif isinstance(about, tuple):
+            settings = {"metavar" if isinstance(about[0], str) else "choices": about[0], "help": about[1]}
+        else:
+            settings = {**about}
+        if spelled.endswith("..."):
+            settings |= {"action": "append", "default": []}
+        elif spelled.startswith("["):
+            settings["nargs"] = "?"
+        group.add_argument(spelled.strip("[]."), **settings)
+
+
 def layout_options(
     parser: argparse.ArgumentParser, *, has_dtype: bool = False, shape: str | None = TENSOR
 ) -> None:
@@ -196,40 +220,29 @@ def layout_options(
     `has_dtype` where --dtype is the command's own; `shape` is the help of --shape, None where the command's
     own --shape is something else than the shape of the layout's tensor.
     """
-    group = parser.add_argument_group("reading the layout")
-    group.add_argument(
-        "--let", action="append", default=[], metavar="NAME=N", help="a value for a name in it; repeatable"
+    add_options(
+        parser,
+        {
+            "--let...": ("NAME=N", "a value for a name in it; repeatable"),
+            "--storage...": ("AXIS", "an axis of your own that holds elements"),
+            "--unit": {"choices": UNITS, "default": "element", "help": "what strides count (element)"},
+            **({} if has_dtype else {"--dtype": {"help": "the type of an element, such as bf16"}}),
+            "--dialect": ("NAME", DIALECT),
+            "--part...": (
+                "NAME",
+                "one of several layouts in a text, such as A; given twice, one for each text",
+            ),
+            "--triton": ("VERSION", "the version that printed an encoding, such as 3.2"),
+            TENSOR_OPTION[shape is None]: ("S", shape or TENSOR),
+        },
+        "reading the layout",
     )
-    group.add_argument(
-        "--storage",
-        action="append",
-        default=[],
-        metavar="AXIS",
-        help="an axis of your own that holds elements",
-    )
-    group.add_argument("--unit", choices=UNITS, default="element", help="what strides count (element)")
-    if not has_dtype:
-        group.add_argument("--dtype", help="the type of an element, such as bf16")
-    group.add_argument("--dialect", metavar="NAME", help=DIALECT)
-    group.add_argument(
-        "--part",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="one of several layouts in a text, such as A; given twice, one for each text",
-    )
-    group.add_argument(
-        "--triton", metavar="VERSION", help="the version that printed an encoding, such as 3.2"
-    )
-    group.add_argument(TENSOR_OPTION[shape is None], metavar="S", help=shape or TENSOR)
     parser.set_defaults(shape_help=shape)
 
 
 def one_layout(parser: argparse.ArgumentParser, shape: str | None = TENSOR) -> None:
     """Add the positional LAYOUT and the options that go with it."""
-    parser.add_argument(
-        "layout", metavar="LAYOUT", help="a layout, a file that has one, or - for standard input"
-    )
+    add_options(parser, {"layout": ("LAYOUT", "a layout, a file that has one, or - for standard input")})
     layout_options(parser, shape=shape)
 
 

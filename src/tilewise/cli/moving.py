@@ -8,6 +8,7 @@ from math import inf
 
 from tilewise.cli.answer import NO, Answer, how_paired, witness_data
 from tilewise.cli.arguments import (
+    add_options,
     box_from,
     layout_from,
     layout_options,
@@ -50,19 +51,25 @@ EXAMPLES = {
 def pair_arguments(parser: argparse.ArgumentParser) -> None:
     """SRC DST, what moves, and how the layouts are read."""
     source = "where the elements are: a layout, - for standard input, or a named move, and then no DST"
-    parser.add_argument("source", metavar="SRC", help=source)
-    parser.add_argument("target", metavar="DST", nargs="?", help="where they shall be, a layout")
-    needed = "the type of an element, such as bf16; moves of scales and of tiles know their own"
-    parser.add_argument("--dtype", metavar="T", help=needed)
-    box = "the box that moves, mode by mode, where one of them is larger, such as 300,5"
-    parser.add_argument("--shape", metavar="S", help=box)
     fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
-    parser.add_argument("--fill", metavar="V", help=fill)
     aligned = "bytes to which both storages are aligned, a power of two (256)"
-    parser.add_argument("--aligned", metavar="N", type=int, help=aligned)
-    parser.add_argument("--device", metavar="D", help="whose times are expected: h200 or h100 (h200)")
     arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
-    parser.add_argument("--arch", metavar="A", help=arch)
+    add_options(
+        parser,
+        {
+            "source": ("SRC", source),
+            "[target]": ("DST", "where they shall be, a layout"),
+            "--dtype": (
+                "T",
+                "the type of an element, such as bf16; moves of scales and of tiles know their own",
+            ),
+            "--shape": ("S", "the box that moves, mode by mode, where one of them is larger, such as 300,5"),
+            "--fill": ("V", fill),
+            "--aligned": {"metavar": "N", "type": int, "help": aligned},
+            "--device": ("D", "whose times are expected: h200 or h100 (h200)"),
+            "--arch": ("A", arch),
+        },
+    )
     layout_options(parser, has_dtype=True, shape=None)
 
 

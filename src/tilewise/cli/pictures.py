@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import layout_from, let_from, shape_from, text_from
+from tilewise.cli.arguments import add_options, layout_from, let_from, shape_from, text_from
 from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
@@ -31,32 +31,41 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
     """--panel, --access, --with, --step; --svg, --png, --html, and what goes with them."""
     from tilewise.show.scene.model import KINDS
 
-    group = parser.add_argument_group("more than the index")
     names = ", ".join((*map(_with_short, KINDS), ALL))
-    group.add_argument("--panel", action="append", metavar="P", help=f"{names}; repeatable")
-    group.add_argument(
-        "--access",
-        metavar="A",
-        help="whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05, boxes",
+    page = "the explorer with this layout, in one file that needs nothing else; - for standard output"
+    access = "whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05, boxes"
+    add_options(
+        parser,
+        {
+            "--panel": {"action": "append", "metavar": "P", "help": f"{names}; repeatable"},
+            "--access": ("A", access),
+            "--step": {
+                "type": int,
+                "metavar": "N",
+                "help": "what moves in step N, from 0 on; the rest is pale",
+            },
+            "--with": {
+                "dest": "beside",
+                "action": "append",
+                "metavar": "LAYOUT2",
+                "help": "a second layout, beside the first; repeatable, up to four layouts",
+            },
+        },
+        "more than the index",
     )
-    group.add_argument(
-        "--step", type=int, metavar="N", help="what moves in step N, from 0 on; the rest is pale"
+    add_options(
+        parser,
+        {
+            "--svg": ("FILE", "text as text, light and dark; - for standard output"),
+            "--png": ("FILE", "twice as large; needs Pillow; - for standard output"),
+            "--html": (
+                "FILE",
+                "the explorer with this layout, in one file that needs nothing else; - for standard output",
+            ),
+            "--theme": (("auto", "light", "dark"), "auto: as the reader prefers"),
+        },
+        "a picture as a file",
     )
-    group.add_argument(
-        "--with",
-        dest="beside",
-        action="append",
-        metavar="LAYOUT2",
-        help="a second layout, beside the first; repeatable, up to four layouts",
-    )
-    group = parser.add_argument_group("a picture as a file")
-    for form, what in (
-        ("svg", "text as text, light and dark"),
-        ("png", "twice as large; needs Pillow"),
-        ("html", "the explorer with this layout, in one file that needs nothing else"),
-    ):
-        group.add_argument(f"--{form}", metavar="FILE", help=f"{what}; - for standard output")
-    group.add_argument("--theme", choices=("auto", "light", "dark"), help="auto: as the reader prefers")
 
 
 def _with_short(kind: str) -> str:

@@ -27,7 +27,7 @@ import argparse
 
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, refused, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, let_from, note_doubts, text_from
+from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from, note_doubts, text_from
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -41,9 +41,14 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """WRITER READER --dtype T [--base ADDR]."""
-    parser.add_argument("writer", metavar="WRITER", help="what writes the tile, or - for standard input")
-    parser.add_argument("reader", metavar="READER", help="what reads it, or - for standard input")
-    parser.add_argument("--base", metavar="ADDR", default="0", help="the tile's byte address (0)")
+    add_options(
+        parser,
+        {
+            "writer": ("WRITER", "what writes the tile, or - for standard input"),
+            "reader": ("READER", "what reads it, or - for standard input"),
+            "--base": {"metavar": "ADDR", "default": "0", "help": "the tile's byte address (0)"},
+        },
+    )
     layout_options(parser)
 
 

@@ -33,7 +33,7 @@ import re
 from dataclasses import asdict, replace
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import Parser, note_doubts, text_from
+from tilewise.cli.arguments import Parser, add_options, note_doubts, text_from
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from tilewise.cli.arguments import Told
     from tilewise.core.layout import Layout
     from tilewise.emit import mma
     from tilewise.emit.wgmma import Operand, Plan
@@ -84,50 +85,71 @@ def arguments(parser: Parser) -> None:
         return
     parser.add_argument("engine", choices=ENGINES, metavar="ENGINE", help="wgmma, mma, or move")
     parser.add_argument("--tile", required=True, metavar="MxNxK", help="the tile of a block of threads")
-    types = parser.add_argument_group("types")
-    types.add_argument("--dtype", metavar="T", help="the type of A and B, such as bf16")
-    types.add_argument("--dtype-a", metavar="T", help="the type of A, where B has another")
-    types.add_argument("--dtype-b", metavar="T", help="the type of B")
-    types.add_argument("--acc", metavar="T", help="the type of D: f32 (where the types have it), f16, s32")
-    place = parser.add_argument_group("where the operands lie")
-    for side in "ab":
-        line = f"how {side.upper()} lies in global memory: k, contiguous along K, or mn (k)"
-        place.add_argument(f"--major-{side}", metavar="M", help=line)
-        layout = f"any layout of {side.upper()}'s tile that the engine reads, instead of what is usual"
-        place.add_argument(f"--layout-{side}", metavar="LAYOUT", help=layout)
-    ways = "tma or copy (tma); of mma cp.async or copy (cp.async)"
-    place.add_argument("--load", metavar="WAY", help=f"tiles are loaded by {ways}")
-    place.add_argument(
-        "--stages",
-        type=_number,
-        metavar="S",
-        help="tiles in flight along K, not by copy (1; of mma 3, or as many as there is room for)",
+    layout = "any layout of {}'s tile that the engine reads, instead of what is usual"
+    load = "tiles are loaded by tma or copy (tma); of mma cp.async or copy (cp.async)"
+    stages = "tiles in flight along K, not by copy (1; of mma 3, or as many as there is room for)"
+    add_options(
+        parser,
+        {
+            "--dtype": ("T", "the type of A and B, such as bf16"),
+            "--dtype-a": ("T", "the type of A, where B has another"),
+            "--dtype-b": ("T", "the type of B"),
+            "--acc": ("T", "the type of D: f32 (where the types have it), f16, s32"),
+        },
+        "types",
     )
-    wgmma = parser.add_argument_group("wgmma")
-    for side in "ab":
-        mode = f"the swizzle of {side.upper()}'s tile: none, 32B, 64B, 128B"
-        wgmma.add_argument(f"--mode-{side}", metavar="MODE", help=mode)
-        order = "which way its atoms follow one another first: mn or k (mn)"
-        wgmma.add_argument(f"--order-{side}", metavar="ORDER", help=order)
-    wgmma.add_argument("--a", dest="a_from", metavar="PLACE", help="A is read from smem or reg (smem)")
-    mma = parser.add_argument_group("mma")
-    mma.add_argument("--shape", metavar="S", help="the instruction, such as m16n8k16 (the largest)")
-    mma.add_argument("--warps", metavar="RxC", help="warps down M and along N (four or more, that hold D)")
-    mma.add_argument("--out", metavar="T", help="the type of D in memory, where it is rounded: f16, bf16")
-    mma.add_argument("--store", metavar="WAY", help="D leaves direct, shared or by stmatrix (direct)")
-    mma.add_argument("--layout-d", metavar="LAYOUT", help="of D's tile in shared memory, on its way out")
-    mma.add_argument("--form", metavar="F", help="A and B by nothing but matrices, vectors, x4, ... (any)")
-    mma.add_argument("--op", metavar="OP", help="of single bits: and.popc or xor.popc (and.popc)")
-    mma.add_argument("--arch", metavar="A", help="the architecture, such as sm_80 (the first that can)")
-    text = parser.add_argument_group("the text")
-    text.add_argument(
-        "--style",
-        choices=STYLES,
-        default="kernel",
-        help="a kernel; of wgmma bare constants, or CuTe (kernel)",
+    add_options(
+        parser,
+        {
+            **_of_sides("--major", "M", "how {} lies in global memory: k, contiguous along K, or mn (k)"),
+            **_of_sides(
+                "--layout",
+                "LAYOUT",
+                "any layout of {}'s tile that the engine reads, instead of what is usual",
+            ),
+            "--load": ("WAY", load),
+            "--stages": {"type": _number, "metavar": "S", "help": stages},
+        },
+        "where the operands lie",
     )
-    text.add_argument("--host", action="store_true", help="the host's part as well")
-    text.add_argument("--name", metavar="F", default="", help="the name of the kernel")
+    add_options(
+        parser,
+        {
+            **_of_sides("--mode", "MODE", "the swizzle of {}'s tile: none, 32B, 64B, 128B"),
+            **_of_sides("--order", "ORDER", "which way its atoms follow one another first: mn or k (mn)"),
+            "--a": {"dest": "a_from", "metavar": "PLACE", "help": "A is read from smem or reg (smem)"},
+        },
+        "wgmma",
+    )
+    add_options(
+        parser,
+        {
+            "--shape": ("S", "the instruction, such as m16n8k16 (the largest)"),
+            "--warps": ("RxC", "warps down M and along N (four or more, that hold D)"),
+            "--out": ("T", "the type of D in memory, where it is rounded: f16, bf16"),
+            "--store": ("WAY", "D leaves direct, shared or by stmatrix (direct)"),
+            "--layout-d": ("LAYOUT", "of D's tile in shared memory, on its way out"),
+            "--form": ("F", "A and B by nothing but matrices, vectors, x4, ... (any)"),
+            "--op": ("OP", "of single bits: and.popc or xor.popc (and.popc)"),
+            "--arch": ("A", "the architecture, such as sm_80 (the first that can)"),
+        },
+        "mma",
+    )
+    style = "a kernel; of wgmma bare constants, or CuTe (kernel)"
+    add_options(
+        parser,
+        {
+            "--style": {"choices": STYLES, "default": "kernel", "help": style},
+            "--host": "the host's part as well",
+            "--name": {"metavar": "F", "default": "", "help": "the name of the kernel"},
+        },
+        "the text",
+    )
+
+
+def _of_sides(option: str, metavar: str, about: str) -> dict[str, Told]:
+    """Return an option of A and one of B, with their names in the help."""
+    return {f"{option}-{side.lower()}": (metavar, about.format(side)) for side in "AB"}
 
 
 def _arguments_of_moves(parser: Parser) -> None:
@@ -138,11 +160,16 @@ def _arguments_of_moves(parser: Parser) -> None:
     parser.usage = "tilewise emit move SRC DST --dtype T [options]"
     parser.add_argument("engine", choices=ENGINES, metavar=MOVE, help=argparse.SUPPRESS)
     pair_arguments(parser)
-    text = parser.add_argument_group("the text")
-    text.add_argument("--host", action="store_true", help="the host's part as well")
-    text.add_argument("--checked", action="store_true", help="a kernel that tests every access")
     name = "its name (move_ and the type; between registers exchange)"
-    text.add_argument("--name", metavar="F", default="", help=name)
+    add_options(
+        parser,
+        {
+            "--host": "the host's part as well",
+            "--checked": "a kernel that tests every access",
+            "--name": {"metavar": "F", "default": "", "help": name},
+        },
+        "the text",
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:

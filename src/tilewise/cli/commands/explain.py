@@ -23,6 +23,7 @@ from tilewise.cli.answer import Answer, order_data, place_data
 from tilewise.cli.arguments import (
     ASKED,
     TENSOR,
+    add_options,
     filled_in,
     layout_and_index,
     layout_from,
@@ -38,13 +39,14 @@ SCREEN = ("access", "base", "width")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [INDEX [--shape S]] [--access A ...] [--base N]."""
     one_layout(parser, ASKED)
-    parser.add_argument("index", metavar="INDEX", nargs="?", help="such as 5,3,1 or 47")
-    parser.add_argument(
-        "--access", action="append", default=[], metavar="A", help="instead of the natural ones; repeatable"
-    )
-    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
-    parser.add_argument(
-        "--width", metavar="W", help="columns of the screen (those of the terminal, up to 100)"
+    add_options(
+        parser,
+        {
+            "[index]": ("INDEX", "such as 5,3,1 or 47"),
+            "--access...": ("A", "instead of the natural ones; repeatable"),
+            "--base": ("N", "the address of the tile in shared memory (0)"),
+            "--width": ("W", "columns of the screen (those of the terminal, up to 100)"),
+        },
     )
 
 

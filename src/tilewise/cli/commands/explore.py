@@ -15,6 +15,8 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import Answer
+from tilewise.cli.arguments import add_options, in_cute, layout_from, layout_options, let_from, text_from
+from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +27,14 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[LAYOUT] [--port N] [--open] and the options that say how to read the layout."""
-    from tilewise.cli.arguments import layout_options
-
-    parser.add_argument(
-        "layout", metavar="LAYOUT", nargs="?", help="what to show first, or - for standard input"
+    add_options(
+        parser,
+        {
+            "[layout]": ("LAYOUT", "what to show first, or - for standard input"),
+            "--port": {"type": _port, "metavar": "N", "help": "this port of 127.0.0.1; 0 for any"},
+            "--open": "open it in the browser of this machine",
+        },
     )
-    parser.add_argument("--port", type=_port, metavar="N", help="this port of 127.0.0.1; 0 for any")
-    parser.add_argument("--open", action="store_true", help="open it in the browser of this machine")
     layout_options(parser)
 
 
@@ -53,8 +56,6 @@ def _port(text: str) -> int:
 
 def _fragment(args: argparse.Namespace) -> str:
     """What the page shows first: the text where the page reads it as it is read here, else the layout."""
-    from tilewise.cli.arguments import layout_from, let_from, text_from
-    from tilewise.core.errors import LayoutError
     from tilewise.show.address import fragment
     from tilewise.show.calls import dtype_of_call
 
@@ -76,7 +77,6 @@ def _fragment(args: argparse.Namespace) -> str:
 
 def _page_reads(text: str, args: argparse.Namespace) -> bool:
     """Whether the page has the words for a text, and no option says more: CuTe's, or a call that it knows."""
-    from tilewise.cli.arguments import in_cute
     from tilewise.show.calls import call_in, page_knows_call
 
     if args.let or args.unit != "element":
@@ -86,8 +86,6 @@ def _page_reads(text: str, args: argparse.Namespace) -> bool:
 
 def _refuse_idle_options(args: argparse.Namespace) -> None:
     """What would go without a word."""
-    from tilewise.core.errors import LayoutError
-
     given = [name for name in ("let", "storage", "dtype", "dialect") if getattr(args, name)]
     if args.layout is None and given:
         raise LayoutError(
@@ -102,7 +100,6 @@ def _refuse_idle_options(args: argparse.Namespace) -> None:
 
 
 def _server(port: int | None) -> Server:
-    from tilewise.core.errors import LayoutError
     from tilewise.show.server import Server
 
     try:

@@ -23,6 +23,7 @@ import argparse
 
 from tilewise.cli.answer import NO, Answer, witness_data
 from tilewise.cli.arguments import (
+    add_options,
     layout_from,
     layout_options,
     permute_from,
@@ -44,20 +45,19 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """FROM TO --dtype T [--code] [--name F] [--cheapest] [--without STEP] [--permute P] [--reshape S]."""
-    parser.add_argument("source", metavar="FROM", help="where the elements are, or - for standard input")
-    parser.add_argument("target", metavar="TO", help="where they shall be, or - for standard input")
-    parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
-    parser.add_argument("--name", metavar="F", help="its name (shuffle)")
-    parser.add_argument("--cheapest", action="store_true", help="the fewest cycles, not the fewest exchanges")
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="STEP",
-        help="no movmatrix, or no ballot; repeatable",
+    add_options(
+        parser,
+        {
+            "source": ("FROM", "where the elements are, or - for standard input"),
+            "target": ("TO", "where they shall be, or - for standard input"),
+            "--code": "the function in CUDA C++",
+            "--name": ("F", "its name (shuffle)"),
+            "--cheapest": "the fewest cycles, not the fewest exchanges",
+            "--without...": ("STEP", "no movmatrix, or no ballot; repeatable"),
+            "--permute": ("P", "the modes of FROM in TO's order, such as 1,0"),
+            "--reshape": ("S", "read FROM in this shape first, such as 8,16"),
+        },
     )
-    parser.add_argument("--permute", metavar="P", help="the modes of FROM in TO's order, such as 1,0")
-    parser.add_argument("--reshape", metavar="S", help="read FROM in this shape first, such as 8,16")
     layout_options(parser)
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, YES, Answer, refused
+from tilewise.cli.arguments import add_options
 from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
 from tilewise.core.errors import LayoutError, Refused
 
@@ -35,24 +36,41 @@ LISTED = 6
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """--operand A|B --tile RxK --dtype T [--engine E] [--major M | --blas XY] [--mode W] ..."""
-    parser.add_argument(
-        "--engine", type=str.lower, default="wgmma", help="what reads the tile: wgmma or tcgen05 (wgmma)"
+    needed = {"required": True}
+    engines = {"type": str.lower, "default": "wgmma"}
+    add_options(
+        parser,
+        {
+            "--engine": {"help": "what reads the tile: wgmma or tcgen05 (wgmma)", **engines},
+            "--operand": {"metavar": "A|B", "help": "A, [M, K], or B, [N, K]", **needed},
+            "--tile": {"metavar": "RxK", "help": "rows and K of the tile, such as 128x64", **needed},
+            "--dtype": {"help": "the type of an element, such as bf16", **needed},
+        },
     )
-    parser.add_argument("--operand", required=True, metavar="A|B", help="A, [M, K], or B, [N, K]")
-    parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
-    parser.add_argument("--dtype", required=True, help="the type of an element, such as bf16")
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--major", choices=("k", "mn"), help="the contiguous direction (k)")
-    way.add_argument("--blas", metavar="XY", help="BLAS letters, N or T of A and of B, such as TN")
-    parser.add_argument(
-        "--mode", metavar="MODE", help="none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)"
+    add_options(
+        parser.add_mutually_exclusive_group(),
+        {
+            "--major": (("k", "mn"), "the contiguous direction (k)"),
+            "--blas": ("XY", "BLAS letters, N or T of A and of B, such as TN"),
+        },
     )
-    parser.add_argument("--stages", type=int, default=1, metavar="N", help="tiles in flight (1)")
-    parser.add_argument("--code", choices=("cuda", "cute"), help="the source text alone")
+    add_options(
+        parser,
+        {
+            "--mode": ("MODE", "none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)"),
+            "--stages": {"type": int, "default": 1, "metavar": "N", "help": "tiles in flight (1)"},
+            "--code": (("cuda", "cute"), "the source text alone"),
+        },
+    )
     only = parser.add_argument_group("tcgen05")
     of_tcgen05(only)
-    only.add_argument("--n", metavar="N", help="N of the product (the largest that feeds the tile)")
-    only.add_argument("--k", metavar="K", help="K of the product, where the kind has several: 64 or 96")
+    add_options(
+        only,
+        {
+            "--n": ("N", "N of the product (the largest that feeds the tile)"),
+            "--k": ("K", "K of the product, where the kind has several: 64 or 96"),
+        },
+    )
     only.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
 
 

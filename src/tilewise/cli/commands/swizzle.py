@@ -29,7 +29,7 @@ import re
 from tilewise.cli.accesses import access_options, refused, table_lines
 from tilewise.cli.addresses import address_from
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import filled_in, layout_from, layout_options, text_from
+from tilewise.cli.arguments import add_options, filled_in, layout_from, layout_options, text_from
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -54,8 +54,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "ld, st, ldmatrix, stmatrix, cp.async, atom or tma",
     )
     access_options(parser, such, " in shared memory", operations, "[N*]A")
-    parser.add_argument("--among", metavar="F,F", help="plain, mode, swizzle, padding, linear (all)")
-    parser.add_argument("--ideal", action="store_true", help="no where every layout has conflicts")
+    add_options(
+        parser,
+        {
+            "--among": ("F,F", "plain, mode, swizzle, padding, linear (all)"),
+            "--ideal": "no where every layout has conflicts",
+        },
+    )
     layout_options(parser)
 
 

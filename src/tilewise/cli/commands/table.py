@@ -18,7 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilewise.cli.answer import Answer, order_data
-from tilewise.cli.arguments import ASKED, box_from, layout_from, let_from, one_layout, shape_from
+from tilewise.cli.arguments import ASKED, add_options, box_from, layout_from, let_from, one_layout, shape_from
 from tilewise.core.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -34,8 +34,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     one_layout(parser, ASKED)
     parser.add_argument("--window", metavar="W", help="one range a mode, such as 0:16,8:24")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="one line a place, to standard output")
-    form.add_argument("--npy", metavar="FILE", help="a NumPy file")
+    add_options(
+        form,
+        {
+            "--csv": "one line a place, to standard output",
+            "--npy": ("FILE", "a NumPy file"),
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:

@@ -20,7 +20,7 @@ import re
 from dataclasses import asdict, replace
 
 from tilewise.cli.answer import NO, YES, Answer, refused
-from tilewise.cli.arguments import layout_from, layout_options, let_from
+from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.tma import Plan
+    from tilewise.cli.arguments import Told
     from tilewise.core.layout import Layout
     from tilewise.hardware.tma.tensor_map import TensorMap
 
@@ -37,21 +38,21 @@ LISTED = 16
 
 MAX_ADDRESSES = 1 << 20
 
-OF_PLAN = {
+OF_PLAN: dict[str, Told] = {
     "shape": ("S", "the tensor, such as 4096,4096"),
     "tile": ("S", "the tile, such as 128,64"),
-    "order": ("mn|k", "a tile of wgmma's atoms, down which first"),
+    "order": {"metavar": "mn|k", "choices": ("mn", "k"), "help": "a tile of wgmma's atoms, down which first"},
     "layout": ("LAYOUT", "the tile as a layout, instead of --tile and --mode"),
     "rank": ("N", "dimensions that the map may have (5)"),
 }
-OF_CHECK = {
+OF_CHECK: dict[str, Told] = {
     "dims": ("D", "globalDim"),
     "box": ("B", "boxDim"),
     "element-strides": ("E", "elementStrides (1)"),
     "shared": ("A", "where the box lands in shared memory (0)"),
     "map-address": ("A", "where the map lies (0)"),
 }
-OF_BOTH = {
+OF_BOTH: dict[str, Told] = {
     "strides": ("N,...", "of the tensor: in elements; of check: globalStrides, in bytes"),
     "at": ("COORDS", "the tile's first element; of check: the instruction's coordinates"),
     "mode": ("MODE", "the swizzle: none, 32B, 64B, 128B (none)"),
@@ -60,6 +61,9 @@ OF_BOTH = {
     "fill": ("FILL", "what lands out of bounds: zero or nan (zero)"),
     "address": ("A", "where the tensor starts (0)"),
     "name": ("NAME", "the name of the map in the code (map)"),
+    "store": "the copy goes out, to the tensor",
+    "reads": "where each element lands",
+    "code": "the calls in C++",
 }
 """{option: what stands for its value in the help, the help}."""
 
@@ -69,22 +73,19 @@ QUESTIONS = {"plan": OF_PLAN, "check": OF_CHECK}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[plan | check] [LAYOUT] --dtype T ..."""
-    parser.add_argument("question", nargs="?", metavar="plan|check", help="what is asked (plan)")
-    parser.add_argument(
-        "tile_layout", nargs="?", metavar="LAYOUT", help="the tile of a plan, as with --layout"
+    add_options(
+        parser,
+        {
+            "[question]": ("plan|check", "what is asked (plan)"),
+            "[tile_layout]": ("LAYOUT", "the tile of a plan, as with --layout"),
+        },
     )
     for title, options in (
         ("a plan: logical order, elements", OF_PLAN),
         ("check: the driver's order, bytes", OF_CHECK),
         ("both", OF_BOTH),
     ):
-        group = parser.add_argument_group(title)
-        for name, (metavar, about) in options.items():
-            choices = ("mn", "k") if name == "order" else None
-            group.add_argument(f"--{name}", metavar=metavar, help=about, choices=choices)
-    group.add_argument("--store", action="store_true", help="the copy goes out, to the tensor")
-    group.add_argument("--reads", action="store_true", help="where each element lands")
-    group.add_argument("--code", action="store_true", help="the calls in C++")
+        add_options(parser, {f"--{name}": told for name, told in options.items()}, title)
     parser.set_defaults(interleave="none", l2="128B", fill="zero", name="map")
     layout_options(parser, shape=None)
 

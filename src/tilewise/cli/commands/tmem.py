@@ -35,7 +35,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.answer import NO, Answer
-from tilewise.cli.arguments import filled_in, layout_from, let_from, one_layout
+from tilewise.cli.arguments import add_options, filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import spans
 from tilewise.hardware.tcgen05.addresses import WARPS
@@ -57,11 +57,16 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--to FRAGMENT] [--form F] [--store] [--code] [--name N]."""
     one_layout(parser)
-    parser.add_argument("--to", metavar="FRAGMENT", help="the registers that are wanted, as a layout")
-    parser.add_argument("--form", metavar="F", help="one form alone, such as 16x256b")
-    parser.add_argument("--store", action="store_true", help="tcgen05.st, from registers to tensor memory")
-    parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
-    parser.add_argument("--name", metavar="N", help="its name (load, or store)")
+    add_options(
+        parser,
+        {
+            "--to": ("FRAGMENT", "the registers that are wanted, as a layout"),
+            "--form": ("F", "one form alone, such as 16x256b"),
+            "--store": "tcgen05.st, from registers to tensor memory",
+            "--code": "the function in CUDA C++",
+            "--name": ("N", "its name (load, or store)"),
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:

@@ -20,10 +20,11 @@ import argparse
 import re
 from math import prod
 
-from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
+from tilewise.cli.addresses import OF_BASE, Buffer, address_from, buffer_from
 from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
 from tilewise.cli.arguments import (
     ASKED,
+    add_options,
     box_from,
     is_padding,
     layout_from,
@@ -54,12 +55,17 @@ MAX_SHARERS = 64
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT PLACE [--shape S] [--byte A --base A] [--holes | --shared] [--limit N]."""
     one_layout(parser, ASKED)
-    parser.add_argument("place", metavar="PLACE", nargs="?", help="such as laneid=5,reg=1 or 27")
-    parser.add_argument("--byte", metavar="A", help="ask for the byte at this address instead; needs --dtype")
-    base_option(parser)
-    parser.add_argument("--holes", action="store_true", help="list the places that hold nothing instead")
-    parser.add_argument("--shared", action="store_true", help="list the places that hold several instead")
-    parser.add_argument("--limit", type=int, metavar="N", help="answer with N elements or places at most")
+    add_options(
+        parser,
+        {
+            "[place]": ("PLACE", "such as laneid=5,reg=1 or 27"),
+            "--byte": ("A", "ask for the byte at this address instead; needs --dtype"),
+            "--base": OF_BASE,
+            "--holes": "list the places that hold nothing instead",
+            "--shared": "list the places that hold several instead",
+            "--limit": {"type": int, "metavar": "N", "help": "answer with N elements or places at most"},
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:
