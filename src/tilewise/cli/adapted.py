@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tilewise.cli.answer import misused
 from tilewise.core import algebra
 from tilewise.core.axes import m
-from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import as_shape, extents_of, mirrored
@@ -44,7 +44,7 @@ def compose(ask: Asked, a: Layout, *tilers: Any) -> Any:
     """Compose with one layout, or mode by mode."""
     tiler = one_tiler(tilers)
     if isinstance(tiler, tuple) and ask["modes"]:
-        raise LayoutError("TW401", "--modes names the axes of one layout B", hint="drop it, or give one B")
+        raise misused("--modes names the axes of one layout B", "drop it, or give one B")
     return algebra.compose(a, tiler, modes=ask["modes"])
 
 
@@ -81,9 +81,7 @@ def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
     """With a number between the axes, the new one has to be named."""
     if axis is None and any(isinstance(part, int) for part in axes):
         written = ",".join(map(str, axes))
-        raise LayoutError(
-            "TW401", "AXIS is missing: the axis that they become", hint=f"such as {written} tx, as two words"
-        )
+        raise misused("AXIS is missing: the axis that they become", f"such as {written} tx, as two words")
     return algebra.fuse_axes(a, axes, axis) if axis is not None else algebra.fuse_axes(a, axes)
 
 
@@ -94,7 +92,7 @@ def merge_swizzles(ask: Asked, one: Any, other: Any) -> Any:
     """Two swizzles as one."""
     swizzles = _joined((one, other))
     if len(swizzles) != 2:
-        raise LayoutError("TW401", "one swizzle a word belongs here", hint="swizzle_chain takes several")
+        raise misused("one swizzle a word belongs here", "swizzle_chain takes several")
     return algebra.merge_swizzles(*swizzles)
 
 
@@ -112,7 +110,7 @@ def inverse_chain(ask: Asked, *chains: Any) -> Any:
 
 def _joined(chains: Sequence[Any]) -> list[Swizzle]:
     if any(isinstance(part, Layout) for part in chains):
-        raise LayoutError("TW401", "swizzles belong here, such as 'Swizzle<1,0,3>'")
+        raise misused("swizzles belong here, such as 'Swizzle<1,0,3>'")
     return [swizzle for part in chains for swizzle in part]
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import prod
 
 from tilewise import __version__
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, misused
 from tilewise.cli.commands import GROUPS, SUMMARIES
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
@@ -60,7 +60,7 @@ class Parser(argparse.ArgumentParser):
             hint = self._meant(message.partition(": ")[2].split()) or hint
         if message.endswith(": expected one argument"):
             hint = self._kept_apart(message.removeprefix("argument ").partition(":")[0]) or hint
-        raise LayoutError("TW401", message, hint=hint)
+        raise misused(message, hint)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the arguments of words, where options may stand before an optional PLACE or INDEX."""
@@ -113,9 +113,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
     """The arguments of the command that `words` name, with its `answer`."""
     for word in words:
         if "\0" in word:
-            raise LayoutError(
-                "TW401", f"the word {word!r} has the character U+0000", hint="no path and no text has it"
-            )
+            raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
     if words and words[0] in SUMMARIES:
         command, *rest = words
         asks_help = rest[:1] in (["--help"], ["-h"])
@@ -126,7 +124,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
         about = {"version": __version__} if "--version" in words else {"commands": dict(SUMMARIES)}
         return argparse.Namespace(answer=lambda _: Answer(about, ""), notes=[], told={})
     overview().parse_args(words or ["--help"])
-    raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
+    raise misused("no command was given", "commands: " + " ".join(SUMMARIES))
 
 
 def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
@@ -170,7 +168,7 @@ def _unknown(command: str) -> LayoutError:
         hint = f"an operation: tilewise algebra {operation}"
     elif operation in ALIASES:
         hint = f"here that is {ALIASES[operation]}; operations are words of tilewise algebra"
-    return LayoutError("TW401", f"there is no command {command.strip()!r}", hint=hint)
+    return misused(f"there is no command {command.strip()!r}", hint)
 
 
 # -- layouts ---------------------------------------------------------------------------------------
@@ -399,7 +397,7 @@ def _as_asked(layout: Layout, args: argparse.Namespace) -> Layout:
         raise LayoutError("TW106", f"the document counts {layout.unit}s, and --unit says {args.unit}")
     for option in ("storage", "dialect"):
         if getattr(args, option):
-            raise LayoutError("TW401", f"--{option} says how to read text, and this is a document")
+            raise misused(f"--{option} says how to read text, and this is a document")
     if args.dtype is None:
         return layout
     from tilewise.core.units import converted
@@ -415,9 +413,7 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
         try:
             values[name] = int(value, 0) if equals and name.isidentifier() else int("")
         except ValueError:
-            raise LayoutError(
-                "TW401", f"--let {spelled} is not NAME=N", hint="such as --let M=4096"
-            ) from None
+            raise misused(f"--let {spelled} is not NAME=N", "such as --let M=4096") from None
     return values
 
 
@@ -480,10 +476,9 @@ def _standard_input() -> str:
 def two_texts(one: str, other: str) -> list[str]:
     """The texts of two layouts, of which one may come from standard input."""
     if one == other == "-":
-        raise LayoutError(
-            "TW401",
+        raise misused(
             "only one layout can come from standard input",
-            hint="write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
+            "write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
         )
     return [text_from(one), text_from(other)]
 
@@ -574,7 +569,7 @@ def permute_from(args: argparse.Namespace) -> Any:
         return None
     order = parse_index(args.permute, let_from(args))
     if isinstance(order, tuple) and not all(isinstance(mode, int) for mode in order):
-        raise LayoutError("TW401", f"--permute {spell(order)} is not a list of modes", hint="such as 1,0")
+        raise misused(f"--permute {spell(order)} is not a list of modes", "such as 1,0")
     return order
 
 

@@ -6,7 +6,7 @@ import argparse
 import re
 from math import inf
 
-from tilewise.cli.answer import NO, Answer, how_paired, witness_data
+from tilewise.cli.answer import Answer, how_paired, misused, refused
 from tilewise.cli.arguments import (
     add_options,
     box_from,
@@ -17,7 +17,7 @@ from tilewise.cli.arguments import (
     two_texts,
     type_from,
 )
-from tilewise.cli.hints import in_a_shell, witness_text
+from tilewise.cli.hints import witness_text
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -78,18 +78,13 @@ def planned(args: argparse.Namespace) -> Plan | Exchange | Answer:
     try:
         return _plan(args)
     except Refused as no:
-        return refused(no)
+        return no_move(no)
 
 
-def refused(no: Refused) -> Answer:
-    """No, with the reason and a witness."""
-    hint = in_a_shell(no.hint)
-    data = {"class": None, "code": no.code, "reason": no.reason}
-    data |= {"witness": witness_data(no.witness), "hint": hint}
-    lines = [f"no: {no.reason}"]
-    lines += [f"  witness: {witness_text(no.witness)}"] if no.witness is not None else []
-    lines += [f"  hint: {hint}"] if hint else []
-    return Answer(data, "\n".join(lines), NO)
+def no_move(no: Refused, kind: str | None = None) -> Answer:
+    """No, with the reason and a witness; `kind` where there is a plan."""
+    witness = "" if no.witness is None else witness_text(no.witness)
+    return refused(no, {"class": kind}, witness=witness)
 
 
 def _plan(args: argparse.Namespace) -> Plan | Exchange:
@@ -118,7 +113,7 @@ def _asked(args: argparse.Namespace) -> Named:
     texts = two_texts(args.source, args.target)
     type_from(texts, args)
     if args.dtype is None:
-        raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
+        raise misused("the type of an element is not given", "such as --dtype bf16")
     source, target = (_layout(text, args) for text in texts)
     shape = shape_from(args) or box_from(args)
     if shape is None and (note := how_paired(source, target)):
@@ -139,9 +134,9 @@ def _named(args: argparse.Namespace) -> Named | None:
         return None
     for option, value in (("DST", args.target), ("--shape", args.shape)):
         if value is not None:
-            raise LayoutError("TW401", f"{name} is a whole move: it takes no {option}", hint=_example(name))
+            raise misused(f"{name} is a whole move: it takes no {option}", _example(name))
     if found is None:
-        raise LayoutError("TW401", f"{name} is given no extents", hint=_example(name))
+        raise misused(f"{name} is given no extents", _example(name))
     return _made(name, found[2], let_from(args))
 
 
@@ -156,11 +151,11 @@ def _check_two_layouts(args: argparse.Namespace) -> None:
 
     if args.target is not None:
         if (name := _name(args.target)) in NAMES:
-            raise LayoutError("TW401", f"{name} is a whole move: it takes no SRC", hint=_example(name))
+            raise misused(f"{name} is a whole move: it takes no SRC", _example(name))
         return
     if args.source.strip() != "-":
         _layout(args.source, args)
-    raise LayoutError("TW401", f"{args.source} is one layout, and a move has two", hint=_known())
+    raise misused(f"{args.source} is one layout, and a move has two", _known())
 
 
 def _layout(text: str, args: argparse.Namespace) -> Layout:
@@ -177,7 +172,7 @@ def _layout(text: str, args: argparse.Namespace) -> Layout:
 def _no_move(name: str) -> LayoutError:
     near = _near(name)
     meant = f"did you mean {' or '.join(near)}? {_example(near[0])}" if near else _known()
-    return LayoutError("TW401", f"no move has the name {name}", hint=meant)
+    return misused(f"no move has the name {name}", meant)
 
 
 def _near(name: str) -> list[str]:
@@ -210,11 +205,11 @@ def _made(name: str, text: str, let: dict[str, int]) -> Named:
     for word in named:
         if word not in own:
             has = f"{_example(name)}; its arguments are {', '.join(own)}"
-            raise LayoutError("TW401", f"{name} has no argument {word}", hint=has)
+            raise misused(f"{name} has no argument {word}", has)
     try:
         bound = signature.bind(*given, **named)
     except TypeError as error:
-        raise LayoutError("TW401", f"{name}: {error}", hint=_example(name)) from None
+        raise misused(f"{name}: {error}", _example(name)) from None
     for word, found in bound.arguments.items():
         if isinstance(found, str) and "str" not in own[word].annotation:
             raise LayoutError("TW007", f"'{found}' has no value", hint=f"give it one: --let {found}=64")
@@ -233,7 +228,7 @@ def _arguments(name: str, text: str, let: dict[str, int]) -> tuple[list[Any], di
             raise LayoutError("TW004", f"{name}: nothing stands before a comma", hint=_example(name))
         word, equals, value = (part.strip() for part in argument.partition("="))
         if word in named:
-            raise LayoutError("TW401", f"{name}: {word} is given twice", hint=_example(name))
+            raise misused(f"{name}: {word} is given twice", _example(name))
         if equals:
             named[word] = _value(value, let)
         else:
@@ -277,4 +272,4 @@ def _number(text: str) -> int | float:
         if abs(number) == inf and any(sign.isdigit() for sign in text):
             break
         return number
-    raise LayoutError("TW401", f"--fill {text} is no number", hint="such as --fill 0 or --fill 0x7f")
+    raise misused(f"--fill {text} is no number", "such as --fill 0 or --fill 0x7f")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, misused
 from tilewise.cli.arguments import add_options, layout_from, let_from, shape_from, text_from
 from tilewise.core.errors import LayoutError
 
@@ -60,7 +60,7 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
             "--png": ("FILE", "twice as large; needs Pillow; - for standard output"),
             "--html": (
                 "FILE",
-                "the explorer with this layout, in one file that needs nothing else; - for standard output",
+                page,
             ),
             "--theme": (("auto", "light", "dark"), "auto: as the reader prefers"),
         },
@@ -81,18 +81,16 @@ def files_asked(args: argparse.Namespace) -> dict[str, str]:
     found = {form: getattr(args, form) for form in FORMS if getattr(args, form) is not None}
     if not found:
         if args.theme is not None:
-            raise LayoutError(
-                "TW401", "--theme is of a picture in a file", hint="add --svg FILE, --png or --html"
-            )
+            raise misused("--theme is of a picture in a file", "add --svg FILE, --png or --html")
         return {}
     for name in ("colour", "ascii"):
         if getattr(args, name):
-            raise LayoutError("TW401", f"--{name} is of the picture in a terminal")
+            raise misused(f"--{name} is of the picture in a terminal")
     if args.panel and "html" in found:
-        raise LayoutError("TW401", "--panel is of a picture, and the page has all panels")
+        raise misused("--panel is of a picture, and the page has all panels")
     if list(found.values()).count("-") > (0 if args.json else 1):
         said = "--json writes to standard output" if args.json else "one picture goes to standard output"
-        raise LayoutError("TW401", said, hint="name a file for the others")
+        raise misused(said, "name a file for the others")
     return found
 
 
@@ -167,7 +165,7 @@ def texts_from(args: argparse.Namespace) -> list[str]:
     """The texts of LAYOUT, and of those of --with."""
     texts = [args.layout, *(args.beside or ())]
     if texts.count("-") > 1:
-        raise LayoutError("TW401", "only one layout can come from standard input")
+        raise misused("only one layout can come from standard input")
     return [text_from(text) for text in texts]
 
 
@@ -237,7 +235,7 @@ def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[
             _refuse_large(name, document, layouts)
             known = "this layout has none" if name in KINDS else "there is none"
             having = ", ".join(map(_with_short, there))
-            raise LayoutError("TW401", f"--panel {name}: {known}", hint=f"it has {having}; or {ALL}")
+            raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
     scenes = (
         replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
         for scene in document.scenes
@@ -286,13 +284,9 @@ def _address(args: argparse.Namespace, texts: Sequence[str], shown: Sequence[str
     from tilewise.show.calls import dtype_of_call
 
     if args.access is not None and not page_knows(args.access, args.dtype):
-        raise LayoutError(
-            "TW401", f"the page does not know the access {args.access}", hint="--svg and --png draw it"
-        )
+        raise misused(f"the page does not know the access {args.access}", "--svg and --png draw it")
     if len(texts) > 2:
-        raise LayoutError(
-            "TW401", f"the page shows two layouts, not {len(texts)}", hint="--svg and --png draw them"
-        )
+        raise misused(f"the page shows two layouts, not {len(texts)}", "--svg and --png draw them")
     dtype = args.dtype
     if dtype is None and shown[0] != texts[0]:  # the page is given a layout, which does not say it
         dtype = dtype_of_call(texts[0], let_from(args))

@@ -26,9 +26,9 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, refused, witness_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, misused, refused, witness_data
 from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from, note_doubts, text_from
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.core.dtypes import DType
 
     if args.writer == args.reader == "-":
-        raise LayoutError("TW401", "only one side can come from standard input")
+        raise misused("only one side can come from standard input")
     dtype = None if args.dtype is None else DType.of(args.dtype)
     sides = [_side(text_from(text), dtype, args) for text in (args.writer, args.reader)]
     try:

@@ -18,9 +18,8 @@ import argparse
 from dataclasses import replace
 
 from tilewise.cli.addresses import OF_BASE, buffer_from
-from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.answer import Answer, refused
 from tilewise.cli.arguments import add_options, layout_from, let_from, one_layout, text_from
-from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import Refused
 from tilewise.emit import LANGUAGES, source_of
 
@@ -77,10 +76,7 @@ def answer(args: argparse.Namespace) -> Answer:
             text=spelled,
         )
     except Refused as no:
-        data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
-        spelled = in_a_shell(no.hint)
-        hint = f"\n  hint: {spelled}" if spelled else ""
-        return Answer(data | {"hint": spelled}, f"no: {no.reason}{hint}", NO, instead=True)
+        return refused(no, {"lang": args.lang, "code": None}, instead=True)
     data = {
         "lang": source.lang,
         "name": source.name,

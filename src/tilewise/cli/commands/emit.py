@@ -32,10 +32,9 @@ import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.answer import Answer, misused, refused
 from tilewise.cli.arguments import Parser, add_options, note_doubts, text_from
-from tilewise.cli.hints import in_a_shell
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,11 +101,7 @@ def arguments(parser: Parser) -> None:
         parser,
         {
             **_of_sides("--major", "M", "how {} lies in global memory: k, contiguous along K, or mn (k)"),
-            **_of_sides(
-                "--layout",
-                "LAYOUT",
-                "any layout of {}'s tile that the engine reads, instead of what is usual",
-            ),
+            **_of_sides("--layout", "LAYOUT", layout),
             "--load": ("WAY", load),
             "--stages": {"type": _number, "metavar": "S", "help": stages},
         },
@@ -177,14 +172,12 @@ def answer(args: argparse.Namespace) -> Answer:
     if args.engine == MOVE:
         return _of_a_move(args)
     if args.host and args.style != "kernel":
-        raise LayoutError("TW401", f"--host launches a kernel, and --style is {args.style}")
+        raise misused(f"--host launches a kernel, and --style is {args.style}")
     _check_asked(args)
     try:
         data, code, note = _of_mma(args) if args.engine == "mma" else _of_wgmma(args)
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"code": None, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=True)
+        return refused(no, {"code": None}, instead=True)
     return Answer({"engine": args.engine, "style": args.style, **data, "code": code}, code).noted(note)
 
 
@@ -194,16 +187,16 @@ def _check_asked(args: argparse.Namespace) -> None:
         asked = next((name for name in names if engine != args.engine and getattr(args, name)), None)
         if asked is not None:
             flag = "--a" if asked == "a_from" else f"--{asked.replace('_', '-')}"
-            raise LayoutError("TW401", f"{flag} is for {engine}", hint=f"tilewise emit {engine} has it")
+            raise misused(f"{flag} is for {engine}", f"tilewise emit {engine} has it")
     if args.engine != "wgmma" and args.style != "kernel":
-        raise LayoutError("TW401", f"--style {args.style} is for wgmma", hint="mma has kernels")
+        raise misused(f"--style {args.style} is for wgmma", "mma has kernels")
 
 
 def _of_a_move(args: argparse.Namespace) -> Answer:
-    from tilewise.cli.moving import planned, refused
+    from tilewise.cli.moving import no_move, planned
 
     if not hasattr(args, "source"):
-        raise LayoutError("TW401", "move is the first word", hint="tilewise emit move SRC DST --dtype T")
+        raise misused("move is the first word", "tilewise emit move SRC DST --dtype T")
     plan = planned(args)
     if isinstance(plan, Answer):
         return replace(plan, instead=True)
@@ -217,8 +210,7 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     try:
         code = (host_source if args.host else kernel_source)(plan, args.name).rstrip("\n")
     except Refused as no:
-        answer = refused(no)
-        return replace(answer, data=answer.data | {"class": plan.kind}, instead=True)
+        return replace(no_move(no, plan.kind), instead=True)
     data = {"engine": MOVE, "style": "kernel", "name": name_of(plan, args.name)}
     return Answer(data | plan.data() | {"code": code}, code)
 
@@ -226,10 +218,9 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
 def _between_registers(plan: Exchange, args: argparse.Namespace) -> Answer:
     for option in ("host", "checked"):
         if getattr(args, option):
-            raise LayoutError(
-                "TW401",
+            raise misused(
                 "between registers it is a device function, which no host launches and nothing checks",
-                hint=f"leave out --{option}",
+                f"leave out --{option}",
             )
     name = args.name or "exchange"
     code = plan.code(name)
@@ -323,10 +314,8 @@ def _source(plan: Plan, args: argparse.Namespace) -> str:
 def _dtypes(args: argparse.Namespace) -> tuple[str, str]:
     a, b = args.dtype_a or args.dtype, args.dtype_b or args.dtype
     if not (a and b):
-        raise LayoutError(
-            "TW401",
-            "the types of A and B are not given",
-            hint="such as --dtype bf16, or --dtype-a and --dtype-b",
+        raise misused(
+            "the types of A and B are not given", "such as --dtype bf16, or --dtype-a and --dtype-b"
         )
     return a, b
 
@@ -334,7 +323,7 @@ def _dtypes(args: argparse.Namespace) -> tuple[str, str]:
 def _tile(text: str) -> tuple[int, int, int]:
     found = _TILE.fullmatch(text.strip())
     if found is None:
-        raise LayoutError("TW401", f"--tile {text} is not MxNxK", hint="such as --tile 128x128x64")
+        raise misused(f"--tile {text} is not MxNxK", "such as --tile 128x128x64")
     m, n, k = map(int, found.groups())
     return m, n, k
 
@@ -344,7 +333,7 @@ def _warps(text: str | None) -> tuple[int, int] | None:
         return None
     found = _WARPS.fullmatch(text.strip())
     if found is None:
-        raise LayoutError("TW401", f"--warps {text} is not RxC", hint="such as --warps 2x2")
+        raise misused(f"--warps {text} is not RxC", "such as --warps 2x2")
     return int(found[1]), int(found[2])
 
 
@@ -363,7 +352,7 @@ def _number(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise LayoutError("TW401", f"--stages {text} is no number", hint="such as --stages 4") from None
+        raise misused(f"--stages {text} is no number", "such as --stages 4") from None
 
 
 # -- the facts as JSON ------------------------------------------------------------------------------

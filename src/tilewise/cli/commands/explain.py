@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import Answer, order_data, place_data
+from tilewise.cli.answer import Answer, misused, order_data, place_data, table_lines
 from tilewise.cli.arguments import (
     ASKED,
     TENSOR,
@@ -30,7 +30,6 @@ from tilewise.cli.arguments import (
     one_layout,
     shape_from,
 )
-from tilewise.core.errors import LayoutError
 
 SCREEN = ("access", "base", "width")
 """Options of the screen alone."""
@@ -54,9 +53,7 @@ def answer(args: argparse.Namespace) -> Answer:
     """The screen, or the steps from an index to its places."""
     for option in SCREEN if args.index is not None else ():
         if getattr(args, option):
-            raise LayoutError(
-                "TW401", f"--{option} is an option of the screen, without INDEX", hint=f"leave --{option} out"
-            )
+            raise misused(f"--{option} is an option of the screen, without INDEX", f"leave --{option} out")
     args.shape_help = TENSOR if args.index is None else ASKED
     return _screen(args) if args.index is None else _steps(args)
 
@@ -85,7 +82,7 @@ def _width(asked: str | None) -> int:
     if asked is None:
         return min(WIDTH, size(WIDTH, 40)[0])
     if not asked.isdecimal() or int(asked) < 40:
-        raise LayoutError("TW401", f"--width {asked}", hint="a number of columns, 40 or more")
+        raise misused(f"--width {asked}", "a number of columns, 40 or more")
     return int(asked)
 
 
@@ -101,10 +98,5 @@ def _steps(args: argparse.Namespace) -> Answer:
         "steps": [{"step": step.name, "lines": list(step.lines)} for step in steps],
         "places": [place_data(place) for place in layout.places(flat)],
     }
-    width = max(len(step.name) for step in steps)
-    lines = [
-        f"{step.name if i == 0 else '':<{width}}  {line}"
-        for step in steps
-        for i, line in enumerate(step.lines)
-    ]
-    return Answer(data, "\n".join(lines))
+    rows = [("" if i else step.name, line) for step in steps for i, line in enumerate(step.lines)]
+    return Answer(data, "\n".join(table_lines(rows)))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tilewise.cli.answer import UNDECIDED, YES, Answer, order_data, place_data
+from tilewise.cli.answer import UNDECIDED, YES, Answer, order_data, place_data, table_lines
 from tilewise.cli.arguments import layout_from, one_layout, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
@@ -161,8 +161,7 @@ def _text(layout: Layout, data: dict[str, Any]) -> str:
     if layout.swizzles:
         rows.append(("swizzle", f"repeats every {layout.period} {layout.unit}s; align the base to that"))
     rows += [("note", note) for note in data.get("notes", [])]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
+    return "\n".join(table_lines(rows))
 
 
 def _times(copies: int | None) -> str:

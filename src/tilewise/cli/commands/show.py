@@ -40,14 +40,9 @@ _AROUND = 8
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--shape S] [--window W] [--ascii], panels, and pictures as files."""
     one_layout(parser, ASKED)
+    add_options(parser, {"--window": ("W", "rows and columns, such as 0:16,8:24")})
     parser.add_argument("--colour", "--color", metavar="AXIS", help="the axis that gives the colour")
-    add_options(
-        parser,
-        {
-            "--window": ("W", "rows and columns, such as 0:16,8:24"),
-            "--ascii": "no colour, no sign beyond ASCII",
-        },
-    )
+    add_options(parser, {"--ascii": "no colour, no sign beyond ASCII"})
     picture_arguments(parser)
 
 

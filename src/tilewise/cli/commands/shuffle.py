@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.answer import Answer, misused, refused
 from tilewise.cli.arguments import (
     add_options,
     layout_from,
@@ -31,8 +31,7 @@ from tilewise.cli.arguments import (
     two_texts,
     type_from,
 )
-from tilewise.cli.hints import in_a_shell
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,9 +68,9 @@ def answer(args: argparse.Namespace) -> Answer:
     type_from(texts, args)
     dtype = args.dtype
     if dtype is None:
-        raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype f16")
+        raise misused("the type of an element is not given", "such as --dtype f16")
     if args.name is not None and not args.code:
-        raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
+        raise misused("--name names a function, and none is printed", "add --code")
     source, target = (layout_from(text, args) for text in texts)
     try:
         plan = shuffle(
@@ -84,10 +83,7 @@ def answer(args: argparse.Namespace) -> Answer:
             permute=permute_from(args),
         )
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"exchanges": None, "code": no.code, "reason": no.reason}
-        data |= {"witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=args.code)
+        return refused(no, {"exchanges": None}, instead=args.code)
     return _answered(plan, args)
 
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, YES, Answer, refused
+from tilewise.cli.answer import NO, YES, Answer, misused, refused
 from tilewise.cli.arguments import add_options
 from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ def _tile(text: str) -> tuple[int, int]:
     try:
         rows, k = (int(part, 0) for part in parts)
     except ValueError:
-        raise LayoutError(
-            "TW401", f"--tile {text} is not rows x K", hint="such as 128x64: M x K for A, N x K for B"
-        ) from None
+        raise misused(f"--tile {text} is not rows x K", "such as 128x64: M x K for A, N x K for B") from None
     return rows, k
 
 

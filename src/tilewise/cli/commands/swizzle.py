@@ -26,11 +26,11 @@ from __future__ import annotations
 import argparse
 import re
 
-from tilewise.cli.accesses import access_options, refused, table_lines
+from tilewise.cli.accesses import access_options, unserved
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, misused, table_lines
 from tilewise.cli.arguments import add_options, filled_in, layout_from, layout_options, text_from
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def answer(args: argparse.Namespace) -> Answer:
     dtype = args.dtype
     for option, such in (("dtype", "--dtype bf16"), ("access", "--access ldmatrix.x4")):
         if not getattr(args, option):
-            raise LayoutError("TW401", f"swizzle needs --{option}", hint=f"such as {such}")
+            raise misused(f"swizzle needs --{option}", f"such as {such}")
     among = tuple(FAMILIES) if args.among is None else args.among.replace(" ", "").split(",")
     try:
         found = choose(
@@ -85,7 +85,7 @@ def answer(args: argparse.Namespace) -> Answer:
             ideal=args.ideal,
         )
     except Refused as no:
-        return refused(no, "layout")
+        return unserved(no, "layout")
     return Answer(choice_data(found), "\n".join(_lines(found)))
 
 
@@ -167,7 +167,7 @@ def _lines(found: Choice) -> Iterator[str]:
     yield f"  wgmma       {_wgmma(best)}"
     yield "searched"
     head = ("family", "tried", "wavefronts", "bytes", "TMA", "wgmma", "its best")
-    yield from (f"  {line}" for line in table_lines(head, [*map(_row, found.searched)], "<>>><<<"))
+    yield from (f"  {line}" for line in table_lines([head, *map(_row, found.searched)], "<>>>"))
 
 
 def _over(found: Choice) -> Iterator[str]:

@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tilewise.cli.answer import Answer, order_data
+from tilewise.cli.answer import Answer, misused, order_data
 from tilewise.cli.arguments import ASKED, add_options, box_from, layout_from, let_from, one_layout, shape_from
 from tilewise.core.errors import LayoutError
 
@@ -126,7 +126,7 @@ def _saved(listed: Table, path: str) -> Answer:
 
     array = listed.array
     if path == "-":
-        raise LayoutError("TW401", "--npy writes a file, and - is none", hint="name one, such as places.npy")
+        raise misused("--npy writes a file, and - is none", "name one, such as places.npy")
     try:
         with open(path, "wb") as file:  # noqa: PTH123 - np.save would add .npy to the name
             np.save(file, array)

@@ -19,7 +19,7 @@ import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, YES, Answer, refused
+from tilewise.cli.answer import NO, YES, Answer, misused, refused, table_lines
 from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from
 from tilewise.core.errors import LayoutError, Refused
 
@@ -94,11 +94,11 @@ def answer(args: argparse.Namespace) -> Answer:
     """The arguments, the boxes and their bytes; no with every rule that is broken."""
     _place(args)
     if args.dtype is None:
-        raise LayoutError("TW401", "--dtype is needed", hint="the type of an element, such as --dtype bf16")
+        raise misused("--dtype is needed", "the type of an element, such as --dtype bf16")
     for question, options in QUESTIONS.items():
         for option in options:
             if question != args.question and getattr(args, option.replace("-", "_")) is not None:
-                raise LayoutError("TW401", f"--{option} belongs to `tilewise tma {question}`")
+                raise misused(f"--{option} belongs to `tilewise tma {question}`")
     try:
         return _checked(args) if args.question == "check" else _planned(args)
     except Refused as no:
@@ -109,14 +109,12 @@ def _place(args: argparse.Namespace) -> None:
     """Tell the question from the layout: each may stand alone."""
     if args.question is not None and args.question not in QUESTIONS:
         if args.tile_layout is not None:
-            raise LayoutError(
-                "TW401", f"{args.question} is no question of tma", hint="plan or check, before the layout"
-            )
+            raise misused(f"{args.question} is no question of tma", "plan or check, before the layout")
         args.question, args.tile_layout = None, args.question
     args.question = args.question or "plan"
     if args.tile_layout is not None:
         if args.layout is not None:
-            raise LayoutError("TW401", "the tile is given twice", hint="as LAYOUT, or with --layout")
+            raise misused("the tile is given twice", "as LAYOUT, or with --layout")
         args.layout = args.tile_layout
 
 
@@ -128,19 +126,19 @@ def _planned(args: argparse.Namespace) -> Answer:
     from tilewise.hardware.tma.rules import MAX_RANK, remarks
 
     if args.interleave != "none":
-        raise LayoutError("TW401", "a plan has interleave none", hint="tilewise tma check takes interleaves")
+        raise misused("a plan has interleave none", "tilewise tma check takes interleaves")
     shape, strides, at, extents = (_numbers(args, name) for name in ("shape", "strides", "at", "tile"))
     if shape is None:
-        raise LayoutError("TW401", "--shape is needed", hint="the tensor, such as --shape 4096,4096")
+        raise misused("--shape is needed", "the tensor, such as --shape 4096,4096")
     address = _number(args, "address")
     more: dict[str, Any] = {"strides": strides, "at": at, "address": address, "stores": args.store}
     more |= {"max_rank": _number(args, "rank", MAX_RANK), "l2": args.l2, "fill": args.fill}
     if args.layout is not None:
         if (args.tile, args.mode, args.order) != (None, None, None):
-            raise LayoutError("TW401", "a layout says the tile, its swizzle and its order by itself")
+            raise misused("a layout says the tile, its swizzle and its order by itself")
         tile = layout_from(args.layout, args)
     elif extents is None:
-        raise LayoutError("TW401", "LAYOUT or --tile is needed", hint="such as --tile 128,64 --mode 128B")
+        raise misused("LAYOUT or --tile is needed", "such as --tile 128,64 --mode 128B")
     else:
         mode = args.mode or "none"
         tile = default_tile(shape, extents, args.dtype, mode, strides=strides, order=args.order)
@@ -250,10 +248,11 @@ def _room(tensor_map: TensorMap, bytes: int, shared: int) -> str:
     return f", in {shared} of shared memory{why}"
 
 
-def _argument_lines(tensor_map: TensorMap) -> Iterator[str]:
-    width = max(map(len, tensor_map.arguments))
-    for name, value in tensor_map.arguments.items():
-        yield f"{name:<{width}}  {', '.join(map(str, value)) if isinstance(value, list) else value}"
+def _argument_lines(tensor_map: TensorMap) -> list[str]:
+    arguments = tensor_map.arguments.items()
+    return table_lines(
+        (name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in arguments
+    )
 
 
 # -- check -----------------------------------------------------------------------------------------
@@ -266,9 +265,7 @@ def _checked(args: argparse.Namespace) -> Answer:
     from tilewise.hardware.tma.types import ElementType
 
     if args.dims is None or args.box is None:
-        raise LayoutError(
-            "TW401", "--dims and --box are needed", hint="such as --dims 4096,4096 --box 64,128"
-        )
+        raise misused("--dims and --box are needed", "such as --dims 4096,4096 --box 64,128")
     dims, strides, box, steps = (
         tuple((_numbers(args, name) or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
     )
@@ -394,7 +391,7 @@ def _numbers(args: argparse.Namespace, option: str) -> list[int] | None:
             shown = repr(part) if part else "nothing"
             message = f"--{option.replace('_', '-')}: {shown} is no whole number"
             hint = "whole numbers with commas between, such as 128,64"
-            raise LayoutError("TW401", message, hint=hint) from None
+            raise misused(message, hint) from None
     return numbers
 
 
@@ -402,7 +399,5 @@ def _number(args: argparse.Namespace, option: str, usual: int = 0) -> int:
     """Return the one number of an option."""
     first, *others = _numbers(args, option) or [usual]
     if others:
-        raise LayoutError(
-            "TW401", f"--{option.replace('_', '-')}: {getattr(args, option)!r} is no whole number"
-        )
+        raise misused(f"--{option.replace('_', '-')}: {getattr(args, option)!r} is no whole number")
     return first

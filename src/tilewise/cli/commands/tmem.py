@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer
+from tilewise.cli.answer import NO, Answer, misused, table_lines
 from tilewise.cli.arguments import add_options, filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import spans
@@ -74,7 +74,7 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.check.tensor_memory import plan
 
     if args.name is not None and not args.code:
-        raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
+        raise misused("--name names a function, and none is printed", "add --code")
     to = None if args.to is None else layout_from(args.to, args)
     asked = _asked(args)
     form = None if args.form is None else _form(args.form)
@@ -221,17 +221,21 @@ def _lines(found: Plan, form: str | None) -> list[str]:
     if found.wanted is None:
         head = [_where(found), *(_table(found.ways) if found.ways else ["no form moves it:"])]
         shown = _moves(found.ways[0], None) if form and len(found.ways) == 1 else []
-        return [*head, *(f"  {line}" for line in shown), *_left_out(found)]
+        return [*head, *_indented(shown), *_left_out(found)]
     if found.fit is not None:
         return [f"{found.fit.way.name}: {_counts(found.fit.way)}", *_fitted(found.fit)]
     store = found.store
     lines = [
         "no: no store takes it from there" if store else "no: no load brings it there",
-        *_columns([(way.name, misfit.message) for way, misfit in found.misfits]),
+        *_indented(table_lines([(way.name, misfit.message) for way, misfit in found.misfits])),
         *_left_out(found),
     ]
     hint = _hint(found)
     return [*lines, *_nearest(found.near, store), *([f"  hint: {hint}"] if hint else [])]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
 
 
 def _where(found: Plan) -> str:
@@ -251,15 +255,7 @@ def _table(ways: Sequence[Way]) -> list[str]:
         ]
         rounds = f" in {way.rounds} rounds" if way.rounds > 1 else ""
         rows.append((way.name, " + ".join(each) + rounds, str(way.registers), str(way.fragment)))
-    return _columns(rows)
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  " + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    return _indented(table_lines(rows))
 
 
 def _counts(way: Way) -> str:
@@ -272,7 +268,7 @@ def _fitted(fit: Fit) -> list[str]:
     groups = fit.way.words.groups
     spare = [f"registers {spans(fit.spare)} hold nothing that is wanted"] if fit.spare else []
     lines = _by_warpgroups(fit) if groups.named else _moves(fit.way, fit)
-    return [f"  {line}" for line in (*lines, *spare)]
+    return _indented([*lines, *spare])
 
 
 def _by_warpgroups(fit: Fit) -> list[str]:
@@ -283,7 +279,7 @@ def _by_warpgroups(fit: Fit) -> list[str]:
         warps = [warp for number in numbers for warp in _warps(fit.way, number)]
         several = "s" * (len(numbers) > 1)
         lines.append(f"warpgroup{several} {spans(numbers)}, {_counted(warps)}:")
-        lines += [f"  {line}" for line in _moves(fit.way, fit, begin)]
+        lines += _indented(_moves(fit.way, fit, begin))
     return [*lines, f"w is warpid % {WARPS}: a warp reaches lanes 32 w to 32 w + 31 alone, in any warpgroup"]
 
 

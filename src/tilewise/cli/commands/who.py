@@ -21,7 +21,7 @@ import re
 from math import prod
 
 from tilewise.cli.addresses import OF_BASE, Buffer, address_from, buffer_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, misused, order_data, place_data
 from tilewise.cli.arguments import (
     ASKED,
     add_options,
@@ -74,13 +74,9 @@ def answer(args: argparse.Namespace) -> Answer:
     layout = layout_from(args.layout, args)
     questions = (args.place is not None, args.byte is not None, args.holes, args.shared)
     if sum(questions) != 1:
-        raise LayoutError(
-            "TW401",
-            "one question at a time: PLACE, --byte, --holes or --shared",
-            hint="such as laneid=5,reg=1",
-        )
+        raise misused("one question at a time: PLACE, --byte, --holes or --shared", "such as laneid=5,reg=1")
     if args.limit is not None and args.limit < 1:
-        raise LayoutError("TW401", f"--limit {args.limit} asks for nothing", hint="give at least 1")
+        raise misused(f"--limit {args.limit} asks for nothing", "give at least 1")
     if args.holes:
         return _holes(layout, args)
     if args.shared:
