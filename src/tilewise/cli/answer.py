@@ -101,6 +101,11 @@ def table_lines(rows: Iterable[Sequence[object]], sides: str = "", others: str =
     ]
 
 
+def fields(of: object, *names: str) -> dict[str, Any]:
+    """Return fields of a value under their names."""
+    return {name: getattr(of, name) for name in names}
+
+
 def place_data(place: Vector) -> dict[str, int]:
     """A place as JSON."""
     return place.as_dict()

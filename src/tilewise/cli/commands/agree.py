@@ -26,7 +26,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, misused, refused, witness_data
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, fields, misused, refused, witness_data
 from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from, note_doubts, text_from
 from tilewise.core.errors import Refused
 
@@ -103,7 +103,7 @@ def _answered(found: Agreement) -> Answer:
     if found.answer is None:
         return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)
     names = ("index", "written", "read", "holds", "unit")
-    data |= {"code": "TW606", "first": first and {name: getattr(first, name) for name in names}}
+    data |= {"code": "TW606", "first": first and fields(first, *names)}
     data |= {"witness": witness_data(found.witness), "hint": found.hint}
     hints = [f"hint: {found.hint}"] if found.hint else []
     return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)

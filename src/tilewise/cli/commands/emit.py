@@ -32,7 +32,7 @@ import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import Answer, misused, refused
+from tilewise.cli.answer import Answer, fields, misused, refused
 from tilewise.cli.arguments import Parser, add_options, note_doubts, text_from
 from tilewise.core.errors import Refused
 
@@ -103,7 +103,7 @@ def arguments(parser: Parser) -> None:
             **_of_sides("--major", "M", "how {} lies in global memory: k, contiguous along K, or mn (k)"),
             **_of_sides("--layout", "LAYOUT", layout),
             "--load": ("WAY", load),
-            "--stages": {"type": _number, "metavar": "S", "help": stages},
+            "--stages": {"type": int, "metavar": "S", "help": stages},
         },
         "where the operands lie",
     )
@@ -228,58 +228,58 @@ def _between_registers(plan: Exchange, args: argparse.Namespace) -> Answer:
     return Answer(data | plan.data() | {"code": code}, code)
 
 
-def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
-    from tilewise.emit.wgmma import planned
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what both engines are asked, as their plans take it."""
+    a, b = args.dtype_a or args.dtype, args.dtype_b or args.dtype
+    if not (a and b):
+        raise misused(
+            "the types of A and B are not given", "such as --dtype bf16, or --dtype-a and --dtype-b"
+        )
+    return {
+        "dtype_a": a,
+        "dtype_b": b,
+        "accumulator": args.acc,
+        "majors": (args.major_a, args.major_b),
+        "layouts": (_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
+        "name": args.name,
+    }
 
-    a, b = _dtypes(args)
+
+def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+    from tilewise.emit.wgmma import kernel_source, planned
+    from tilewise.emit.wgmma.kernel import host_source
+    from tilewise.emit.wgmma.styles import constants_source, cute_source
+
     plan = planned(
-        _tile(args.tile),
-        a,
-        b,
-        accumulator=args.acc,
-        majors=(args.major_a, args.major_b),
+        _sizes("--tile", args.tile, _TILE, "128x128x64"),
+        **_asked(args),
         modes=(args.mode_a, args.mode_b),
         orders=(args.order_a, args.order_b),
-        layouts=(_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
         load=args.load or "tma",
         a_from=args.a_from or "smem",
         stages=1 if args.stages is None else args.stages,
-        name=args.name,
     )
-    return _data(plan), _source(plan, args), ""
+    kernel = host_source if args.host else kernel_source
+    sources = {"kernel": kernel, "constants": constants_source, "cute": cute_source}
+    return _data(plan), sources[args.style](plan), ""
 
 
 def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
     """The facts, the source, and what a reader should know of it."""
     from tilewise.emit.mma import kernel_source, planned
+    from tilewise.emit.mma.kernel import host_source
 
-    a, b = _dtypes(args)
     plan = planned(
-        _tile(args.tile),
-        a,
-        b,
-        shape=args.shape,
-        accumulator=args.acc,
-        out=args.out,
-        warps=_warps(args.warps),
-        majors=(args.major_a, args.major_b),
-        layouts=(_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
-        load=args.load,
-        stages=args.stages,
+        _sizes("--tile", args.tile, _TILE, "128x128x64"),
+        **_asked(args),
+        **fields(args, "shape", "out", "load", "stages", "form", "op", "arch"),
+        warps=None if args.warps is None else _sizes("--warps", args.warps, _WARPS, "2x2"),
         store=args.store or "direct",
         layout_d=_layout(args.layout_d, args, args.out),
-        form=args.form,
-        op=args.op,
-        arch=args.arch,
-        name=args.name,
     )
     beside = [HOPPER] if plan.asked and plan.arch.number == HOPPERS else []
     note = "; ".join([*plan.notes, *beside, *_conflicts(plan)])
-    if args.host:
-        from tilewise.emit.mma.kernel import host_source
-
-        return _mma_data(plan), host_source(plan), note
-    return _mma_data(plan), kernel_source(plan), note
+    return _mma_data(plan), (host_source if args.host else kernel_source)(plan), note
 
 
 def _conflicts(plan: mma.Plan) -> Iterator[str]:
@@ -293,48 +293,12 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
             yield f"a warp {verb} {own.name} in {found}; tilewise swizzle looks for a layout with fewer"
 
 
-def _source(plan: Plan, args: argparse.Namespace) -> str:
-    if args.style == "cute":
-        from tilewise.emit.wgmma.styles import cute_source
-
-        return cute_source(plan)
-    if args.style == "constants":
-        from tilewise.emit.wgmma.styles import constants_source
-
-        return constants_source(plan)
-    if args.host:
-        from tilewise.emit.wgmma.kernel import host_source
-
-        return host_source(plan)
-    from tilewise.emit.wgmma import kernel_source
-
-    return kernel_source(plan)
-
-
-def _dtypes(args: argparse.Namespace) -> tuple[str, str]:
-    a, b = args.dtype_a or args.dtype, args.dtype_b or args.dtype
-    if not (a and b):
-        raise misused(
-            "the types of A and B are not given", "such as --dtype bf16, or --dtype-a and --dtype-b"
-        )
-    return a, b
-
-
-def _tile(text: str) -> tuple[int, int, int]:
-    found = _TILE.fullmatch(text.strip())
+def _sizes(option: str, text: str, form: re.Pattern[str], such: str) -> Any:
+    """Return the numbers of an option, as many as its form has."""
+    found = form.fullmatch(text.strip())
     if found is None:
-        raise misused(f"--tile {text} is not MxNxK", "such as --tile 128x128x64")
-    m, n, k = map(int, found.groups())
-    return m, n, k
-
-
-def _warps(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    found = _WARPS.fullmatch(text.strip())
-    if found is None:
-        raise misused(f"--warps {text} is not RxC", "such as --warps 2x2")
-    return int(found[1]), int(found[2])
+        raise misused(f"{option} {text} has another form", f"such as {option} {such}")
+    return tuple(map(int, found.groups()))
 
 
 def _layout(text: str | None, args: argparse.Namespace, dtype: str | None) -> Layout | None:
@@ -348,24 +312,14 @@ def _layout(text: str | None, args: argparse.Namespace, dtype: str | None) -> La
     return layout
 
 
-def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise misused(f"--stages {text} is no number", "such as --stages 4") from None
-
-
 # -- the facts as JSON ------------------------------------------------------------------------------
 
 
 def _data(plan: Plan) -> dict[str, Any]:
     return {
         "name": plan.called,
-        "instruction": plan.instruction,
         "tile": [plan.m, plan.n, plan.k],
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "stages": plan.stages,
+        **fields(plan, "instruction", "threads", "shared_bytes", "stages"),
         "A": _operand(plan, plan.a),
         "B": _operand(plan, plan.b),
         "D": {"dtype": str(plan.accumulator), "layout": str(plan.fragment)},
@@ -382,7 +336,7 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
         "order": own.order,
         "layout": str(own.tile),
         "offset": plan.offsets[own.name],
-        "descriptor": {"value": f"{descriptor.value:#018x}", "lbo": descriptor.lbo, "sbo": descriptor.sbo},
+        "descriptor": {"value": f"{descriptor.value:#018x}", **fields(descriptor, "lbo", "sbo")},
         "steps": {"k": list(own.along_k), "mn": list(own.along_rows), "unit": 16},
     }
     if own.load == "tma":
@@ -414,10 +368,7 @@ def _mma_data(plan: mma.Plan) -> dict[str, Any]:
         "arch": str(plan.arch),
         "tile": [plan.m, plan.n, plan.k],
         "warps": list(plan.warps),
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "stages": plan.stages,
-        "load": plan.load,
+        **fields(plan, "threads", "shared_bytes", "stages", "load"),
         "A": _mma_operand(plan, plan.a),
         "B": _mma_operand(plan, plan.b),
         "D": d,

@@ -40,8 +40,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The address; the page is served once it has been printed."""
+    from tilewise.show.server import Server
+
     shown = _fragment(args)
-    server = _server(args.port)
+    try:
+        server = Server(args.port, convert=converted)
+    except OSError as error:
+        raise LayoutError(
+            "TW402",
+            f"port {args.port} of 127.0.0.1 cannot be had: {error.strerror}",
+            hint="name another, or none: the first free one is taken",
+        ) from None
     url = server.address + shown
     text = f"the explorer: {url}\nCtrl-C ends it"
     return Answer({"url": url}, text, then=lambda: _serve(server, url if args.open else "", args.json))
@@ -57,7 +66,7 @@ def _port(text: str) -> int:
 def _fragment(args: argparse.Namespace) -> str:
     """What the page shows first: the text where the page reads it as it is read here, else the layout."""
     from tilewise.show.address import fragment
-    from tilewise.show.calls import dtype_of_call
+    from tilewise.show.calls import call_in, dtype_of_call, page_knows_call
 
     _refuse_idle_options(args)
     if args.layout is None:
@@ -70,18 +79,10 @@ def _fragment(args: argparse.Namespace) -> str:
             f"the explorer counts elements, and this layout {layout.unit}s",
             hint="--dtype converts it, such as --dtype bf16",
         )
-    if _page_reads(text, args):
+    more = args.let or args.unit != "element"
+    if not more and (in_cute(text, args.dialect) or page_knows_call(call_in(text))):
         return fragment(text, args.dtype)
     return fragment(str(layout), args.dtype or dtype_of_call(text, let_from(args)))
-
-
-def _page_reads(text: str, args: argparse.Namespace) -> bool:
-    """Whether the page has the words for a text, and no option says more: CuTe's, or a call that it knows."""
-    from tilewise.show.calls import call_in, page_knows_call
-
-    if args.let or args.unit != "element":
-        return False
-    return in_cute(text, args.dialect) or page_knows_call(call_in(text))
 
 
 def _refuse_idle_options(args: argparse.Namespace) -> None:
@@ -93,19 +94,6 @@ def _refuse_idle_options(args: argparse.Namespace) -> None:
         raise misused(
             "an address of the explorer has no room for --storage", "use an axis that has the kind, such as m"
         )
-
-
-def _server(port: int | None) -> Server:
-    from tilewise.show.server import Server
-
-    try:
-        return Server(port, convert=converted)
-    except OSError as error:
-        raise LayoutError(
-            "TW402",
-            f"port {port} of 127.0.0.1 cannot be had: {error.strerror}",
-            hint="name another, or none: the first free one is taken",
-        ) from None
 
 
 PATIENCE = 10
@@ -149,10 +137,12 @@ def _said(text: str, options: list[str]) -> dict[str, Any]:
 def _serve(server: Server, opened: str, quiet: bool) -> None:
     """Until Ctrl-C, or the signal that asks to end."""
     import signal
+    import threading
+    import webbrowser
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if opened:
-        _open(opened)
+    if opened:  # in a thread of its own, for a browser in the terminal stays until it is left
+        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -160,11 +150,3 @@ def _serve(server: Server, opened: str, quiet: bool) -> None:
             print("\nthe explorer has ended")
     finally:
         server.server_close()
-
-
-def _open(url: str) -> None:
-    """In a thread of its own, for a browser in the terminal stays until it is left."""
-    import threading
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

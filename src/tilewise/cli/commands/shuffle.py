@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import Answer, misused, refused
+from tilewise.cli.answer import Answer, fields, misused, refused
 from tilewise.cli.arguments import (
     add_options,
     layout_from,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.registers.steps import WarpStep
-    from tilewise.check.shuffle import Reorder, WarpPlan
+    from tilewise.check.shuffle import WarpPlan
     from tilewise.emit.shuffle import Line
 
 
@@ -84,17 +84,14 @@ def answer(args: argparse.Namespace) -> Answer:
         )
     except Refused as no:
         return refused(no, {"exchanges": None}, instead=args.code)
-    return _answered(plan, args)
-
-
-def _answered(plan: WarpPlan, args: argparse.Namespace) -> Answer:
+    data = plan_data(plan)
+    if not args.code:
+        return Answer(data, plan_text(plan))
     from tilewise.emit.shuffle import cuda_source
 
-    data = plan_data(plan)
-    if args.code:
-        code = cuda_source(plan, args.name or "shuffle")
-        return Answer(data | {"name": args.name or "shuffle", "source": code}, code)
-    return Answer(data, plan_text(plan))
+    name = args.name or "shuffle"
+    code = cuda_source(plan, name)
+    return Answer(data | {"name": name, "source": code}, code)
 
 
 def plan_text(plan: WarpPlan) -> str:
@@ -146,30 +143,20 @@ def plan_data(plan: WarpPlan) -> dict[str, Any]:
     steps = zip(plan.program.steps, lines_of(plan), strict=True)
     return {
         "dtype": plan.dtype.name,
-        "free": plan.free,
-        "exchanges": plan.exchanges,
+        **fields(plan, "free", "exchanges", "least", "cost", "places", "cycles"),
         "bound": {"exchanges": plan.bound.count, "reason": plan.bound.reason, "lane": plan.bound.lane},
-        "least": plan.least,
-        "cost": plan.cost,
         "unit_bits": plan.unit,
         "registers": {"from": before, "to": after},
         "steps": [_step(plan, step, line) for step, line in steps],
         "result": [None if own is None else register_name(plan, own) for own in plan.program.results],
-        "places": plan.places,
-        "cycles": plan.cycles,
         "shared": {
-            "stores": plan.shared.stores,
-            "loads": plan.shared.loads,
-            "cycles": plan.shared.cycles,
+            **fields(plan.shared, "stores", "loads", "cycles"),
             "likely_faster": plan.likely_slower,
         },
         "cheaper": None if plan.cheaper is None else plan.cheaper.counts(),
-        "reorder": None if reorder is None else _reorder(reorder),
+        "reorder": reorder
+        and {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)},
     }
-
-
-def _reorder(reorder: Reorder) -> dict[str, Any]:
-    return {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)}
 
 
 def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
@@ -187,5 +174,5 @@ def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
         return data
     lanes = LaneMap.of(step.by)
     layout = lane_layout(step.by)
-    data |= {"mode": lanes.mode, "amount": lanes.amount, "lane": lane_text(lanes)}
+    data |= {**fields(lanes, "mode", "amount"), "lane": lane_text(lanes)}
     return data | {"lanes": None if layout is None else str(layout)}

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, YES, Answer, misused, refused
+from tilewise.cli.answer import NO, Answer, fields, misused, refused
 from tilewise.cli.arguments import add_options
 from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
 from tilewise.core.errors import Refused
@@ -84,15 +84,10 @@ def answer(args: argparse.Namespace) -> Answer:
     asked |= {} if args.n is None else {"n": number(args.n, "--n", "128")}
     try:
         found = suggest(
-            engine=args.engine,
             operand=args.operand.upper(),
             rows=rows,
             k=k,
-            dtype=args.dtype,
-            major=args.major,
-            blas=args.blas,
-            mode=args.mode,
-            stages=args.stages,
+            **fields(args, "engine", "dtype", "major", "blas", "mode", "stages"),
             **{"depth" if name == "k" else name: value for name, value in asked.items()},
         )
     except Refused as no:
@@ -100,13 +95,13 @@ def answer(args: argparse.Namespace) -> Answer:
     code = {"cuda": cuda_of(found), "cute": cute_of(found)}
     data = _data(found) | {name: value for name, value in asked.items() if name not in "mnk"} | {"code": code}
     if args.code is None:
-        return Answer(data, "\n".join(_lines(found, data, args)), YES)
+        return Answer(data, "\n".join(_lines(found, data, args)))
     if code[args.code] is None:
         reason = f"CuTe has no {found.engine} on {found.intake.name}"
         if found.intake.absolute:
             reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
         return Answer(data | {"reason": reason}, f"no: {reason}", NO)
-    return Answer(data, code[args.code] or "", YES)
+    return Answer(data, code[args.code] or "")
 
 
 def _tile(text: str) -> tuple[int, int]:
@@ -126,18 +121,13 @@ def _data(found: Suggestion) -> dict[str, Any]:
     arguments = found.plan.tensor_map.arguments
     absolute = found.intake.absolute
     return {
-        "engine": found.engine,
-        "operand": found.operand,
+        **fields(found, "engine", "operand", "major", "trans", "alignment", "bytes"),
         "dtype": found.intake.name,
         **({"product": found.intake.product} if found.intake.product else {}),
         "shape": [found.rows, found.k],
-        "major": found.major,
-        "trans": found.trans,
         **found.intake.fixed,
         "mode": found.mode.name,
-        "why": [
-            {"mode": choice.mode.name, "fits": choice.fits, "why": choice.why} for choice in found.choices
-        ],
+        "why": [{"mode": choice.mode.name, **fields(choice, "fits", "why")} for choice in found.choices],
         "atom": {"shape": extents_of(found.atom.shape), "layout": str(found.atom)},
         "tile": str(found.tile.coalesce(by_mode=True)),
         "order": {"first": found.order, "why": found.why_order},
@@ -153,22 +143,16 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "ignored": [name for name in found.ignored if name != "lbo" or not absolute],
         "value": f"{found.value:#018x}",
         "instruction": dict(zip("mnk", found.instruction, strict=True)),
-        "steps": [
-            {"mn": step.mn, "k": step.k, "bytes": step.bytes, "encoded": step.encoded} for step in found.steps
-        ],
-        "alignment": found.alignment,
+        "steps": [fields(step, "mn", "k", "bytes", "encoded") for step in found.steps],
         "banks": [
             {
                 "access": cost.access.name,
                 **({"view": view} if view else {}),
-                "wavefronts": cost.wavefronts,
-                "ideal": cost.ideal,
-                "ways": cost.ways,
+                **fields(cost, "wavefronts", "ideal", "ways"),
             }
             for view, cost in _banks(found)
         ],
-        "bytes": found.bytes,
-        "stages": {name: getattr(found.stages, name) for name in ("count", "stride", "bytes")},
+        "stages": fields(found.stages, "count", "stride", "bytes"),
         "notes": list(found.notes),
         "confirmed": list(found.confirmed),
     }
@@ -255,8 +239,12 @@ def _rows(found: Suggestion, data: Mapping[str, Any]) -> Iterator[tuple[str, str
 def _options(args: argparse.Namespace) -> str:
     """Return the options that were given, as a shell has them."""
     named = ("major", "blas", "mode", "kind", "m", "n", "k", "cta_group", "lbo_mode", "atomicity")
-    parts = [f" --{name.replace('_', '-')} {getattr(args, name)}" for name in named if getattr(args, name)]
-    parts += [f" --{name}" for name in ("sparse", "ws") if getattr(args, name)]
+    given = fields(args, *named, "sparse", "ws").items()
+    parts = [
+        f" --{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+        for name, value in given
+        if value
+    ]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
 
 

@@ -64,7 +64,11 @@ def answer(args: argparse.Namespace) -> Answer:
     listed = table(layout, shape=shape, window=window)
     if args.npy is not None:
         return _saved(listed, args.npy)
-    indices, rows = _indices(listed, layout.order), _rows(listed, layout.order)
+    ranges = [range(*ends) for ends in listed.window]
+    indices: Iterator[tuple[int, ...]] = product(*ranges)
+    if layout.order != "row":
+        indices = (index[::-1] for index in product(*reversed(ranges)))
+    rows = _rows(listed, layout.order)
     data: dict[str, Any] = {"shape": list(listed.shape), "axes": list(listed.axes), "places": rows}
     data |= order_data(layout)
     if window is not None:
@@ -96,11 +100,6 @@ def _rows(listed: Table, order: str) -> list[list[list[int]]]:
         slowest_first = column if order == "row" else column.transpose(*reversed(modes), len(modes))
         columns.append(slowest_first.reshape(-1, listed.copies).tolist())
     return [[list(place) for place in zip(*copies, strict=True)] for copies in zip(*columns, strict=True)]
-
-
-def _indices(listed: Table, order: str) -> Iterator[tuple[int, ...]]:
-    ranges = [range(start, stop) for start, stop in listed.window]
-    return product(*ranges) if order == "row" else (index[::-1] for index in product(*reversed(ranges)))
 
 
 def _print(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[list[int]]]) -> None:

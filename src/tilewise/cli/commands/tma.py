@@ -19,18 +19,19 @@ import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, YES, Answer, misused, refused, table_lines
+from tilewise.cli.answer import NO, YES, Answer, fields, misused, refused, table_lines
 from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tilewise.check.tma import Plan
     from tilewise.cli.arguments import Told
     from tilewise.core.layout import Layout
+    from tilewise.hardware.tma.rules import Violation
     from tilewise.hardware.tma.tensor_map import TensorMap
 
 LISTED = 16
@@ -132,7 +133,7 @@ def _planned(args: argparse.Namespace) -> Answer:
         raise misused("--shape is needed", "the tensor, such as --shape 4096,4096")
     address = _number(args, "address")
     more: dict[str, Any] = {"strides": strides, "at": at, "address": address, "stores": args.store}
-    more |= {"max_rank": _number(args, "rank", MAX_RANK), "l2": args.l2, "fill": args.fill}
+    more |= {"max_rank": _number(args, "rank", MAX_RANK), **fields(args, "l2", "fill")}
     if args.layout is not None:
         if (args.tile, args.mode, args.order) != (None, None, None):
             raise misused("a layout says the tile, its swizzle and its order by itself")
@@ -151,7 +152,7 @@ def _planned(args: argparse.Namespace) -> Answer:
         "boxes": [*map(asdict, plan.boxes)],
         "bytes": plan.bytes,
         "rules": [],
-        "remarks": [_rule(v.rule, v.message, v.hint) for v in noted],
+        "remarks": _rules(noted),
         "tile": str(tile),
         "mode": plan.mode.name,
         "alignment": plan.alignment,
@@ -269,7 +270,7 @@ def _checked(args: argparse.Namespace) -> Answer:
     dims, strides, box, steps = (
         tuple((_numbers(args, name) or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
     )
-    more = {"interleave": args.interleave, "l2": args.l2, "fill": args.fill}
+    more = fields(args, "interleave", "l2", "fill")
     mode = Mode.of(args.mode or "none")
     tensor_map = TensorMap(ElementType.of(args.dtype), dims, strides, box, steps, mode=mode, **more)
     address, shared = _number(args, "address"), _number(args, "shared")
@@ -280,8 +281,8 @@ def _checked(args: argparse.Namespace) -> Answer:
         "legal": not broken,
         "arguments": tensor_map.arguments,
         "bytes": None if broken else tensor_map.bytes,
-        "rules": [_rule(v.rule, v.message, v.hint) for v in broken],
-        "remarks": [_rule(v.rule, v.message, v.hint) for v in noted],
+        "rules": _rules(broken),
+        "remarks": _rules(noted),
     }
     notes = [f"note: {remark}" for remark in noted]
     if broken:
@@ -298,6 +299,10 @@ def _checked(args: argparse.Namespace) -> Answer:
         if args.reads:
             return refused(no, data | {"reads": None})
     return _told(data, lines, tensor_map, landing, args)
+
+
+def _rules(violations: Iterable[Violation]) -> list[dict[str, str]]:
+    return [_rule(**fields(violation, "rule", "message", "hint")) for violation in violations]
 
 
 def _rule(rule: str, message: str, hint: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer, misused, table_lines
+from tilewise.cli.answer import NO, Answer, fields, misused, table_lines
 from tilewise.cli.arguments import add_options, filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import spans
@@ -42,7 +42,7 @@ from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from tilewise.check.tensor_memory import Plan
@@ -159,20 +159,22 @@ def data_of(found: Plan) -> dict[str, Any]:
         for way, misfit in found.misfits
     ]
     hint = _hint(found)
-    near = {"reasons": reasons, "nearest": _near_data(found.near)}
-    return data | fits | near | ({"hint": hint} if hint else {})
+    near = found.near and {
+        "form": found.near.way.name,
+        "fragment": str(found.near.way.fragment),
+        "exchanges_at_least": found.near.bound.count,
+        "times": found.near.times,
+    }
+    return data | fits | {"reasons": reasons, "nearest": near} | ({"hint": hint} if hint else {})
 
 
 def _way_data(way: Way, fit: Fit | None = None) -> dict[str, Any]:
     return {
         "form": way.form.name,
-        "packed": way.packed,
-        "split": way.split,
+        **fields(way, "packed", "split", "registers", "rounds"),
         "instructions": [
             _move_data(way, move, fit, number) for number in way.words.groups.numbers for move in way.moves
         ],
-        "registers": way.registers,
-        "rounds": way.rounds,
         "fragment": str(way.fragment),
     }
 
@@ -197,17 +199,6 @@ def _warps(way: Way, number: int) -> list[int]:
     return [WARPS * number + warp for warp in way.words.warps]
 
 
-def _near_data(near: Nearest | None) -> dict[str, Any] | None:
-    if near is None:
-        return None
-    return {
-        "form": near.way.name,
-        "fragment": str(near.way.fragment),
-        "exchanges_at_least": near.bound.count,
-        "times": near.times,
-    }
-
-
 def _named(move: Move, fit: Fit | None) -> list[int]:
     """The registers of the fragment that an instruction names, in its order."""
     own = range(move.register, move.register + move.registers)
@@ -223,7 +214,7 @@ def _lines(found: Plan, form: str | None) -> list[str]:
         shown = _moves(found.ways[0], None) if form and len(found.ways) == 1 else []
         return [*head, *_indented(shown), *_left_out(found)]
     if found.fit is not None:
-        return [f"{found.fit.way.name}: {_counts(found.fit.way)}", *_fitted(found.fit)]
+        return [*_fitted(found.fit)]
     store = found.store
     lines = [
         "no: no store takes it from there" if store else "no: no load brings it there",
@@ -258,17 +249,15 @@ def _table(ways: Sequence[Way]) -> list[str]:
     return _indented(table_lines(rows))
 
 
-def _counts(way: Way) -> str:
-    many = len(way.moves)
+def _fitted(fit: Fit) -> Iterator[str]:
+    """Yield how many instructions there are, and each of them."""
+    way, many = fit.way, len(fit.way.moves)
     rounds = f", in {way.rounds} rounds" if way.rounds > 1 else ""
-    return f"{many} instruction{'s' * (many > 1)} of each warp, {way.registers} registers of a thread{rounds}"
-
-
-def _fitted(fit: Fit) -> list[str]:
-    groups = fit.way.words.groups
-    spare = [f"registers {spans(fit.spare)} hold nothing that is wanted"] if fit.spare else []
-    lines = _by_warpgroups(fit) if groups.named else _moves(fit.way, fit)
-    return _indented([*lines, *spare])
+    each = f"{many} instruction{'s' * (many > 1)} of each warp"
+    yield f"{way.name}: {each}, {way.registers} registers of a thread{rounds}"
+    yield from _indented(_by_warpgroups(fit) if way.words.groups.named else _moves(way, fit))
+    if fit.spare:
+        yield f"  registers {spans(fit.spare)} hold nothing that is wanted"
 
 
 def _by_warpgroups(fit: Fit) -> list[str]:
