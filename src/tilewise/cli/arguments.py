@@ -261,7 +261,11 @@ def layout_from(word: str, args: argparse.Namespace, *, as_counted: bool = False
                 raise LayoutError("TW402", f"there is no file {text}") from None
             raise
         path, text = text, text_from(_content(text))
-        found = _of_file(path, lambda: _reading(text, args, as_counted))
+        try:
+            found = _reading(text, args, as_counted)
+        except LayoutError as inside:
+            inside.message = f"{path}: {inside.message}"
+            raise
     args.told["texts"] = args.told.get("texts", 0) + 1
     _refuse_another_shape(found, args)
     if is_document(text):
@@ -283,13 +287,13 @@ def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
         return Reading(_as_asked(_document(text), args))
     from tilewise.hardware.calls import reading
 
-    options: Options = {
+    options: Options = {  # --part names a part of each text in turn, and the last one goes on
         "dialect": args.dialect,
         "storage": [name for names in args.storage for name in names.split(",")],
         "unit": args.unit,
         "dtype": None if as_counted and args.unit != "element" else args.dtype,
         "let": let_from(args),
-        "part": _part(args),
+        "part": args.part[min(args.told.get("texts", 0), len(args.part) - 1)] if args.part else None,
         "triton": args.triton,
     }
     try:
@@ -299,13 +303,6 @@ def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
         if error.code != "TW202" or shape is None:
             raise
         return reading(text, **(options | {"shape": shape}))
-
-
-def _part(args: argparse.Namespace) -> str | None:
-    """Return the part that --part names of the text that comes next, or None."""
-    parts: list[str] = args.part
-    number = args.told.get("texts", 0)
-    return parts[min(number, len(parts) - 1)] if parts else None
 
 
 def _tensor_shape(args: argparse.Namespace) -> Any:
@@ -353,15 +350,6 @@ def is_document(text: str) -> bool:
     (True, False)
     """
     return text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", "")
-
-
-def _of_file(path: str, read: Callable[[], Reading]) -> Reading:
-    """Return what is read in a file; a refusal names the file."""
-    try:
-        return read()
-    except LayoutError as error:
-        error.message = f"{path}: {error.message}"
-        raise
 
 
 def _content(path: str) -> str:
@@ -495,12 +483,6 @@ def _document(text: str) -> Layout:
     return from_json(document.get("layout", document) if isinstance(document, dict) else document)
 
 
-def one_index(parser: argparse.ArgumentParser) -> None:
-    """The positional LAYOUT and INDEX, and --shape."""
-    one_layout(parser, ASKED)
-    parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
-
-
 def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, ...]]:
     """LAYOUT, INDEX as a flat index, and as one number a mode of the shape that is asked in."""
     from tilewise.notation import parse_index
@@ -536,6 +518,14 @@ def _in_box(index: Any, box: tuple[int, ...]) -> Any:
     if is_padding(index, box):
         raise LayoutError("TW201", f"{index} is padding: the tensor is {_by(box)}")
     return index
+
+
+def sizes_from(option: str, text: str, form: str, such: str) -> Any:
+    """Return the sizes that an option gives with x or commas between them, as many as its form has."""
+    parts = [part.strip() for part in re.split("[xX×,]", text)]
+    if len(parts) != len(form.split("x")) or not all(map(str.isdecimal, parts)):
+        raise misused(f"{option} {text} is not {form}", f"such as {such}")
+    return tuple(map(int, parts))
 
 
 def shape_from(args: argparse.Namespace) -> Any:

@@ -34,7 +34,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.agree import Agreement
     from tilewise.check.sides import Spec
     from tilewise.core.dtypes import DType
 
@@ -65,23 +64,6 @@ def answer(args: argparse.Namespace) -> Answer:
         found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"))
     except Refused as no:
         return refused(no, {"agree": False, "first": None})
-    return _answered(found)
-
-
-def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
-    from tilewise.check.sides import Copied
-    from tilewise.check.spelling import Reading, side_of
-
-    if text.startswith("{"):
-        return Copied(layout_from(text, args), dtype)
-    storage = tuple(name for names in args.storage for name in names.split(","))
-    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
-    if isinstance(side, Copied):
-        note_doubts(text, side.layout, args, args.unit, side.dtype)
-    return side
-
-
-def _answered(found: Agreement) -> Answer:
     writer, reader, first = found.writer, found.reader, found.first
     data: dict[str, Any] = {
         "agree": found.answer,
@@ -107,3 +89,16 @@ def _answered(found: Agreement) -> Answer:
     data |= {"witness": witness_data(found.witness), "hint": found.hint}
     hints = [f"hint: {found.hint}"] if found.hint else []
     return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
+
+
+def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
+    from tilewise.check.sides import Copied
+    from tilewise.check.spelling import Reading, side_of
+
+    if text.startswith("{"):
+        return Copied(layout_from(text, args), dtype)
+    storage = tuple(name for names in args.storage for name in names.split(","))
+    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
+    if isinstance(side, Copied):
+        note_doubts(text, side.layout, args, args.unit, side.dtype)
+    return side

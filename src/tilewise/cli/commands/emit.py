@@ -29,11 +29,10 @@ move: the kernel that `tilewise plan` plans, from layout SRC to layout DST. It h
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import asdict, replace
 
 from tilewise.cli.answer import Answer, fields, misused, refused
-from tilewise.cli.arguments import Parser, add_options, note_doubts, text_from
+from tilewise.cli.arguments import Parser, add_options, note_doubts, sizes_from, text_from
 from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
@@ -72,9 +71,6 @@ and includes nothing; above it stands what it does, and with how many blocks and
 
 Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
 """
-
-_WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
-_TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")
 
 
 def arguments(parser: Parser) -> None:
@@ -251,7 +247,7 @@ def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
     from tilewise.emit.wgmma.styles import constants_source, cute_source
 
     plan = planned(
-        _sizes("--tile", args.tile, _TILE, "128x128x64"),
+        sizes_from("--tile", args.tile, "MxNxK", "--tile 128x128x64"),
         **_asked(args),
         modes=(args.mode_a, args.mode_b),
         orders=(args.order_a, args.order_b),
@@ -270,10 +266,10 @@ def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
     from tilewise.emit.mma.kernel import host_source
 
     plan = planned(
-        _sizes("--tile", args.tile, _TILE, "128x128x64"),
+        sizes_from("--tile", args.tile, "MxNxK", "--tile 128x128x64"),
         **_asked(args),
         **fields(args, "shape", "out", "load", "stages", "form", "op", "arch"),
-        warps=None if args.warps is None else _sizes("--warps", args.warps, _WARPS, "2x2"),
+        warps=None if args.warps is None else sizes_from("--warps", args.warps, "RxC", "--warps 2x2"),
         store=args.store or "direct",
         layout_d=_layout(args.layout_d, args, args.out),
     )
@@ -291,14 +287,6 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
         if found.ways > 1:
             verb = "stores" if own.name == "D" else "loads"
             yield f"a warp {verb} {own.name} in {found}; tilewise swizzle looks for a layout with fewer"
-
-
-def _sizes(option: str, text: str, form: re.Pattern[str], such: str) -> Any:
-    """Return the numbers of an option, as many as its form has."""
-    found = form.fullmatch(text.strip())
-    if found is None:
-        raise misused(f"{option} {text} has another form", f"such as {option} {such}")
-    return tuple(map(int, found.groups()))
 
 
 def _layout(text: str | None, args: argparse.Namespace, dtype: str | None) -> Layout | None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer, fields, misused, refused
-from tilewise.cli.arguments import add_options
+from tilewise.cli.answer import NO, Answer, fields, refused
+from tilewise.cli.arguments import add_options, sizes_from
 from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
 from tilewise.core.errors import Refused
 
@@ -79,7 +79,7 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.check.suggest import suggest
     from tilewise.emit.suggested import cuda_of, cute_of
 
-    rows, k = _tile(args.tile)
+    rows, k = sizes_from("--tile", args.tile, "rows x K", "128x64: M x K for A, N x K for B")
     asked = asked_of_tcgen05(args)
     asked |= {} if args.n is None else {"n": number(args.n, "--n", "128")}
     try:
@@ -102,15 +102,6 @@ def answer(args: argparse.Namespace) -> Answer:
             reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
         return Answer(data | {"reason": reason}, f"no: {reason}", NO)
     return Answer(data, code[args.code] or "")
-
-
-def _tile(text: str) -> tuple[int, int]:
-    parts = text.lower().replace("×", "x").replace(",", "x").split("x")
-    try:
-        rows, k = (int(part, 0) for part in parts)
-    except ValueError:
-        raise misused(f"--tile {text} is not rows x K", "such as 128x64: M x K for A, N x K for B") from None
-    return rows, k
 
 
 def _data(found: Suggestion) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tilewise import __version__
-from tilewise.cli.answer import NO, YES, Answer
+from tilewise.cli.answer import NO, YES, Answer, table_lines
 from tilewise.cli.arguments import add_options
 
 TYPE_CHECKING = False
@@ -83,8 +83,7 @@ def _listed(parts: list[Part]) -> Answer:
         {"name": part.name, "cases": part.size(), "title": part.title, "confirms": list(part.confirms)}
         for part in parts
     ]
-    width = max(len(part.name) for part in parts)
-    lines = [f"{row['name']:<{width}}  {row['cases']:>6,} cases  {row['title']}" for row in rows]
+    lines = table_lines([(row["name"], f"{row['cases']:,} cases", row["title"]) for row in rows], "<>")
     return Answer({"parts": rows}, "\n".join(lines))
 
 
