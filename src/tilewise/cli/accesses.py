@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tilewise.cli.addresses import address_from, integer_from
-from tilewise.cli.answer import Answer, misused, refused, table_lines
+from tilewise.cli.answer import Answer, misused, refuse_given, refused, table_lines
 from tilewise.cli.arguments import add_options, filled_in, layout_from, layout_options
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
@@ -73,9 +73,7 @@ def by_addresses(args: argparse.Namespace, command: str, such: str, of_tiles: Se
             raise misused(needed, f"such as {such}")
         others, hint = ["access", "base", "request", *of_tiles], ""
         why = "is about a LAYOUT, and none is given"
-    for option in others:
-        if getattr(args, option) not in (None, [], False):
-            raise misused(f"--{option} {why}", hint)
+    refuse_given(args, others, why, hint)
     return args.layout is None
 
 

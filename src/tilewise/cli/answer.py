@@ -55,6 +55,13 @@ def misused(message: str, hint: str = "") -> LayoutError:
     return LayoutError("TW401", message, hint=hint)
 
 
+def refuse_given(args: object, options: Iterable[str], why: str, hint: str = "") -> None:
+    """Refuse the first of some options that has a value; `why` goes on after its name, {} in a hint is it."""
+    for option in options:
+        if getattr(args, option.replace("-", "_")) not in (None, [], False):
+            raise misused(f"--{option.replace('_', '-')} {why}", hint.format(option))
+
+
 def refusal_data(no: Refused, hint: str = "") -> dict[str, Any]:
     """Return a refusal as JSON, with a hint where it has none of its own."""
     from tilewise.cli.hints import in_a_shell

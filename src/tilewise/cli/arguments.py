@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import prod
 
 from tilewise import __version__
-from tilewise.cli.answer import Answer, misused
+from tilewise.cli.answer import Answer, misused, refuse_given
 from tilewise.cli.commands import GROUPS, SUMMARIES
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
@@ -383,9 +383,7 @@ def _as_asked(layout: Layout, args: argparse.Namespace) -> Layout:
     """A document's layout, converted by --dtype; the document itself says all that it counts and names."""
     if args.unit not in ("element", layout.unit):
         raise LayoutError("TW106", f"the document counts {layout.unit}s, and --unit says {args.unit}")
-    for option in ("storage", "dialect"):
-        if getattr(args, option):
-            raise misused(f"--{option} says how to read text, and this is a document")
+    refuse_given(args, ("storage", "dialect"), "says how to read text, and this is a document")
     if args.dtype is None:
         return layout
     from tilewise.core.units import converted

@@ -19,6 +19,7 @@ from tilewise.cli.arguments import (
 )
 from tilewise.cli.hints import witness_text
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.moves.named import NAMES, Named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, Plan
-    from tilewise.moves.named import Named
-
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")
 """Commas that are not inside parentheses."""
@@ -105,8 +104,6 @@ def _plan(args: argparse.Namespace) -> Plan | Exchange:
 
 def _asked(args: argparse.Namespace) -> Named:
     """The two layouts and the box, whoever says them."""
-    from tilewise.moves.named import Named
-
     named = _named(args)
     if named is not None:
         return named
@@ -123,8 +120,6 @@ def _asked(args: argparse.Namespace) -> Named:
 
 def _named(args: argparse.Namespace) -> Named | None:
     """The named move that SRC calls; None where it is a layout."""
-    from tilewise.moves.named import NAMES
-
     found, name = _CALL.fullmatch(args.source), _name(args.source)
     known = name in NAMES
     if known and not found and "(" in args.source:
@@ -147,8 +142,6 @@ def _name(text: str) -> str:
 
 def _check_two_layouts(args: argparse.Namespace) -> None:
     """Refuse a SRC that is one layout and no more, or no move's name, and a DST that is a whole move."""
-    from tilewise.moves.named import NAMES
-
     if args.target is not None:
         if (name := _name(args.target)) in NAMES:
             raise misused(f"{name} is a whole move: it takes no SRC", _example(name))
@@ -178,14 +171,10 @@ def _no_move(name: str) -> LayoutError:
 def _near(name: str) -> list[str]:
     from difflib import get_close_matches
 
-    from tilewise.moves.named import NAMES
-
     return get_close_matches(name, NAMES, n=2, cutoff=0.7)
 
 
 def _known() -> str:
-    from tilewise.moves.named import NAMES
-
     return "SRC DST, or a named move: " + " ".join(NAMES)
 
 
@@ -196,8 +185,6 @@ def _example(name: str) -> str:
 def _made(name: str, text: str, let: dict[str, int]) -> Named:
     """The named move of the arguments of a call."""
     import inspect
-
-    from tilewise.moves.named import NAMES
 
     given, named = _arguments(name, text, let)
     signature = inspect.signature(NAMES[name])

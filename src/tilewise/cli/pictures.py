@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tilewise.cli.answer import Answer, misused
+from tilewise.cli.answer import Answer, misused, refuse_given
 from tilewise.cli.arguments import add_options, layout_from, let_from, shape_from, text_from
 from tilewise.core.errors import LayoutError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.layout import Layout
     from tilewise.show.paper.drawing import Drawing
-    from tilewise.show.scene.model import Document
+    from tilewise.show.scene.model import Document, Scene
 
 FORMS = ("svg", "png", "html")
 OF_SCENES = ("panel", "access", "beside", "step")
@@ -83,9 +83,7 @@ def files_asked(args: argparse.Namespace) -> dict[str, str]:
         if args.theme is not None:
             raise misused("--theme is of a picture in a file", "add --svg FILE, --png or --html")
         return {}
-    for name in ("colour", "ascii"):
-        if getattr(args, name):
-            raise misused(f"--{name} is of the picture in a terminal")
+    refuse_given(args, ("colour", "ascii"), "is of the picture in a terminal")
     if args.panel and "html" in found:
         raise misused("--panel is of a picture, and the page has all panels")
     if list(found.values()).count("-") > (0 if args.json else 1):
@@ -178,7 +176,7 @@ def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
     from tilewise.notation import parse_window
     from tilewise.show.scene.build import document_of
     from tilewise.show.scene.compare import compared
-    from tilewise.show.scene.cut import BY_HEADS
+    from tilewise.show.scene.cut import BY_HEADS, cut
 
     window = None if args.window is None else parse_window(args.window, let_from(args))
     names = _panels(args.panel or [ALL])
@@ -191,17 +189,13 @@ def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
     }
     made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
     found = _with_panels(_coloured(made, layouts, args.colour), layouts, names)
-    return _cut(found, window) if of_panel else found
+    if window is None or not of_panel:
+        return found
+    cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in found.scenes)
+    return _changed(found, (replace(scene, panels=tuple(panels)) for scene, panels in cuts))
 
 
-def _cut(document: Document, window: Any) -> Document:
-    """The document with a part of its panels, each by what stands at its own heads."""
-    from tilewise.show.scene.cut import cut
-
-    scenes = (
-        replace(scene, panels=tuple(cut(panel, window) for panel in scene.panels))
-        for scene in document.scenes
-    )
+def _changed(document: Document, scenes: Iterable[Scene]) -> Document:
     return replace(document, scenes=tuple(scenes))
 
 
@@ -219,8 +213,9 @@ def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Do
     if axis is None:
         return document
     pairs = zip(document.scenes, layouts, strict=True)
-    scenes = (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
-    return replace(document, scenes=tuple(scenes))
+    return _changed(
+        document, (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
+    )
 
 
 def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[str]) -> Document:
@@ -240,7 +235,7 @@ def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[
         replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
         for scene in document.scenes
     )
-    return replace(document, scenes=tuple(scenes))
+    return _changed(document, scenes)
 
 
 def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> None:

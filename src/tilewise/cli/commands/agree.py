@@ -26,7 +26,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, fields, misused, refused, witness_data
+from tilewise.cli.answer import NO, UNDECIDED, Answer, fields, misused, refused, witness_data
 from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from, note_doubts, text_from
 from tilewise.core.errors import Refused
 
@@ -80,7 +80,7 @@ def answer(args: argparse.Namespace) -> Answer:
     if found.answer:
         data |= {"proof": found.proof, "notes": found.notes}
         told = f"agree: {found.elements} elements, {found.proof}"
-        return Answer(data, "\n  ".join([told, *about, *found.notes]), YES)
+        return Answer(data, "\n  ".join([told, *about, *found.notes]))
     data |= {"reason": found.reason}
     if found.answer is None:
         return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)

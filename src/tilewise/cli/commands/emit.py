@@ -31,7 +31,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import Answer, fields, misused, refused
+from tilewise.cli.answer import Answer, fields, misused, refuse_given, refused
 from tilewise.cli.arguments import Parser, add_options, note_doubts, sizes_from, text_from
 from tilewise.core.errors import Refused
 
@@ -212,12 +212,8 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
 
 
 def _between_registers(plan: Exchange, args: argparse.Namespace) -> Answer:
-    for option in ("host", "checked"):
-        if getattr(args, option):
-            raise misused(
-                "between registers it is a device function, which no host launches and nothing checks",
-                f"leave out --{option}",
-            )
+    why = "is of kernels: between registers it is a device function, which no host launches"
+    refuse_given(args, ("host", "checked"), why, "leave out --{}")
     name = args.name or "exchange"
     code = plan.code(name)
     data = {"engine": MOVE, "style": "device function", "name": name}

@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import Answer, misused, order_data, place_data, table_lines
+from tilewise.cli.answer import Answer, misused, order_data, place_data, refuse_given, table_lines
 from tilewise.cli.arguments import (
     ASKED,
     TENSOR,
@@ -51,11 +51,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """The screen, or the steps from an index to its places."""
-    for option in SCREEN if args.index is not None else ():
-        if getattr(args, option):
-            raise misused(f"--{option} is an option of the screen, without INDEX", f"leave --{option} out")
-    args.shape_help = TENSOR if args.index is None else ASKED
-    return _screen(args) if args.index is None else _steps(args)
+    if args.index is None:
+        args.shape_help = TENSOR
+        return _screen(args)
+    refuse_given(args, SCREEN, "is an option of the screen, without INDEX", "leave --{} out")
+    return _steps(args)
 
 
 def _screen(args: argparse.Namespace) -> Answer:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import Answer, misused
+from tilewise.cli.answer import Answer, misused, refuse_given
 from tilewise.cli.arguments import add_options, in_cute, layout_from, layout_options, let_from, text_from
 from tilewise.core.errors import LayoutError
 
@@ -87,9 +87,9 @@ def _fragment(args: argparse.Namespace) -> str:
 
 def _refuse_idle_options(args: argparse.Namespace) -> None:
     """What would go without a word."""
-    given = [name for name in ("let", "storage", "dtype", "dialect") if getattr(args, name)]
-    if args.layout is None and given:
-        raise misused(f"--{given[0]} says how LAYOUT is read, and there is none", "write it first")
+    if args.layout is None:
+        readings = ("let", "storage", "dtype", "dialect")
+        refuse_given(args, readings, "says how LAYOUT is read, and there is none", "write it first")
     if args.storage:
         raise misused(
             "an address of the explorer has no room for --storage", "use an axis that has the kind, such as m"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, how_paired, index_text, order_data, place_data
+from tilewise.cli.answer import NO, UNDECIDED, Answer, how_paired, index_text, order_data, place_data
 from tilewise.cli.arguments import add_options, layout_from, layout_options, two_texts
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def answer(args: argparse.Namespace) -> Answer:
     result = a.same(b)
     note = how_paired(a, b)
     if result.answer:
-        return Answer({"same": True}, "the same map", YES).noted(note)
+        return Answer({"same": True}, "the same map").noted(note)
     if result.answer is None:
         return Answer({"same": None, "reason": result.reason}, result.reason, UNDECIDED).noted(note)
     flat = result.witness

@@ -15,7 +15,7 @@ import json
 from collections.abc import Callable
 from textwrap import indent
 
-from tilewise.cli.answer import NO, YES, Answer
+from tilewise.cli.answer import NO, Answer
 from tilewise.cli.arguments import layout_from, one_layout
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
@@ -72,9 +72,9 @@ def answer(args: argparse.Namespace) -> Answer:
         data = {"as": args.notation, "text": text, "layout": str(layout)}
         if text is None:
             return Answer(data | {"reason": reasons[args.notation]}, reasons[args.notation], NO)
-        return Answer(data, text, YES)
+        return Answer(data, text)
     lines = [
         f"{name}\n{indent(text or 'cannot say this: ' + reasons[name], '    ')}"
         for name, text in said.items()
     ]
-    return Answer({"text": said, "reasons": reasons}, "\n".join(lines), YES)
+    return Answer({"text": said, "reasons": reasons}, "\n".join(lines))

@@ -19,7 +19,7 @@ import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, YES, Answer, fields, misused, refused, table_lines
+from tilewise.cli.answer import NO, Answer, fields, misused, refuse_given, refused, table_lines
 from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from
 from tilewise.core.errors import LayoutError, Refused
 
@@ -97,9 +97,8 @@ def answer(args: argparse.Namespace) -> Answer:
     if args.dtype is None:
         raise misused("--dtype is needed", "the type of an element, such as --dtype bf16")
     for question, options in QUESTIONS.items():
-        for option in options:
-            if question != args.question and getattr(args, option.replace("-", "_")) is not None:
-                raise misused(f"--{option} belongs to `tilewise tma {question}`")
+        if question != args.question:
+            refuse_given(args, options, f"belongs to `tilewise tma {question}`")
     try:
         return _checked(args) if args.question == "check" else _planned(args)
     except Refused as no:
@@ -187,7 +186,7 @@ def _told(
 
         data["code"] = encode_call(tensor_map, args.name) + code
         lines = [data["code"]]
-    return Answer(data, "\n".join(lines), YES)
+    return Answer(data, "\n".join(lines))
 
 
 def _other_order(
