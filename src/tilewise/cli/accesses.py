@@ -7,10 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from tilewise.cli.addresses import address_from, integer_from
-from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import filled_in, layout_from, layout_options
-from tilewise.cli.hints import in_a_shell
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.cli.answer import Answer, misused, refuse_given, refused, table_lines
+from tilewise.cli.arguments import add_options, filled_in, layout_from, layout_options
+from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 
 TYPE_CHECKING = False
@@ -35,25 +34,29 @@ def access_options(
     parser: argparse.ArgumentParser, such: str, place: str, operations: str, metavar: str = "A"
 ) -> None:
     """Add --access, --base and --op."""
-    parser.add_argument(
-        "--access",
-        action="append",
-        default=[],
-        metavar=metavar,
-        help=f"who asks for what, {such}; repeatable",
+    add_options(
+        parser,
+        {
+            "--access...": (metavar, f"who asks for what, {such}; repeatable"),
+            "--base": ("N", f"the address of the tile{place} (0)"),
+            "--op": ("OP", operations),
+        },
     )
-    parser.add_argument("--base", metavar="N", help=f"the address of the tile{place} (0)")
-    parser.add_argument("--op", metavar="OP", help=operations)
 
 
 def cost_options(parser: argparse.ArgumentParser, memory: str, operations: str, wide: str = "") -> None:
     """Add [LAYOUT --access A ... --base N] or [--bytes B --addresses A,A,...], --op, --request."""
-    parser.add_argument("layout", metavar="LAYOUT", nargs="?", help="a tile, or - for standard input")
+    add_options(parser, {"[layout]": ("LAYOUT", "a tile, or - for standard input")})
     access_options(parser, "such as row:16B", f" in {memory} memory", operations)
-    parser.add_argument("--request", metavar="I", help="show this one, not the worst")
-    raw = parser.add_argument_group("one request by its addresses")
-    raw.add_argument("--bytes", metavar="B", help=f"bytes of one lane{wide}")
-    raw.add_argument("--addresses", metavar="A,A,...", help="one a lane, x where it is inactive")
+    add_options(parser, {"--request": ("I", "show this one, not the worst")})
+    add_options(
+        parser,
+        {
+            "--bytes": ("B", f"bytes of one lane{wide}"),
+            "--addresses": ("A,A,...", "one a lane, x where it is inactive"),
+        },
+        "one request by its addresses",
+    )
     layout_options(parser)
 
 
@@ -67,12 +70,10 @@ def by_addresses(args: argparse.Namespace, command: str, such: str, of_tiles: Se
     if args.layout is None:
         if args.addresses is None:
             needed = f"{command} needs LAYOUT and --access, or --addresses"
-            raise LayoutError("TW401", needed, hint=f"such as {such}")
+            raise misused(needed, f"such as {such}")
         others, hint = ["access", "base", "request", *of_tiles], ""
         why = "is about a LAYOUT, and none is given"
-    for option in others:
-        if getattr(args, option) not in (None, [], False):
-            raise LayoutError("TW401", f"--{option} {why}", hint=hint)
+    refuse_given(args, others, why, hint)
     return args.layout is None
 
 
@@ -82,7 +83,7 @@ def width_from(spelled: str | None, widths: Sequence[int], such: int) -> int:
         return integer_from(spelled, "--bytes", "number", f"--bytes {such}")
     if len(widths) == 1:
         return widths[0]
-    raise LayoutError("TW401", "the bytes of one lane are not given", hint=f"such as --bytes {such}")
+    raise misused("the bytes of one lane are not given", f"such as --bytes {such}")
 
 
 def requested(spelled: str) -> list[int | None]:
@@ -101,7 +102,7 @@ def requested(spelled: str) -> list[int | None]:
         except ValueError:
             wrong = f"{word} is no address" if word else "there is none"
             hint = f"such as 0x1a40 or 6720, and {INACTIVE} for a lane that is inactive"
-            raise LayoutError("TW401", f"--addresses: {wrong}, of lane {lane}", hint=hint) from None
+            raise misused(f"--addresses: {wrong}, of lane {lane}", hint) from None
     return addresses
 
 
@@ -116,9 +117,7 @@ def tile_and_base(args: argparse.Namespace, command: str) -> tuple[Layout, int]:
     args.layout = filled_in(args.layout, args, "dtype")
     if not args.access or args.dtype is None:
         missing = "--access" if not args.access else "--dtype"
-        raise LayoutError(
-            "TW401", f"{command} of a tile needs {missing}", hint="such as --dtype bf16 --access row:16B"
-        )
+        raise misused(f"{command} of a tile needs {missing}", "such as --dtype bf16 --access row:16B")
     return layout_from(args.layout, args, as_counted=True), address_from(args.base or "0", "--base")
 
 
@@ -136,7 +135,7 @@ def tile_costs(
     """
     accesses: list[dict[str, Any]] = []
     shown: list[tuple[str, Own, Any]] = []
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[object, ...]] = [("access", "op", "bytes", "requests", *head)]
     idle: list[str] = []
     for own in costs:
         access, number = own.access, own.worst
@@ -150,36 +149,13 @@ def tile_costs(
     sums = {name: sum(each[name] for each in accesses) for name in (head[0], "ideal", "excess")}
     layout, base = tile
     data = {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": accesses} | sums
-    return data, [*table_lines(("access", "op", "bytes", "requests", *head), rows, "<<"), *idle], shown
+    return data, [*table_lines(rows, "<<", ">"), *idle], shown
 
 
-def refusal_data(no: Refused, hint: str) -> dict[str, Any]:
-    """Return a refusal in JSON."""
-    witness = witness_data(no.witness)
-    return {"code": no.code, "reason": no.reason, "witness": witness, "hint": hint}
-
-
-def refused(no: Refused, key: str, hint: str = "") -> Answer:
+def unserved(no: Refused, key: str, hint: str = "") -> Answer:
     """Return the answer no, with null under a key, and a hint where the refusal has none of its own.
 
     The hint is about widths, and left out where they are not what is in the way.
     """
     of_width = isinstance(no.witness, dict) and no.witness.get("rule") in OF_WIDTH
-    hint = in_a_shell(no.hint) or (hint if of_width else "")
-    text = f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else "")
-    return Answer({key: None} | refusal_data(no, hint), text, NO)
-
-
-def table_lines(head: Sequence[str], rows: Sequence[Sequence[object]], sides: str) -> list[str]:
-    """Return a table whose columns lean to the side of < or >; those without a sign to the right.
-
-    >>> table_lines(("access", "bytes"), [("row:16B", 16)], "<")
-    ['access   bytes', 'row:16B     16']
-    """
-    lines = [list(map(str, line)) for line in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    columns = list(zip(sides.ljust(len(head), ">"), widths, strict=True))
-    return [
-        "  ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True)).rstrip()
-        for line in lines
-    ]
+    return refused(no, {key: None}, hint=hint if of_width else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, replace
 
+from tilewise.cli.answer import misused
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
@@ -45,7 +46,7 @@ class Buffer:
 def buffer_from(layout: Layout, args: argparse.Namespace) -> Buffer:
     """The buffer of --base and --dtype."""
     if layout.unit == "element" and args.dtype is None:
-        raise LayoutError("TW401", "byte addresses need the type of an element", hint="such as --dtype bf16")
+        raise misused("byte addresses need the type of an element", "such as --dtype bf16")
     base, bits = (
         address_from(args.base or "0", "--base"),
         unit_bits(layout.unit, DType.of(args.dtype or "u8")),
@@ -69,11 +70,8 @@ def integer_from(spelled: str, option: str, noun: str, such: str) -> int:
     try:
         return int(spelled, 0)
     except ValueError:
-        raise LayoutError("TW401", f"{option} {spelled} is no {noun}", hint=f"such as {such}") from None
+        raise misused(f"{option} {spelled} is no {noun}", f"such as {such}") from None
 
 
-def base_option(parser: argparse.ArgumentParser) -> None:
-    """--base."""
-    parser.add_argument(
-        "--base", metavar="A", help="the byte address where the buffer begins (0); the swizzle acts on it"
-    )
+OF_BASE = ("A", "the byte address where the buffer begins (0); the swizzle acts on it")
+"""The value of --base, and its help."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tilewise.core.errors import LayoutError
 from tilewise.core.vectors import Vector
 
 TYPE_CHECKING = False
@@ -49,13 +50,67 @@ class Answer:
         return replace(self, data={**told, **self.data}) if told else self
 
 
-def refused(no: Refused, data: Mapping[str, Any], rule: str = "") -> Answer:
-    """Return a no with its reason, its witness and its hint beside the data; its text begins with a rule."""
+def misused(message: str, hint: str = "") -> LayoutError:
+    """Return the error of a command, an option or an argument that does not fit."""
+    return LayoutError("TW401", message, hint=hint)
+
+
+def refuse_given(args: object, options: Iterable[str], why: str, hint: str = "") -> None:
+    """Refuse the first of some options that has a value; `why` goes on after its name, {} in a hint is it."""
+    for option in options:
+        if getattr(args, option.replace("-", "_")) not in (None, [], False):
+            raise misused(f"--{option.replace('_', '-')} {why}", hint.format(option))
+
+
+def refusal_data(no: Refused, hint: str = "") -> dict[str, Any]:
+    """Return a refusal as JSON, with a hint where it has none of its own."""
     from tilewise.cli.hints import in_a_shell
 
-    hint = in_a_shell(no.hint)
-    told = {"code": no.code, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
-    return Answer({**data, **told}, f"no: {rule}{no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+    return {
+        "code": no.code,
+        "reason": no.reason,
+        "witness": witness_data(no.witness),
+        "hint": in_a_shell(no.hint) or hint,
+    }
+
+
+def refused(
+    no: Refused,
+    data: Mapping[str, Any],
+    rule: str = "",
+    *,
+    hint: str = "",
+    witness: str = "",
+    instead: bool = False,
+) -> Answer:
+    """Return a no with its reason, its witness and its hint; the data says the rest, and has the last word.
+
+    The text begins with a rule, and may show the witness; `hint` is for a refusal without its own.
+    """
+    told = refusal_data(no, hint)
+    details = {"witness": witness, "hint": told["hint"]}.items()
+    lines = [f"no: {rule}{no.reason}", *(f"  {name}: {text}" for name, text in details if text)]
+    return Answer({**told, **data}, "\n".join(lines), NO, instead=instead)
+
+
+def table_lines(rows: Iterable[Sequence[object]], sides: str = "", others: str = "<") -> list[str]:
+    """Return rows with aligned columns, which lean to the side of < or >; those without a sign to `others`.
+
+    >>> table_lines([("access", "bytes"), ("row:16B", 16)], "<>")
+    ['access   bytes', 'row:16B     16']
+    """
+    lines = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    columns = list(zip(sides.ljust(len(widths), others), widths, strict=False))
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True)).rstrip()
+        for line in lines
+    ]
+
+
+def fields(of: object, *names: str) -> dict[str, Any]:
+    """Return fields of a value under their names."""
+    return {name: getattr(of, name) for name in names}
 
 
 def place_data(place: Vector) -> dict[str, int]:

@@ -6,13 +6,13 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from itertools import pairwise
 from math import prod
 
 from tilewise import __version__
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, misused, refuse_given
 from tilewise.cli.commands import GROUPS, SUMMARIES
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import UNITS, Layout
@@ -20,6 +20,8 @@ from tilewise.core.layout import UNITS, Layout
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
+
+    Told = str | tuple[str | Sequence[str], str] | Mapping[str, Any]
 
     from tilewise.notation.dialects import Reading
     from tilewise.notation.read import Options
@@ -58,7 +60,7 @@ class Parser(argparse.ArgumentParser):
             hint = self._meant(message.partition(": ")[2].split()) or hint
         if message.endswith(": expected one argument"):
             hint = self._kept_apart(message.removeprefix("argument ").partition(":")[0]) or hint
-        raise LayoutError("TW401", message, hint=hint)
+        raise misused(message, hint)
 
     def read(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the arguments of words, where options may stand before an optional PLACE or INDEX."""
@@ -111,9 +113,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
     """The arguments of the command that `words` name, with its `answer`."""
     for word in words:
         if "\0" in word:
-            raise LayoutError(
-                "TW401", f"the word {word!r} has the character U+0000", hint="no path and no text has it"
-            )
+            raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
     if words and words[0] in SUMMARIES:
         command, *rest = words
         asks_help = rest[:1] in (["--help"], ["-h"])
@@ -124,7 +124,7 @@ def read(words: Sequence[str], as_json: bool = False) -> argparse.Namespace:
         about = {"version": __version__} if "--version" in words else {"commands": dict(SUMMARIES)}
         return argparse.Namespace(answer=lambda _: Answer(about, ""), notes=[], told={})
     overview().parse_args(words or ["--help"])
-    raise LayoutError("TW401", "no command was given", hint="commands: " + " ".join(SUMMARIES))
+    raise misused("no command was given", "commands: " + " ".join(SUMMARIES))
 
 
 def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
@@ -168,7 +168,7 @@ def _unknown(command: str) -> LayoutError:
         hint = f"an operation: tilewise algebra {operation}"
     elif operation in ALIASES:
         hint = f"here that is {ALIASES[operation]}; operations are words of tilewise algebra"
-    return LayoutError("TW401", f"there is no command {command.strip()!r}", hint=hint)
+    return misused(f"there is no command {command.strip()!r}", hint)
 
 
 # -- layouts ---------------------------------------------------------------------------------------
@@ -188,6 +188,28 @@ OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
 DIALECT = "whose text it is, where its looks do not tell, such as cute or triton"
 
 
+def add_options(parser: argparse._ActionsContainer, told: Mapping[str, Told], title: str = "") -> None:
+    """Add options and words: {name: help} of a flag, {name: (what stands for its value, help)} of the others.
+
+    A tuple of words in the place of the value's name holds the only values that there are. `name...` may be
+    given several times, and the word `[name]` may be left out. What is more has the settings of argparse.
+    A title begins a group of the help.
+    """
+    group = parser.add_argument_group(title) if title else parser
+    for spelled, about in told.items():
+        if isinstance(about, str):
+            settings: dict[str, Any] = {"action": "store_true", "help": about}
+        elif isinstance(about, tuple):
+            settings = {"metavar" if isinstance(about[0], str) else "choices": about[0], "help": about[1]}
+        else:
+            settings = {**about}
+        if spelled.endswith("..."):
+            settings |= {"action": "append", "default": []}
+        elif spelled.startswith("["):
+            settings["nargs"] = "?"
+        group.add_argument(spelled.strip("[]."), **settings)
+
+
 def layout_options(
     parser: argparse.ArgumentParser, *, has_dtype: bool = False, shape: str | None = TENSOR
 ) -> None:
@@ -196,40 +218,29 @@ def layout_options(
     `has_dtype` where --dtype is the command's own; `shape` is the help of --shape, None where the command's
     own --shape is something else than the shape of the layout's tensor.
     """
-    group = parser.add_argument_group("reading the layout")
-    group.add_argument(
-        "--let", action="append", default=[], metavar="NAME=N", help="a value for a name in it; repeatable"
+    add_options(
+        parser,
+        {
+            "--let...": ("NAME=N", "a value for a name in it; repeatable"),
+            "--storage...": ("AXIS", "an axis of your own that holds elements"),
+            "--unit": {"choices": UNITS, "default": "element", "help": "what strides count (element)"},
+            **({} if has_dtype else {"--dtype": {"help": "the type of an element, such as bf16"}}),
+            "--dialect": ("NAME", DIALECT),
+            "--part...": (
+                "NAME",
+                "one of several layouts in a text, such as A; given twice, one for each text",
+            ),
+            "--triton": ("VERSION", "the version that printed an encoding, such as 3.2"),
+            TENSOR_OPTION[shape is None]: ("S", shape or TENSOR),
+        },
+        "reading the layout",
     )
-    group.add_argument(
-        "--storage",
-        action="append",
-        default=[],
-        metavar="AXIS",
-        help="an axis of your own that holds elements",
-    )
-    group.add_argument("--unit", choices=UNITS, default="element", help="what strides count (element)")
-    if not has_dtype:
-        group.add_argument("--dtype", help="the type of an element, such as bf16")
-    group.add_argument("--dialect", metavar="NAME", help=DIALECT)
-    group.add_argument(
-        "--part",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="one of several layouts in a text, such as A; given twice, one for each text",
-    )
-    group.add_argument(
-        "--triton", metavar="VERSION", help="the version that printed an encoding, such as 3.2"
-    )
-    group.add_argument(TENSOR_OPTION[shape is None], metavar="S", help=shape or TENSOR)
     parser.set_defaults(shape_help=shape)
 
 
 def one_layout(parser: argparse.ArgumentParser, shape: str | None = TENSOR) -> None:
     """Add the positional LAYOUT and the options that go with it."""
-    parser.add_argument(
-        "layout", metavar="LAYOUT", help="a layout, a file that has one, or - for standard input"
-    )
+    add_options(parser, {"layout": ("LAYOUT", "a layout, a file that has one, or - for standard input")})
     layout_options(parser, shape=shape)
 
 
@@ -250,7 +261,11 @@ def layout_from(word: str, args: argparse.Namespace, *, as_counted: bool = False
                 raise LayoutError("TW402", f"there is no file {text}") from None
             raise
         path, text = text, text_from(_content(text))
-        found = _of_file(path, lambda: _reading(text, args, as_counted))
+        try:
+            found = _reading(text, args, as_counted)
+        except LayoutError as inside:
+            inside.message = f"{path}: {inside.message}"
+            raise
     args.told["texts"] = args.told.get("texts", 0) + 1
     _refuse_another_shape(found, args)
     if is_document(text):
@@ -272,13 +287,13 @@ def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
         return Reading(_as_asked(_document(text), args))
     from tilewise.hardware.calls import reading
 
-    options: Options = {
+    options: Options = {  # --part names a part of each text in turn, and the last one goes on
         "dialect": args.dialect,
         "storage": [name for names in args.storage for name in names.split(",")],
         "unit": args.unit,
         "dtype": None if as_counted and args.unit != "element" else args.dtype,
         "let": let_from(args),
-        "part": _part(args),
+        "part": args.part[min(args.told.get("texts", 0), len(args.part) - 1)] if args.part else None,
         "triton": args.triton,
     }
     try:
@@ -288,13 +303,6 @@ def _reading(text: str, args: argparse.Namespace, as_counted: bool) -> Reading:
         if error.code != "TW202" or shape is None:
             raise
         return reading(text, **(options | {"shape": shape}))
-
-
-def _part(args: argparse.Namespace) -> str | None:
-    """Return the part that --part names of the text that comes next, or None."""
-    parts: list[str] = args.part
-    number = args.told.get("texts", 0)
-    return parts[min(number, len(parts) - 1)] if parts else None
 
 
 def _tensor_shape(args: argparse.Namespace) -> Any:
@@ -344,15 +352,6 @@ def is_document(text: str) -> bool:
     return text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", "")
 
 
-def _of_file(path: str, read: Callable[[], Reading]) -> Reading:
-    """Return what is read in a file; a refusal names the file."""
-    try:
-        return read()
-    except LayoutError as error:
-        error.message = f"{path}: {error.message}"
-        raise
-
-
 def _content(path: str) -> str:
     """Return the text of a file."""
     from tilewise.notation.tokens import MAX_TEXT
@@ -384,9 +383,7 @@ def _as_asked(layout: Layout, args: argparse.Namespace) -> Layout:
     """A document's layout, converted by --dtype; the document itself says all that it counts and names."""
     if args.unit not in ("element", layout.unit):
         raise LayoutError("TW106", f"the document counts {layout.unit}s, and --unit says {args.unit}")
-    for option in ("storage", "dialect"):
-        if getattr(args, option):
-            raise LayoutError("TW401", f"--{option} says how to read text, and this is a document")
+    refuse_given(args, ("storage", "dialect"), "says how to read text, and this is a document")
     if args.dtype is None:
         return layout
     from tilewise.core.units import converted
@@ -402,9 +399,7 @@ def let_from(args: argparse.Namespace) -> dict[str, int]:
         try:
             values[name] = int(value, 0) if equals and name.isidentifier() else int("")
         except ValueError:
-            raise LayoutError(
-                "TW401", f"--let {spelled} is not NAME=N", hint="such as --let M=4096"
-            ) from None
+            raise misused(f"--let {spelled} is not NAME=N", "such as --let M=4096") from None
     return values
 
 
@@ -467,10 +462,9 @@ def _standard_input() -> str:
 def two_texts(one: str, other: str) -> list[str]:
     """The texts of two layouts, of which one may come from standard input."""
     if one == other == "-":
-        raise LayoutError(
-            "TW401",
+        raise misused(
             "only one layout can come from standard input",
-            hint="write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
+            "write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
         )
     return [text_from(one), text_from(other)]
 
@@ -485,12 +479,6 @@ def _document(text: str) -> Layout:
     except (ValueError, RecursionError) as error:
         raise LayoutError("TW108", f"not a JSON document: {error}") from None
     return from_json(document.get("layout", document) if isinstance(document, dict) else document)
-
-
-def one_index(parser: argparse.ArgumentParser) -> None:
-    """The positional LAYOUT and INDEX, and --shape."""
-    one_layout(parser, ASKED)
-    parser.add_argument("index", metavar="INDEX", help="such as 5,3,1 or 47")
 
 
 def layout_and_index(args: argparse.Namespace) -> tuple[Layout, int, tuple[int, ...]]:
@@ -530,6 +518,14 @@ def _in_box(index: Any, box: tuple[int, ...]) -> Any:
     return index
 
 
+def sizes_from(option: str, text: str, form: str, such: str) -> Any:
+    """Return the sizes that an option gives with x or commas between them, as many as its form has."""
+    parts = [part.strip() for part in re.split("[xX×,]", text)]
+    if len(parts) != len(form.split("x")) or not all(map(str.isdecimal, parts)):
+        raise misused(f"{option} {text} is not {form}", f"such as {such}")
+    return tuple(map(int, parts))
+
+
 def shape_from(args: argparse.Namespace) -> Any:
     """Return the shape that --shape asks in, or None, also where it is that of a padded tensor."""
     given = None if args.shape is None else _shape("--shape", args.shape, args)
@@ -561,7 +557,7 @@ def permute_from(args: argparse.Namespace) -> Any:
         return None
     order = parse_index(args.permute, let_from(args))
     if isinstance(order, tuple) and not all(isinstance(mode, int) for mode in order):
-        raise LayoutError("TW401", f"--permute {spell(order)} is not a list of modes", hint="such as 1,0")
+        raise misused(f"--permute {spell(order)} is not a list of modes", "such as 1,0")
     return order
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, YES, Answer, witness_data
+from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, YES, Answer, misused, witness_data
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ def _answer(words: list[str], as_json: bool) -> Answer:
     found: Answer = args.answer(args)  # set by `read`
     texts = args.told.pop("texts", 0)
     if len(getattr(args, "part", [])) > max(1, texts):
-        raise LayoutError("TW401", f"--part {args.part[-1]} has no text: there is one a layout, in order")
+        raise misused(f"--part {args.part[-1]} has no text: there is one a layout, in order")
     return found.noted(*args.notes).with_told(args.told)
 
 

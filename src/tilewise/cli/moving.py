@@ -6,8 +6,9 @@ import argparse
 import re
 from math import inf
 
-from tilewise.cli.answer import NO, Answer, how_paired, witness_data
+from tilewise.cli.answer import Answer, how_paired, misused, refused
 from tilewise.cli.arguments import (
+    add_options,
     box_from,
     layout_from,
     layout_options,
@@ -16,8 +17,9 @@ from tilewise.cli.arguments import (
     two_texts,
     type_from,
 )
-from tilewise.cli.hints import in_a_shell, witness_text
+from tilewise.cli.hints import witness_text
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.moves.named import NAMES, Named
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, Plan
-    from tilewise.moves.named import Named
-
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")
 """Commas that are not inside parentheses."""
@@ -50,19 +50,25 @@ EXAMPLES = {
 def pair_arguments(parser: argparse.ArgumentParser) -> None:
     """SRC DST, what moves, and how the layouts are read."""
     source = "where the elements are: a layout, - for standard input, or a named move, and then no DST"
-    parser.add_argument("source", metavar="SRC", help=source)
-    parser.add_argument("target", metavar="DST", nargs="?", help="where they shall be, a layout")
-    needed = "the type of an element, such as bf16; moves of scales and of tiles know their own"
-    parser.add_argument("--dtype", metavar="T", help=needed)
-    box = "the box that moves, mode by mode, where one of them is larger, such as 300,5"
-    parser.add_argument("--shape", metavar="S", help=box)
     fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
-    parser.add_argument("--fill", metavar="V", help=fill)
     aligned = "bytes to which both storages are aligned, a power of two (256)"
-    parser.add_argument("--aligned", metavar="N", type=int, help=aligned)
-    parser.add_argument("--device", metavar="D", help="whose times are expected: h200 or h100 (h200)")
     arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
-    parser.add_argument("--arch", metavar="A", help=arch)
+    add_options(
+        parser,
+        {
+            "source": ("SRC", source),
+            "[target]": ("DST", "where they shall be, a layout"),
+            "--dtype": (
+                "T",
+                "the type of an element, such as bf16; moves of scales and of tiles know their own",
+            ),
+            "--shape": ("S", "the box that moves, mode by mode, where one of them is larger, such as 300,5"),
+            "--fill": ("V", fill),
+            "--aligned": {"metavar": "N", "type": int, "help": aligned},
+            "--device": ("D", "whose times are expected: h200 or h100 (h200)"),
+            "--arch": ("A", arch),
+        },
+    )
     layout_options(parser, has_dtype=True, shape=None)
 
 
@@ -71,18 +77,13 @@ def planned(args: argparse.Namespace) -> Plan | Exchange | Answer:
     try:
         return _plan(args)
     except Refused as no:
-        return refused(no)
+        return no_move(no)
 
 
-def refused(no: Refused) -> Answer:
-    """No, with the reason and a witness."""
-    hint = in_a_shell(no.hint)
-    data = {"class": None, "code": no.code, "reason": no.reason}
-    data |= {"witness": witness_data(no.witness), "hint": hint}
-    lines = [f"no: {no.reason}"]
-    lines += [f"  witness: {witness_text(no.witness)}"] if no.witness is not None else []
-    lines += [f"  hint: {hint}"] if hint else []
-    return Answer(data, "\n".join(lines), NO)
+def no_move(no: Refused, kind: str | None = None) -> Answer:
+    """No, with the reason and a witness; `kind` where there is a plan."""
+    witness = "" if no.witness is None else witness_text(no.witness)
+    return refused(no, {"class": kind}, witness=witness)
 
 
 def _plan(args: argparse.Namespace) -> Plan | Exchange:
@@ -103,15 +104,13 @@ def _plan(args: argparse.Namespace) -> Plan | Exchange:
 
 def _asked(args: argparse.Namespace) -> Named:
     """The two layouts and the box, whoever says them."""
-    from tilewise.moves.named import Named
-
     named = _named(args)
     if named is not None:
         return named
     texts = two_texts(args.source, args.target)
     type_from(texts, args)
     if args.dtype is None:
-        raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype bf16")
+        raise misused("the type of an element is not given", "such as --dtype bf16")
     source, target = (_layout(text, args) for text in texts)
     shape = shape_from(args) or box_from(args)
     if shape is None and (note := how_paired(source, target)):
@@ -121,8 +120,6 @@ def _asked(args: argparse.Namespace) -> Named:
 
 def _named(args: argparse.Namespace) -> Named | None:
     """The named move that SRC calls; None where it is a layout."""
-    from tilewise.moves.named import NAMES
-
     found, name = _CALL.fullmatch(args.source), _name(args.source)
     known = name in NAMES
     if known and not found and "(" in args.source:
@@ -132,9 +129,9 @@ def _named(args: argparse.Namespace) -> Named | None:
         return None
     for option, value in (("DST", args.target), ("--shape", args.shape)):
         if value is not None:
-            raise LayoutError("TW401", f"{name} is a whole move: it takes no {option}", hint=_example(name))
+            raise misused(f"{name} is a whole move: it takes no {option}", _example(name))
     if found is None:
-        raise LayoutError("TW401", f"{name} is given no extents", hint=_example(name))
+        raise misused(f"{name} is given no extents", _example(name))
     return _made(name, found[2], let_from(args))
 
 
@@ -145,15 +142,13 @@ def _name(text: str) -> str:
 
 def _check_two_layouts(args: argparse.Namespace) -> None:
     """Refuse a SRC that is one layout and no more, or no move's name, and a DST that is a whole move."""
-    from tilewise.moves.named import NAMES
-
     if args.target is not None:
         if (name := _name(args.target)) in NAMES:
-            raise LayoutError("TW401", f"{name} is a whole move: it takes no SRC", hint=_example(name))
+            raise misused(f"{name} is a whole move: it takes no SRC", _example(name))
         return
     if args.source.strip() != "-":
         _layout(args.source, args)
-    raise LayoutError("TW401", f"{args.source} is one layout, and a move has two", hint=_known())
+    raise misused(f"{args.source} is one layout, and a move has two", _known())
 
 
 def _layout(text: str, args: argparse.Namespace) -> Layout:
@@ -170,20 +165,16 @@ def _layout(text: str, args: argparse.Namespace) -> Layout:
 def _no_move(name: str) -> LayoutError:
     near = _near(name)
     meant = f"did you mean {' or '.join(near)}? {_example(near[0])}" if near else _known()
-    return LayoutError("TW401", f"no move has the name {name}", hint=meant)
+    return misused(f"no move has the name {name}", meant)
 
 
 def _near(name: str) -> list[str]:
     from difflib import get_close_matches
 
-    from tilewise.moves.named import NAMES
-
     return get_close_matches(name, NAMES, n=2, cutoff=0.7)
 
 
 def _known() -> str:
-    from tilewise.moves.named import NAMES
-
     return "SRC DST, or a named move: " + " ".join(NAMES)
 
 
@@ -195,19 +186,17 @@ def _made(name: str, text: str, let: dict[str, int]) -> Named:
     """The named move of the arguments of a call."""
     import inspect
 
-    from tilewise.moves.named import NAMES
-
     given, named = _arguments(name, text, let)
     signature = inspect.signature(NAMES[name])
     own = signature.parameters
     for word in named:
         if word not in own:
             has = f"{_example(name)}; its arguments are {', '.join(own)}"
-            raise LayoutError("TW401", f"{name} has no argument {word}", hint=has)
+            raise misused(f"{name} has no argument {word}", has)
     try:
         bound = signature.bind(*given, **named)
     except TypeError as error:
-        raise LayoutError("TW401", f"{name}: {error}", hint=_example(name)) from None
+        raise misused(f"{name}: {error}", _example(name)) from None
     for word, found in bound.arguments.items():
         if isinstance(found, str) and "str" not in own[word].annotation:
             raise LayoutError("TW007", f"'{found}' has no value", hint=f"give it one: --let {found}=64")
@@ -226,7 +215,7 @@ def _arguments(name: str, text: str, let: dict[str, int]) -> tuple[list[Any], di
             raise LayoutError("TW004", f"{name}: nothing stands before a comma", hint=_example(name))
         word, equals, value = (part.strip() for part in argument.partition("="))
         if word in named:
-            raise LayoutError("TW401", f"{name}: {word} is given twice", hint=_example(name))
+            raise misused(f"{name}: {word} is given twice", _example(name))
         if equals:
             named[word] = _value(value, let)
         else:
@@ -270,4 +259,4 @@ def _number(text: str) -> int | float:
         if abs(number) == inf and any(sign.isdigit() for sign in text):
             break
         return number
-    raise LayoutError("TW401", f"--fill {text} is no number", hint="such as --fill 0 or --fill 0x7f")
+    raise misused(f"--fill {text} is no number", "such as --fill 0 or --fill 0x7f")

@@ -1,23 +1,30 @@
 """The operations of `tilewise algebra`, by family: their words, what they give, an example.
 
-A word is read by its name (`words`); `adapted` has the calls that are more than passing words on. The law of
-an operation is the docstring of what it runs, unless `law` names another.
+A word is read by its name (`words`). The functions here make the calls that are more than passing words on.
+The law of an operation is the docstring of what it runs, unless `law` names another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tilewise.cli import adapted
-from tilewise.cli.adapted import by_tilers, fact
+from tilewise.cli.answer import misused
 from tilewise.core import algebra
+from tilewise.core.axes import m
+from tilewise.core.layout import Layout
+from tilewise.core.orders import turned
+from tilewise.core.shapes import as_shape, extents_of, mirrored
+from tilewise.core.swizzles import Swizzle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.cli.words import Asked
+    from tilewise.core.axes import Axis
+    from tilewise.core.shapes import Shape
+    from tilewise.notation.formulas import Formula
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +49,16 @@ class Operation:
 
     def run(self, asked: Asked, *values: Any) -> Any:
         """Return what the operation makes of its words and options."""
+        if self.words == "A TILER...":
+            values = values[0], one_tiler(values[1:])
         if self.adapted is not None:
             return self.adapted(asked, *values)
         return getattr(algebra, self.name)(*values, **asked.options)
+
+
+def one_tiler(tilers: Sequence[Any]) -> Any:
+    """Return one layout or extent; or a tuple by mode, from several words, a shape, or `_`."""
+    return tilers[0] if len(tilers) == 1 and tilers[0] is not None else tuple(tilers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +106,164 @@ OPTIONS = {
     )
 }
 
+
+def _fact(name: str, summary: str, example: str, law: str = "") -> Operation:
+    """Return the operation that has a fact of a layout; `law` names the function of another name."""
+    return Operation(
+        name,
+        "LAYOUT",
+        summary,
+        (example,),
+        lambda ask, a: getattr(a, name),
+        law=f"tilewise.core.facts:{law or name}",
+    )
+
+
+# -- modes and maps --------------------------------------------------------------------------------
+
+
+def regroup(ask: Asked, a: Layout, *words: Any) -> Any:
+    """Bracket modes; each word has one bracket or several."""
+    return algebra.regroup(a, *(part for word in words for part in word))
+
+
+def compose(ask: Asked, a: Layout, tiler: Any) -> Any:
+    """Compose with one layout, or mode by mode."""
+    if isinstance(tiler, tuple) and ask["modes"]:
+        raise misused("--modes names the axes of one layout B", "drop it, or give one B")
+    return algebra.compose(a, tiler, modes=ask["modes"])
+
+
+def sliced(ask: Asked, a: Layout, region: tuple[Any, ...]) -> Any:
+    """Slice a region of the modes, or of --shape's."""
+    return algebra.slices(a, *region, shape=ask["shape"])
+
+
+def inverse_modes(ask: Asked, a: Layout) -> dict[str, Any]:
+    """Return the axes of which the inverse's modes count the steps."""
+    return {"modes": list(ask["axes"] or map(str, a.axes))}
+
+
+def complement(ask: Asked, a: Layout, size: int | None = None) -> Any:
+    """Complement up to SIZE, as a word or as an option."""
+    asked = ask["size"] if size is None else size
+    return algebra.complement(a, asked, bool(ask["weak"]), bool(ask["round_up"]))
+
+
+# -- tiles and places ------------------------------------------------------------------------------
+
+
+def footprint(ask: Asked, a: Layout, *words: Any) -> Any:
+    """Axes, some in each word."""
+    return algebra.footprint(a, *(axis for word in words for axis in word))
+
+
+def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
+    """With a number between the axes, the new one has to be named."""
+    if axis is None and any(isinstance(part, int) for part in axes):
+        written = ",".join(map(str, axes))
+        raise misused("AXIS is missing: the axis that they become", f"such as {written} tx, as two words")
+    return algebra.fuse_axes(a, axes, axis) if axis is not None else algebra.fuse_axes(a, axes)
+
+
+# -- swizzles, listed maps, GF(2) ------------------------------------------------------------------
+
+
+def merge_swizzles(ask: Asked, one: Any, other: Any) -> Any:
+    """Two swizzles as one."""
+    swizzles = _joined((one, other))
+    if len(swizzles) != 2:
+        raise misused("one swizzle a word belongs here", "swizzle_chain takes several")
+    return algebra.merge_swizzles(*swizzles)
+
+
+def swizzle_chain(ask: Asked, *chains: Any) -> Any:
+    """A chain in one word or in several, or the chain of a layout."""
+    if isinstance(chains[0], Layout) and len(chains) == 1:
+        return algebra.swizzle_chain(chains[0])
+    return chain(algebra.swizzle_chain(_joined(chains)))
+
+
+def inverse_chain(ask: Asked, *chains: Any) -> Any:
+    """The chain that undoes one."""
+    return chain(algebra.inverse_chain(_joined(chains)))
+
+
+def _joined(chains: Sequence[Any]) -> list[Swizzle]:
+    if any(isinstance(part, Layout) for part in chains):
+        raise misused("swizzles belong here, such as 'Swizzle<1,0,3>'")
+    return [swizzle for part in chains for swizzle in part]
+
+
+def chain(swizzles: Sequence[Swizzle]) -> str:
+    """A chain as it is written; that of none is the swizzle without bits."""
+    return " o ".join(map(str, swizzles)) or str(Swizzle(0, 0, 0))
+
+
+def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
+    """Offsets know no order of indices."""
+    return algebra.move_offset(a, offset, outside=not ask["inside"])
+
+
+def recognise(ask: Asked, table: Any) -> Any:
+    """Recognise a table or a function; a flat table counts as --dialect says."""
+    from tilewise.notation.dialects.function import layout_of
+    from tilewise.notation.formulas import Formula
+
+    if isinstance(table, Formula):
+        return layout_of(table, _shape_of(ask, table)).in_order(ask.order)
+    return _listed(ask, table, algebra.recognise(table, *_kept(ask)))
+
+
+def explanations(ask: Asked, table: Any) -> Any:
+    """Return all layouts of a table or of a function."""
+    from tilewise.notation.formulas import Formula
+
+    if isinstance(table, Formula):
+        table = table.listed(extents_of(_shape_of(ask, table)))
+    return [_listed(ask, table, found.layout) for found in algebra.explanations(table, *_kept(ask))]
+
+
+def _shape_of(ask: Asked, function: Formula[Axis]) -> Shape:
+    """Return the shape on which a function is evaluated."""
+    from tilewise.notation.dialects import Given
+
+    if ask["shape"] is None:
+        Given(function.source.text).needs_shape("a function of coordinates")
+    return as_shape(ask["shape"])
+
+
+def _kept(ask: Asked) -> tuple[Any, Any]:
+    """Return the axes of a table's numbers, and the shape that is kept."""
+    return ask["axes"] or [m], ask["shape"]
+
+
+def _listed(ask: Asked, table: Any, found: Layout) -> Layout:
+    nested = isinstance(table, list) and any(isinstance(row, list) for row in table)
+    return found.in_order(ask.order) if nested or ask["shape"] else in_flat_order(found, ask.order)
+
+
+def in_flat_order(layout: Layout, order: str) -> Layout:
+    """Return the layout in an order, with the same place at every flat index."""
+    return layout if layout.order == order else turned(layout)
+
+
+def recognise_map(ask: Asked, a: Layout) -> Any:
+    """Recognise the map of the flat index, over GF(2), with one swizzle or none."""
+    return in_flat_order(algebra.recognise_map(a), a.order)
+
+
+def from_bases(ask: Asked, bases: Any, origin: int = 0) -> Any:
+    """Return the layout of bases, in the shape of --shape."""
+    shape = ask["shape"]
+    if ask.order != "row":
+        shape = mirrored(shape)
+    return in_flat_order(algebra.from_bases(bases, origin, shape), ask.order)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
 _WIDE = "S[(8, 64) : (64, 1)]"
 
 FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
@@ -134,7 +306,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT MODES...",
                 "modes bracketed, in their order",
                 ("S[(4, 2, 8) : (1, 32, 4)]", "0,1", "2"),
-                adapted.regroup,
+                regroup,
             ),
             Operation(
                 "permute",
@@ -158,7 +330,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "A TILER...",
                 "A after B: x -> A(B(x)); several tilers go mode by mode, _ keeps one",
                 ("S[(2, 6) : (2, 8)]", "S[(3, 4) : (1, 3)]"),
-                adapted.compose,
+                compose,
                 ("modes",),
             ),
             Operation(
@@ -166,7 +338,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT REGION",
                 "a region as one layout, or as an exact list of (box, layout)",
                 ("S[(8, 8) : (8, 1)]", "2:6,3"),
-                adapted.sliced,
+                sliced,
                 ("shape",),
                 law="tilewise.core.algebra.slicing:slices",
             ),
@@ -176,7 +348,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "G with G(LAYOUT(x)) = x",
                 ("S[(4, 8) : (1, 4)]",),
                 options=("axes",),
-                tells=adapted.inverse_modes,
+                tells=inverse_modes,
             ),
             Operation(
                 "right_inverse",
@@ -184,7 +356,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "G with LAYOUT(G(i)) = i",
                 ("S[(4, 8) : (1, 4)]",),
                 options=("axes",),
-                tells=adapted.inverse_modes,
+                tells=inverse_modes,
             ),
             Operation(
                 "quasi_inverse",
@@ -192,7 +364,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "from a place to the smallest index that lives there",
                 ("S[(4, 2, 8) : (8, 0, 1)]",),
                 options=("axes",),
-                tells=adapted.inverse_modes,
+                tells=inverse_modes,
             ),
             Operation(
                 "inverse",
@@ -202,14 +374,14 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 lambda ask, a: algebra.left_inverse(a, ask["axes"]),
                 ("axes",),
                 law="tilewise.core.algebra:left_inverse",
-                tells=adapted.inverse_modes,
+                tells=inverse_modes,
             ),
             Operation(
                 "complement",
                 "LAYOUT [SIZE]",
                 "what fills the rest of [0, SIZE) by moving LAYOUT",
                 ("S[(2, 2) : (6, 1)]", "24"),
-                adapted.complement,
+                complement,
                 ("size", "weak", "round_up"),
             ),
         ),
@@ -222,28 +394,24 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "A TILER...",
                 "(in a tile, which tile); several tilers go mode by mode, _ keeps one",
                 ("S[(3, 2, 4) : (8, 1, 2)]", "S[4 : 2]"),
-                by_tilers("logical_divide"),
             ),
             Operation(
                 "zipped_divide",
                 "A TILER...",
                 "((all modes in a tile), (which tile, all modes))",
                 ("S[(8, 6) : (6, 1)]", "(4,3)"),
-                by_tilers("zipped_divide"),
             ),
             Operation(
                 "tiled_divide",
                 "A TILER...",
                 "((all modes in a tile), which tile, mode by mode)",
                 ("S[(8, 6) : (6, 1)]", "(4,3)"),
-                by_tilers("tiled_divide"),
             ),
             Operation(
                 "flat_divide",
                 "A TILER...",
                 "(in a tile, mode by mode, which tile, mode by mode)",
                 ("S[(8, 6) : (6, 1)]", "(4,3)"),
-                by_tilers("flat_divide"),
             ),
         ),
     ),
@@ -255,28 +423,24 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "A TILER...",
                 "(A, its repetitions)",
                 ("S[(2, 2) : (1, 4)]", "6"),
-                by_tilers("logical_product"),
             ),
             Operation(
                 "zipped_product",
                 "A TILER...",
                 "((A), (repetitions))",
                 ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
-                by_tilers("zipped_product"),
             ),
             Operation(
                 "tiled_product",
                 "A TILER...",
                 "((A), repetitions, mode by mode)",
                 ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
-                by_tilers("tiled_product"),
             ),
             Operation(
                 "flat_product",
                 "A TILER...",
                 "(A, mode by mode, repetitions, mode by mode)",
                 ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
-                by_tilers("flat_product"),
             ),
             Operation(
                 "blocked_product",
@@ -370,14 +534,14 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT AXES [AXIS]",
                 "several axes as one: HIGH,LOW of the known ones, or HIGH,N,LOW and AXIS",
                 ("S[(4, 32) : (1@warpid, 1@laneid)]", "warpid,laneid"),
-                adapted.fuse_axes,
+                fuse_axes,
             ),
             Operation(
                 "footprint",
                 "LAYOUT AXES...",
                 "what one owner holds: the layout without these axes",
                 ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "laneid"),
-                adapted.footprint,
+                footprint,
             ),
         ),
     ),
@@ -389,28 +553,28 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "SWIZZLE SWIZZLE",
                 "the one swizzle that both are, the right one first",
                 ("Swizzle<3,4,3>", "Swizzle<2,4,3>"),
-                adapted.merge_swizzles,
+                merge_swizzles,
             ),
             Operation(
                 "swizzle_chain",
                 "SWIZZLE...",
                 "the normal form of a chain, or of a layout's chain on its places",
                 ("Swizzle<1,0,3>", "Swizzle<1,1,3>", "Swizzle<1,6,2>"),
-                adapted.swizzle_chain,
+                swizzle_chain,
             ),
             Operation(
                 "inverse_chain",
                 "SWIZZLE...",
                 "the chain that undoes a chain",
                 ("Swizzle<1,0,1> o Swizzle<1,1,1>",),
-                adapted.inverse_chain,
+                inverse_chain,
             ),
             Operation(
                 "move_offset",
                 "LAYOUT [OFFSET]",
                 "an offset moved out of the swizzles, or back into them",
                 ("Swizzle<1,0,3> o (S[(2, 4) : (8, 1)] + 20)", "4"),
-                adapted.move_offset,
+                move_offset,
                 ("inside",),
             ),
             Operation(
@@ -418,7 +582,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "TABLE",
                 "the layout, swizzled where it must be, that lists as TABLE: numbers, a .npy file, a lambda",
                 ("[[0, 1, 2, 3], [5, 4, 7, 6]]",),
-                adapted.recognise,
+                recognise,
                 ("shape", "axes"),
             ),
             Operation(
@@ -426,7 +590,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "TABLE",
                 "all swizzled layouts that list as TABLE, the fewest bits first",
                 ("[0, 1, 2, 3, 5, 4, 7, 6]",),
-                adapted.explanations,
+                explanations,
                 ("shape", "axes"),
             ),
             Operation(
@@ -434,7 +598,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "LAYOUT",
                 "the same map with at most one swizzle, where it is one of XORs",
                 ("Swizzle<1,0,2> o Swizzle<1,1,2> o S[16 : 1]",),
-                adapted.recognise_map,
+                recognise_map,
             ),
         ),
     ),
@@ -452,7 +616,7 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 "BASES [ORIGIN]",
                 "the layout of these bases: {axis: one number a bit}, or a list",
                 ('{"laneid": [0, 1, 2], "reg": [1, 0, 0]}',),
-                adapted.from_bases,
+                from_bases,
                 ("shape",),
             ),
             Operation(
@@ -488,46 +652,13 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
                 lambda ask, a, b: a.same(b),
                 law="tilewise.core.compare:same",
             ),
-            Operation(
-                "injective",
-                "LAYOUT",
-                "whether no place is held by two elements",
-                (_WIDE,),
-                fact("injective"),
-                law="tilewise.core.facts:injective",
+            _fact("injective", "whether no place is held by two elements", _WIDE),
+            _fact(
+                "disjoint_copies", "whether the copies of an element never coincide", "S[4 : 1] + R[2 : 4]"
             ),
-            Operation(
-                "disjoint_copies",
-                "LAYOUT",
-                "whether the copies of an element never coincide",
-                ("S[4 : 1] + R[2 : 4]",),
-                fact("disjoint_copies"),
-                law="tilewise.core.facts:disjoint_copies",
-            ),
-            Operation(
-                "onto",
-                "LAYOUT",
-                "whether every place between min and max is taken",
-                (_WIDE,),
-                fact("onto"),
-                law="tilewise.core.facts:holes",
-            ),
-            Operation(
-                "holes",
-                "LAYOUT",
-                "how many places between min and max hold nothing",
-                ("S[(4, 3) : (4, 1)]",),
-                fact("holes"),
-                law="tilewise.core.facts:holes",
-            ),
-            Operation(
-                "contiguous",
-                "LAYOUT",
-                "whether element x is at base + x",
-                (_WIDE,),
-                fact("contiguous"),
-                law="tilewise.core.facts:contiguous",
-            ),
+            _fact("onto", "whether every place between min and max is taken", _WIDE, "holes"),
+            _fact("holes", "how many places between min and max hold nothing", "S[(4, 3) : (4, 1)]"),
+            _fact("contiguous", "whether element x is at base + x", _WIDE),
         ),
     ),
 }

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import layout_from, let_from, shape_from, text_from
+from tilewise.cli.answer import Answer, misused, refuse_given
+from tilewise.cli.arguments import add_options, layout_from, let_from, shape_from, text_from
 from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.layout import Layout
     from tilewise.show.paper.drawing import Drawing
-    from tilewise.show.scene.model import Document
+    from tilewise.show.scene.model import Document, Scene
 
 FORMS = ("svg", "png", "html")
 OF_SCENES = ("panel", "access", "beside", "step")
@@ -31,32 +31,41 @@ def picture_arguments(parser: argparse.ArgumentParser) -> None:
     """--panel, --access, --with, --step; --svg, --png, --html, and what goes with them."""
     from tilewise.show.scene.model import KINDS
 
-    group = parser.add_argument_group("more than the index")
     names = ", ".join((*map(_with_short, KINDS), ALL))
-    group.add_argument("--panel", action="append", metavar="P", help=f"{names}; repeatable")
-    group.add_argument(
-        "--access",
-        metavar="A",
-        help="whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05, boxes",
+    page = "the explorer with this layout, in one file that needs nothing else; - for standard output"
+    access = "whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05, boxes"
+    add_options(
+        parser,
+        {
+            "--panel": {"action": "append", "metavar": "P", "help": f"{names}; repeatable"},
+            "--access": ("A", access),
+            "--step": {
+                "type": int,
+                "metavar": "N",
+                "help": "what moves in step N, from 0 on; the rest is pale",
+            },
+            "--with": {
+                "dest": "beside",
+                "action": "append",
+                "metavar": "LAYOUT2",
+                "help": "a second layout, beside the first; repeatable, up to four layouts",
+            },
+        },
+        "more than the index",
     )
-    group.add_argument(
-        "--step", type=int, metavar="N", help="what moves in step N, from 0 on; the rest is pale"
+    add_options(
+        parser,
+        {
+            "--svg": ("FILE", "text as text, light and dark; - for standard output"),
+            "--png": ("FILE", "twice as large; needs Pillow; - for standard output"),
+            "--html": (
+                "FILE",
+                page,
+            ),
+            "--theme": (("auto", "light", "dark"), "auto: as the reader prefers"),
+        },
+        "a picture as a file",
     )
-    group.add_argument(
-        "--with",
-        dest="beside",
-        action="append",
-        metavar="LAYOUT2",
-        help="a second layout, beside the first; repeatable, up to four layouts",
-    )
-    group = parser.add_argument_group("a picture as a file")
-    for form, what in (
-        ("svg", "text as text, light and dark"),
-        ("png", "twice as large; needs Pillow"),
-        ("html", "the explorer with this layout, in one file that needs nothing else"),
-    ):
-        group.add_argument(f"--{form}", metavar="FILE", help=f"{what}; - for standard output")
-    group.add_argument("--theme", choices=("auto", "light", "dark"), help="auto: as the reader prefers")
 
 
 def _with_short(kind: str) -> str:
@@ -72,18 +81,14 @@ def files_asked(args: argparse.Namespace) -> dict[str, str]:
     found = {form: getattr(args, form) for form in FORMS if getattr(args, form) is not None}
     if not found:
         if args.theme is not None:
-            raise LayoutError(
-                "TW401", "--theme is of a picture in a file", hint="add --svg FILE, --png or --html"
-            )
+            raise misused("--theme is of a picture in a file", "add --svg FILE, --png or --html")
         return {}
-    for name in ("colour", "ascii"):
-        if getattr(args, name):
-            raise LayoutError("TW401", f"--{name} is of the picture in a terminal")
+    refuse_given(args, ("colour", "ascii"), "is of the picture in a terminal")
     if args.panel and "html" in found:
-        raise LayoutError("TW401", "--panel is of a picture, and the page has all panels")
+        raise misused("--panel is of a picture, and the page has all panels")
     if list(found.values()).count("-") > (0 if args.json else 1):
         said = "--json writes to standard output" if args.json else "one picture goes to standard output"
-        raise LayoutError("TW401", said, hint="name a file for the others")
+        raise misused(said, "name a file for the others")
     return found
 
 
@@ -158,7 +163,7 @@ def texts_from(args: argparse.Namespace) -> list[str]:
     """The texts of LAYOUT, and of those of --with."""
     texts = [args.layout, *(args.beside or ())]
     if texts.count("-") > 1:
-        raise LayoutError("TW401", "only one layout can come from standard input")
+        raise misused("only one layout can come from standard input")
     return [text_from(text) for text in texts]
 
 
@@ -171,7 +176,7 @@ def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
     from tilewise.notation import parse_window
     from tilewise.show.scene.build import document_of
     from tilewise.show.scene.compare import compared
-    from tilewise.show.scene.cut import BY_HEADS
+    from tilewise.show.scene.cut import BY_HEADS, cut
 
     window = None if args.window is None else parse_window(args.window, let_from(args))
     names = _panels(args.panel or [ALL])
@@ -184,17 +189,13 @@ def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
     }
     made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
     found = _with_panels(_coloured(made, layouts, args.colour), layouts, names)
-    return _cut(found, window) if of_panel else found
+    if window is None or not of_panel:
+        return found
+    cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in found.scenes)
+    return _changed(found, (replace(scene, panels=tuple(panels)) for scene, panels in cuts))
 
 
-def _cut(document: Document, window: Any) -> Document:
-    """The document with a part of its panels, each by what stands at its own heads."""
-    from tilewise.show.scene.cut import cut
-
-    scenes = (
-        replace(scene, panels=tuple(cut(panel, window) for panel in scene.panels))
-        for scene in document.scenes
-    )
+def _changed(document: Document, scenes: Iterable[Scene]) -> Document:
     return replace(document, scenes=tuple(scenes))
 
 
@@ -212,8 +213,9 @@ def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Do
     if axis is None:
         return document
     pairs = zip(document.scenes, layouts, strict=True)
-    scenes = (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
-    return replace(document, scenes=tuple(scenes))
+    return _changed(
+        document, (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
+    )
 
 
 def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[str]) -> Document:
@@ -228,12 +230,12 @@ def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[
             _refuse_large(name, document, layouts)
             known = "this layout has none" if name in KINDS else "there is none"
             having = ", ".join(map(_with_short, there))
-            raise LayoutError("TW401", f"--panel {name}: {known}", hint=f"it has {having}; or {ALL}")
+            raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
     scenes = (
         replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
         for scene in document.scenes
     )
-    return replace(document, scenes=tuple(scenes))
+    return _changed(document, scenes)
 
 
 def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> None:
@@ -277,13 +279,9 @@ def _address(args: argparse.Namespace, texts: Sequence[str], shown: Sequence[str
     from tilewise.show.calls import dtype_of_call
 
     if args.access is not None and not page_knows(args.access, args.dtype):
-        raise LayoutError(
-            "TW401", f"the page does not know the access {args.access}", hint="--svg and --png draw it"
-        )
+        raise misused(f"the page does not know the access {args.access}", "--svg and --png draw it")
     if len(texts) > 2:
-        raise LayoutError(
-            "TW401", f"the page shows two layouts, not {len(texts)}", hint="--svg and --png draw them"
-        )
+        raise misused(f"the page shows two layouts, not {len(texts)}", "--svg and --png draw them")
     dtype = args.dtype
     if dtype is None and shown[0] != texts[0]:  # the page is given a layout, which does not say it
         dtype = dtype_of_call(texts[0], let_from(args))

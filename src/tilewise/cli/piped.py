@@ -24,12 +24,7 @@ def result_in(text: str) -> str:
     >>> result_in('{"schema": 1, "shape": [2, 2], "axes": ["m"], "places": [[[0]], [[1]], [[2]], [[3]]]}')
     '[[0, 1], [2, 3]]'
     """
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    if not isinstance(answer, dict) or "schema" not in answer:
-        return text
+    answer = _answer_in(text)
     if "op" in answer and "result" in answer:
         return _result(answer)
     for name in ("layout", "tile"):
@@ -48,12 +43,7 @@ def told_in(text: str) -> dict[str, str]:
     >>> told_in('{"schema": 1, "operand": "B", "value": "0x10", "instruction": {"m": 64, "n": 96, "k": 16}}')
     {'operand': 'B', 'value': '0x10', 'm': '64', 'n': '96', 'k': '16'}
     """
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError):
-        return {}
-    if not isinstance(answer, dict) or "schema" not in answer:
-        return {}
+    answer = _answer_in(text)
     parameters, instruction = (answer.get(name) for name in ("parameters", "instruction"))
     told = {**(parameters if isinstance(parameters, dict) else {}), **answer}
     if isinstance(instruction, dict):
@@ -63,6 +53,15 @@ def told_in(text: str) -> dict[str, str]:
         for name, value in told.items()
         if name != "schema" and isinstance(value, str | int) and value is not False
     }
+
+
+def _answer_in(text: str) -> dict[str, Any]:
+    """Return the answer of a command that a text is; nothing of any other text."""
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return answer if isinstance(answer, dict) and "schema" in answer else {}
 
 
 def _result(answer: Mapping[str, Any]) -> str:

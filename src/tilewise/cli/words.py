@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tilewise.cli.answer import misused
 from tilewise.cli.arguments import layout_from, let_from, text_from
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError
@@ -105,7 +106,7 @@ class Reader:
         """One number."""
         value = self.numbers(text)
         if isinstance(value, tuple):
-            raise LayoutError("TW401", f"{text} is several numbers where one belongs")
+            raise misused(f"{text} is several numbers where one belongs")
         return int(value)
 
     def brackets(self, text: str) -> list[Any]:
@@ -135,7 +136,7 @@ class Reader:
         """`old=new,...`."""
         pairs = [tuple(map(str.strip, pair.split("="))) for pair in text.split(",")]
         if any(len(pair) != 2 or not all(pair) for pair in pairs):
-            raise LayoutError("TW401", f"{text} does not rename axes", hint="such as laneid=tx,reg=m")
+            raise misused(f"{text} does not rename axes", "such as laneid=tx,reg=m")
         return dict(pairs)  # type: ignore[arg-type]  # every pair has two
 
     def swizzles(self, text: str) -> Any:
@@ -166,7 +167,7 @@ class Reader:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise LayoutError("TW401", f"the table is no JSON: {error}") from None
+            raise misused(f"the table is no JSON: {error}") from None
 
     def _function(self, text: str) -> Any:
         from tilewise.notation.formulas import read_lambda

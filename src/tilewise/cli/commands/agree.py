@@ -26,24 +26,28 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, refused, witness_data
-from tilewise.cli.arguments import layout_from, layout_options, let_from, note_doubts, text_from
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.cli.answer import NO, UNDECIDED, Answer, fields, misused, refused, witness_data
+from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from, note_doubts, text_from
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.check.agree import Agreement
     from tilewise.check.sides import Spec
     from tilewise.core.dtypes import DType
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """WRITER READER --dtype T [--base ADDR]."""
-    parser.add_argument("writer", metavar="WRITER", help="what writes the tile, or - for standard input")
-    parser.add_argument("reader", metavar="READER", help="what reads it, or - for standard input")
-    parser.add_argument("--base", metavar="ADDR", default="0", help="the tile's byte address (0)")
+    add_options(
+        parser,
+        {
+            "writer": ("WRITER", "what writes the tile, or - for standard input"),
+            "reader": ("READER", "what reads it, or - for standard input"),
+            "--base": {"metavar": "ADDR", "default": "0", "help": "the tile's byte address (0)"},
+        },
+    )
     layout_options(parser)
 
 
@@ -53,30 +57,13 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.core.dtypes import DType
 
     if args.writer == args.reader == "-":
-        raise LayoutError("TW401", "only one side can come from standard input")
+        raise misused("only one side can come from standard input")
     dtype = None if args.dtype is None else DType.of(args.dtype)
     sides = [_side(text_from(text), dtype, args) for text in (args.writer, args.reader)]
     try:
         found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"))
     except Refused as no:
         return refused(no, {"agree": False, "first": None})
-    return _answered(found)
-
-
-def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
-    from tilewise.check.sides import Copied
-    from tilewise.check.spelling import Reading, side_of
-
-    if text.startswith("{"):
-        return Copied(layout_from(text, args), dtype)
-    storage = tuple(name for names in args.storage for name in names.split(","))
-    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
-    if isinstance(side, Copied):
-        note_doubts(text, side.layout, args, args.unit, side.dtype)
-    return side
-
-
-def _answered(found: Agreement) -> Answer:
     writer, reader, first = found.writer, found.reader, found.first
     data: dict[str, Any] = {
         "agree": found.answer,
@@ -93,12 +80,25 @@ def _answered(found: Agreement) -> Answer:
     if found.answer:
         data |= {"proof": found.proof, "notes": found.notes}
         told = f"agree: {found.elements} elements, {found.proof}"
-        return Answer(data, "\n  ".join([told, *about, *found.notes]), YES)
+        return Answer(data, "\n  ".join([told, *about, *found.notes]))
     data |= {"reason": found.reason}
     if found.answer is None:
         return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)
     names = ("index", "written", "read", "holds", "unit")
-    data |= {"code": "TW606", "first": first and {name: getattr(first, name) for name in names}}
+    data |= {"code": "TW606", "first": first and fields(first, *names)}
     data |= {"witness": witness_data(found.witness), "hint": found.hint}
     hints = [f"hint: {found.hint}"] if found.hint else []
     return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
+
+
+def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
+    from tilewise.check.sides import Copied
+    from tilewise.check.spelling import Reading, side_of
+
+    if text.startswith("{"):
+        return Copied(layout_from(text, args), dtype)
+    storage = tuple(name for names in args.storage for name in names.split(","))
+    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
+    if isinstance(side, Copied):
+        note_doubts(text, side.layout, args, args.unit, side.dtype)
+    return side

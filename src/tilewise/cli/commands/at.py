@@ -14,16 +14,22 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.addresses import base_option, buffer_from
+from tilewise.cli.addresses import OF_BASE, buffer_from
 from tilewise.cli.answer import Answer, index_text, order_data, place_data
-from tilewise.cli.arguments import layout_and_index, one_index
+from tilewise.cli.arguments import ASKED, add_options, layout_and_index, one_layout
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT INDEX [--shape S] [--bytes] [--base A]."""
-    one_index(parser)
-    parser.add_argument("--bytes", action="store_true", help="say at which byte as well; needs --dtype")
-    base_option(parser)
+    one_layout(parser, ASKED)
+    add_options(
+        parser,
+        {
+            "index": ("INDEX", "such as 5,3,1 or 47"),
+            "--bytes": "say at which byte as well; needs --dtype",
+            "--base": OF_BASE,
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:

@@ -31,10 +31,10 @@ from tilewise.cli.accesses import (
     NARROWER,
     by_addresses,
     cost_options,
-    refused,
     requested,
     tile_and_base,
     tile_costs,
+    unserved,
     width_from,
 )
 from tilewise.cli.answer import Answer
@@ -68,7 +68,7 @@ def answer(args: argparse.Namespace) -> Answer:
             for access in args.access
         ]
     except Refused as no:
-        return refused(no, "wavefronts", NARROWER)
+        return unserved(no, "wavefronts", NARROWER)
     data, lines, shown = tile_costs(
         args,
         (layout, base),

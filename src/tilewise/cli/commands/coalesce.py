@@ -28,10 +28,10 @@ from tilewise.cli.accesses import (
     NARROWER,
     by_addresses,
     cost_options,
-    refused,
     requested,
     tile_and_base,
     tile_costs,
+    unserved,
     width_from,
 )
 from tilewise.cli.answer import Answer
@@ -68,7 +68,7 @@ def answer(args: argparse.Namespace) -> Answer:
                 accesses.append(access_of(text, layout, args.dtype, args.op, base))
         found = [coalescing(layout, access, dtype=args.dtype, base=base) for access in accesses]
     except Refused as no:
-        return refused(no, "sectors", NARROWER)
+        return unserved(no, "sectors", NARROWER)
     head = ("sectors", "ideal", "excess", "lines", "used", "aligned")
     data, lines, shown = tile_costs(args, (layout, base), found, head, _counts)
     why = [f"{name}: {said(own)}" for name, _, own in shown if own.excess or args.request is not None]

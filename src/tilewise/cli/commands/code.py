@@ -17,10 +17,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from tilewise.cli.addresses import base_option, buffer_from
-from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import layout_from, let_from, one_layout, text_from
-from tilewise.cli.hints import in_a_shell
+from tilewise.cli.addresses import OF_BASE, buffer_from
+from tilewise.cli.answer import Answer, refused
+from tilewise.cli.arguments import add_options, layout_from, let_from, one_layout, text_from
 from tilewise.core.errors import Refused
 from tilewise.emit import LANGUAGES, source_of
 
@@ -33,15 +32,30 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--lang L] [--inverse] [--flat | --coordinates] [--name F] [--args A,B] [--bytes] [--base A]."""
     one_layout(parser)
-    parser.add_argument("--lang", choices=LANGUAGES, default="cuda", help="the language (cuda)")
-    parser.add_argument("--inverse", action="store_true", help="from a place to the index")
+    add_options(
+        parser,
+        {
+            "--lang": {"choices": LANGUAGES, "default": "cuda", "help": "the language (cuda)"},
+            "--inverse": "from a place to the index",
+        },
+    )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--flat", action="store_true", help="the index as one number")
-    form.add_argument("--coordinates", action="store_true", help="the index as one number a mode")
-    parser.add_argument("--name", metavar="F", help="the name of the function (place_of, index_of)")
-    parser.add_argument("--args", metavar="A,B", help="names of its arguments, in order")
-    parser.add_argument("--bytes", action="store_true", help="places are byte addresses; needs --dtype")
-    base_option(parser)
+    add_options(
+        form,
+        {
+            "--flat": "the index as one number",
+            "--coordinates": "the index as one number a mode",
+        },
+    )
+    add_options(
+        parser,
+        {
+            "--name": ("F", "the name of the function (place_of, index_of)"),
+            "--args": ("A,B", "names of its arguments, in order"),
+            "--bytes": "places are byte addresses; needs --dtype",
+            "--base": OF_BASE,
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -62,10 +76,7 @@ def answer(args: argparse.Namespace) -> Answer:
             text=spelled,
         )
     except Refused as no:
-        data = {"lang": args.lang, "code": None, "reason": no.reason, "witness": witness_data(no.witness)}
-        spelled = in_a_shell(no.hint)
-        hint = f"\n  hint: {spelled}" if spelled else ""
-        return Answer(data | {"hint": spelled}, f"no: {no.reason}{hint}", NO, instead=True)
+        return refused(no, {"lang": args.lang, "code": None}, instead=True)
     data = {
         "lang": source.lang,
         "name": source.name,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from importlib import import_module
 
 from tilewise.cli.answer import Answer
 from tilewise.cli.commands import SUMMARIES
@@ -55,6 +56,10 @@ def _options(command: str) -> list[str]:
     return [option for option in options if option.startswith("--")]
 
 
+_FIRST_WORDS = {"descriptor": "OPERATIONS", "idesc": "OPERATIONS", "emit": "ENGINES", "completion": "SHELLS"}
+"""Where the modules of commands have them."""
+
+
 def _first_words(command: str) -> Iterable[str]:
     """What may stand first, where it is one of a few words."""
     from tilewise.cli.operations import OPERATIONS
@@ -63,19 +68,11 @@ def _first_words(command: str) -> Iterable[str]:
         from tilewise.hardware.catalog import entries
 
         return [*entries()]
-    if command == "descriptor":
-        from tilewise.cli.commands.descriptor import OPERATIONS as OF_DESCRIPTORS
-
-        return OF_DESCRIPTORS
-    if command == "idesc":
-        from tilewise.cli.commands.idesc import OPERATIONS as OF_INSTRUCTIONS
-
-        return OF_INSTRUCTIONS
-    if command == "emit":
-        from tilewise.cli.commands.emit import ENGINES
-
-        return ENGINES
-    return {"completion": SHELLS, "algebra": OPERATIONS}.get(command, ())
+    if command == "algebra":
+        return OPERATIONS
+    module = import_module(f"tilewise.cli.commands.{command}")
+    words: Iterable[str] = getattr(module, _FIRST_WORDS.get(command, ""), ())
+    return words
 
 
 def _values(command: str) -> dict[str, str]:

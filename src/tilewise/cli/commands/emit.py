@@ -29,19 +29,18 @@ move: the kernel that `tilewise plan` plans, from layout SRC to layout DST. It h
 from __future__ import annotations
 
 import argparse
-import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import Parser, note_doubts, text_from
-from tilewise.cli.hints import in_a_shell
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.cli.answer import Answer, fields, misused, refuse_given, refused
+from tilewise.cli.arguments import Parser, add_options, note_doubts, sizes_from, text_from
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
+    from tilewise.cli.arguments import Told
     from tilewise.core.layout import Layout
     from tilewise.emit import mma
     from tilewise.emit.wgmma import Operand, Plan
@@ -73,9 +72,6 @@ and includes nothing; above it stands what it does, and with how many blocks and
 Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
 """
 
-_WARPS = re.compile(r"(\d{1,3})[x,](\d{1,3})")
-_TILE = re.compile(r"(\d{1,6})[x,](\d{1,6})[x,](\d{1,6})")
-
 
 def arguments(parser: Parser) -> None:
     """ENGINE --tile MxNxK --dtype T [--acc T] [--major-a ...] [--layout-a ...], or move SRC DST."""
@@ -84,50 +80,67 @@ def arguments(parser: Parser) -> None:
         return
     parser.add_argument("engine", choices=ENGINES, metavar="ENGINE", help="wgmma, mma, or move")
     parser.add_argument("--tile", required=True, metavar="MxNxK", help="the tile of a block of threads")
-    types = parser.add_argument_group("types")
-    types.add_argument("--dtype", metavar="T", help="the type of A and B, such as bf16")
-    types.add_argument("--dtype-a", metavar="T", help="the type of A, where B has another")
-    types.add_argument("--dtype-b", metavar="T", help="the type of B")
-    types.add_argument("--acc", metavar="T", help="the type of D: f32 (where the types have it), f16, s32")
-    place = parser.add_argument_group("where the operands lie")
-    for side in "ab":
-        line = f"how {side.upper()} lies in global memory: k, contiguous along K, or mn (k)"
-        place.add_argument(f"--major-{side}", metavar="M", help=line)
-        layout = f"any layout of {side.upper()}'s tile that the engine reads, instead of what is usual"
-        place.add_argument(f"--layout-{side}", metavar="LAYOUT", help=layout)
-    ways = "tma or copy (tma); of mma cp.async or copy (cp.async)"
-    place.add_argument("--load", metavar="WAY", help=f"tiles are loaded by {ways}")
-    place.add_argument(
-        "--stages",
-        type=_number,
-        metavar="S",
-        help="tiles in flight along K, not by copy (1; of mma 3, or as many as there is room for)",
+    layout = "any layout of {}'s tile that the engine reads, instead of what is usual"
+    load = "tiles are loaded by tma or copy (tma); of mma cp.async or copy (cp.async)"
+    stages = "tiles in flight along K, not by copy (1; of mma 3, or as many as there is room for)"
+    add_options(
+        parser,
+        {
+            "--dtype": ("T", "the type of A and B, such as bf16"),
+            "--dtype-a": ("T", "the type of A, where B has another"),
+            "--dtype-b": ("T", "the type of B"),
+            "--acc": ("T", "the type of D: f32 (where the types have it), f16, s32"),
+        },
+        "types",
     )
-    wgmma = parser.add_argument_group("wgmma")
-    for side in "ab":
-        mode = f"the swizzle of {side.upper()}'s tile: none, 32B, 64B, 128B"
-        wgmma.add_argument(f"--mode-{side}", metavar="MODE", help=mode)
-        order = "which way its atoms follow one another first: mn or k (mn)"
-        wgmma.add_argument(f"--order-{side}", metavar="ORDER", help=order)
-    wgmma.add_argument("--a", dest="a_from", metavar="PLACE", help="A is read from smem or reg (smem)")
-    mma = parser.add_argument_group("mma")
-    mma.add_argument("--shape", metavar="S", help="the instruction, such as m16n8k16 (the largest)")
-    mma.add_argument("--warps", metavar="RxC", help="warps down M and along N (four or more, that hold D)")
-    mma.add_argument("--out", metavar="T", help="the type of D in memory, where it is rounded: f16, bf16")
-    mma.add_argument("--store", metavar="WAY", help="D leaves direct, shared or by stmatrix (direct)")
-    mma.add_argument("--layout-d", metavar="LAYOUT", help="of D's tile in shared memory, on its way out")
-    mma.add_argument("--form", metavar="F", help="A and B by nothing but matrices, vectors, x4, ... (any)")
-    mma.add_argument("--op", metavar="OP", help="of single bits: and.popc or xor.popc (and.popc)")
-    mma.add_argument("--arch", metavar="A", help="the architecture, such as sm_80 (the first that can)")
-    text = parser.add_argument_group("the text")
-    text.add_argument(
-        "--style",
-        choices=STYLES,
-        default="kernel",
-        help="a kernel; of wgmma bare constants, or CuTe (kernel)",
+    add_options(
+        parser,
+        {
+            **_of_sides("--major", "M", "how {} lies in global memory: k, contiguous along K, or mn (k)"),
+            **_of_sides("--layout", "LAYOUT", layout),
+            "--load": ("WAY", load),
+            "--stages": {"type": int, "metavar": "S", "help": stages},
+        },
+        "where the operands lie",
     )
-    text.add_argument("--host", action="store_true", help="the host's part as well")
-    text.add_argument("--name", metavar="F", default="", help="the name of the kernel")
+    add_options(
+        parser,
+        {
+            **_of_sides("--mode", "MODE", "the swizzle of {}'s tile: none, 32B, 64B, 128B"),
+            **_of_sides("--order", "ORDER", "which way its atoms follow one another first: mn or k (mn)"),
+            "--a": {"dest": "a_from", "metavar": "PLACE", "help": "A is read from smem or reg (smem)"},
+        },
+        "wgmma",
+    )
+    add_options(
+        parser,
+        {
+            "--shape": ("S", "the instruction, such as m16n8k16 (the largest)"),
+            "--warps": ("RxC", "warps down M and along N (four or more, that hold D)"),
+            "--out": ("T", "the type of D in memory, where it is rounded: f16, bf16"),
+            "--store": ("WAY", "D leaves direct, shared or by stmatrix (direct)"),
+            "--layout-d": ("LAYOUT", "of D's tile in shared memory, on its way out"),
+            "--form": ("F", "A and B by nothing but matrices, vectors, x4, ... (any)"),
+            "--op": ("OP", "of single bits: and.popc or xor.popc (and.popc)"),
+            "--arch": ("A", "the architecture, such as sm_80 (the first that can)"),
+        },
+        "mma",
+    )
+    style = "a kernel; of wgmma bare constants, or CuTe (kernel)"
+    add_options(
+        parser,
+        {
+            "--style": {"choices": STYLES, "default": "kernel", "help": style},
+            "--host": "the host's part as well",
+            "--name": {"metavar": "F", "default": "", "help": "the name of the kernel"},
+        },
+        "the text",
+    )
+
+
+def _of_sides(option: str, metavar: str, about: str) -> dict[str, Told]:
+    """Return an option of A and one of B, with their names in the help."""
+    return {f"{option}-{side.lower()}": (metavar, about.format(side)) for side in "AB"}
 
 
 def _arguments_of_moves(parser: Parser) -> None:
@@ -138,11 +151,16 @@ def _arguments_of_moves(parser: Parser) -> None:
     parser.usage = "tilewise emit move SRC DST --dtype T [options]"
     parser.add_argument("engine", choices=ENGINES, metavar=MOVE, help=argparse.SUPPRESS)
     pair_arguments(parser)
-    text = parser.add_argument_group("the text")
-    text.add_argument("--host", action="store_true", help="the host's part as well")
-    text.add_argument("--checked", action="store_true", help="a kernel that tests every access")
     name = "its name (move_ and the type; between registers exchange)"
-    text.add_argument("--name", metavar="F", default="", help=name)
+    add_options(
+        parser,
+        {
+            "--host": "the host's part as well",
+            "--checked": "a kernel that tests every access",
+            "--name": {"metavar": "F", "default": "", "help": name},
+        },
+        "the text",
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -150,14 +168,12 @@ def answer(args: argparse.Namespace) -> Answer:
     if args.engine == MOVE:
         return _of_a_move(args)
     if args.host and args.style != "kernel":
-        raise LayoutError("TW401", f"--host launches a kernel, and --style is {args.style}")
+        raise misused(f"--host launches a kernel, and --style is {args.style}")
     _check_asked(args)
     try:
         data, code, note = _of_mma(args) if args.engine == "mma" else _of_wgmma(args)
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"code": None, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=True)
+        return refused(no, {"code": None}, instead=True)
     return Answer({"engine": args.engine, "style": args.style, **data, "code": code}, code).noted(note)
 
 
@@ -167,16 +183,16 @@ def _check_asked(args: argparse.Namespace) -> None:
         asked = next((name for name in names if engine != args.engine and getattr(args, name)), None)
         if asked is not None:
             flag = "--a" if asked == "a_from" else f"--{asked.replace('_', '-')}"
-            raise LayoutError("TW401", f"{flag} is for {engine}", hint=f"tilewise emit {engine} has it")
+            raise misused(f"{flag} is for {engine}", f"tilewise emit {engine} has it")
     if args.engine != "wgmma" and args.style != "kernel":
-        raise LayoutError("TW401", f"--style {args.style} is for wgmma", hint="mma has kernels")
+        raise misused(f"--style {args.style} is for wgmma", "mma has kernels")
 
 
 def _of_a_move(args: argparse.Namespace) -> Answer:
-    from tilewise.cli.moving import planned, refused
+    from tilewise.cli.moving import no_move, planned
 
     if not hasattr(args, "source"):
-        raise LayoutError("TW401", "move is the first word", hint="tilewise emit move SRC DST --dtype T")
+        raise misused("move is the first word", "tilewise emit move SRC DST --dtype T")
     plan = planned(args)
     if isinstance(plan, Answer):
         return replace(plan, instead=True)
@@ -190,78 +206,72 @@ def _of_a_move(args: argparse.Namespace) -> Answer:
     try:
         code = (host_source if args.host else kernel_source)(plan, args.name).rstrip("\n")
     except Refused as no:
-        answer = refused(no)
-        return replace(answer, data=answer.data | {"class": plan.kind}, instead=True)
+        return replace(no_move(no, plan.kind), instead=True)
     data = {"engine": MOVE, "style": "kernel", "name": name_of(plan, args.name)}
     return Answer(data | plan.data() | {"code": code}, code)
 
 
 def _between_registers(plan: Exchange, args: argparse.Namespace) -> Answer:
-    for option in ("host", "checked"):
-        if getattr(args, option):
-            raise LayoutError(
-                "TW401",
-                "between registers it is a device function, which no host launches and nothing checks",
-                hint=f"leave out --{option}",
-            )
+    why = "is of kernels: between registers it is a device function, which no host launches"
+    refuse_given(args, ("host", "checked"), why, "leave out --{}")
     name = args.name or "exchange"
     code = plan.code(name)
     data = {"engine": MOVE, "style": "device function", "name": name}
     return Answer(data | plan.data() | {"code": code}, code)
 
 
-def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
-    from tilewise.emit.wgmma import planned
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what both engines are asked, as their plans take it."""
+    a, b = args.dtype_a or args.dtype, args.dtype_b or args.dtype
+    if not (a and b):
+        raise misused(
+            "the types of A and B are not given", "such as --dtype bf16, or --dtype-a and --dtype-b"
+        )
+    return {
+        "dtype_a": a,
+        "dtype_b": b,
+        "accumulator": args.acc,
+        "majors": (args.major_a, args.major_b),
+        "layouts": (_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
+        "name": args.name,
+    }
 
-    a, b = _dtypes(args)
+
+def _of_wgmma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
+    from tilewise.emit.wgmma import kernel_source, planned
+    from tilewise.emit.wgmma.kernel import host_source
+    from tilewise.emit.wgmma.styles import constants_source, cute_source
+
     plan = planned(
-        _tile(args.tile),
-        a,
-        b,
-        accumulator=args.acc,
-        majors=(args.major_a, args.major_b),
+        sizes_from("--tile", args.tile, "MxNxK", "--tile 128x128x64"),
+        **_asked(args),
         modes=(args.mode_a, args.mode_b),
         orders=(args.order_a, args.order_b),
-        layouts=(_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
         load=args.load or "tma",
         a_from=args.a_from or "smem",
         stages=1 if args.stages is None else args.stages,
-        name=args.name,
     )
-    return _data(plan), _source(plan, args), ""
+    kernel = host_source if args.host else kernel_source
+    sources = {"kernel": kernel, "constants": constants_source, "cute": cute_source}
+    return _data(plan), sources[args.style](plan), ""
 
 
 def _of_mma(args: argparse.Namespace) -> tuple[dict[str, Any], str, str]:
     """The facts, the source, and what a reader should know of it."""
     from tilewise.emit.mma import kernel_source, planned
+    from tilewise.emit.mma.kernel import host_source
 
-    a, b = _dtypes(args)
     plan = planned(
-        _tile(args.tile),
-        a,
-        b,
-        shape=args.shape,
-        accumulator=args.acc,
-        out=args.out,
-        warps=_warps(args.warps),
-        majors=(args.major_a, args.major_b),
-        layouts=(_layout(args.layout_a, args, a), _layout(args.layout_b, args, b)),
-        load=args.load,
-        stages=args.stages,
+        sizes_from("--tile", args.tile, "MxNxK", "--tile 128x128x64"),
+        **_asked(args),
+        **fields(args, "shape", "out", "load", "stages", "form", "op", "arch"),
+        warps=None if args.warps is None else sizes_from("--warps", args.warps, "RxC", "--warps 2x2"),
         store=args.store or "direct",
         layout_d=_layout(args.layout_d, args, args.out),
-        form=args.form,
-        op=args.op,
-        arch=args.arch,
-        name=args.name,
     )
     beside = [HOPPER] if plan.asked and plan.arch.number == HOPPERS else []
     note = "; ".join([*plan.notes, *beside, *_conflicts(plan)])
-    if args.host:
-        from tilewise.emit.mma.kernel import host_source
-
-        return _mma_data(plan), host_source(plan), note
-    return _mma_data(plan), kernel_source(plan), note
+    return _mma_data(plan), (host_source if args.host else kernel_source)(plan), note
 
 
 def _conflicts(plan: mma.Plan) -> Iterator[str]:
@@ -275,52 +285,6 @@ def _conflicts(plan: mma.Plan) -> Iterator[str]:
             yield f"a warp {verb} {own.name} in {found}; tilewise swizzle looks for a layout with fewer"
 
 
-def _source(plan: Plan, args: argparse.Namespace) -> str:
-    if args.style == "cute":
-        from tilewise.emit.wgmma.styles import cute_source
-
-        return cute_source(plan)
-    if args.style == "constants":
-        from tilewise.emit.wgmma.styles import constants_source
-
-        return constants_source(plan)
-    if args.host:
-        from tilewise.emit.wgmma.kernel import host_source
-
-        return host_source(plan)
-    from tilewise.emit.wgmma import kernel_source
-
-    return kernel_source(plan)
-
-
-def _dtypes(args: argparse.Namespace) -> tuple[str, str]:
-    a, b = args.dtype_a or args.dtype, args.dtype_b or args.dtype
-    if not (a and b):
-        raise LayoutError(
-            "TW401",
-            "the types of A and B are not given",
-            hint="such as --dtype bf16, or --dtype-a and --dtype-b",
-        )
-    return a, b
-
-
-def _tile(text: str) -> tuple[int, int, int]:
-    found = _TILE.fullmatch(text.strip())
-    if found is None:
-        raise LayoutError("TW401", f"--tile {text} is not MxNxK", hint="such as --tile 128x128x64")
-    m, n, k = map(int, found.groups())
-    return m, n, k
-
-
-def _warps(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    found = _WARPS.fullmatch(text.strip())
-    if found is None:
-        raise LayoutError("TW401", f"--warps {text} is not RxC", hint="such as --warps 2x2")
-    return int(found[1]), int(found[2])
-
-
 def _layout(text: str | None, args: argparse.Namespace, dtype: str | None) -> Layout | None:
     from tilewise.hardware.calls import parse
 
@@ -332,24 +296,14 @@ def _layout(text: str | None, args: argparse.Namespace, dtype: str | None) -> La
     return layout
 
 
-def _number(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise LayoutError("TW401", f"--stages {text} is no number", hint="such as --stages 4") from None
-
-
 # -- the facts as JSON ------------------------------------------------------------------------------
 
 
 def _data(plan: Plan) -> dict[str, Any]:
     return {
         "name": plan.called,
-        "instruction": plan.instruction,
         "tile": [plan.m, plan.n, plan.k],
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "stages": plan.stages,
+        **fields(plan, "instruction", "threads", "shared_bytes", "stages"),
         "A": _operand(plan, plan.a),
         "B": _operand(plan, plan.b),
         "D": {"dtype": str(plan.accumulator), "layout": str(plan.fragment)},
@@ -366,7 +320,7 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
         "order": own.order,
         "layout": str(own.tile),
         "offset": plan.offsets[own.name],
-        "descriptor": {"value": f"{descriptor.value:#018x}", "lbo": descriptor.lbo, "sbo": descriptor.sbo},
+        "descriptor": {"value": f"{descriptor.value:#018x}", **fields(descriptor, "lbo", "sbo")},
         "steps": {"k": list(own.along_k), "mn": list(own.along_rows), "unit": 16},
     }
     if own.load == "tma":
@@ -398,10 +352,7 @@ def _mma_data(plan: mma.Plan) -> dict[str, Any]:
         "arch": str(plan.arch),
         "tile": [plan.m, plan.n, plan.k],
         "warps": list(plan.warps),
-        "threads": plan.threads,
-        "shared_bytes": plan.shared_bytes,
-        "stages": plan.stages,
-        "load": plan.load,
+        **fields(plan, "threads", "shared_bytes", "stages", "load"),
         "A": _mma_operand(plan, plan.a),
         "B": _mma_operand(plan, plan.b),
         "D": d,

@@ -19,17 +19,17 @@ from __future__ import annotations
 import argparse
 
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import Answer, order_data, place_data
+from tilewise.cli.answer import Answer, misused, order_data, place_data, refuse_given, table_lines
 from tilewise.cli.arguments import (
     ASKED,
     TENSOR,
+    add_options,
     filled_in,
     layout_and_index,
     layout_from,
     one_layout,
     shape_from,
 )
-from tilewise.core.errors import LayoutError
 
 SCREEN = ("access", "base", "width")
 """Options of the screen alone."""
@@ -38,25 +38,24 @@ SCREEN = ("access", "base", "width")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [INDEX [--shape S]] [--access A ...] [--base N]."""
     one_layout(parser, ASKED)
-    parser.add_argument("index", metavar="INDEX", nargs="?", help="such as 5,3,1 or 47")
-    parser.add_argument(
-        "--access", action="append", default=[], metavar="A", help="instead of the natural ones; repeatable"
-    )
-    parser.add_argument("--base", metavar="N", help="the address of the tile in shared memory (0)")
-    parser.add_argument(
-        "--width", metavar="W", help="columns of the screen (those of the terminal, up to 100)"
+    add_options(
+        parser,
+        {
+            "[index]": ("INDEX", "such as 5,3,1 or 47"),
+            "--access...": ("A", "instead of the natural ones; repeatable"),
+            "--base": ("N", "the address of the tile in shared memory (0)"),
+            "--width": ("W", "columns of the screen (those of the terminal, up to 100)"),
+        },
     )
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The screen, or the steps from an index to its places."""
-    for option in SCREEN if args.index is not None else ():
-        if getattr(args, option):
-            raise LayoutError(
-                "TW401", f"--{option} is an option of the screen, without INDEX", hint=f"leave --{option} out"
-            )
-    args.shape_help = TENSOR if args.index is None else ASKED
-    return _screen(args) if args.index is None else _steps(args)
+    if args.index is None:
+        args.shape_help = TENSOR
+        return _screen(args)
+    refuse_given(args, SCREEN, "is an option of the screen, without INDEX", "leave --{} out")
+    return _steps(args)
 
 
 def _screen(args: argparse.Namespace) -> Answer:
@@ -83,7 +82,7 @@ def _width(asked: str | None) -> int:
     if asked is None:
         return min(WIDTH, size(WIDTH, 40)[0])
     if not asked.isdecimal() or int(asked) < 40:
-        raise LayoutError("TW401", f"--width {asked}", hint="a number of columns, 40 or more")
+        raise misused(f"--width {asked}", "a number of columns, 40 or more")
     return int(asked)
 
 
@@ -99,10 +98,5 @@ def _steps(args: argparse.Namespace) -> Answer:
         "steps": [{"step": step.name, "lines": list(step.lines)} for step in steps],
         "places": [place_data(place) for place in layout.places(flat)],
     }
-    width = max(len(step.name) for step in steps)
-    lines = [
-        f"{step.name if i == 0 else '':<{width}}  {line}"
-        for step in steps
-        for i, line in enumerate(step.lines)
-    ]
-    return Answer(data, "\n".join(lines))
+    rows = [("" if i else step.name, line) for step in steps for i, line in enumerate(step.lines)]
+    return Answer(data, "\n".join(table_lines(rows)))

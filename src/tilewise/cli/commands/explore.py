@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, misused, refuse_given
+from tilewise.cli.arguments import add_options, in_cute, layout_from, layout_options, let_from, text_from
+from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +27,30 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[LAYOUT] [--port N] [--open] and the options that say how to read the layout."""
-    from tilewise.cli.arguments import layout_options
-
-    parser.add_argument(
-        "layout", metavar="LAYOUT", nargs="?", help="what to show first, or - for standard input"
+    add_options(
+        parser,
+        {
+            "[layout]": ("LAYOUT", "what to show first, or - for standard input"),
+            "--port": {"type": _port, "metavar": "N", "help": "this port of 127.0.0.1; 0 for any"},
+            "--open": "open it in the browser of this machine",
+        },
     )
-    parser.add_argument("--port", type=_port, metavar="N", help="this port of 127.0.0.1; 0 for any")
-    parser.add_argument("--open", action="store_true", help="open it in the browser of this machine")
     layout_options(parser)
 
 
 def answer(args: argparse.Namespace) -> Answer:
     """The address; the page is served once it has been printed."""
+    from tilewise.show.server import Server
+
     shown = _fragment(args)
-    server = _server(args.port)
+    try:
+        server = Server(args.port, convert=converted)
+    except OSError as error:
+        raise LayoutError(
+            "TW402",
+            f"port {args.port} of 127.0.0.1 cannot be had: {error.strerror}",
+            hint="name another, or none: the first free one is taken",
+        ) from None
     url = server.address + shown
     text = f"the explorer: {url}\nCtrl-C ends it"
     return Answer({"url": url}, text, then=lambda: _serve(server, url if args.open else "", args.json))
@@ -53,10 +65,8 @@ def _port(text: str) -> int:
 
 def _fragment(args: argparse.Namespace) -> str:
     """What the page shows first: the text where the page reads it as it is read here, else the layout."""
-    from tilewise.cli.arguments import layout_from, let_from, text_from
-    from tilewise.core.errors import LayoutError
     from tilewise.show.address import fragment
-    from tilewise.show.calls import dtype_of_call
+    from tilewise.show.calls import call_in, dtype_of_call, page_knows_call
 
     _refuse_idle_options(args)
     if args.layout is None:
@@ -69,50 +79,21 @@ def _fragment(args: argparse.Namespace) -> str:
             f"the explorer counts elements, and this layout {layout.unit}s",
             hint="--dtype converts it, such as --dtype bf16",
         )
-    if _page_reads(text, args):
+    more = args.let or args.unit != "element"
+    if not more and (in_cute(text, args.dialect) or page_knows_call(call_in(text))):
         return fragment(text, args.dtype)
     return fragment(str(layout), args.dtype or dtype_of_call(text, let_from(args)))
 
 
-def _page_reads(text: str, args: argparse.Namespace) -> bool:
-    """Whether the page has the words for a text, and no option says more: CuTe's, or a call that it knows."""
-    from tilewise.cli.arguments import in_cute
-    from tilewise.show.calls import call_in, page_knows_call
-
-    if args.let or args.unit != "element":
-        return False
-    return in_cute(text, args.dialect) or page_knows_call(call_in(text))
-
-
 def _refuse_idle_options(args: argparse.Namespace) -> None:
     """What would go without a word."""
-    from tilewise.core.errors import LayoutError
-
-    given = [name for name in ("let", "storage", "dtype", "dialect") if getattr(args, name)]
-    if args.layout is None and given:
-        raise LayoutError(
-            "TW401", f"--{given[0]} says how LAYOUT is read, and there is none", hint="write it first"
-        )
+    if args.layout is None:
+        readings = ("let", "storage", "dtype", "dialect")
+        refuse_given(args, readings, "says how LAYOUT is read, and there is none", "write it first")
     if args.storage:
-        raise LayoutError(
-            "TW401",
-            "an address of the explorer has no room for --storage",
-            hint="use an axis that has the kind, such as m",
+        raise misused(
+            "an address of the explorer has no room for --storage", "use an axis that has the kind, such as m"
         )
-
-
-def _server(port: int | None) -> Server:
-    from tilewise.core.errors import LayoutError
-    from tilewise.show.server import Server
-
-    try:
-        return Server(port, convert=converted)
-    except OSError as error:
-        raise LayoutError(
-            "TW402",
-            f"port {port} of 127.0.0.1 cannot be had: {error.strerror}",
-            hint="name another, or none: the first free one is taken",
-        ) from None
 
 
 PATIENCE = 10
@@ -156,10 +137,12 @@ def _said(text: str, options: list[str]) -> dict[str, Any]:
 def _serve(server: Server, opened: str, quiet: bool) -> None:
     """Until Ctrl-C, or the signal that asks to end."""
     import signal
+    import threading
+    import webbrowser
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if opened:
-        _open(opened)
+    if opened:  # in a thread of its own, for a browser in the terminal stays until it is left
+        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -167,11 +150,3 @@ def _serve(server: Server, opened: str, quiet: bool) -> None:
             print("\nthe explorer has ended")
     finally:
         server.server_close()
-
-
-def _open(url: str) -> None:
-    """In a thread of its own, for a browser in the terminal stays until it is left."""
-    import threading
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()

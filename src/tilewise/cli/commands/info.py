@@ -12,11 +12,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 
-from tilewise.cli.answer import UNDECIDED, YES, Answer, order_data, place_data
+from tilewise.cli.answer import UNDECIDED, YES, Answer, order_data, place_data, table_lines
 from tilewise.cli.arguments import layout_from, one_layout, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def answer(args: argparse.Namespace) -> Answer:
     """Every fact; null where it was not decided."""
-    from tilewise.notation import to_latex
+    from tilewise.notation import to_cute, to_latex
     from tilewise.show.facts import left_behind
 
     text = text_from(args.layout)
@@ -51,6 +50,10 @@ def answer(args: argparse.Namespace) -> Answer:
         low, high = decided
         return {"min": low, "max": high, "span": 1 + high - low}
 
+    try:
+        cute = to_cute(layout)
+    except LayoutError:
+        cute = None
     holes = layout.holes
     data: dict[str, Any] = {
         "shape": _listed(layout.shape),
@@ -59,11 +62,14 @@ def answer(args: argparse.Namespace) -> Answer:
         "copies": ask("copies", lambda: layout.copies),
         "injective": ask("injective", lambda: bool(layout.injective)),
         "onto": ask("onto", lambda: bool(layout.onto)),
-        "holes": {"count": holes.count, "witness": _place(holes.witness)},
+        "holes": {
+            "count": holes.count,
+            "witness": None if holes.witness is None else place_data(holes.witness),
+        },
         "contiguous": ask("contiguous", lambda: bool(layout.contiguous)),
         "canonical": ask("canonical", lambda: str(layout.canonical())),
         "swizzle": _swizzle(layout),
-        "text": {"tilewise": str(layout), "cute": _cute(layout), "latex": to_latex(layout)},
+        "text": {"tilewise": str(layout), "cute": cute, "latex": to_latex(layout)},
     }
     data |= order_data(layout)
     if layout.unit != "element":
@@ -112,10 +118,6 @@ def _listed(mode: Any) -> Any:
     return [_listed(inner) for inner in mode] if isinstance(mode, tuple) else mode
 
 
-def _place(place: Vector | None) -> dict[str, int] | None:
-    return None if place is None else place_data(place)
-
-
 def _swizzle(layout: Layout) -> dict[str, Any] | None:
     if not layout.swizzles:
         return None
@@ -127,53 +129,34 @@ def _swizzle(layout: Layout) -> dict[str, Any] | None:
     return data
 
 
-def _cute(layout: Layout) -> str | None:
-    from tilewise.notation import to_cute
-
-    try:
-        return to_cute(layout)
-    except LayoutError:
-        return None
-
-
 def _text(layout: Layout, data: dict[str, Any]) -> str:
+    copies = "" if data["copies"] == 1 else f", {_known(data['copies'])} copies of each"
     rows = [
         ("layout", str(layout)),
         ("canonical", data["canonical"]),
         ("CuTe", data["text"]["cute"] or "cannot say this"),
-        ("size", f"{layout.size} elements" + _times(data["copies"])),
+        ("size", f"{layout.size} elements{copies}"),
     ]
     for name, ends in data["axes"].items():
-        rows.append(
-            (f"axis {name}", f"{_known(ends['min'])} .. {_known(ends['max'])}, span {_known(ends['span'])}")
-        )
+        low, high, span = map(_known, ends.values())
+        rows.append((f"axis {name}", f"{low} .. {high}, span {span}"))
+    witnesses = data.get("witnesses", {})
+    said = {None: "not decided within the bound", True: "yes"}
     for name in ("injective", "onto", "contiguous"):
-        rows.append((name, _said(data[name], data.get("witnesses", {}).get(name, ""))))
-    if "disjoint_copies" in data.get("witnesses", {}):
-        rows.append(("copies", data["witnesses"]["disjoint_copies"]))
+        rows.append((name, said.get(data[name]) or f"no: {witnesses.get(name, '')}"))
+    if "disjoint_copies" in witnesses:
+        rows.append(("copies", witnesses["disjoint_copies"]))
     holes = data["holes"]
     if holes["count"] is None:
         rows.append(("holes", "how many was not decided within the bound"))
     elif holes["count"]:
-        rows.append(
-            ("holes", str(holes["count"]) + (f", such as {layout.holes.witness}" if holes["witness"] else ""))
-        )
+        such = f", such as {layout.holes.witness}" if holes["witness"] else ""
+        rows.append(("holes", f"{holes['count']}{such}"))
     if layout.swizzles:
         rows.append(("swizzle", f"repeats every {layout.period} {layout.unit}s; align the base to that"))
     rows += [("note", note) for note in data.get("notes", [])]
-    width = max(len(name) for name, _ in rows)
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in rows)
-
-
-def _times(copies: int | None) -> str:
-    return "" if copies == 1 else f", {_known(copies)} copies of each"
+    return "\n".join(table_lines(rows))
 
 
 def _known(value: Any) -> str:
     return "not decided" if value is None else str(value)
-
-
-def _said(answer: bool | None, reason: str) -> str:
-    if answer is None:
-        return "not decided within the bound"
-    return "yes" if answer else f"no: {reason}"

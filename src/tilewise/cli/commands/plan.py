@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import Answer
+from tilewise.cli.answer import Answer, misused
 from tilewise.cli.moving import pair_arguments, planned
 
 TYPE_CHECKING = False
@@ -69,9 +69,7 @@ def _tuned(plan: Plan | Exchange) -> tuple[Plan, list[str]]:
     from tilewise.moves.arrays.tuned import tuned
 
     if not isinstance(plan, Plan):
-        raise LayoutError(
-            "TW401", "a move between registers has no tiles to measure", hint="leave out --tune"
-        )
+        raise misused("a move between registers has no tiles to measure", "leave out --tune")
     told: list[str] = []
     try:
         return tuned(plan, told=told.append), told

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, how_paired, index_text, order_data, place_data
-from tilewise.cli.arguments import layout_from, layout_options, two_texts
+from tilewise.cli.answer import NO, UNDECIDED, Answer, how_paired, index_text, order_data, place_data
+from tilewise.cli.arguments import add_options, layout_from, layout_options, two_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,8 +22,13 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """A B."""
-    parser.add_argument("a", metavar="A", help="a layout, or - for standard input")
-    parser.add_argument("b", metavar="B", help="a layout, or - for standard input")
+    add_options(
+        parser,
+        {
+            "a": ("A", "a layout, or - for standard input"),
+            "b": ("B", "a layout, or - for standard input"),
+        },
+    )
     layout_options(parser)
 
 
@@ -33,7 +38,7 @@ def answer(args: argparse.Namespace) -> Answer:
     result = a.same(b)
     note = how_paired(a, b)
     if result.answer:
-        return Answer({"same": True}, "the same map", YES).noted(note)
+        return Answer({"same": True}, "the same map").noted(note)
     if result.answer is None:
         return Answer({"same": None, "reason": result.reason}, result.reason, UNDECIDED).noted(note)
     flat = result.witness

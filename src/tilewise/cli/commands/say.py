@@ -13,8 +13,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from textwrap import indent
 
-from tilewise.cli.answer import NO, YES, Answer
+from tilewise.cli.answer import NO, Answer
 from tilewise.cli.arguments import layout_from, one_layout
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
@@ -22,11 +23,14 @@ from tilewise.core.layout import Layout
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--as NOTATION]."""
+    one_layout(parser)
+    parser.add_argument("--as", dest="notation", choices=_notations(), help="one notation alone")
+
+
+def _notations() -> list[str]:
     from tilewise.notation.dialects import DIALECTS
 
-    one_layout(parser)
-    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes and name not in _OWN]
-    parser.add_argument("--as", dest="notation", choices=[*_OWN, *dialects], help="one notation alone")
+    return [*dict.fromkeys((*_OWN, *(name for name, dialect in DIALECTS.items() if dialect.writes)))]
 
 
 _OWN = ("tilewise", "python", "cute", "latex", "markdown", "json")
@@ -54,13 +58,10 @@ def _writer(notation: str, args: argparse.Namespace) -> Callable[[Layout], str]:
 
 def answer(args: argparse.Namespace) -> Answer:
     """Return the texts, those of dialects where they can say it; no where --as names one that cannot."""
-    from tilewise.notation.dialects import DIALECTS
-
     layout = layout_from(args.layout, args)
-    dialects = [name for name, dialect in DIALECTS.items() if dialect.writes and name not in _OWN]
     said: dict[str, str | None] = {}
     reasons: dict[str, str] = {}
-    for name in [args.notation] if args.notation else [*_OWN, *dialects]:
+    for name in [args.notation] if args.notation else _notations():
         try:
             said[name] = _writer(name, args)(layout)
         except LayoutError as error:
@@ -71,12 +72,9 @@ def answer(args: argparse.Namespace) -> Answer:
         data = {"as": args.notation, "text": text, "layout": str(layout)}
         if text is None:
             return Answer(data | {"reason": reasons[args.notation]}, reasons[args.notation], NO)
-        return Answer(data, text, YES)
+        return Answer(data, text)
     lines = [
-        f"{name}\n{_indented(text or 'cannot say this: ' + reasons[name])}" for name, text in said.items()
+        f"{name}\n{indent(text or 'cannot say this: ' + reasons[name], '    ')}"
+        for name, text in said.items()
     ]
-    return Answer({"text": said, "reasons": reasons}, "\n".join(lines), YES)
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
+    return Answer({"text": said, "reasons": reasons}, "\n".join(lines))

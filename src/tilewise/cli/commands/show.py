@@ -24,7 +24,7 @@ import argparse
 from dataclasses import asdict
 
 from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import ASKED, layout_from, let_from, one_layout, shape_from
+from tilewise.cli.arguments import ASKED, add_options, layout_from, let_from, one_layout, shape_from
 from tilewise.cli.pictures import (
     asks_for_a_scene,
     files_answer,
@@ -40,9 +40,9 @@ _AROUND = 8
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--shape S] [--window W] [--ascii], panels, and pictures as files."""
     one_layout(parser, ASKED)
-    parser.add_argument("--window", metavar="W", help="rows and columns, such as 0:16,8:24")
+    add_options(parser, {"--window": ("W", "rows and columns, such as 0:16,8:24")})
     parser.add_argument("--colour", "--color", metavar="AXIS", help="the axis that gives the colour")
-    parser.add_argument("--ascii", action="store_true", help="no colour, no sign beyond ASCII")
+    add_options(parser, {"--ascii": "no colour, no sign beyond ASCII"})
     picture_arguments(parser)
 
 

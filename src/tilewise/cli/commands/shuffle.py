@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer, witness_data
+from tilewise.cli.answer import Answer, fields, misused, refused
 from tilewise.cli.arguments import (
+    add_options,
     layout_from,
     layout_options,
     let_from,
@@ -34,7 +35,6 @@ from tilewise.cli.arguments import (
     two_texts,
     type_from,
 )
-from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -42,26 +42,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.registers.steps import WarpStep
-    from tilewise.check.shuffle import Reorder, WarpPlan
+    from tilewise.check.shuffle import WarpPlan
     from tilewise.emit.shuffle import Line
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """FROM TO [--dtype T] [--code] [--name F] [--cheapest] [--without STEP] [--permute P] [--reshape S]."""
-    parser.add_argument("source", metavar="FROM", help="where the elements are, or - for standard input")
-    parser.add_argument("target", metavar="TO", help="where they shall be, or - for standard input")
-    parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
-    parser.add_argument("--name", metavar="F", help="its name (shuffle)")
-    parser.add_argument("--cheapest", action="store_true", help="the fewest cycles, not the fewest exchanges")
-    parser.add_argument(
-        "--without",
-        action="append",
-        default=[],
-        metavar="STEP",
-        help="no movmatrix, or no ballot; repeatable",
+    add_options(
+        parser,
+        {
+            "source": ("FROM", "where the elements are, or - for standard input"),
+            "target": ("TO", "where they shall be, or - for standard input"),
+            "--code": "the function in CUDA C++",
+            "--name": ("F", "its name (shuffle)"),
+            "--cheapest": "the fewest cycles, not the fewest exchanges",
+            "--without...": ("STEP", "no movmatrix, or no ballot; repeatable"),
+            "--permute": ("P", "the modes of FROM in TO's order, such as 1,0"),
+            "--reshape": ("S", "read FROM in this shape first, such as 8,16"),
+        },
     )
-    parser.add_argument("--permute", metavar="P", help="the modes of FROM in TO's order, such as 1,0")
-    parser.add_argument("--reshape", metavar="S", help="read FROM in this shape first, such as 8,16")
     layout_options(parser)
 
 
@@ -75,9 +74,9 @@ def answer(args: argparse.Namespace) -> Answer:
     computed, wanted = types if all(types) else (None, None)
     dtype = args.dtype = wanted if args.dtype is None else args.dtype
     if dtype is None:
-        raise LayoutError("TW401", "the type of an element is not given", hint="such as --dtype f16")
+        raise misused("the type of an element is not given", "such as --dtype f16")
     if args.name is not None and not args.code:
-        raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
+        raise misused("--name names a function, and none is printed", "add --code")
     source, target = (layout_from(text, args) for text in texts)
     try:
         plan = shuffle(
@@ -91,11 +90,15 @@ def answer(args: argparse.Namespace) -> Answer:
             computed=computed,
         )
     except Refused as no:
-        hint = in_a_shell(no.hint)
-        data = {"exchanges": None, "code": no.code, "reason": no.reason}
-        data |= {"witness": witness_data(no.witness), "hint": hint}
-        return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO, instead=args.code)
-    return _answered(plan, args)
+        return refused(no, {"exchanges": None}, instead=args.code)
+    data = plan_data(plan)
+    if not args.code:
+        return Answer(data, plan_text(plan))
+    from tilewise.emit.shuffle import cuda_source
+
+    name = args.name or "shuffle"
+    code = cuda_source(plan, name)
+    return Answer(data | {"name": name, "source": code}, code)
 
 
 def _type_called(text: str, args: argparse.Namespace) -> str | None:
@@ -109,16 +112,6 @@ def _type_called(text: str, args: argparse.Namespace) -> str | None:
     by_position = {parameter.name: value for parameter, value in zip(entry.parameters, given, strict=False)}
     dtype = (by_position | named).get("dtype")
     return None if dtype is None else str(dtype)
-
-
-def _answered(plan: WarpPlan, args: argparse.Namespace) -> Answer:
-    from tilewise.emit.shuffle import cuda_source
-
-    data = plan_data(plan)
-    if args.code:
-        code = cuda_source(plan, args.name or "shuffle")
-        return Answer(data | {"name": args.name or "shuffle", "source": code}, code)
-    return Answer(data, plan_text(plan))
 
 
 def plan_text(plan: WarpPlan) -> str:
@@ -171,25 +164,19 @@ def plan_data(plan: WarpPlan) -> dict[str, Any]:
     steps = zip(plan.program.steps, lines_of(plan), strict=True)
     data: dict[str, Any] = {
         "dtype": plan.dtype.name,
-        "free": plan.free,
-        "exchanges": plan.exchanges,
+        **fields(plan, "free", "exchanges", "least", "cost", "places", "cycles"),
         "bound": {"exchanges": plan.bound.count, "reason": plan.bound.reason, "lane": plan.bound.lane},
-        "least": plan.least,
-        "cost": plan.cost,
         "unit_bits": plan.unit,
         "registers": {"from": before, "to": after},
         "steps": [_step(plan, step, line) for step, line in steps],
         "result": [None if own is None else register_name(plan, own) for own in plan.program.results],
-        "places": plan.places,
-        "cycles": plan.cycles,
         "shared": {
-            "stores": plan.shared.stores,
-            "loads": plan.shared.loads,
-            "cycles": plan.shared.cycles,
+            **fields(plan.shared, "stores", "loads", "cycles"),
             "likely_faster": plan.likely_slower,
         },
         "cheaper": None if plan.cheaper is None else plan.cheaper.counts(),
-        "reorder": None if reorder is None else _reorder(reorder),
+        "reorder": reorder
+        and {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)},
     }
     if plan.tiles is not None:
         data["repeated"] = {"from": list(plan.tiles[0]), "to": list(plan.tiles[1])}
@@ -197,10 +184,6 @@ def plan_data(plan: WarpPlan) -> dict[str, Any]:
         names = {"from": plan.convert.before.name, "to": plan.convert.after.name}
         data["convert"] = names | {"instruction": plan.convert.instruction}
     return data
-
-
-def _reorder(reorder: Reorder) -> dict[str, Any]:
-    return {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)}
 
 
 def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
@@ -218,5 +201,5 @@ def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
         return data
     lanes = LaneMap.of(step.by)
     layout = lane_layout(step.by)
-    data |= {"mode": lanes.mode, "amount": lanes.amount, "lane": lane_text(lanes)}
+    data |= {**fields(lanes, "mode", "amount"), "lane": lane_text(lanes)}
     return data | {"lanes": None if layout is None else str(layout)}

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, YES, Answer, refused
+from tilewise.cli.answer import NO, Answer, fields, refused
+from tilewise.cli.arguments import add_options, sizes_from
 from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,24 +36,41 @@ LISTED = 6
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """--operand A|B --tile RxK --dtype T [--engine E] [--major M | --blas XY] [--mode W] ..."""
-    parser.add_argument(
-        "--engine", type=str.lower, default="wgmma", help="what reads the tile: wgmma or tcgen05 (wgmma)"
+    needed = {"required": True}
+    engines = {"type": str.lower, "default": "wgmma"}
+    add_options(
+        parser,
+        {
+            "--engine": {"help": "what reads the tile: wgmma or tcgen05 (wgmma)", **engines},
+            "--operand": {"metavar": "A|B", "help": "A, [M, K], or B, [N, K]", **needed},
+            "--tile": {"metavar": "RxK", "help": "rows and K of the tile, such as 128x64", **needed},
+            "--dtype": {"help": "the type of an element, such as bf16", **needed},
+        },
     )
-    parser.add_argument("--operand", required=True, metavar="A|B", help="A, [M, K], or B, [N, K]")
-    parser.add_argument("--tile", required=True, metavar="RxK", help="rows and K of the tile, such as 128x64")
-    parser.add_argument("--dtype", required=True, help="the type of an element, such as bf16")
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--major", choices=("k", "mn"), help="the contiguous direction (k)")
-    way.add_argument("--blas", metavar="XY", help="BLAS letters, N or T of A and of B, such as TN")
-    parser.add_argument(
-        "--mode", metavar="MODE", help="none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)"
+    add_options(
+        parser.add_mutually_exclusive_group(),
+        {
+            "--major": (("k", "mn"), "the contiguous direction (k)"),
+            "--blas": ("XY", "BLAS letters, N or T of A and of B, such as TN"),
+        },
     )
-    parser.add_argument("--stages", type=int, default=1, metavar="N", help="tiles in flight (1)")
-    parser.add_argument("--code", choices=("cuda", "cute"), help="the source text alone")
+    add_options(
+        parser,
+        {
+            "--mode": ("MODE", "none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)"),
+            "--stages": {"type": int, "default": 1, "metavar": "N", "help": "tiles in flight (1)"},
+            "--code": (("cuda", "cute"), "the source text alone"),
+        },
+    )
     only = parser.add_argument_group("tcgen05")
     of_tcgen05(only)
-    only.add_argument("--n", metavar="N", help="N of the product (the largest that feeds the tile)")
-    only.add_argument("--k", metavar="K", help="K of the product, where the kind has several: 64 or 96")
+    add_options(
+        only,
+        {
+            "--n": ("N", "N of the product (the largest that feeds the tile)"),
+            "--k": ("K", "K of the product, where the kind has several: 64 or 96"),
+        },
+    )
     only.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
 
 
@@ -61,20 +79,15 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.check.suggest import suggest
     from tilewise.emit.suggested import cuda_of, cute_of
 
-    rows, k = _tile(args.tile)
+    rows, k = sizes_from("--tile", args.tile, "rows x K", "128x64: M x K for A, N x K for B")
     asked = asked_of_tcgen05(args)
     asked |= {} if args.n is None else {"n": number(args.n, "--n", "128")}
     try:
         found = suggest(
-            engine=args.engine,
             operand=args.operand.upper(),
             rows=rows,
             k=k,
-            dtype=args.dtype,
-            major=args.major,
-            blas=args.blas,
-            mode=args.mode,
-            stages=args.stages,
+            **fields(args, "engine", "dtype", "major", "blas", "mode", "stages"),
             **{"depth" if name == "k" else name: value for name, value in asked.items()},
         )
     except Refused as no:
@@ -82,24 +95,13 @@ def answer(args: argparse.Namespace) -> Answer:
     code = {"cuda": cuda_of(found), "cute": cute_of(found)}
     data = _data(found) | {name: value for name, value in asked.items() if name not in "mnk"} | {"code": code}
     if args.code is None:
-        return Answer(data, "\n".join(_lines(found, data, args)), YES)
+        return Answer(data, "\n".join(_lines(found, data, args)))
     if code[args.code] is None:
         reason = f"CuTe has no {found.engine} on {found.intake.name}"
         if found.intake.absolute:
             reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
         return Answer(data | {"reason": reason}, f"no: {reason}", NO)
-    return Answer(data, code[args.code] or "", YES)
-
-
-def _tile(text: str) -> tuple[int, int]:
-    parts = text.lower().replace("×", "x").replace(",", "x").split("x")
-    try:
-        rows, k = (int(part, 0) for part in parts)
-    except ValueError:
-        raise LayoutError(
-            "TW401", f"--tile {text} is not rows x K", hint="such as 128x64: M x K for A, N x K for B"
-        ) from None
-    return rows, k
+    return Answer(data, code[args.code] or "")
 
 
 def _data(found: Suggestion) -> dict[str, Any]:
@@ -110,18 +112,13 @@ def _data(found: Suggestion) -> dict[str, Any]:
     arguments = found.plan.tensor_map.arguments
     absolute = found.intake.absolute
     return {
-        "engine": found.engine,
-        "operand": found.operand,
+        **fields(found, "engine", "operand", "major", "trans", "alignment", "bytes"),
         "dtype": found.intake.name,
         **({"product": found.intake.product} if found.intake.product else {}),
         "shape": [found.rows, found.k],
-        "major": found.major,
-        "trans": found.trans,
         **found.intake.fixed,
         "mode": found.mode.name,
-        "why": [
-            {"mode": choice.mode.name, "fits": choice.fits, "why": choice.why} for choice in found.choices
-        ],
+        "why": [{"mode": choice.mode.name, **fields(choice, "fits", "why")} for choice in found.choices],
         "atom": {"shape": extents_of(found.atom.shape), "layout": str(found.atom)},
         "tile": str(found.tile.coalesce(by_mode=True)),
         "order": {"first": found.order, "why": found.why_order},
@@ -137,22 +134,16 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "ignored": [name for name in found.ignored if name != "lbo" or not absolute],
         "value": f"{found.value:#018x}",
         "instruction": dict(zip("mnk", found.instruction, strict=True)),
-        "steps": [
-            {"mn": step.mn, "k": step.k, "bytes": step.bytes, "encoded": step.encoded} for step in found.steps
-        ],
-        "alignment": found.alignment,
+        "steps": [fields(step, "mn", "k", "bytes", "encoded") for step in found.steps],
         "banks": [
             {
                 "access": cost.access.name,
                 **({"view": view} if view else {}),
-                "wavefronts": cost.wavefronts,
-                "ideal": cost.ideal,
-                "ways": cost.ways,
+                **fields(cost, "wavefronts", "ideal", "ways"),
             }
             for view, cost in _banks(found)
         ],
-        "bytes": found.bytes,
-        "stages": {name: getattr(found.stages, name) for name in ("count", "stride", "bytes")},
+        "stages": fields(found.stages, "count", "stride", "bytes"),
         "notes": list(found.notes),
         "confirmed": list(found.confirmed),
     }
@@ -239,8 +230,12 @@ def _rows(found: Suggestion, data: Mapping[str, Any]) -> Iterator[tuple[str, str
 def _options(args: argparse.Namespace) -> str:
     """Return the options that were given, as a shell has them."""
     named = ("major", "blas", "mode", "kind", "m", "n", "k", "cta_group", "lbo_mode", "atomicity")
-    parts = [f" --{name.replace('_', '-')} {getattr(args, name)}" for name in named if getattr(args, name)]
-    parts += [f" --{name}" for name in ("sparse", "ws") if getattr(args, name)]
+    given = fields(args, *named, "sparse", "ws").items()
+    parts = [
+        f" --{name.replace('_', '-')}" + ("" if value is True else f" {value}")
+        for name, value in given
+        if value
+    ]
     return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
 
 

@@ -26,11 +26,11 @@ from __future__ import annotations
 import argparse
 import re
 
-from tilewise.cli.accesses import access_options, refused, table_lines
+from tilewise.cli.accesses import access_options, unserved
 from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import Answer
-from tilewise.cli.arguments import filled_in, layout_from, layout_options, text_from
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.cli.answer import Answer, fields, misused, table_lines
+from tilewise.cli.arguments import add_options, filled_in, layout_from, layout_options, text_from
+from tilewise.core.errors import Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.swizzling import Choice, Found, Searched
+    from tilewise.check.swizzling.choose import Readers
     from tilewise.core.layout import Layout
 
 _SHAPE = re.compile(r"\d+(\s*[x×]\s*\d+)+")
@@ -54,8 +55,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "ld, st, ldmatrix, stmatrix, cp.async, atom or tma",
     )
     access_options(parser, such, " in shared memory", operations, "[N*]A")
-    parser.add_argument("--among", metavar="F,F", help="plain, mode, swizzle, padding, linear (all)")
-    parser.add_argument("--ideal", action="store_true", help="no where every layout has conflicts")
+    add_options(
+        parser,
+        {
+            "--among": ("F,F", "plain, mode, swizzle, padding, linear (all)"),
+            "--ideal": "no where every layout has conflicts",
+        },
+    )
     layout_options(parser)
 
 
@@ -67,7 +73,7 @@ def answer(args: argparse.Namespace) -> Answer:
     dtype = args.dtype
     for option, such in (("dtype", "--dtype bf16"), ("access", "--access ldmatrix.x4")):
         if not getattr(args, option):
-            raise LayoutError("TW401", f"swizzle needs --{option}", hint=f"such as {such}")
+            raise misused(f"swizzle needs --{option}", f"such as {such}")
     among = tuple(FAMILIES) if args.among is None else args.among.replace(" ", "").split(",")
     try:
         found = choose(
@@ -80,7 +86,7 @@ def answer(args: argparse.Namespace) -> Answer:
             ideal=args.ideal,
         )
     except Refused as no:
-        return refused(no, "layout")
+        return unserved(no, "layout")
     return Answer(choice_data(found), "\n".join(_lines(found)))
 
 
@@ -107,9 +113,7 @@ def choice_data(found: Choice) -> dict[str, Any]:
         **_found_data(found.best),
         "dtype": found.dtype.name,
         "base": found.best.base,
-        "ideal": found.ideal,
-        "bound": found.bound,
-        "proof": found.proof,
+        **fields(found, "ideal", "bound", "proof"),
         "proven": PROOFS[found.proof],
         "accesses": [
             {
@@ -120,7 +124,10 @@ def choice_data(found: Choice) -> dict[str, Any]:
             }
             for one, own, ideal in zip(found.asked, found.best.wavefronts, found.best.ideals, strict=True)
         ],
-        "searched": [_searched_data(one) for one in found.searched],
+        "searched": [
+            {**fields(one, "family", "tried", "note"), "best": one.best and _found_data(one.best)}
+            for one in found.searched
+        ],
     }
 
 
@@ -128,18 +135,11 @@ def _found_data(found: Found) -> dict[str, Any]:
     readers = found.readers
     return {
         "layout": str(found.layout),
-        "family": found.family,
-        "name": found.name,
+        **fields(found, "family", "name", "bytes"),
         "wavefronts": found.cost,
-        "bytes": found.bytes,
         "tma": {"boxes": readers.tma, "reason": readers.why_tma},
         "wgmma": {"operands": list(readers.wgmma), "reason": readers.why_wgmma},
     }
-
-
-def _searched_data(one: Searched) -> dict[str, Any]:
-    best = None if one.best is None else _found_data(one.best)
-    return {"family": one.family, "tried": one.tried, "best": best, "note": one.note}
 
 
 # -- as text ---------------------------------------------------------------------------------------
@@ -152,17 +152,16 @@ def _lines(found: Choice) -> Iterator[str]:
     yield str(best.layout)
     yield f"  which is    {_called(best)}"
     yield f"  wavefronts  {found.cost}: {', '.join(_over(found))}"
-    names = [_access_name(one.weight, one.access.name) for one in found.asked]
-    width = max(map(len, names))
-    for name, own, ideal in zip(names, best.wavefronts, best.ideals, strict=True):
-        yield f"    {name:{width}}  {own}, ideal {ideal}"
+    names = [f"{one.weight} * {one.access.name}".removeprefix("1 * ") for one in found.asked]
+    counts = zip(names, best.wavefronts, best.ideals, strict=True)
+    rows = [(name, f"{own}, ideal {ideal}") for name, own, ideal in counts]
+    yield from (f"    {line}" for line in table_lines(rows))
     yield f"  proof       {PROOFS[found.proof]}"
     yield f"  shared      {best.bytes} bytes"
-    yield f"  TMA         {_tma(best)}"
-    yield f"  wgmma       {_wgmma(best)}"
+    yield from _readers(best.readers)
     yield "searched"
     head = ("family", "tried", "wavefronts", "bytes", "TMA", "wgmma", "its best")
-    yield from (f"  {line}" for line in table_lines(head, [*map(_row, found.searched)], "<>>><<<"))
+    yield from (f"  {line}" for line in table_lines([head, *map(_row, found.searched)], "<>>>"))
 
 
 def _over(found: Choice) -> Iterator[str]:
@@ -172,36 +171,31 @@ def _over(found: Choice) -> Iterator[str]:
         yield f"{found.cost - found.ideal} more than the ideal"
 
 
-def _access_name(weight: int, name: str) -> str:
-    return name if weight == 1 else f"{weight} * {name}"
-
-
 def _called(found: Found) -> str:
-    words = {
+    return {
         "plain": "the tile as it is",
         "mode": f"the hardware's mode {found.name}",
         "swizzle": f"the tile under {found.name}",
         "padding": f"the tile with a {found.name}",
         "linear": "a layout that is linear over GF(2)",
-    }
-    return words[found.family]
+    }[found.family]
 
 
-def _tma(found: Found) -> str:
-    boxes, why = found.readers.tma, found.readers.why_tma
-    return f"no: {why}" if boxes is None else f"fills it with {boxes} box{'es' if boxes > 1 else ''}"
+def _readers(readers: Readers) -> Iterator[str]:
+    boxes, operands = readers.tma, readers.wgmma
+    tma = f"no: {readers.why_tma}"
+    if boxes is not None:
+        tma = f"fills it with {boxes} box{'es' if boxes > 1 else ''}"
+    yield f"  TMA         {tma}"
+    wgmma = f"reads it as {' and as '.join(operands)}" if operands else f"no: {readers.why_wgmma}"
+    yield f"  wgmma       {wgmma}"
 
 
-def _wgmma(found: Found) -> str:
-    operands, why = found.readers.wgmma, found.readers.why_wgmma
-    return f"reads it as {' and as '.join(operands)}" if operands else f"no: {why}"
-
-
-def _row(one: Searched) -> tuple[str, ...]:
+def _row(one: Searched) -> tuple[object, ...]:
     best = one.best
     if best is None:
-        return one.family, str(one.tried), "-", "-", "-", "-", one.note or "none keeps the vectors together"
+        return one.family, one.tried, "-", "-", "-", "-", one.note or "none keeps the vectors together"
     tma = "no" if best.readers.tma is None else "yes"
     wgmma = " ".join(best.readers.wgmma) or "no"
-    layout = str(best.layout) + (f" ({one.note})" if one.note else "")
-    return one.family, str(one.tried), str(best.cost), str(best.bytes), tma, wgmma, layout
+    layout = f"{best.layout} ({one.note})" if one.note else best.layout
+    return one.family, one.tried, best.cost, best.bytes, tma, wgmma, layout

@@ -17,8 +17,8 @@ from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from tilewise.cli.answer import Answer, order_data
-from tilewise.cli.arguments import ASKED, box_from, layout_from, let_from, one_layout, shape_from
+from tilewise.cli.answer import Answer, misused, order_data
+from tilewise.cli.arguments import ASKED, add_options, box_from, layout_from, let_from, one_layout, shape_from
 from tilewise.core.errors import LayoutError
 
 if TYPE_CHECKING:
@@ -34,8 +34,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     one_layout(parser, ASKED)
     parser.add_argument("--window", metavar="W", help="one range a mode, such as 0:16,8:24")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="one line a place, to standard output")
-    form.add_argument("--npy", metavar="FILE", help="a NumPy file")
+    add_options(
+        form,
+        {
+            "--csv": "one line a place, to standard output",
+            "--npy": ("FILE", "a NumPy file"),
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -59,7 +64,11 @@ def answer(args: argparse.Namespace) -> Answer:
     listed = table(layout, shape=shape, window=window)
     if args.npy is not None:
         return _saved(listed, args.npy)
-    indices, rows = _indices(listed, layout.order), _rows(listed, layout.order)
+    ranges = [range(*ends) for ends in listed.window]
+    indices: Iterator[tuple[int, ...]] = product(*ranges)
+    if layout.order != "row":
+        indices = (index[::-1] for index in product(*reversed(ranges)))
+    rows = _rows(listed, layout.order)
     data: dict[str, Any] = {"shape": list(listed.shape), "axes": list(listed.axes), "places": rows}
     data |= order_data(layout)
     if window is not None:
@@ -93,11 +102,6 @@ def _rows(listed: Table, order: str) -> list[list[list[int]]]:
     return [[list(place) for place in zip(*copies, strict=True)] for copies in zip(*columns, strict=True)]
 
 
-def _indices(listed: Table, order: str) -> Iterator[tuple[int, ...]]:
-    ranges = [range(start, stop) for start, stop in listed.window]
-    return product(*ranges) if order == "row" else (index[::-1] for index in product(*reversed(ranges)))
-
-
 def _print(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
     print("index", ", ".join(listed.axes) + (" | ..." if listed.copies > 1 else ""), sep="  ->  ")
     sys.stdout.writelines(
@@ -121,7 +125,7 @@ def _saved(listed: Table, path: str) -> Answer:
 
     array = listed.array
     if path == "-":
-        raise LayoutError("TW401", "--npy writes a file, and - is none", hint="name one, such as places.npy")
+        raise misused("--npy writes a file, and - is none", "name one, such as places.npy")
     try:
         with open(path, "wb") as file:  # noqa: PTH123 - np.save would add .npy to the name
             np.save(file, array)

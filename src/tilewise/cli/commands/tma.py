@@ -19,17 +19,19 @@ import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, YES, Answer, refused
-from tilewise.cli.arguments import layout_from, layout_options, let_from
+from tilewise.cli.answer import NO, Answer, fields, misused, refuse_given, refused, table_lines
+from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tilewise.check.tma import Plan
+    from tilewise.cli.arguments import Told
     from tilewise.core.layout import Layout
+    from tilewise.hardware.tma.rules import Violation
     from tilewise.hardware.tma.tensor_map import TensorMap
 
 LISTED = 16
@@ -37,21 +39,21 @@ LISTED = 16
 
 MAX_ADDRESSES = 1 << 20
 
-OF_PLAN = {
+OF_PLAN: dict[str, Told] = {
     "shape": ("S", "the tensor, such as 4096,4096"),
     "tile": ("S", "the tile, such as 128,64"),
-    "order": ("mn|k", "a tile of wgmma's atoms, down which first"),
+    "order": {"metavar": "mn|k", "choices": ("mn", "k"), "help": "a tile of wgmma's atoms, down which first"},
     "layout": ("LAYOUT", "the tile as a layout, instead of --tile and --mode"),
     "rank": ("N", "dimensions that the map may have (5)"),
 }
-OF_CHECK = {
+OF_CHECK: dict[str, Told] = {
     "dims": ("D", "globalDim"),
     "box": ("B", "boxDim"),
     "element-strides": ("E", "elementStrides (1)"),
     "shared": ("A", "where the box lands in shared memory (0)"),
     "map-address": ("A", "where the map lies (0)"),
 }
-OF_BOTH = {
+OF_BOTH: dict[str, Told] = {
     "strides": ("N,...", "of the tensor: in elements; of check: globalStrides, in bytes"),
     "at": ("COORDS", "the tile's first element; of check: the instruction's coordinates"),
     "mode": ("MODE", "the swizzle: none, 32B, 64B, 128B (none)"),
@@ -60,6 +62,9 @@ OF_BOTH = {
     "fill": ("FILL", "what lands out of bounds: zero or nan (zero)"),
     "address": ("A", "where the tensor starts (0)"),
     "name": ("NAME", "the name of the map in the code (map)"),
+    "store": "the copy goes out, to the tensor",
+    "reads": "where each element lands",
+    "code": "the calls in C++",
 }
 """{option: what stands for its value in the help, the help}."""
 
@@ -69,22 +74,19 @@ QUESTIONS = {"plan": OF_PLAN, "check": OF_CHECK}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[plan | check] [LAYOUT] --dtype T ..."""
-    parser.add_argument("question", nargs="?", metavar="plan|check", help="what is asked (plan)")
-    parser.add_argument(
-        "tile_layout", nargs="?", metavar="LAYOUT", help="the tile of a plan, as with --layout"
+    add_options(
+        parser,
+        {
+            "[question]": ("plan|check", "what is asked (plan)"),
+            "[tile_layout]": ("LAYOUT", "the tile of a plan, as with --layout"),
+        },
     )
     for title, options in (
         ("a plan: logical order, elements", OF_PLAN),
         ("check: the driver's order, bytes", OF_CHECK),
         ("both", OF_BOTH),
     ):
-        group = parser.add_argument_group(title)
-        for name, (metavar, about) in options.items():
-            choices = ("mn", "k") if name == "order" else None
-            group.add_argument(f"--{name}", metavar=metavar, help=about, choices=choices)
-    group.add_argument("--store", action="store_true", help="the copy goes out, to the tensor")
-    group.add_argument("--reads", action="store_true", help="where each element lands")
-    group.add_argument("--code", action="store_true", help="the calls in C++")
+        add_options(parser, {f"--{name}": told for name, told in options.items()}, title)
     parser.set_defaults(interleave="none", l2="128B", fill="zero", name="map")
     layout_options(parser, shape=None)
 
@@ -93,11 +95,10 @@ def answer(args: argparse.Namespace) -> Answer:
     """The arguments, the boxes and their bytes; no with every rule that is broken."""
     _place(args)
     if args.dtype is None:
-        raise LayoutError("TW401", "--dtype is needed", hint="the type of an element, such as --dtype bf16")
+        raise misused("--dtype is needed", "the type of an element, such as --dtype bf16")
     for question, options in QUESTIONS.items():
-        for option in options:
-            if question != args.question and getattr(args, option.replace("-", "_")) is not None:
-                raise LayoutError("TW401", f"--{option} belongs to `tilewise tma {question}`")
+        if question != args.question:
+            refuse_given(args, options, f"belongs to `tilewise tma {question}`")
     try:
         return _checked(args) if args.question == "check" else _planned(args)
     except Refused as no:
@@ -108,14 +109,12 @@ def _place(args: argparse.Namespace) -> None:
     """Tell the question from the layout: each may stand alone."""
     if args.question is not None and args.question not in QUESTIONS:
         if args.tile_layout is not None:
-            raise LayoutError(
-                "TW401", f"{args.question} is no question of tma", hint="plan or check, before the layout"
-            )
+            raise misused(f"{args.question} is no question of tma", "plan or check, before the layout")
         args.question, args.tile_layout = None, args.question
     args.question = args.question or "plan"
     if args.tile_layout is not None:
         if args.layout is not None:
-            raise LayoutError("TW401", "the tile is given twice", hint="as LAYOUT, or with --layout")
+            raise misused("the tile is given twice", "as LAYOUT, or with --layout")
         args.layout = args.tile_layout
 
 
@@ -127,19 +126,19 @@ def _planned(args: argparse.Namespace) -> Answer:
     from tilewise.hardware.tma.rules import MAX_RANK, remarks
 
     if args.interleave != "none":
-        raise LayoutError("TW401", "a plan has interleave none", hint="tilewise tma check takes interleaves")
+        raise misused("a plan has interleave none", "tilewise tma check takes interleaves")
     shape, strides, at, extents = (_numbers(args, name) for name in ("shape", "strides", "at", "tile"))
     if shape is None:
-        raise LayoutError("TW401", "--shape is needed", hint="the tensor, such as --shape 4096,4096")
+        raise misused("--shape is needed", "the tensor, such as --shape 4096,4096")
     address = _number(args, "address")
     more: dict[str, Any] = {"strides": strides, "at": at, "address": address, "stores": args.store}
-    more |= {"max_rank": _number(args, "rank", MAX_RANK), "l2": args.l2, "fill": args.fill}
+    more |= {"max_rank": _number(args, "rank", MAX_RANK), **fields(args, "l2", "fill")}
     if args.layout is not None:
         if (args.tile, args.mode, args.order) != (None, None, None):
-            raise LayoutError("TW401", "a layout says the tile, its swizzle and its order by itself")
+            raise misused("a layout says the tile, its swizzle and its order by itself")
         tile = layout_from(args.layout, args)
     elif extents is None:
-        raise LayoutError("TW401", "LAYOUT or --tile is needed", hint="such as --tile 128,64 --mode 128B")
+        raise misused("LAYOUT or --tile is needed", "such as --tile 128,64 --mode 128B")
     else:
         mode = args.mode or "none"
         tile = default_tile(shape, extents, args.dtype, mode, strides=strides, order=args.order)
@@ -152,7 +151,7 @@ def _planned(args: argparse.Namespace) -> Answer:
         "boxes": [*map(asdict, plan.boxes)],
         "bytes": plan.bytes,
         "rules": [],
-        "remarks": [_rule(v.rule, v.message, v.hint) for v in noted],
+        "remarks": _rules(noted),
         "tile": str(tile),
         "mode": plan.mode.name,
         "alignment": plan.alignment,
@@ -187,7 +186,7 @@ def _told(
 
         data["code"] = encode_call(tensor_map, args.name) + code
         lines = [data["code"]]
-    return Answer(data, "\n".join(lines), YES)
+    return Answer(data, "\n".join(lines))
 
 
 def _other_order(
@@ -249,10 +248,11 @@ def _room(tensor_map: TensorMap, bytes: int, shared: int) -> str:
     return f", in {shared} of shared memory{why}"
 
 
-def _argument_lines(tensor_map: TensorMap) -> Iterator[str]:
-    width = max(map(len, tensor_map.arguments))
-    for name, value in tensor_map.arguments.items():
-        yield f"{name:<{width}}  {', '.join(map(str, value)) if isinstance(value, list) else value}"
+def _argument_lines(tensor_map: TensorMap) -> list[str]:
+    arguments = tensor_map.arguments.items()
+    return table_lines(
+        (name, ", ".join(map(str, value)) if isinstance(value, list) else value) for name, value in arguments
+    )
 
 
 # -- check -----------------------------------------------------------------------------------------
@@ -265,13 +265,11 @@ def _checked(args: argparse.Namespace) -> Answer:
     from tilewise.hardware.tma.types import ElementType
 
     if args.dims is None or args.box is None:
-        raise LayoutError(
-            "TW401", "--dims and --box are needed", hint="such as --dims 4096,4096 --box 64,128"
-        )
+        raise misused("--dims and --box are needed", "such as --dims 4096,4096 --box 64,128")
     dims, strides, box, steps = (
         tuple((_numbers(args, name) or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
     )
-    more = {"interleave": args.interleave, "l2": args.l2, "fill": args.fill}
+    more = fields(args, "interleave", "l2", "fill")
     mode = Mode.of(args.mode or "none")
     tensor_map = TensorMap(ElementType.of(args.dtype), dims, strides, box, steps, mode=mode, **more)
     address, shared = _number(args, "address"), _number(args, "shared")
@@ -282,8 +280,8 @@ def _checked(args: argparse.Namespace) -> Answer:
         "legal": not broken,
         "arguments": tensor_map.arguments,
         "bytes": None if broken else tensor_map.bytes,
-        "rules": [_rule(v.rule, v.message, v.hint) for v in broken],
-        "remarks": [_rule(v.rule, v.message, v.hint) for v in noted],
+        "rules": _rules(broken),
+        "remarks": _rules(noted),
     }
     notes = [f"note: {remark}" for remark in noted]
     if broken:
@@ -300,6 +298,10 @@ def _checked(args: argparse.Namespace) -> Answer:
         if args.reads:
             return refused(no, data | {"reads": None})
     return _told(data, lines, tensor_map, landing, args)
+
+
+def _rules(violations: Iterable[Violation]) -> list[dict[str, str]]:
+    return [_rule(**fields(violation, "rule", "message", "hint")) for violation in violations]
 
 
 def _rule(rule: str, message: str, hint: str) -> dict[str, str]:
@@ -393,7 +395,7 @@ def _numbers(args: argparse.Namespace, option: str) -> list[int] | None:
             shown = repr(part) if part else "nothing"
             message = f"--{option.replace('_', '-')}: {shown} is no whole number"
             hint = "whole numbers with commas between, such as 128,64"
-            raise LayoutError("TW401", message, hint=hint) from None
+            raise misused(message, hint) from None
     return numbers
 
 
@@ -401,7 +403,5 @@ def _number(args: argparse.Namespace, option: str, usual: int = 0) -> int:
     """Return the one number of an option."""
     first, *others = _numbers(args, option) or [usual]
     if others:
-        raise LayoutError(
-            "TW401", f"--{option.replace('_', '-')}: {getattr(args, option)!r} is no whole number"
-        )
+        raise misused(f"--{option.replace('_', '-')}: {getattr(args, option)!r} is no whole number")
     return first

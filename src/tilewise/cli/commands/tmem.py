@@ -34,15 +34,15 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import NO, Answer
-from tilewise.cli.arguments import filled_in, layout_from, let_from, one_layout
+from tilewise.cli.answer import NO, Answer, fields, misused, table_lines
+from tilewise.cli.arguments import add_options, filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import spans
 from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from tilewise.check.tensor_memory import Plan
@@ -57,11 +57,16 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT [--to FRAGMENT] [--form F] [--store] [--code] [--name N]."""
     one_layout(parser)
-    parser.add_argument("--to", metavar="FRAGMENT", help="the registers that are wanted, as a layout")
-    parser.add_argument("--form", metavar="F", help="one form alone, such as 16x256b")
-    parser.add_argument("--store", action="store_true", help="tcgen05.st, from registers to tensor memory")
-    parser.add_argument("--code", action="store_true", help="the function in CUDA C++")
-    parser.add_argument("--name", metavar="N", help="its name (load, or store)")
+    add_options(
+        parser,
+        {
+            "--to": ("FRAGMENT", "the registers that are wanted, as a layout"),
+            "--form": ("F", "one form alone, such as 16x256b"),
+            "--store": "tcgen05.st, from registers to tensor memory",
+            "--code": "the function in CUDA C++",
+            "--name": ("N", "its name (load, or store)"),
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -69,7 +74,7 @@ def answer(args: argparse.Namespace) -> Answer:
     from tilewise.check.tensor_memory import plan
 
     if args.name is not None and not args.code:
-        raise LayoutError("TW401", "--name names a function, and none is printed", hint="add --code")
+        raise misused("--name names a function, and none is printed", "add --code")
     to = None if args.to is None else layout_from(args.to, args)
     asked = _asked(args)
     form = None if args.form is None else _form(args.form)
@@ -154,20 +159,22 @@ def data_of(found: Plan) -> dict[str, Any]:
         for way, misfit in found.misfits
     ]
     hint = _hint(found)
-    near = {"reasons": reasons, "nearest": _near_data(found.near)}
-    return data | fits | near | ({"hint": hint} if hint else {})
+    near = found.near and {
+        "form": found.near.way.name,
+        "fragment": str(found.near.way.fragment),
+        "exchanges_at_least": found.near.bound.count,
+        "times": found.near.times,
+    }
+    return data | fits | {"reasons": reasons, "nearest": near} | ({"hint": hint} if hint else {})
 
 
 def _way_data(way: Way, fit: Fit | None = None) -> dict[str, Any]:
     return {
         "form": way.form.name,
-        "packed": way.packed,
-        "split": way.split,
+        **fields(way, "packed", "split", "registers", "rounds"),
         "instructions": [
             _move_data(way, move, fit, number) for number in way.words.groups.numbers for move in way.moves
         ],
-        "registers": way.registers,
-        "rounds": way.rounds,
         "fragment": str(way.fragment),
     }
 
@@ -192,17 +199,6 @@ def _warps(way: Way, number: int) -> list[int]:
     return [WARPS * number + warp for warp in way.words.warps]
 
 
-def _near_data(near: Nearest | None) -> dict[str, Any] | None:
-    if near is None:
-        return None
-    return {
-        "form": near.way.name,
-        "fragment": str(near.way.fragment),
-        "exchanges_at_least": near.bound.count,
-        "times": near.times,
-    }
-
-
 def _named(move: Move, fit: Fit | None) -> list[int]:
     """The registers of the fragment that an instruction names, in its order."""
     own = range(move.register, move.register + move.registers)
@@ -216,17 +212,21 @@ def _lines(found: Plan, form: str | None) -> list[str]:
     if found.wanted is None:
         head = [_where(found), *(_table(found.ways) if found.ways else ["no form moves it:"])]
         shown = _moves(found.ways[0], None) if form and len(found.ways) == 1 else []
-        return [*head, *(f"  {line}" for line in shown), *_left_out(found)]
+        return [*head, *_indented(shown), *_left_out(found)]
     if found.fit is not None:
-        return [f"{found.fit.way.name}: {_counts(found.fit.way)}", *_fitted(found.fit)]
+        return [*_fitted(found.fit)]
     store = found.store
     lines = [
         "no: no store takes it from there" if store else "no: no load brings it there",
-        *_columns([(way.name, misfit.message) for way, misfit in found.misfits]),
+        *_indented(table_lines([(way.name, misfit.message) for way, misfit in found.misfits])),
         *_left_out(found),
     ]
     hint = _hint(found)
     return [*lines, *_nearest(found.near, store), *([f"  hint: {hint}"] if hint else [])]
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
 
 
 def _where(found: Plan) -> str:
@@ -246,28 +246,18 @@ def _table(ways: Sequence[Way]) -> list[str]:
         ]
         rounds = f" in {way.rounds} rounds" if way.rounds > 1 else ""
         rows.append((way.name, " + ".join(each) + rounds, str(way.registers), str(way.fragment)))
-    return _columns(rows)
+    return _indented(table_lines(rows))
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  " + "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-
-
-def _counts(way: Way) -> str:
-    many = len(way.moves)
+def _fitted(fit: Fit) -> Iterator[str]:
+    """Yield how many instructions there are, and each of them."""
+    way, many = fit.way, len(fit.way.moves)
     rounds = f", in {way.rounds} rounds" if way.rounds > 1 else ""
-    return f"{many} instruction{'s' * (many > 1)} of each warp, {way.registers} registers of a thread{rounds}"
-
-
-def _fitted(fit: Fit) -> list[str]:
-    groups = fit.way.words.groups
-    spare = [f"registers {spans(fit.spare)} hold nothing that is wanted"] if fit.spare else []
-    lines = _by_warpgroups(fit) if groups.named else _moves(fit.way, fit)
-    return [f"  {line}" for line in (*lines, *spare)]
+    each = f"{many} instruction{'s' * (many > 1)} of each warp"
+    yield f"{way.name}: {each}, {way.registers} registers of a thread{rounds}"
+    yield from _indented(_by_warpgroups(fit) if way.words.groups.named else _moves(way, fit))
+    if fit.spare:
+        yield f"  registers {spans(fit.spare)} hold nothing that is wanted"
 
 
 def _by_warpgroups(fit: Fit) -> list[str]:
@@ -278,7 +268,7 @@ def _by_warpgroups(fit: Fit) -> list[str]:
         warps = [warp for number in numbers for warp in _warps(fit.way, number)]
         several = "s" * (len(numbers) > 1)
         lines.append(f"warpgroup{several} {spans(numbers)}, {_counted(warps)}:")
-        lines += [f"  {line}" for line in _moves(fit.way, fit, begin)]
+        lines += _indented(_moves(fit.way, fit, begin))
     return [*lines, f"w is warpid % {WARPS}: a warp reaches lanes 32 w to 32 w + 31 alone, in any warpgroup"]
 
 

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.accesses import access_options, refusal_data, refused, tile_and_base
-from tilewise.cli.answer import NO, YES, Answer, witness_data
+from tilewise.cli.accesses import access_options, tile_and_base, unserved
+from tilewise.cli.answer import NO, YES, Answer, refusal_data, witness_data
 from tilewise.cli.arguments import layout_options
 from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import Refused
@@ -49,11 +49,11 @@ def answer(args: argparse.Namespace) -> Answer:
     try:
         found = [widest(asked, layout, args.dtype, args.op, base) for asked in args.access]
     except Refused as no:
-        return refused(no, "accesses")
+        return unserved(no, "accesses")
     data = {"layout": str(layout), "dtype": args.dtype, "base": base, "accesses": list(map(_data, found))}
     refusals = [own.refusal for own in found if own.refusal]
     if refusals:
-        data |= refusal_data(refusals[0], in_a_shell(refusals[0].hint))
+        data |= refusal_data(refusals[0])
     lines = "\n".join(line for own in found for line in _lines(own))
     return Answer(data, lines, NO if refusals else YES)
 

@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tilewise import __version__
-from tilewise.cli.answer import NO, YES, Answer
+from tilewise.cli.answer import NO, YES, Answer, table_lines
+from tilewise.cli.arguments import add_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,19 +33,31 @@ if TYPE_CHECKING:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--record DIR] [--report DIR]."""
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--list", action="store_true", help="the parts, and ask no device")
-    way.add_argument(
-        "--from", type=Path, metavar="DIR", dest="source", help="a record's answers, and ask no device"
+    add_options(
+        parser.add_mutually_exclusive_group(),
+        {
+            "--list": "the parts, and ask no device",
+            "--from": {
+                "type": Path,
+                "metavar": "DIR",
+                "dest": "source",
+                "help": "a record's answers, and ask no device",
+            },
+            "--resume": "keep the answers of an earlier, ended run",
+        },
     )
-    way.add_argument("--resume", action="store_true", help="keep the answers of an earlier, ended run")
-    parser.add_argument("--state", type=Path, metavar="DIR", help="where answers are kept for --resume")
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
-    )
-    parser.add_argument("--record", type=Path, metavar="DIR", help="write what the device said, compressed")
-    parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
+    add_options(
+        parser,
+        {
+            "--state": {"type": Path, "metavar": "DIR", "help": "where answers are kept for --resume"},
+            "--only...": ("PART", "this part or family alone; repeatable"),
+            "--record": {"type": Path, "metavar": "DIR", "help": "write what the device said, compressed"},
+            "--report": {
+                "type": Path,
+                "metavar": "DIR",
+                "help": "write report.txt, report.json, report.html",
+            },
+        },
     )
 
 
@@ -70,8 +83,7 @@ def _listed(parts: list[Part]) -> Answer:
         {"name": part.name, "cases": part.size(), "title": part.title, "confirms": list(part.confirms)}
         for part in parts
     ]
-    width = max(len(part.name) for part in parts)
-    lines = [f"{row['name']:<{width}}  {row['cases']:>6,} cases  {row['title']}" for row in rows]
+    lines = table_lines([(row["name"], f"{row['cases']:,} cases", row["title"]) for row in rows], "<>")
     return Answer({"parts": rows}, "\n".join(lines))
 
 

@@ -20,10 +20,11 @@ import argparse
 import re
 from math import prod
 
-from tilewise.cli.addresses import Buffer, address_from, base_option, buffer_from
-from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, order_data, place_data
+from tilewise.cli.addresses import OF_BASE, Buffer, address_from, buffer_from
+from tilewise.cli.answer import NO, UNDECIDED, YES, Answer, index_text, misused, order_data, place_data
 from tilewise.cli.arguments import (
     ASKED,
+    add_options,
     box_from,
     is_padding,
     layout_from,
@@ -41,8 +42,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.tables.digits import Int64s
-
 _ELEMENT = re.compile(r"(^|,)\s*[a-z]+\d+\s*(,|$)")
 """An element by its name, which no axis and no number is."""
 
@@ -54,12 +53,17 @@ MAX_SHARERS = 64
 def arguments(parser: argparse.ArgumentParser) -> None:
     """LAYOUT PLACE [--shape S] [--byte A --base A] [--holes | --shared] [--limit N]."""
     one_layout(parser, ASKED)
-    parser.add_argument("place", metavar="PLACE", nargs="?", help="such as laneid=5,reg=1 or 27")
-    parser.add_argument("--byte", metavar="A", help="ask for the byte at this address instead; needs --dtype")
-    base_option(parser)
-    parser.add_argument("--holes", action="store_true", help="list the places that hold nothing instead")
-    parser.add_argument("--shared", action="store_true", help="list the places that hold several instead")
-    parser.add_argument("--limit", type=int, metavar="N", help="answer with N elements or places at most")
+    add_options(
+        parser,
+        {
+            "[place]": ("PLACE", "such as laneid=5,reg=1 or 27"),
+            "--byte": ("A", "ask for the byte at this address instead; needs --dtype"),
+            "--base": OF_BASE,
+            "--holes": "list the places that hold nothing instead",
+            "--shared": "list the places that hold several instead",
+            "--limit": {"type": int, "metavar": "N", "help": "answer with N elements or places at most"},
+        },
+    )
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -68,17 +72,11 @@ def answer(args: argparse.Namespace) -> Answer:
     layout = layout_from(args.layout, args)
     questions = (args.place is not None, args.byte is not None, args.holes, args.shared)
     if sum(questions) != 1:
-        raise LayoutError(
-            "TW401",
-            "one question at a time: PLACE, --byte, --holes or --shared",
-            hint="such as laneid=5,reg=1",
-        )
+        raise misused("one question at a time: PLACE, --byte, --holes or --shared", "such as laneid=5,reg=1")
     if args.limit is not None and args.limit < 1:
-        raise LayoutError("TW401", f"--limit {args.limit} asks for nothing", hint="give at least 1")
-    if args.holes:
-        return _holes(layout, args)
-    if args.shared:
-        return _shared(layout, args)
+        raise misused(f"--limit {args.limit} asks for nothing", "give at least 1")
+    if args.holes or args.shared:
+        return _listed(layout, args)
     return _at_place(layout, args) if args.byte is None else _at_byte(layout, args)
 
 
@@ -193,34 +191,28 @@ def _reason_at_byte(seen: Layout, byte: int, buffer: Buffer) -> str:
 # -- which places hold nothing, or several -----------------------------------------------------------
 
 
-def _holes(layout: Layout, args: argparse.Namespace) -> Answer:
-    from tilewise.tables import empty_places
+def _listed(layout: Layout, args: argparse.Namespace) -> Answer:
+    """Return the places that hold nothing, or several."""
+    from tilewise.tables import empty_places, shared_places
 
     _check_box(layout)
-    places, data = _listed(layout, empty_places(layout), args.limit)
-    data["holes"] = [place_data(place) for place in places]
+    rows = (empty_places if args.holes else shared_places)(layout)
+    bound = MAX_ANSWERS if args.limit is None else args.limit
+    data: dict[str, Any] = {"count": len(rows), "more": len(rows) > bound}
+    places = [point(layout.axes, row) for row in rows[:bound].tolist()]
+    if args.holes:
+        reason, lines = "every place of the box is taken", _runs(places)
+        data["holes"] = [place_data(place) for place in places]
+    else:
+        reason, lines, data["shared"] = "no place holds two elements", [], []
+        for place in places:
+            held = layout.who(place, shape=shape_from(args), limit=MAX_SHARERS)
+            more = ", ..." * (len(held) == MAX_SHARERS)
+            lines.append(f"{place} holds {', '.join(map(index_text, held))}{more}")
+            data["shared"].append({"place": place_data(place), "indices": [list(index) for index in held]})
     if not places:
-        reason = "every place of the box is taken"
         return Answer(data | {"reason": reason}, reason, NO)
-    return Answer(data, _text(data, _runs(places)), YES)
-
-
-def _shared(layout: Layout, args: argparse.Namespace) -> Answer:
-    from tilewise.tables import shared_places
-
-    _check_box(layout)
-    places, data = _listed(layout, shared_places(layout), args.limit)
-    held = [layout.who(place, shape=shape_from(args), limit=MAX_SHARERS) for place in places]
-    pairs = [*zip(places, held, strict=True)]
-    data["shared"] = [{"place": place_data(p), "indices": [list(i) for i in indices]} for p, indices in pairs]
-    if not places:
-        reason = "no place holds two elements"
-        return Answer(data | {"reason": reason}, reason, NO)
-    lines = [
-        f"{place} holds {', '.join(map(index_text, indices))}" + ", ..." * (len(indices) == MAX_SHARERS)
-        for place, indices in pairs
-    ]
-    return Answer(data, _text(data, lines), YES)
+    return Answer(data, _text(data, lines))
 
 
 def _check_box(layout: Layout) -> None:
@@ -232,12 +224,6 @@ def _check_box(layout: Layout) -> None:
             f"at most {MAX_BOX} are gone through",
             hint="info shows one hole, and one place that is shared",
         )
-
-
-def _listed(layout: Layout, rows: Int64s, limit: int | None) -> tuple[list[Vector], dict[str, Any]]:
-    bound = MAX_ANSWERS if limit is None else limit
-    data: dict[str, Any] = {"count": len(rows), "more": len(rows) > bound}
-    return [point(layout.axes, row) for row in rows[:bound].tolist()], data
 
 
 def _runs(places: list[Vector]) -> list[str]:
