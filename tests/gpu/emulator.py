@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from tilewise.gpu.probes.instruction import ONE
+from tilewise.gpu.probes.kernels import ONE
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input

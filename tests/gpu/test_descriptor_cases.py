@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from tests.gpu import rivals
 
-from tilewise.gpu.probes.bench import AREA
-from tilewise.gpu.probes.descriptors import LEGAL, ODD, RESERVED, Case, cases, chunks, expected, spread
-from tilewise.gpu.probes.instruction import Instruction
-from tilewise.gpu.probes.spelling import BASE, END
+from tilewise.gpu.probes.bench import AREA, BASE, END
+from tilewise.gpu.probes.wgmma import WgmmaProbe
+from tilewise.gpu.verify.wgmma import LEGAL, ODD, RESERVED, DescriptorCase, chunks, drawn, expected
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import Descriptor, reserved_bits
 from tilewise.hardware.wgmma.instructions import INPUTS
 
-EVERY = cases()
+EVERY = drawn()
 CELL = LEGAL + ODD + RESERVED
 
 
@@ -24,8 +23,8 @@ def in_bytes(case):
 
 def test_there_are_enough_and_they_are_the_same_each_time():
     assert len(EVERY) >= 5_000
-    assert cases() == EVERY
-    assert cases(seed=1) != EVERY
+    assert drawn.__wrapped__() == EVERY
+    assert drawn(seed=1) != EVERY
     assert len(set(EVERY)) > 0.97 * len(EVERY)
 
 
@@ -75,6 +74,14 @@ def test_the_last_of_a_cell_have_bits_that_no_field_has():
         assert sum(1 << bit for bit in reserved_bits(case.value)) == case.reserved
 
 
+def spread(numbers, case):
+    """The elements of chunks: the inverse of `chunks`."""
+    each = 128 // case.instruction.bits
+    along = numbers if case.major == "k" else numbers.T
+    whole = (along[:, :, None] * each + np.arange(each)).reshape(len(along), -1)
+    return whole if case.major == "k" else whole.T
+
+
 @pytest.mark.parametrize("case", EVERY[::211], ids=lambda case: f"{case.instruction} {case.operand}")
 def test_chunks_hold_all_that_is_read(case):
     kept = chunks(expected(case), case)
@@ -83,7 +90,7 @@ def test_chunks_hold_all_that_is_read(case):
 
 
 def test_what_is_not_read_in_whole_chunks_is_not_kept_so():
-    case = Case(Instruction("f16", "f16", "f32", 8), "B", Descriptor(start=1024, lbo=128, sbo=256))
+    case = DescriptorCase(WgmmaProbe("f16", "f16", "f32", 8), "B", Descriptor(start=1024, lbo=128, sbo=256))
     for row, k, value in ((3, 5, 0), (0, 0, 513), (7, 15, -1)):
         read = expected(case).copy()
         read[row, k] = value
@@ -91,7 +98,7 @@ def test_what_is_not_read_in_whole_chunks_is_not_kept_so():
 
 
 def test_chunks_are_counted_from_address_zero():
-    case = Case(Instruction("tf32", "tf32", "f32", 8), "B", Descriptor(start=2048, lbo=256, sbo=0))
+    case = DescriptorCase(WgmmaProbe("tf32", "tf32", "f32", 8), "B", Descriptor(start=2048, lbo=256, sbo=0))
     assert expected(case)[1].tolist() == [516, 517, 518, 519, 580, 581, 582, 583]
     assert chunks(expected(case), case)[1].tolist() == [129, 145]
 

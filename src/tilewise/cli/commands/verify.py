@@ -3,7 +3,7 @@
   tilewise verify --list
   tilewise verify
   tilewise verify --only tma --report report
-  tilewise verify --resume --record tests/hardware/truth
+  tilewise verify --resume --state answers
   tilewise verify --from tests/hardware/truth
 
 Kernels spell out which thread and register owns each element, which elements mma.sync multiplies, which byte
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tilewise.gpu.verify.part import Part
-    from tilewise.gpu.verify.report import Report
+    from tilewise.gpu.verify.run import Report
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--record DIR] [--report DIR]."""
+    """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--report DIR]."""
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--list", action="store_true", help="the parts, and ask no device")
     way.add_argument(
@@ -42,7 +42,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
     )
-    parser.add_argument("--record", type=Path, metavar="DIR", help="write what the device said, compressed")
     parser.add_argument(
         "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
     )
@@ -58,16 +57,12 @@ def answer(args: argparse.Namespace) -> Answer:
     report = _recorded(parts, args.source) if args.source else _verified(parts, args)
     if args.report:
         _write(report, args.report)
-    if args.record:
-        from tilewise.gpu.verify.run import record
-
-        record(report.outcomes, args.record)
     return Answer(report.data(), report.text(), YES if report.right else NO)
 
 
 def _listed(parts: list[Part]) -> Answer:
     rows = [
-        {"name": part.name, "cases": part.size(), "title": part.title, "confirms": list(part.confirms)}
+        {"name": part.name, "cases": len(part.cases()), "title": part.title, "confirms": list(part.confirms)}
         for part in parts
     ]
     width = max(len(part.name) for part in parts)
@@ -78,9 +73,7 @@ def _listed(parts: list[Part]) -> Answer:
 def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
     from tilewise.gpu.compile import cache_folder
     from tilewise.gpu.device import HOPPER, find
-    from tilewise.gpu.verify.device import described
-    from tilewise.gpu.verify.report import Report
-    from tilewise.gpu.verify.run import run
+    from tilewise.gpu.verify.run import Report, described, run
 
     device = described(find(capability=HOPPER)) | {"tilewise": __version__}
     state = args.state or cache_folder() / "verify"
@@ -90,8 +83,7 @@ def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
 
 
 def _recorded(parts: list[Part], folder: Path) -> Report:
-    from tilewise.gpu.verify.report import Report
-    from tilewise.gpu.verify.run import recorded
+    from tilewise.gpu.verify.run import Report, recorded
 
     outcomes = list(recorded(parts, folder))
     return Report(outcomes[0].truth.device if outcomes[0].truth else {}, outcomes)

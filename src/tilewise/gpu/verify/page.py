@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 
-from tilewise.gpu.verify.report import Report
-from tilewise.gpu.verify.run import Outcome
+from tilewise.gpu.verify.run import Outcome, Report
 from tilewise.hardware.catalog.confirmed import grouped
 
 _HEAD = """\

@@ -8,35 +8,22 @@ the plane's bit of its word, one that comes out as zero does not, and any other 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilewise.gpu.probes.kernels import ONE
 from tilewise.hardware.wgmma.descriptor import LIMIT
 from tilewise.hardware.wgmma.instructions import Input
 
 THREADS = 128
 
-ONE = {
-    "f16": 0x3C00,
-    "bf16": 0x3F80,
-    "f32": 0x3F800000,
-    "tf32": 0x3F800000,
-    "f64": 0x3FF0000000000000,
-    "e4m3": 0x38,
-    "e5m2": 0x3C,
-    "s8": 0x01,
-    "u8": 0x01,
-    "s32": 0x1,
-    "b1": 0x1,
-}
-"""The bits of the number one."""
-
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class WgmmaProbe:
     """One wgmma: types of A, B and D, N, and the majors of what it reads from shared memory.
 
-    >>> print(Instruction("f16", "f16", "f32", 64, "k", "mn"))
+    >>> print(WgmmaProbe("f16", "f16", "f32", 64, "k", "mn"))
     m64n64k16.f32.f16.f16 A k, B mn
     """
 
@@ -80,16 +67,16 @@ class Instruction:
         return f"{types} A {self.a_major}, B {self.b_major}"
 
 
-def source(instructions: tuple[Instruction, ...]) -> str:
+def source(group: Sequence[WgmmaProbe]) -> str:
     """CUDA C++ of a kernel for each of the instructions, which all multiply the same types."""
-    first = instructions[0]
-    if any((i.a, i.b, i.d) != (first.a, first.b, first.d) for i in instructions):
+    first = group[0]
+    if any((i.a, i.b, i.d) != (first.a, first.b, first.d) for i in group):
         raise ValueError("the instructions of one source multiply the same types")
     shared = Path(__file__).with_name("wgmma.cu").read_text(encoding="utf-8")
-    return "\n".join([_constants(first), shared, *map(_kernel, instructions)])
+    return "\n".join([_constants(first), shared, *map(_kernel, group)])
 
 
-def _constants(first: Instruction) -> str:
+def _constants(first: WgmmaProbe) -> str:
     each, bits = 32 // first.bits, first.bits
     log = each.bit_length() - 1
     mask = (1 << bits) - 1
@@ -106,7 +93,7 @@ def _constants(first: Instruction) -> str:
     )
 
 
-def _kernel(this: Instruction) -> str:
+def _kernel(this: WgmmaProbe) -> str:
     packed = this.d == "f16"
     registers = this.n // 4 if packed else this.n // 2
     kind = "float" if this.d == "f32" else "unsigned"
@@ -167,7 +154,7 @@ def _registers_of(kind: str, count: int) -> str:
     return ", ".join(f'"+{letter}"(d[{i}])' for i in range(count))
 
 
-def _multiply(this: Instruction, kind: str, registers: int, *, from_registers: bool) -> str:
+def _multiply(this: WgmmaProbe, kind: str, registers: int, *, from_registers: bool) -> str:
     outs = ", ".join(f"%{i}" for i in range(registers))
     wide = 4 if from_registers else 1
     a = ", ".join(f"%{registers + i}" for i in range(wide))
@@ -191,7 +178,7 @@ def _multiply(this: Instruction, kind: str, registers: int, *, from_registers: b
     )
 
 
-def _immediates(this: Instruction, from_registers: bool) -> str:
+def _immediates(this: WgmmaProbe, from_registers: bool) -> str:
     """Scales of A and B, then transpose bits, as far as the types have them."""
     if this.d == "s32":
         return ""
