@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from tests.gpu import rivals
 
-from tilewise.gpu.probes.bench import AREA, BASE, END
-from tilewise.gpu.probes.wgmma import WgmmaProbe
-from tilewise.gpu.verify.wgmma import LEGAL, ODD, RESERVED, DescriptorCase, chunks, drawn, expected
+from tilewise.gpu.probes.wgmma import AREA, BASE, END, WgmmaProbe
+from tilewise.gpu.verify.wgmma import LEGAL, ODD, RESERVED, DescriptorCase, chunks, drawn, expected, spread
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import Descriptor, reserved_bits
 from tilewise.hardware.wgmma.instructions import INPUTS
@@ -74,19 +73,11 @@ def test_the_last_of_a_cell_have_bits_that_no_field_has():
         assert sum(1 << bit for bit in reserved_bits(case.value)) == case.reserved
 
 
-def spread(numbers, case):
-    """The elements of chunks: the inverse of `chunks`."""
-    each = 128 // case.instruction.bits
-    along = numbers if case.major == "k" else numbers.T
-    whole = (along[:, :, None] * each + np.arange(each)).reshape(len(along), -1)
-    return whole if case.major == "k" else whole.T
-
-
 @pytest.mark.parametrize("case", EVERY[::211], ids=lambda case: f"{case.instruction} {case.operand}")
 def test_chunks_hold_all_that_is_read(case):
     kept = chunks(expected(case), case)
     assert kept.size * 16 == expected(case).size * case.instruction.bits // 8
-    assert np.array_equal(spread(kept, case), expected(case))
+    assert np.array_equal(spread(kept, case), expected(case).ravel())
 
 
 def test_what_is_not_read_in_whole_chunks_is_not_kept_so():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tilewise.gpu.probes.bench import END
+from tilewise.gpu.probes.wgmma import END
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 from tilewise.gpu.verify.wgmma import INSIDE, PAST, WHOLE, at_the_end, expected, reach

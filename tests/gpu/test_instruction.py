@@ -6,9 +6,8 @@ import pytest
 from tests.emit import nvrtc
 
 from tilewise import Refused
-from tilewise.gpu.probes.bench import TOGETHER, Bench
 from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.wgmma import WgmmaProbe, source
+from tilewise.gpu.probes.wgmma import TOGETHER, Bench, WgmmaProbe, source
 from tilewise.gpu.verify.wgmma import drawn, instructions
 from tilewise.hardware.wgmma.instructions import INPUTS
 

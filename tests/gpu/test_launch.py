@@ -10,8 +10,7 @@ import pytest
 from tilewise.gpu.device import Gpu
 from tilewise.gpu.launch import Session
 from tilewise.gpu.probes import wgmma
-from tilewise.gpu.probes.bench import Bench
-from tilewise.gpu.probes.wgmma import WgmmaProbe
+from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe
 
 
 class Driver:

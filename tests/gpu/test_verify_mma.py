@@ -87,7 +87,7 @@ def test_a_place_that_reaches_too_few_is_found():
     pairs[5, np.flatnonzero(pairs[5] >= 0)[0]] = -1
     (difference,) = DENSE.compare(pairs_truth([this], [pairs])).differences
     assert difference.witness["place"] == 5
-    assert "no places that can be told" in difference.message
+    assert "places of D and B unknown, not" in difference.message
 
 
 def test_a_number_that_no_product_gives_is_found():

@@ -139,7 +139,7 @@ def test_two_elements_that_changed_places_are_found():
     slots[[first, second]] = slots[[second, first]]
     (found,) = faulty(replace(landed, slots=slots)).differences
     assert found.witness["byte"] == 2 * first
-    assert found.message.startswith(f"byte {2 * first} holds element ")
+    assert found.message.startswith(f"byte {2 * first}: holding element ")
 
 
 @pytest.mark.parametrize("planted", [UNTOUCHED, FILL, TORN, OTHER])
@@ -155,7 +155,7 @@ def test_a_byte_behind_the_box_that_was_written_is_found():
     slots = landed.slots.copy()
     slots[-1] = FILL
     (found,) = faulty(replace(landed, slots=slots)).differences
-    assert "holds zero, not what it held before" in found.message
+    assert "holding zero, not what it held before" in found.message
 
 
 @pytest.mark.parametrize("counted", [PLAIN.bytes - 32, PLAIN.bytes + 16, None])

@@ -10,9 +10,8 @@ import pytest
 from tests.gpu.emulator import BASE, SHARED, Emulator, filled
 
 from tilewise import LayoutError, Refused
-from tilewise.gpu.probes.bench import Bench
 from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.wgmma import WgmmaProbe
+from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.run import recorded_truth
 from tilewise.gpu.verify.wgmma import DescriptorCase, chunks, places_read

@@ -72,22 +72,14 @@ def judge(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
     """Hold the byte of every half against the catalogue's layouts."""
     form = Form.of(row["instruction"], row["form"])
     want = expected(form, row["addresses"])
-    if (wrong := np.flatnonzero(want != halves)).size:
-        first = int(wrong[0])
-        lane, half = divmod(first, len(want) // LANES)
-        met = "no single place" if halves[first] == NOWHERE else f"byte {halves[first]}"
-        findings.differs(
-            form,
-            f"half {half} of lane {lane} met {met}, not byte {want[first]}; {wrong.size} of"
-            f" {len(want)} differ",
-            lane=lane,
-            half=half,
-            found=int(halves[first]),
-            expected=int(want[first]),
-        )
-    elif row["others"]:
+    if row["others"] and np.array_equal(want, halves):
         findings.differs(form, f"{row['others']} more places of 16 bits were written")
+    findings.hold(form, want, halves, partial(_half, each=len(want) // LANES), "byte")
     findings.count(len(halves), form=short(form))
+
+
+def _half(number: int, each: int) -> dict[str, int]:
+    return {"lane": number // each, "half": number % each}
 
 
 def _row(case: FormCase) -> dict[str, Any]:
@@ -155,19 +147,12 @@ def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
 
 def judge_move(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
     """Hold the half that each comes from against the catalogue's lane map."""
-    want = places(COMES_FROM).ravel()
-    if (wrong := np.flatnonzero(want != halves)).size:
-        (lane, half), seen, wanted = (
-            list(divmod(int(one), 2)) for one in (wrong[0], halves[wrong[0]], want[wrong[0]])
-        )
-        findings.differs(
-            f"movmatrix, case {findings.cases}",
-            f"half {half} of lane {lane} comes from lane {seen[0]}, half {seen[1]}, not {tuple(wanted)}",
-            lane=lane,
-            half=half,
-            found=seen,
-            expected=wanted,
-        )
+    want, case = places(COMES_FROM).ravel(), f"movmatrix, case {findings.cases}"
+
+    def lane_and_half(half: int) -> list[int]:
+        return list(divmod(int(half), 2))
+
+    findings.hold(case, want, halves, partial(_half, each=2), "lane and half", lane_and_half)
     findings.count(len(halves))
 
 

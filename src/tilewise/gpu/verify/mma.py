@@ -225,19 +225,13 @@ def listed(pairs: Array, n: int) -> Answered:
 def judge_pairs(findings: Findings, row: Mapping[str, Any], d: Array, b: Array) -> None:
     """Hold every pair against the catalogue."""
     case = MmaCase.of(row)
-    want, this = case.pairs, case.instruction
-    if (wrong := np.flatnonzero((want[0] != d) | (want[1] != b))).size:
-        first = int(wrong[0])
-        place = first // this.shape.n
-        told = f"place {d[first]} of D by place {b[first]} of B"
-        findings.differs(
-            case,
-            f"place {place} of A reaches {'no places that can be told' if d[first] == NOTHING else told},"
-            f" not {want[0][first]} by {want[1][first]}; {wrong.size} of {d.size} pairs differ",
-            place=place,
-            found=[int(d[first]), int(b[first])],
-            expected=[int(one[first]) for one in want],
-        )
+    this, n = case.instruction, case.instruction.shape.n
+    want, seen = np.stack(case.pairs, axis=1), np.stack([d, b], axis=1)
+
+    def pair(places: Array) -> list[int] | None:
+        return None if places[0] == NOTHING else [int(place) for place in places]
+
+    findings.hold(case, want, seen, lambda number: {"place": number // n}, "places of D and B", pair)
     aspects: dict[str, object] = {"types": f"{this.a} x {this.b} -> {this.d}", "shape": this.shape}
     if isinstance(this, SparseInstruction):
         metadata = "ordered" if this.ordered else "not said to be ordered"
@@ -251,16 +245,7 @@ def judge_passed(findings: Findings, row: Mapping[str, Any], came: Array) -> Non
     c, d = case.places("C"), case.places("D")
     want = np.empty(d.size, np.int64)
     want[d.ravel()] = c.ravel()
-    if (wrong := np.flatnonzero(want != came)).size:
-        place = int(wrong[0])
-        findings.differs(
-            case,
-            f"place {place} of D has what place {came[place]} of C had, not {want[place]};"
-            f" {wrong.size} of {len(came)} differ",
-            place=place,
-            found=int(came[place]),
-            expected=int(want[place]),
-        )
+    findings.hold(case, want, came, lambda place: {"place": place}, "place of C")
     this = case.instruction
     accumulators = f"{this.c} -> {this.d}" if isinstance(this, Instruction) else this.d
     findings.count(len(came), accumulators=accumulators, shape=this.shape)

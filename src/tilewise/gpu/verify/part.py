@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tilewise.gpu.launch import Array
 from tilewise.gpu.probes.kernels import Progress
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.catalog import find
@@ -71,6 +72,32 @@ class Findings:
         self.different += 1
         if len(self.differences) < MOST_SHOWN:
             self.differences.append(Mismatch(str(case), message, witness))
+
+    def hold(
+        self,
+        case: object,
+        want: Array,
+        seen: Array,
+        where: Callable[[int], Mapping[str, Any]],
+        what: str,
+        value: Callable[[Any], Any] = int,
+    ) -> None:
+        """Add a difference where arrays of answers differ: the first place, and how many.
+
+        `where` names a place by its number, `what` and `value` an answer; None is one that says nothing.
+        """
+        if (wrong := np.flatnonzero((want != seen).reshape(len(want), -1).any(axis=1))).size:
+            first = int(wrong[0])
+            place, found, expected = where(first), value(seen[first]), value(want[first])
+            self.differs(
+                case,
+                f"{', '.join(f'{name} {number}' for name, number in place.items())}:"
+                f" {what} {'unknown' if found is None else found}, not {expected};"
+                f" {wrong.size} of {len(want)} differ",
+                **place,
+                found=found,
+                expected=expected,
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,17 +89,15 @@ def filled_with_nan() -> Iterator[BoxLoad]:
 def copies() -> list[BoxLoad]:
     """Return boxes at innermost coordinates of whole chunks and of parts, and at starts that are multiples of
     128, and others."""
-    cases = []
-    for each, dtype in UNSIGNED.items():
-        unit = CHUNK // each
-        for coordinate in (0, unit, 3 * unit, -unit, 1, unit - 1, unit + unit // 2, -1, 1 - 2 * unit):
-            cases.append(BoxLoad(dtype, "none", (16, 256), (8, 2 * unit), (2, coordinate)))
-    plain = BoxLoad("u16", "none", (16, 256), (8, 16), (0, 0))
-    for mode, coordinate in product(("32B", "64B", "128B"), (8, 4, -12)):
-        cases.append(replace(plain, mode=mode, corner=(2, coordinate)))
-    for mode, start in product(("none", "32B", "64B", "128B"), (128, 384, 16, 32, 64, 192)):
-        cases.append(replace(plain, mode=mode, start=start))
-    return cases
+    matrix = BoxLoad("u16", "none", (16, 256), (8, 16), (0, 0))
+    cases = [
+        replace(matrix, dtype=dtype, box=(8, 2 * unit), corner=(2, coordinate))
+        for dtype, unit in ((dtype, CHUNK // each) for each, dtype in UNSIGNED.items())
+        for coordinate in (0, unit, 3 * unit, -unit, 1, unit - 1, unit + unit // 2, -1, 1 - 2 * unit)
+    ]
+    swizzles, starts = ("32B", "64B", "128B"), (128, 384, 16, 32, 64, 192)
+    cases += [replace(matrix, mode=mode, corner=(2, x)) for mode, x in product(swizzles, (8, 4, -12))]
+    return cases + [replace(matrix, mode=m, start=x) for m, x in product(("none", *swizzles), starts)]
 
 
 def _reaching(
@@ -147,8 +145,8 @@ def _corner(dice: random.Random, box: int, shape: int, unit: int, out: str) -> i
 
 # -- arguments of tensor maps ----------------------------------------------------------------------
 
-BITS = {0: 8, 1: 16, 2: 32, 3: 32, 4: 64, 5: 64, 6: 16, 7: 32, 8: 64, 9: 16, 10: 32, 11: 32, 12: 32}
-"""Bits of an element by the code of CUtensorMapDataType; the packed types 13, 14, 15 are apart."""
+BYTES = {row.value: row.bits // 8 for row in ELEMENT_TYPES.values() if row.value < 13}
+"""Bytes of an element by the code of CUtensorMapDataType; the packed types 13, 14, 15 are apart."""
 
 PACKED = (13, 14, 15)
 
@@ -279,14 +277,13 @@ def _boxes(base: MapArguments) -> Iterator[MapArguments]:
     yield from _varied(base, dtype=(0, 1, 2, 4), box=[(extent, 8, 4) for extent in inner])
     rows = (128, 224, 227, 228, 229, 256)
     for outer in (*((row, 64) for row in rows), (167, 87), (253, 59), (256, 63)):
-        middle, outermost = outer
+        middle, last = outer
         plain = replace(base, dtype=0, box=(16, *outer))  # about the shared memory of a block
-        yield plain
-        yield replace(plain, swizzle=3)
+        yield from _varied(plain, swizzle=(0, 3))
         yield replace(plain, interleave=1)
         yield replace(plain, dtype=4, box=(2, *outer))
-        for twice in (2 * outermost, 2 * outermost + 1):
-            yield replace(plain, box=(16, middle, twice), element_strides=(1, 1, 2))
+        halved = [(16, middle, 2 * last), (16, middle, 2 * last + 1)]
+        yield from _varied(plain, box=halved, element_strides=[(1, 1, 2)])
         yield replace(plain, box=(32, *outer), element_strides=(2, 1, 1))
         yield replace(of_rank(4), dtype=0, box=(16, *outer, 1), element_strides=(1, 1, 1, 2))
     larger_than_the_tensor = (16, 128, 64)
@@ -296,7 +293,7 @@ def _boxes(base: MapArguments) -> Iterator[MapArguments]:
 
 def _swizzles(base: MapArguments) -> Iterator[MapArguments]:
     for dtype, inner in product((0, 1, 2, 4), (16, 32, 48, 64, 80, 96, 128, 144, 256)):
-        if inner % (each := BITS[dtype] // 8) == 0:
+        if inner % (each := BYTES[dtype]) == 0:
             yield from _varied(base, dtype=[dtype], swizzle=range(-1, 9), box=[(inner // each, 8, 4)])
     yield from _varied(base, interleave=range(-1, 4), swizzle=range(8))
     yield from _interleaved(map(of_rank, range(1, 6)), 1, 2)
@@ -321,7 +318,7 @@ def _thrown(dice: random.Random) -> MapArguments:
     dtype = dice.randrange(13)
     interleave = dice.choice((0, 0, 0, 0, 1, 2))
     swizzle = dice.randrange(4)
-    inner = dice.choice((16, 16, 32, 32, 48, 64, 96, 128, 160)) // (BITS[dtype] // 8)
+    inner = dice.choice((16, 16, 32, 32, 48, 64, 96, 128, 160)) // BYTES[dtype]
     outer = [dice.choice((1, 1, 2, 3, 8, 8, 16, 64, 256, 257)) for _ in base.box[1:]]
     case = replace(
         base,

@@ -19,9 +19,8 @@ import numpy as np
 
 from tilewise.core.layout import Layout
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.bench import AREA, BASE, END, NOTHING, Bench
 from tilewise.gpu.probes.kernels import Progress, alone, places, result_name
-from tilewise.gpu.probes.wgmma import THREADS, WgmmaProbe
+from tilewise.gpu.probes.wgmma import AREA, BASE, END, NOTHING, THREADS, Bench, WgmmaProbe
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, LIMIT, Descriptor, reserved_bits
@@ -58,21 +57,17 @@ def owners(fragment: Layout) -> Array:
 def judge_fragment(findings: Findings, row: Mapping[str, Any], owned: Array) -> None:
     """Hold the owner of every element against the catalogue's fragment."""
     fragment = a_fragment(row["a"]) if row["operand"] == "A" else d_fragment(row["d"], row["n"])
-    want, types = owners(fragment), f"{row['a']} x {row['b']} -> {row['d']}"
-    if (wrong := np.flatnonzero(want != owned)).size:
-        first = int(wrong[0])
-        thread, element = divmod(first, len(want) // THREADS)
-        wanted, seen = (list(divmod(int(one[first]), len(want) // M)) for one in (want, owned))
-        held = None if owned[first] == NOTHING else seen
-        findings.differs(
-            f"{row['operand']} of m64n{row['n']}, {types}",
-            f"element {element} of thread {thread} is {tuple(held) if held else 'no single element'}, not"
-            f" {tuple(wanted)}; {wrong.size} of {len(want)} differ",
-            thread=thread,
-            element=element,
-            found=held,
-            expected=wanted,
-        )
+    width = fragment.size // M
+
+    def element(index: int) -> list[int] | None:
+        return None if index == NOTHING else list(divmod(int(index), width))
+
+    def register(place: int) -> dict[str, int]:
+        return dict(zip(("thread", "element"), divmod(place, fragment.size // THREADS), strict=True))
+
+    types = f"{row['a']} x {row['b']} -> {row['d']}"
+    case = f"{row['operand']} of m64n{row['n']}, {types}"
+    findings.hold(case, owners(fragment), owned, register, "element", element)
     findings.count(len(owned), types=types, n=row["n"])
 
 
@@ -219,6 +214,13 @@ def chunks(read: Array, case: DescriptorCase) -> Array | None:
     return numbers if case.major == "k" else numbers.T
 
 
+def spread(numbers: Array, case: DescriptorCase) -> Array:
+    """Return the elements of chunks, row by row: the inverse of `chunks`."""
+    lines = numbers.reshape(case.rows, -1) if case.major == "k" else numbers.reshape(-1, case.instruction.k).T
+    elements = (lines[..., None] * case.chunk + np.arange(case.chunk)).reshape(len(lines), -1)
+    return (elements if case.major == "k" else elements.T).ravel()
+
+
 def places_read(bench: Bench, cases: Sequence[DescriptorCase]) -> list[Array]:
     """Return [rows, K] for each case, all of one instruction and operand: the index of each element read."""
     first = cases[0]
@@ -234,33 +236,22 @@ def kept(case: DescriptorCase, read: Array) -> Answered:
 def judge_descriptor(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
     """Hold the place of every element against what the catalogue says is read."""
     case = DescriptorCase.of(row)
-    elements = expected(case)
-    want = chunks(elements, case) if row["whole"] else elements
-    if want is None:
-        findings.differs(case, "chunks of 16 bytes were read whole, and not by the catalogue")
-    elif (wrong := np.argwhere(want != read.reshape(want.shape))).size:
-        first = tuple(map(int, wrong[0]))
-        unit = 8 * CHUNK if row["whole"] else case.instruction.bits
-        seen, wanted = (int(one.reshape(want.shape)[first]) for one in (read, want))
-        place = None if seen == NOTHING else seen * unit // 8
-        scale = (1, case.chunk) if case.major == "k" else (case.chunk, 1)
-        element = [at * step for at, step in zip(first, scale if row["whole"] else (1, 1), strict=True)]
-        findings.differs(
-            case,
-            f"element {tuple(element)} was read from"
-            f" {'no single byte' if place is None else f'byte {place:#x}'}, not byte {wanted * unit // 8:#x};"
-            f" {len(wrong)} of {want.size} {'chunks of 16 bytes' if row['whole'] else 'elements'}",
-            element=element,
-            found=place,
-            expected=wanted * unit // 8,
-        )
+    want = expected(case).ravel()
+
+    def element(place: int) -> dict[str, list[int]]:
+        return {"element": list(divmod(place, case.instruction.k))}
+
+    def byte(index: int) -> int | None:
+        return None if index == NOTHING else int(index) * case.instruction.bits // 8
+
+    findings.hold(case, want, spread(read, case) if row["whole"] else read, element, "byte", byte)
     descriptor, this = case.descriptor, case.instruction
     unit = descriptor.mode.period
     past = descriptor.start % max(unit, BASE_UNIT)
     inside = past % descriptor.mode.width
     odd = descriptor.sbo % unit or (descriptor.lbo % unit and descriptor.lbo > CHUNK)
     findings.count(
-        elements.size,
+        want.size,
         types=f"{this.a} x {this.b} -> {this.d}",
         operand=f"{case.operand}, {case.major}-major",
         mode=descriptor.mode.name,
