@@ -58,7 +58,7 @@ def test_a_difference_is_a_no_with_its_witness(capsys, toys):
 
 
 def recorded(folder, *words):
-    """What a run answers, as a record in a folder."""
+    """Save the answers of a run as a record in a folder."""
     main(["verify", *words, "--state", str(folder / "state")])
     truths = [truth for path in (folder / "state").glob("*.zip") for truth in load(path)]
     save(folder / "toy.zip", truths)

@@ -7,7 +7,7 @@ from tests.emit import nvrtc
 
 from tilewise import Refused
 from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.wgmma import TOGETHER, Bench, WgmmaProbe, source
+from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe, source
 from tilewise.gpu.verify.wgmma import drawn, instructions
 from tilewise.hardware.wgmma.instructions import INPUTS
 
@@ -98,7 +98,7 @@ def test_only_instructions_of_the_same_types_share_a_program():
         source((WgmmaProbe("s8", "s8", "s32", 8), WgmmaProbe("s8", "u8", "s32", 8)))
     groups = Bench.programs(instructions())
     assert sorted((this for group in groups for this in group), key=str) == sorted(instructions(), key=str)
-    assert max(map(len, groups)) == TOGETHER
+    assert max(map(len, groups)) == Bench.together
     for group in groups:
         source(group)
 

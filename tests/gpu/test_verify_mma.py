@@ -10,7 +10,7 @@ from tests.gpu.warp import Warp
 
 from tilewise.core.dtypes import DType
 from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.mma import INTEGERS, TOGETHER, Products, WarpOperand, factor, source
+from tilewise.gpu.probes.mma import INTEGERS, Products, WarpOperand, factor, source
 from tilewise.gpu.verify import mma
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
@@ -196,7 +196,7 @@ def test_every_instruction_assembles():
         code, said = nvrtc.compile_to_cubin(library, source(group), "-arch=sm_90a", nvrtc.MINIMAL)
         assert said == ""
         assert all(this.kernel.encode() in code for this in group)
-        assert len(group) <= TOGETHER
+        assert len(group) <= Products.together
 
 
 def test_the_instruction_as_it_is_written():

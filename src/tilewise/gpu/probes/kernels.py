@@ -1,7 +1,7 @@
 """Kernels of many probes on a device: compiled side by side, asked with arrays, alone where they may fault.
 
-A probe is one instruction as a kernel has it. A kind of probe is a class of `Kernels`: its CUDA text, and
-what it is asked.
+A probe is one instruction as a kernel has it. A kind of probe is a class of `Kernels`: its CUDA text and
+its questions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 """Hears how many are done, and of how many."""
 
 Probe = TypeVar("Probe")
-Case = TypeVar("Case")
+AloneCase = TypeVar("AloneCase")
 Reply = TypeVar("Reply")
 
 ONE = {
@@ -56,10 +56,14 @@ class Kernels(ABC, Generic[Probe]):
     def __init__(self, session: Session, kernels: Mapping[Probe, LoadedKernel]) -> None:
         self._session, self._kernels = session, kernels
 
-    @staticmethod
-    @abstractmethod
-    def programs(wanted: Iterable[Probe]) -> list[tuple[Probe, ...]]:
-        """Return the probes in groups of one program each."""
+    together: ClassVar[int] = 1
+    """Kernels of one program: few enough that all cores have work, enough that none starts for nothing."""
+
+    @classmethod
+    def programs(cls, wanted: Iterable[Probe]) -> list[tuple[Probe, ...]]:
+        """Return the probes in groups of one program each, in the order of their names."""
+        every = sorted(set(wanted), key=cls.name)
+        return [tuple(every[first : first + cls.together]) for first in range(0, len(every), cls.together)]
 
     @staticmethod
     @abstractmethod
@@ -170,7 +174,7 @@ def result_name(result: int) -> str:
 
 
 def alone(
-    ask: Callable[[Case], Reply], every: Sequence[Case], told: Progress
+    ask: Callable[[AloneCase], Reply], every: Sequence[AloneCase], told: Progress
 ) -> list[tuple[int, Reply | None]]:
     """Ask of each case in a process of its own, which a fault ends; return CUresult and reply in order."""
     workers = ProcessPoolExecutor(TOGETHER, get_context("spawn"), initializer=_quiet, max_tasks_per_child=1)
@@ -181,7 +185,7 @@ def alone(
         return [future.result() for future in futures]
 
 
-def survived(ask: Callable[[Case], Reply], case: Case) -> tuple[int, Reply | None]:
+def survived(ask: Callable[[AloneCase], Reply], case: AloneCase) -> tuple[int, Reply | None]:
     """Return 0 and the reply, or the CUresult of the fault that the question ends with.
 
         refused  RuntimeError with the error's own words where it is no fault

@@ -33,8 +33,8 @@ class Matrices(Kernels[Form | None]):
 
     shared = BYTES
 
-    @staticmethod
-    def programs(wanted: Iterable[Form | None]) -> list[tuple[Form | None, ...]]:
+    @classmethod
+    def programs(cls, wanted: Iterable[Form | None]) -> list[tuple[Form | None, ...]]:
         """Return the probes of one program."""
         return [tuple(wanted)]
 

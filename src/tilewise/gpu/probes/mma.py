@@ -7,7 +7,7 @@ of B's, one of C's and one of metadata; what comes out are D's registers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,9 +167,6 @@ def _braced(numbers: Sequence[int]) -> str:
 
 # -- what multiplies what --------------------------------------------------------------------------
 
-TOGETHER = 8
-"""Kernels of one program."""
-
 BLOCKS = 132 * 16
 NOTHING, STRANGE = -1, -2
 """A place of D that is not reached, and one that holds what no single product gives."""
@@ -183,22 +180,17 @@ class Products(Kernels[MmaProbe]):
     A place is an element of a lane: E lane + element, where a lane holds E. A has a number other than zero
     in one place alone, and B spells its places bit by bit, one a plane, with one plane in which every place
     has a number. So every place of D tells whether that place of A reaches it, and which place of B it was
-    multiplied by: for a product of M x N x K, each place of A has N such pairs. No word is said of what a
-    register means.
+    multiplied by: for a product of M x N x K, each place of A has N such pairs. The kernel knows no meaning
+    of a register.
     """
 
+    together = 8
     source = staticmethod(source)
 
     @staticmethod
     def name(probe: MmaProbe) -> str:
         """Return the name of a probe's kernel."""
         return probe.kernel
-
-    @staticmethod
-    def programs(wanted: Iterable[MmaProbe]) -> list[tuple[MmaProbe, ...]]:
-        """Return the probes in groups of one program each."""
-        every = sorted(set(wanted), key=lambda this: this.kernel)
-        return [tuple(every[first : first + TOGETHER]) for first in range(0, len(every), TOGETHER)]
 
     def pairs(self, this: MmaProbe, metadata: Array = NO_METADATA) -> Array:
         """Return [words of metadata, place of A, place of D]: the place of B, NOTHING or STRANGE."""

@@ -1,13 +1,13 @@
-"""One wgmma as CUDA source: a kernel whose every element of D spells bits; and what a device is asked of it.
+"""One wgmma as CUDA source: a kernel whose every element of D spells bits; and the questions to a device.
 
 The kernel knows nothing of layouts. For each bit plane it fills shared memory with one bit of each
 element's own index, lays the plane's overlay (operands that the host wrote) over it, and runs its jobs:
 a job is two descriptors, or registers of A and one descriptor. An element of D that comes out as one sets
 the plane's bit of its word, one that comes out as zero does not, and any other value sets bit 31.
 
-D is asked first: its rows and columns are known by the operands' own, which lie in memory in the plainest
-way that PTX has. Then A in registers, and what descriptors read, by where it shows in D. That plainest way
-settles the names of rows and columns; everything else is found.
+The first question is D: the operands tell its rows and columns, and they lie in memory in the plainest way
+that PTX has. Then A in registers, and what descriptors read, by the elements of D that show it. That plainest
+way settles the names of rows and columns; the device tells everything else.
 
 Operands lie in shared memory without a swizzle, K-major: core matrices of 8 rows of 16 bytes, the two of a
 group of rows 128 bytes apart, the groups 256.
@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -203,10 +204,7 @@ def _immediates(this: WgmmaProbe, from_registers: bool) -> str:
     return "".join(f", {word}" for word in words)
 
 
-# -- what is asked ---------------------------------------------------------------------------------
-
-TOGETHER = 4
-"""Kernels of one program: few enough that all cores have work, enough that none starts for nothing."""
+# -- the questions ---------------------------------------------------------------------------------
 
 BASE = 1024
 """The address at which the driver puts dynamic shared memory; the probe checks it."""
@@ -214,7 +212,7 @@ BASE = 1024
 END = BASE + SHARED_BYTES
 
 AREA = END - 16 * 1024
-"""Where B lies that picks columns of A: above all that descriptors of A are asked to read."""
+"""The address of the B that picks columns of A: above all that descriptors of A read."""
 
 ROW_BYTES, GROUP, CORE = 32, 256, 128
 ROW_BITS, COLUMN_BITS = 6, 8
@@ -227,7 +225,7 @@ NOTHING = -1
 class Bench(Kernels[WgmmaProbe]):
     """Kernels of some wgmma, ready on a device."""
 
-    shared = SHARED_BYTES
+    shared, together = SHARED_BYTES, 4
     source = staticmethod(source)
 
     @staticmethod
@@ -235,17 +233,13 @@ class Bench(Kernels[WgmmaProbe]):
         """Return the name of a probe's kernel."""
         return probe.kernel
 
-    @staticmethod
-    def programs(wanted: Iterable[WgmmaProbe]) -> list[tuple[WgmmaProbe, ...]]:
-        """Return the probes in groups of one program each, the longest to compile first."""
+    @classmethod
+    def programs(cls, wanted: Iterable[WgmmaProbe]) -> list[tuple[WgmmaProbe, ...]]:
+        """Return the probes in groups of the same types, the longest to compile first."""
         kinds: dict[tuple[str, ...], list[WgmmaProbe]] = {}
-        for this in sorted(set(wanted), key=lambda this: (this.kernel, this.n)):
+        for this in sorted(set(wanted), key=cls.name):
             kinds.setdefault((this.a, this.b, this.d), []).append(this)
-        groups = [
-            tuple(kind[first : first + TOGETHER])
-            for kind in kinds.values()
-            for first in range(0, len(kind), TOGETHER)
-        ]
+        groups = chain.from_iterable(map(super().programs, kinds.values()))
         return sorted(groups, key=lambda group: -sum(this.n for this in group))
 
     @classmethod

@@ -1,6 +1,6 @@
 """The hardware as the judge: what the catalogue says, held against what a device does.
 
-part      the cases of a part, how they are asked, and how answers are judged
+part      the cases of a part, the questions, and the judgement of answers
 truth     a device's answers, kept as compressed data, from which every machine can compare again
 wgmma     which thread and register owns each element, and which byte a descriptor reads for it
 mma       what mma.sync multiplies by what, and where the sum comes out; sparse with its metadata

@@ -94,7 +94,7 @@ def _meet(device: Matrices, some: list[FormCase]) -> Iterator[Answered]:
 
 
 def _confirmed(instruction: str) -> tuple[str, ...]:
-    """Return the instances of the catalogue's entry that are asked about."""
+    """Return the instances of the catalogue's entry that the cases have."""
     every = asked(instruction)
     return confirming(
         instruction, lambda values: Form.of(instruction, values["form"], bool(values["trans"])) in every

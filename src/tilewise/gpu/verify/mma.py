@@ -86,7 +86,7 @@ class MmaCase:
 
     @property
     def half(self) -> Sparse:
-        """How a sparse instruction stores A."""
+        """The form in which a sparse instruction stores A."""
         return Sparse.of(self.instruction.shape, self.instruction.a)
 
     @property
@@ -96,13 +96,13 @@ class MmaCase:
         if not isinstance(this, Instruction):
             half = self.half
             return (half.a_fragment,), (half.b_fragment,), (half.d_fragment,), (half.d_fragment,)
-        products = range(this.family.products)
-        return (
-            tuple(a_fragment(this.shape, this.a, this.majors[0], product) for product in products),
-            tuple(b_fragment(this.shape, this.b, this.majors[1], product) for product in products),
-            tuple(d_fragment(this.shape, this.c, product) for product in products),
-            tuple(d_fragment(this.shape, this.d, product) for product in products),
+        parts = (
+            partial(a_fragment, this.shape, this.a, this.majors[0]),
+            partial(b_fragment, this.shape, this.b, this.majors[1]),
+            partial(d_fragment, this.shape, this.c),
+            partial(d_fragment, this.shape, this.d),
         )
+        return tuple(tuple(map(part, range(this.family.products))) for part in parts)
 
     @property
     def probe(self) -> MmaProbe:
@@ -151,7 +151,7 @@ def meeting(a: Array, d: Array, b: Array) -> tuple[Array, Array]:
     return np.take_along_axis(reached, order, axis=1).ravel(), np.take_along_axis(met, order, axis=1).ravel()
 
 
-# -- what is asked ---------------------------------------------------------------------------------
+# -- the cases -------------------------------------------------------------------------------------
 
 
 @cache
@@ -252,7 +252,7 @@ def judge_passed(findings: Findings, row: Mapping[str, Any], came: Array) -> Non
 
 
 def _confirmed(cases: Sequence[MmaCase], entries: Mapping[str, str]) -> Iterator[str]:
-    """Yield the instances of entries of fragments that are asked about, by the operands that they hold."""
+    """Yield the instances of entries of fragments that the cases have, by the operands that they hold."""
     for entry, operands in entries.items():
         known = {
             (str(case.instruction.shape), case.types["ABCD".index(operand)])

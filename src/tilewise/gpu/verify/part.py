@@ -14,7 +14,7 @@ from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 
-Case = TypeVar("Case")
+AskedCase = TypeVar("AskedCase")
 Device = TypeVar("Device")
 Answered = Mapping[str, Any]
 """An answer: its arrays of numbers, and what else the record has of it, by name."""
@@ -24,7 +24,7 @@ MOST_SHOWN = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch:
+class PartDifference:
     """A case in which the device does not do what the catalogue says."""
 
     case: str
@@ -46,7 +46,7 @@ class Findings:
     """Single answers: bytes, registers, verdicts."""
     different: int = 0
     """Cases that differ, those beyond the list as well."""
-    differences: list[Mismatch] = field(default_factory=list)
+    differences: list[PartDifference] = field(default_factory=list)
     covered: dict[str, dict[str, int]] = field(default_factory=dict)
     """Aspect: value: how many cases."""
 
@@ -71,7 +71,7 @@ class Findings:
         """Add one more difference."""
         self.different += 1
         if len(self.differences) < MOST_SHOWN:
-            self.differences.append(Mismatch(str(case), message, witness))
+            self.differences.append(PartDifference(str(case), message, witness))
 
     def hold(
         self,
@@ -154,16 +154,16 @@ class Part:
 
 
 def measured(
-    cases: Sequence[Case],
+    cases: Sequence[AskedCase],
     told: Progress,
     *,
     ready: Callable[[Progress], Device],
-    ask: Callable[[Device, list[Case]], Iterable[Answered]],
-    together: Callable[[Case], Hashable] | None = None,
+    ask: Callable[[Device, list[AskedCase]], Iterable[Answered]],
+    together: Callable[[AskedCase], Hashable] | None = None,
 ) -> list[Answered]:
-    """Return a device's answers to cases in their order; those of one `together` are asked at once.
+    """Return a device's answers to cases in their order; cases of one `together` share a launch.
 
-    Compiling is most of the work, and is told of as such.
+    Compiling is most of the work, and counts as such.
 
     >>> def lengths(device, words): return [{"length": len(word)} for word in words]
     >>> measured(["a", "bb"], print, ready=lambda told: told(1, 1), ask=lengths)
@@ -190,7 +190,7 @@ def measured(
     return [answers[number] for number in range(len(cases))]
 
 
-def of_row(kind: type[Case], row: Mapping[str, Any]) -> Case:
+def of_row(kind: type[AskedCase], row: Mapping[str, Any]) -> AskedCase:
     """Return the dataclass whose fields a row has, its lists as tuples."""
     values = {each.name: row[each.name] for each in fields(kind)}  # type: ignore[arg-type]
     return kind(

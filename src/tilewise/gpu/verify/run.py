@@ -1,6 +1,6 @@
 """Part after part on a device or by its record, and the report of all: as text and as JSON; `page` has HTML.
 
-A run is resumable, so that no answer is asked for twice.
+A run can be resumed, and asks for no answer twice.
 """
 
 from __future__ import annotations
@@ -142,14 +142,14 @@ def recorded_truth(part: Part, folder: Path) -> Truth:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcomes of all parts, and the device that was asked."""
+    """The outcomes of all parts, and the device that answered."""
 
     device: Mapping[str, Any]
     outcomes: Sequence[Outcome]
 
     @property
     def right(self) -> bool:
-        """Whether every part was answered, and as the catalogue says."""
+        """True where the device answered every part, and as the catalogue says."""
         return all(outcome.right for outcome in self.outcomes)
 
     @property

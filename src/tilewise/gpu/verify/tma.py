@@ -221,4 +221,4 @@ PARTS = (
         judge_fault,
     ),
 )
-"""What TMA is asked."""
+"""Boxes, tensor maps, copies that may fault."""

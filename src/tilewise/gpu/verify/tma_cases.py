@@ -153,7 +153,7 @@ PACKED = (13, 14, 15)
 
 @dataclass(frozen=True, slots=True)
 class MapArguments:
-    """What the driver is given, fastest dimension first, strides in bytes, enumerators as numbers."""
+    """The arguments of a tensor map, fastest dimension first, strides in bytes, enumerators as numbers."""
 
     dtype: int = 1
     rank: int = 3
@@ -219,7 +219,7 @@ def of_rank(rank: int) -> MapArguments:
 
 
 def maps() -> list[MapArguments]:
-    """Return all arguments that the driver is asked about, each once."""
+    """Return all arguments that the driver has to judge, each once."""
     dice = random.Random(20_261)
     return [*dict.fromkeys([*at_the_bounds(), *(_thrown(dice) for _ in range(1000))])]
 

@@ -1,7 +1,7 @@
 """The parts `fragments.*` and `descriptors.*`: what registers of wgmma hold, and what descriptors read.
 
 Descriptors are legal ones as kernels have them, and odd ones that no kernel should. They are drawn with a
-seed, cell by cell, so that every type, operand, major and mode is asked alike, inside the shared memory of
+seed, cell by cell, so that every type, operand, major and mode has as many, inside the shared memory of
 a block. Those of `descriptors.end` end with it or go past it, each in a process of its own.
 """
 
@@ -97,7 +97,7 @@ MIDDLE = 64 * 1024
 """Odd descriptors start about here, so that what they read stays inside."""
 
 SOME_N = (8, 16, 24, 40, 64, 72, 96, 128, 160, 256)
-"""N of the MN-major instructions that are asked with some types and operands; with f16 it is every N."""
+"""N of the MN-major instructions with some types and operands; with f16 it is every N."""
 
 KINDS = [
     *((name, name, d) for name in INPUTS for d in INPUTS[name].accumulators),
