@@ -69,11 +69,11 @@ def toys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from tests.gpu.parts import DEVICE, Squares
 
     from tilewise.gpu import device as gpus
-    from tilewise.gpu.verify import device as devices
     from tilewise.gpu.verify import parts as registry
+    from tilewise.gpu.verify import run as runs
 
     found = [Squares("toy.right").part, Squares("toy.wrong", wrong=(5,)).part]
     monkeypatch.setattr(registry, "PARTS", {part.name: part for part in found})
     monkeypatch.setattr(gpus, "find", lambda **asked: None)
-    monkeypatch.setattr(devices, "described", lambda gpu: DEVICE)
+    monkeypatch.setattr(runs, "described", lambda gpu: DEVICE)
     monkeypatch.setenv("TILEWISE_CACHE", str(tmp_path / "cache"))

@@ -10,7 +10,7 @@ from tests.gpu.parts import DEVICE
 import tilewise
 from tilewise.cli.main import main
 from tilewise.gpu.verify import parts as registry
-from tilewise.gpu.verify.truth import Truth, save
+from tilewise.gpu.verify.truth import Truth, load, save
 
 
 def json_of(capsys, *words):
@@ -57,14 +57,19 @@ def test_a_difference_is_a_no_with_its_witness(capsys, toys):
     assert capsys.readouterr().out.endswith("1 difference in 20 cases and 20 answers\n")
 
 
-def test_reports_and_records_are_written(capsys, toys, tmp_path):
-    main(["verify", "--report", str(tmp_path / "out"), "--record", str(tmp_path / "out")])
+def recorded(folder, *words):
+    """Save the answers of a run as a record in a folder."""
+    main(["verify", *words, "--state", str(folder / "state")])
+    truths = [truth for path in (folder / "state").glob("*.zip") for truth in load(path)]
+    save(folder / "toy.zip", truths)
+
+
+def test_reports_are_written(capsys, toys, tmp_path):
+    main(["verify", "--report", str(tmp_path / "out")])
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.txt",
         "report.json",
         "report.html",
-        "toy.zip",
-        "confirmed.json",
     }
     assert (tmp_path / "out" / "report.txt").read_text() == capsys.readouterr().out
     assert json.loads((tmp_path / "out" / "report.json").read_text())["different"] == 1
@@ -80,7 +85,7 @@ def test_a_run_is_resumed_from_where_its_state_is(capsys, toys, tmp_path):
 
 
 def test_a_record_takes_the_place_of_a_device(capsys, toys, tmp_path):
-    main(["verify", "--record", str(tmp_path)])
+    recorded(tmp_path)
     capsys.readouterr()
     code, data = json_of(capsys, "--from", str(tmp_path))
     assert code == 1
@@ -94,7 +99,7 @@ def test_a_record_that_is_missing_is_not_understood(capsys, toys, tmp_path):
 
 
 def test_a_record_without_a_part_is_not_understood(capsys, toys, tmp_path):
-    main(["verify", "--only", "toy.right", "--record", str(tmp_path)])
+    recorded(tmp_path, "--only", "toy.right")
     capsys.readouterr()
     code, data = json_of(capsys, "--from", str(tmp_path))
     assert (code, data["error"]["message"]) == (2, "toy.zip has no answers to toy.wrong")

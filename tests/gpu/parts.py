@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tilewise.gpu.probes.tensor_copy import Box, Landed
-from tilewise.gpu.verify import boxes, rules
-from tilewise.gpu.verify.part import Findings, Part
+from tilewise.gpu.probes.tma import BoxLoad, Landed
+from tilewise.gpu.verify import tma
+from tilewise.gpu.verify.part import Part
+from tilewise.gpu.verify.parts import PARTS
+from tilewise.gpu.verify.tma_cases import driver_rules
 from tilewise.gpu.verify.truth import Truth
-from tilewise.hardware.tma.rules import DRIVER, RULES, violations
 from tilewise.hardware.tma.types import nan_fill
 
 DEVICE = {"name": "NVIDIA H200", "driver": "580.00, CUDA 13.0", "date": "2026-01-01"}
@@ -18,51 +17,49 @@ class Squares:
     """A device that squares numbers, and a catalogue that says it does."""
 
     def __init__(self, name: str = "toy.squares", count: int = 10, wrong: tuple[int, ...] = ()) -> None:
-        self.count, self.wrong, self.asked = count, set(wrong), 0
-        self.part = Part(name, "squares", ("wgmma.D",), lambda: count, self.measure, self.compare)
+        self.wrong, self.asked = set(wrong), 0
+        confirms, cases = ("wgmma.D",), range(count)
+        self.part = Part(
+            name, "squares", confirms, ("answers",), lambda: cases, lambda x: {"x": x}, self.ask, self.judge
+        )
 
-    def measure(self, told) -> Truth:
+    def ask(self, cases, told):
         self.asked += 1
-        answers = [x * x + (x in self.wrong) for x in range(self.count)]
-        for done in range(self.count):
-            told(done + 1, self.count)
-        cases = [{"x": x, "length": 1} for x in range(self.count)]
-        return Truth(self.part.name, cases, {"answers": np.array(answers)})
+        for x in cases:
+            told(x + 1, len(cases))
+            yield {"answers": x * x + (x in self.wrong)}
 
-    def compare(self, truth: Truth) -> Findings:
-        found = Findings()
-        for case, (answer,) in zip(truth.cases, truth.parted("answers"), strict=True):
-            found.count(1, parity=("even", "odd")[case["x"] % 2])
-            if answer != case["x"] ** 2:
-                found.differs(f"x = {case['x']}", f"{answer}", x=case["x"], found=int(answer))
-        return found
+    def judge(self, findings, row, answers):
+        findings.count(1, parity=("even", "odd")[row["x"] % 2])
+        if answers[0] != row["x"] ** 2:
+            findings.differs(f"x = {row['x']}", f"{answers[0]}", x=row["x"], found=int(answers[0]))
 
 
 def broken_part(name: str = "toy.broken") -> Part:
     """A part whose device ends."""
 
-    def measure(told) -> Truth:
+    def ask(cases, told):
         raise RuntimeError("an illegal address")
 
-    return Part(name, "broken", ("wgmma.A",), lambda: 1, measure, Squares().compare)
+    return Part(name, "broken", ("wgmma.A",), ("answers",), lambda: [0], lambda x: {"x": x}, ask, print)
 
 
-def loaded(box: Box) -> Landed | int:
+def loaded(box: BoxLoad) -> Landed | int:
     """What a device that follows the tables does with a box, element after element."""
-    if any(RULES[found.rule].kind == DRIVER for found in violations(box.tensor_map)):
+    if driver_rules(box.tensor_map):
         return 1
     others = (nan_fill(8 * box.bytes_each),) if box.fill == "nan" else ()
-    return Landed(boxes.expected(box), box.bytes, others)
+    return Landed(tma.expected(box), box.bytes, others)
 
 
-def boxes_truth(every: list[Box]) -> Truth:
-    """The record of a device that follows the tables."""
-    answers = [loaded(box) for box in every]
-    rows = [boxes.row(box, landed) for box, landed in zip(every, answers, strict=True)]
-    return boxes.truth_of(rows, [landed.slots for landed in answers if isinstance(landed, Landed)])
+def boxes_truth(every: list[BoxLoad], answers: list[Landed | int] | None = None) -> Truth:
+    """The record of such answers, or of a device that follows the tables."""
+    return PARTS["tma.boxes"].truth(every, map(tma.landed, answers or map(loaded, every)))
 
 
 def rules_truth() -> Truth:
     """The record of a driver that follows our rules."""
-    every = list(rules.cases())
-    return rules.truth_of(every, [int(case.broken is None or bool(case.broken)) for case in every])
+    every = PARTS["tma.rules"].cases()
+    return PARTS["tma.rules"].truth(
+        every, [{"results": int(case.broken is None or bool(case.broken))} for case in every]
+    )

@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from tests.gpu import rivals
 
-from tilewise.gpu.probes.bench import AREA
-from tilewise.gpu.probes.descriptors import LEGAL, ODD, RESERVED, Case, cases, chunks, expected, spread
-from tilewise.gpu.probes.instruction import Instruction
-from tilewise.gpu.probes.spelling import BASE, END
+from tilewise.gpu.probes.wgmma import AREA, BASE, END, WgmmaProbe
+from tilewise.gpu.verify.wgmma import LEGAL, ODD, RESERVED, DescriptorCase, chunks, drawn, expected, spread
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS
 
-EVERY = cases()
+EVERY = drawn()
 CELL = LEGAL + ODD + RESERVED
 
 
@@ -24,8 +22,8 @@ def in_bytes(case):
 
 def test_there_are_enough_and_they_are_the_same_each_time():
     assert len(EVERY) >= 5_000
-    assert cases() == EVERY
-    assert cases(seed=1) != EVERY
+    assert drawn.__wrapped__() == EVERY
+    assert drawn(seed=1) != EVERY
     assert len(set(EVERY)) > 0.97 * len(EVERY)
 
 
@@ -79,11 +77,11 @@ def test_the_last_of_a_cell_have_bits_that_no_field_has():
 def test_chunks_hold_all_that_is_read(case):
     kept = chunks(expected(case), case)
     assert kept.size * 16 == expected(case).size * case.instruction.bits // 8
-    assert np.array_equal(spread(kept, case), expected(case))
+    assert np.array_equal(spread(kept, case), expected(case).ravel())
 
 
 def test_what_is_not_read_in_whole_chunks_is_not_kept_so():
-    case = Case(Instruction("f16", "f16", "f32", 8), "B", Descriptor(start=1024, lbo=128, sbo=256))
+    case = DescriptorCase(WgmmaProbe("f16", "f16", "f32", 8), "B", Descriptor(start=1024, lbo=128, sbo=256))
     for row, k, value in ((3, 5, 0), (0, 0, 513), (7, 15, -1)):
         read = expected(case).copy()
         read[row, k] = value
@@ -91,7 +89,7 @@ def test_what_is_not_read_in_whole_chunks_is_not_kept_so():
 
 
 def test_chunks_are_counted_from_address_zero():
-    case = Case(Instruction("tf32", "tf32", "f32", 8), "B", Descriptor(start=2048, lbo=256, sbo=0))
+    case = DescriptorCase(WgmmaProbe("tf32", "tf32", "f32", 8), "B", Descriptor(start=2048, lbo=256, sbo=0))
     assert expected(case)[1].tolist() == [516, 517, 518, 519, 580, 581, 582, 583]
     assert chunks(expected(case), case)[1].tolist() == [129, 145]
 

@@ -3,14 +3,19 @@
 import numpy as np
 import pytest
 
-from tilewise.gpu.probes.descriptors import expected
-from tilewise.gpu.probes.edges import INSIDE, PART, WHOLE, cases, reach
-from tilewise.gpu.probes.spelling import END
-from tilewise.gpu.verify import edges
-from tilewise.gpu.verify.edges import compare, truth_of
+from tilewise.gpu.probes.wgmma import END
+from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
+from tilewise.gpu.verify.wgmma import INSIDE, PAST, WHOLE, at_the_end, expected, reach
 
-EVERY = cases()
+EVERY = at_the_end()
+PART = PARTS["descriptors.end"]
+compare = PART.compare
+
+
+def truth_of(every, answers):
+    """The record of what is read; None is a fault."""
+    return PART.truth(every, [{"places": [] if r is None else r, "faults": r is None} for r in answers])
 
 
 def last_byte(case):
@@ -18,7 +23,7 @@ def last_byte(case):
 
 
 def as_the_tables_say(case):
-    return {INSIDE: expected, PART: beyond_is_nothing, WHOLE: lambda case: None}[reach(case)](case)
+    return {INSIDE: expected, PAST: beyond_is_nothing, WHOLE: lambda case: None}[reach(case)](case)
 
 
 def beyond_is_nothing(case):
@@ -27,10 +32,10 @@ def beyond_is_nothing(case):
 
 def test_some_end_with_the_last_byte_and_some_go_past_it():
     lasts = [last_byte(case) for case in EVERY]
-    assert edges.PART.size() == len(EVERY) == 78
+    assert len(PART.cases()) == len(EVERY) == 78
     assert lasts.count(END - 1) == 6
     reaches = [reach(case) for case in EVERY]
-    assert [reaches.count(far) for far in (INSIDE, PART, WHOLE)] == [9, 42, 27]
+    assert [reaches.count(far) for far in (INSIDE, PAST, WHOLE)] == [9, 42, 27]
     assert all((last < END) == (far == INSIDE) for last, far in zip(lasts, reaches, strict=True))
 
 
@@ -67,7 +72,7 @@ def test_another_answer_is_a_difference(at, answer, said):
 
 
 def test_where_no_document_says_a_fault_is_no_difference():
-    found = [None if reach(case) == PART else as_the_tables_say(case) for case in EVERY]
+    found = [None if reach(case) == PAST else as_the_tables_say(case) for case in EVERY]
     assert compare(truth_of(EVERY, found)).different == 0
 
 

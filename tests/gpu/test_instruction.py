@@ -6,10 +6,9 @@ import pytest
 from tests.emit import nvrtc
 
 from tilewise import Refused
-from tilewise.gpu.probes.bench import TOGETHER, programs
-from tilewise.gpu.probes.descriptors import cases
-from tilewise.gpu.probes.fragments import instructions
-from tilewise.gpu.probes.instruction import ONE, Instruction, source
+from tilewise.gpu.probes.kernels import ONE
+from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe, source
+from tilewise.gpu.verify.wgmma import drawn, instructions
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 ARCH = "--gpu-architecture=sm_90a"
@@ -26,12 +25,14 @@ def library():
 def sampled():
     """The smallest and another instruction of every kind: types, accumulator, majors."""
     kinds = {}
-    for this in [*instructions(), *(case.instruction for case in cases())]:
+    for this in [*instructions(), *(case.instruction for case in drawn())]:
         kinds.setdefault((this.a, this.b, this.d, this.a_major, this.b_major), []).append(this)
     dice = random.Random(4)
     every = [this for kind in kinds.values() for this in (kind[0], dice.choice(kind))]
     return [
-        group for group in programs(every) if sum(this.n for this in group) < 100 or dice.randrange(4) == 0
+        group
+        for group in Bench.programs(every)
+        if sum(this.n for this in group) < 100 or dice.randrange(4) == 0
     ]
 
 
@@ -47,14 +48,14 @@ def test_every_kind_of_instruction_assembles(library):
 @pytest.mark.slow
 def test_the_longest_instruction_keeps_d_in_registers(library):
     _, said = nvrtc.compile_to_cubin(
-        library, source((Instruction("f16", "f16", "f32", 256),)), ARCH, "--ptxas-options=-v"
+        library, source((WgmmaProbe("f16", "f16", "f32", 256),)), ARCH, "--ptxas-options=-v"
     )
     assert "0 bytes stack frame, 0 bytes spill stores" in said
 
 
 @pytest.mark.slow
 def test_what_wgmma_does_not_have_does_not_assemble(library):
-    text = source((Instruction("s8", "s8", "s32", 32),))
+    text = source((WgmmaProbe("s8", "s8", "s32", 32),))
     with pytest.raises(AssertionError, match="n40"):
         nvrtc.compile_to_cubin(library, text.replace("m64n32k32", "m64n40k32"), ARCH)
 
@@ -71,7 +72,7 @@ def test_what_wgmma_does_not_have_does_not_assemble(library):
 )
 def test_an_instruction_that_does_not_exist_is_refused(arguments, code):
     with pytest.raises(Refused) as caught:
-        Instruction(*arguments)
+        WgmmaProbe(*arguments)
     assert caught.value.code == code
 
 
@@ -79,13 +80,13 @@ def test_an_instruction_that_does_not_exist_is_refused(arguments, code):
     ("this", "text"),
     [
         (
-            Instruction("f16", "f16", "f16", 8, "mn", "k"),
+            WgmmaProbe("f16", "f16", "f16", 8, "mn", "k"),
             "m64n8k16.f16.f16.f16 {%0, %1}, %2, %3, p, 1, 1, 1, 0;",
         ),
-        (Instruction("f16", "f16", "f16", 8, "k", "mn"), "{%0, %1}, {%2, %3, %4, %5}, %6, p, 1, 1, 1;"),
-        (Instruction("e4m3", "e5m2", "f16", 8), "m64n8k32.f16.e4m3.e5m2 {%0, %1}, %2, %3, p, 1, 1;"),
-        (Instruction("u8", "s8", "s32", 8), "m64n8k32.s32.u8.s8 {%0, %1, %2, %3}, %4, %5, p;"),
-        (Instruction("b1", "b1", "s32", 8), "m64n8k256.s32.b1.b1.and.popc {%0, %1, %2, %3}, %4, %5, p;"),
+        (WgmmaProbe("f16", "f16", "f16", 8, "k", "mn"), "{%0, %1}, {%2, %3, %4, %5}, %6, p, 1, 1, 1;"),
+        (WgmmaProbe("e4m3", "e5m2", "f16", 8), "m64n8k32.f16.e4m3.e5m2 {%0, %1}, %2, %3, p, 1, 1;"),
+        (WgmmaProbe("u8", "s8", "s32", 8), "m64n8k32.s32.u8.s8 {%0, %1, %2, %3}, %4, %5, p;"),
+        (WgmmaProbe("b1", "b1", "s32", 8), "m64n8k256.s32.b1.b1.and.popc {%0, %1, %2, %3}, %4, %5, p;"),
     ],
 )
 def test_the_instruction_as_it_is_written(this, text):
@@ -94,10 +95,10 @@ def test_the_instruction_as_it_is_written(this, text):
 
 def test_only_instructions_of_the_same_types_share_a_program():
     with pytest.raises(ValueError, match="same types"):
-        source((Instruction("s8", "s8", "s32", 8), Instruction("s8", "u8", "s32", 8)))
-    groups = programs(instructions())
+        source((WgmmaProbe("s8", "s8", "s32", 8), WgmmaProbe("s8", "u8", "s32", 8)))
+    groups = Bench.programs(instructions())
     assert sorted((this for group in groups for this in group), key=str) == sorted(instructions(), key=str)
-    assert max(map(len, groups)) == TOGETHER
+    assert max(map(len, groups)) == Bench.together
     for group in groups:
         source(group)
 

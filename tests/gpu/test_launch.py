@@ -9,9 +9,8 @@ import pytest
 
 from tilewise.gpu.device import Gpu
 from tilewise.gpu.launch import Session
-from tilewise.gpu.probes import instruction, spelling
-from tilewise.gpu.probes.instruction import Instruction
-from tilewise.gpu.probes.spelling import Job
+from tilewise.gpu.probes import wgmma
+from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe
 
 
 class Driver:
@@ -114,11 +113,11 @@ def test_a_launch_says_how_many_and_how_much(driver, session):
 def test_the_probe_is_given_what_its_kernel_takes(session):
     """One argument for each parameter, each of its kind, as many blocks as there is work."""
     given = []
-    this = Instruction("f16", "f16", "f32", 8)
-    spelling.launch(session, lambda *words: given.append(words), this, [Job(1), Job(2)], planes=3)
+    this = WgmmaProbe("f16", "f16", "f32", 8)
+    Bench(session, {this: lambda *words: given.append(words)}).reads(this, "B", [1, 2])
     ((blocks, threads, *arguments),) = given
     assert (blocks, threads) == (2, 128)
-    kinds = list(instruction._PARAMETER_TYPES.values())
+    kinds = list(wgmma._PARAMETER_TYPES.values())
     assert len(arguments) == len(kinds)
     for argument, kind in zip(arguments, kinds, strict=True):
         wanted = {"int": np.int32, "unsigned": np.uint32}.get(kind, SimpleNamespace)

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.gpu.parts import DEVICE, Squares, broken_part
+from tools.record import confirmed, main, record
 
 from tilewise import LayoutError
 from tilewise.gpu.verify.page import page
 from tilewise.gpu.verify.parts import PARTS, chosen
-from tilewise.gpu.verify.report import Report
-from tilewise.gpu.verify.run import confirmed, record, run
+from tilewise.gpu.verify.run import Report, run
 from tilewise.gpu.verify.truth import Truth, load, save
 from tilewise.hardware.catalog.confirmed import checked, confirmations, table_text
 
@@ -165,12 +165,24 @@ def test_parts_of_a_family_share_a_file_and_newer_ones_take_the_place_of_older(t
     assert one.arrays["answers"].tolist() == two.arrays["answers"].tolist()
 
 
+def test_the_answers_of_a_run_become_a_record(tmp_path, monkeypatch, capsys):
+    toy = Squares(wrong=(4,))
+    monkeypatch.setattr("tools.record.PARTS", {toy.part.name: toy.part})
+    outcomes_of(tmp_path, toy.part)
+    assert main([str(tmp_path / "state"), str(tmp_path / "truth")]) == 0
+    assert capsys.readouterr().out.split() == [
+        str(tmp_path / "truth" / name) for name in ("toy.zip", "confirmed.json")
+    ]
+    (truth,) = load(tmp_path / "truth" / "toy.zip")
+    assert toy.part.compare(truth).different == 1
+
+
 def test_what_was_recorded_compares_as_what_was_measured(tmp_path):
     toy = Squares(wrong=(4,))
     outcomes = outcomes_of(tmp_path, toy.part)
     record(outcomes, tmp_path)
     (truth,) = load(tmp_path / "toy.zip")
-    assert toy.compare(truth).differences == outcomes[0].comparison.differences
+    assert toy.part.compare(truth).differences == outcomes[0].comparison.differences
 
 
 # -- what is confirmed -----------------------------------------------------------------------------
@@ -284,5 +296,5 @@ def test_an_unknown_part_is_refused():
 def test_every_part_has_cases_and_confirms_something():
     for part in PARTS.values():
         assert part.confirms
-        assert part.size() > 10
+        assert len(part.cases()) > 10
         assert part == replace(part)

@@ -7,13 +7,21 @@ import pytest
 from tests.emit import nvrtc
 from tests.hardware import naive_matrices as naive
 
-from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices, kernel_of, placed, source
+from tilewise.gpu.probes.kernels import survived
+from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices, placed
 from tilewise.gpu.verify import matrices
-from tilewise.gpu.verify import matrix_faults as faults
+from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 from tilewise.hardware.matrices.forms import Form, forms
 
 BOTH = ("ldmatrix", "stmatrix")
+CASES = matrices.fault_cases()
+MOVES, FAULTS = PARTS["matrices.movmatrix"], PARTS["matrices.faults"]
+
+
+def faults_truth(replies):
+    """The record of results, each with what the halves met."""
+    return FAULTS.truth(CASES, matrices.fault_answers(replies))
 
 
 class Device:
@@ -60,9 +68,9 @@ def device():
 
 
 def answers(device, instruction, monkeypatch):
-    monkeypatch.setattr(Matrices, "of", lambda wanted: device)
+    monkeypatch.setattr(Matrices, "of", lambda wanted, told: device)
     told = []
-    truth = matrices.measure(instruction, lambda done, total: told.append((done, total)))
+    truth = PARTS[f"matrices.{instruction}"].measure(lambda done, total: told.append((done, total)))
     assert told[-1][0] == told[-1][1] == len(truth.cases)
     return truth
 
@@ -74,7 +82,7 @@ def answers(device, instruction, monkeypatch):
 def test_what_a_device_does_is_recorded_and_compared(device, instruction, monkeypatch, tmp_path):
     save(tmp_path / "matrices.zip", [answers(device, instruction, monkeypatch)])
     (truth,) = load(tmp_path / "matrices.zip")
-    found = matrices.compare(truth)
+    found = PARTS["matrices.ldmatrix"].compare(truth)
     assert (found.cases, found.different) == (372, 0)
     assert set(found.covered["form"]) == {"x1", "x2", "x4", "x1.trans", "x2.trans", "x4.trans"}
     assert found.numbers == sum(64 * 2 * count * 62 for count in (1, 2, 4))
@@ -85,7 +93,7 @@ def test_a_half_that_met_another_byte_is_found(device, instruction, monkeypatch)
     truth = answers(device, instruction, monkeypatch)
     halves = truth.arrays["bytes"].copy()
     halves[5] += 2
-    (difference,) = matrices.compare(replace(truth, arrays={"bytes": halves})).differences
+    (difference,) = PARTS["matrices.ldmatrix"].compare(replace(truth, arrays={"bytes": halves})).differences
     assert (difference.witness["lane"], difference.witness["half"]) == (2, 1)
     assert "1 of 64 differ" in difference.message
 
@@ -93,7 +101,7 @@ def test_a_half_that_met_another_byte_is_found(device, instruction, monkeypatch)
 def test_what_was_written_beside_is_found(device, monkeypatch):
     truth = answers(device, "stmatrix", monkeypatch)
     cases = [truth.cases[0] | {"others": 3}, *truth.cases[1:]]
-    (difference,) = matrices.compare(replace(truth, cases=cases)).differences
+    (difference,) = PARTS["matrices.ldmatrix"].compare(replace(truth, cases=cases)).differences
     assert "3 more places" in difference.message
 
 
@@ -106,11 +114,11 @@ def test_a_number_that_stands_twice_or_nowhere_has_no_place():
 def test_addresses_are_rows_of_shared_memory_and_what_is_stored_does_not_meet():
     for instruction in BOTH:
         for form, lanes in matrices.cases(instruction):
-            assert (lanes % 16 == 0).all()
-            assert (lanes + 16 <= BYTES).all()
+            assert not any(lane % 16 for lane in lanes)
+            assert max(lanes) + 16 <= BYTES
             if instruction == "stmatrix":
-                assert len(set(lanes.tolist())) == 32, form
-    assert any(len(set(lanes.tolist())) < 32 for _, lanes in matrices.cases("ldmatrix"))
+                assert len(set(lanes)) == 32, form
+    assert any(len(set(lanes)) < 32 for _, lanes in matrices.cases("ldmatrix"))
 
 
 def test_every_form_of_hopper_is_asked_with_the_unread_lanes_elsewhere():
@@ -133,22 +141,22 @@ def test_another_layout_is_another_prediction():
 
 
 def test_what_moves_is_recorded_and_compared(device, monkeypatch):
-    monkeypatch.setattr(Matrices, "of", lambda wanted: device)
-    truth = matrices.measure_moves(lambda done, total: None)
-    assert matrices.compare_moves(truth).different == 0
+    monkeypatch.setattr(Matrices, "of", lambda wanted, told: device)
+    truth = MOVES.measure(lambda done, total: None)
+    assert MOVES.compare(truth).different == 0
     halves = truth.arrays["halves"].copy()
     halves[64 + 11] = 63
-    (difference,) = matrices.compare_moves(replace(truth, arrays={"halves": halves})).differences
+    (difference,) = MOVES.compare(replace(truth, arrays={"halves": halves})).differences
     assert difference.witness == {"lane": 5, "half": 1, "found": [31, 1], "expected": [12, 1]}
 
 
 def test_a_half_that_no_lane_had_is_found(device):
     before = matrices.given()
-    after = device.moves(before)
+    after = device.moves(np.array(before))
     after[3, 0] = 999
-    truth = matrices.moves_truth(before, after)
+    truth = MOVES.truth(before, matrices.moved(before, after))
     assert truth.arrays["halves"][3 * 64] == NOWHERE
-    assert matrices.compare_moves(truth).different == 1
+    assert MOVES.compare(truth).different == 1
 
 
 # -- faults ----------------------------------------------------------------------------------------
@@ -156,64 +164,64 @@ def test_a_half_that_no_lane_had_is_found(device):
 
 def told(number):
     """What a device says that reads the lanes of the manual, each address as soon as it is its turn."""
-    form, lanes = faults.cases()[number]
+    form, lanes = CASES[number]
     read = [int(lane) for lane in lanes[: 8 * form.count]]
     if any(address % 16 for address in read):
-        return [716]
+        return 716, None
     if any(address > BYTES - 16 for address in read):
-        return [700]
-    return [0, *matrices.expected(form, lanes).tolist()]
+        return 700, None
+    return 0, matrices.expected(form, lanes).tolist()
 
 
 @pytest.fixture(scope="module")
 def said():
-    return [told(number) for number in range(len(faults.cases()))]
+    return [told(number) for number in range(len(CASES))]
 
 
 def test_faults_are_recorded_and_compared(said, tmp_path):
-    save(tmp_path / "matrices.zip", [faults.truth_of(said)])
+    save(tmp_path / "matrices.zip", [faults_truth(said)])
     (truth,) = load(tmp_path / "matrices.zip")
-    found = faults.compare(truth)
+    found = FAULTS.compare(truth)
     assert (found.cases, found.different) == (100, 0)
     assert found.covered["outcome"] == {"done": 52, "illegal address": 24, "misaligned address": 24}
 
 
 def test_every_way_of_a_fault_is_asked_of_every_form():
     for form in matrices.asked("ldmatrix"):
-        asked = [lanes for other, lanes in faults.cases() if other == form]
-        unread = [lanes[form.unread] for lanes in asked]
-        assert any((lanes % 16).any() for lanes in unread) == (form.count < 4)
+        asked = [lanes for other, lanes in CASES if other == form]
+        unread = [lanes[lane] for lanes in asked for lane in form.unread]
+        assert any(lane % 16 for lane in unread) == (form.count < 4)
         for result in (0, 700, 716):
-            assert any(faults.agrees(form, lanes, result) for lanes in asked)
+            assert any(matrices.agrees(form, lanes, result) for lanes in asked)
 
 
 @pytest.mark.parametrize(
     ("at", "answer", "message"),
     [
         (1, None, "the device says done"),
-        (3, [700], "the device says illegal address"),
-        (5, [716], "the device says misaligned address"),
-        (5, [999], "the device says CUresult 999"),
+        (3, (700, None), "the device says illegal address"),
+        (5, (716, None), "the device says misaligned address"),
+        (5, (999, None), "the device says CUresult 999"),
     ],
 )
 def test_another_outcome_is_a_difference(said, at, answer, message):
-    form, lanes = faults.cases()[at]
+    form, lanes = CASES[at]
     other = [*said]
-    other[at] = answer or [0, *matrices.expected(form, lanes).tolist()]
-    (difference,) = faults.compare(faults.truth_of(other)).differences
+    other[at] = answer or (0, matrices.expected(form, lanes).tolist())
+    (difference,) = FAULTS.compare(faults_truth(other)).differences
     assert difference.message == message
 
 
 def test_a_fault_outside_may_be_called_otherwise(said):
     other = [*said]
-    other[2] = [715]
-    assert faults.compare(faults.truth_of(other)).different == 0
+    other[2] = (715, None)
+    assert FAULTS.compare(faults_truth(other)).different == 0
 
 
 def test_a_half_that_an_unread_lane_changed_is_a_difference(said):
     other = [*said]
-    other[5] = [*said[5][:-1], 0]
-    (difference,) = faults.compare(faults.truth_of(other)).differences
+    other[5] = (0, [*said[5][1][:-1], 0])
+    (difference,) = FAULTS.compare(faults_truth(other)).differences
     assert "other bytes" in difference.message
 
 
@@ -221,26 +229,26 @@ def test_a_half_that_an_unread_lane_changed_is_a_difference(said):
     ("error", "result"), [("CUDA_ERROR_ILLEGAL_ADDRESS: ...", 700), ("MISALIGNED_ADDRESS", 716)]
 )
 def test_what_the_driver_says_is_read(error, result, monkeypatch):
-    def of(wanted):
+    def of(wanted, told):
         raise RuntimeError(error)
 
     monkeypatch.setattr(Matrices, "of", of)
-    assert faults.outcome(3) == [result]
+    assert survived(matrices.met_alone, CASES[3]) == (result, None)
 
 
 def test_an_error_that_is_none_of_these_is_told(monkeypatch):
-    def of(wanted):
+    def of(wanted, told):
         raise RuntimeError("out of memory")
 
     monkeypatch.setattr(Matrices, "of", of)
     with pytest.raises(RuntimeError, match="out of memory"):
-        faults.outcome(0)
+        survived(matrices.met_alone, CASES[0])
 
 
 def test_a_launch_that_is_done_tells_what_the_halves_met(device, monkeypatch):
-    monkeypatch.setattr(Matrices, "of", lambda wanted: device)
+    monkeypatch.setattr(Matrices, "of", lambda wanted, told: device)
     for number in (0, 5, 50, 55):
-        assert faults.outcome(number) == told(number)
+        assert survived(matrices.met_alone, CASES[number]) == told(number)
 
 
 # -- the source ------------------------------------------------------------------------------------
@@ -252,9 +260,11 @@ def test_every_form_of_hopper_assembles():
     if library is None:
         pytest.skip("NVRTC is not installed")
     every = [form for form in forms() if not form.kind.special]
-    code, said = nvrtc.compile_to_cubin(library, source(every), "--gpu-architecture=sm_90a", nvrtc.MINIMAL)
+    code, said = nvrtc.compile_to_cubin(
+        library, Matrices.source(every), "--gpu-architecture=sm_90a", nvrtc.MINIMAL
+    )
     assert said == ""
-    assert all(kernel_of(form).encode() in code for form in every)
+    assert all(Matrices.name(form).encode() in code for form in every)
     assert b"probe_movmatrix" in code
 
 
@@ -265,4 +275,4 @@ def test_a_form_that_hopper_has_not_does_not_assemble():
         pytest.skip("NVRTC is not installed")
     (form, *_) = [form for form in forms() if form.kind.special]
     with pytest.raises(AssertionError, match="not supported"):
-        nvrtc.compile_to_cubin(library, source([form]), "--gpu-architecture=sm_90a")
+        nvrtc.compile_to_cubin(library, Matrices.source([form]), "--gpu-architecture=sm_90a")

@@ -7,12 +7,14 @@ import pytest
 from tests.emit import nvrtc
 from tests.gpu.warp import Warp
 
-from tilewise.gpu.probes.mma import source
-from tilewise.gpu.probes.products import Products, programs
-from tilewise.gpu.verify import sparse
+from tilewise.gpu.probes.mma import Products, source
+from tilewise.gpu.verify import mma
+from tilewise.gpu.verify.mma import MmaCase
+from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 
-EVERY = sparse.asked()
+EVERY = mma.sparse()
+SPARSE, ACCUMULATORS = PARTS["mma.sparse"], PARTS["mma.sparse.accumulators"]
 
 
 def expanding(choice):
@@ -36,98 +38,97 @@ def expanding(choice):
 
 
 def products_of(choice):
-    device, half = Warp(), choice.half
-    fragments = ([half.a_fragment], [half.b_fragment], [half.d_fragment], [half.d_fragment])
-    return Products(device, {choice.probe: device.kernel(choice.probe, fragments, expanding(choice))})
+    device = Warp()
+    return Products(device, {choice.probe: device.kernel(choice.probe, choice.fragments, expanding(choice))})
 
 
-def truth_of(monkeypatch, choices, take=slice(None)):
-    monkeypatch.setattr(sparse, "asked", lambda: tuple(choices))
-    chosen = sparse.metadata_of
-    monkeypatch.setattr(sparse, "metadata_of", lambda choice: chosen(choice)[take])
-    each = [products_of(choice).pairs(choice.probe, sparse.metadata_of(choice)) for choice in choices]
-    return sparse.truth_of([pairs for found in each for pairs in found])
+def truth_of(choices):
+    """The record of each with the last of its metadata."""
+    cases = [case for choice in choices for case in mma.with_metadata([choice])[-1:]]
+    words = [np.array([case.metadata], np.uint32) for case in cases]
+    found = [products_of(c).pairs(c.probe, each)[0] for c, each in zip(cases, words, strict=True)]
+    shapes = [case.instruction.shape for case in cases]
+    return SPARSE.truth(cases, [mma.listed(pairs, s.n) for pairs, s in zip(found, shapes, strict=True)])
 
 
 @pytest.fixture
-def truth(monkeypatch):
+def truth():
     small = [choice for choice in EVERY if choice.instruction.shape.k <= 16 and choice.instruction.a != "f16"]
     small = [choice for choice in small if choice.instruction.ordered or choice.selector == 1]
-    return truth_of(monkeypatch, small, slice(-1, None))
+    return truth_of(small)
 
 
 def test_what_a_warp_tells_is_recorded_and_compared(truth, tmp_path):
     save(tmp_path / "mma.zip", [truth])
     (back,) = load(tmp_path / "mma.zip")
-    found = sparse.compare(back)
+    found = SPARSE.compare(back)
     assert (found.cases, found.different) == (len(truth.cases), 0)
     assert set(found.covered["selector"]) == {"0", "1", "2", "3"}
 
 
 @pytest.mark.parametrize("types", ["s8", "u4", "e5m2"])
-def test_narrow_types_are_recorded_and_compared(types, monkeypatch):
+def test_narrow_types_are_recorded_and_compared(types):
     choices = [choice for choice in EVERY if choice.instruction.a == choice.instruction.b == types]
     some = [choice for choice in choices if choice.instruction.ordered][:1]
-    truth = truth_of(monkeypatch, some, slice(-1, None))
-    assert sparse.compare(truth).different == 0
+    truth = truth_of(some)
+    assert SPARSE.compare(truth).different == 0
 
 
 @pytest.mark.parametrize("name", ["d", "b"])
 def test_one_place_that_is_another_is_found(truth, name):
     array = truth.arrays[name].copy()
     array[-1] -= 1
-    (difference,) = sparse.compare(replace(truth, arrays=truth.arrays | {name: array})).differences
+    (difference,) = SPARSE.compare(replace(truth, arrays=truth.arrays | {name: array})).differences
     assert "1 of" in difference.message
-    assert difference.case == str(sparse.choice_of(truth.cases[-1]))
+    assert difference.case == str(MmaCase.of(truth.cases[-1]))
 
 
 def test_four_bits_that_the_catalogue_reads_elsewhere_are_found(truth):
     """Each word of the lanes that the selector names matters, and no other."""
     for case in truth.cases[::5]:
-        choice = sparse.choice_of(case)
-        words = np.array(case["metadata"])
-        want = sparse.columns(choice.half, choice.selector, words)
+        choice = MmaCase.of(case)
+        words = choice.metadata
+        want = choice.columns
         matter = []
         for lane in range(32):
-            other = words.copy()
-            other[lane] = 0x44444444 if words[lane] != 0x44444444 else 0xEEEEEEEE
-            matter.append(not np.array_equal(sparse.columns(choice.half, choice.selector, other), want))
+            word = 0x44444444 if words[lane] != 0x44444444 else 0xEEEEEEEE
+            other = replace(choice, metadata=(*words[:lane], word, *words[lane + 1 :]))
+            matter.append(not np.array_equal(other.columns, want))
         assert tuple(np.flatnonzero(matter)) == choice.half.lanes(choice.selector)
 
 
 def test_a_case_survives_its_record(truth):
-    assert [sparse.row_of(sparse.choice_of(case)) for case in truth.cases] == [
-        {key: case[key] for key in ("shape", "types", "ordered", "selector")} for case in truth.cases
+    assert [MmaCase.of(case).row for case in truth.cases] == [
+        {key: value for key, value in case.items() if key != "length"} for case in truth.cases
     ]
 
 
-def test_what_passes_through_is_recorded_and_compared(monkeypatch):
+def test_what_passes_through_is_recorded_and_compared():
     some = EVERY[::9]
-    monkeypatch.setattr(sparse, "asked", lambda: some)
     came = [products_of(choice).passed(choice.probe) for choice in some]
-    truth = sparse.accumulators_truth(came)
-    assert sparse.compare_accumulators(truth).different == 0
+    truth = ACCUMULATORS.truth(some, [{"c": each} for each in came])
+    assert ACCUMULATORS.compare(truth).different == 0
     changed = truth.arrays["c"].copy()
     changed[-1] = 0
-    (difference,) = sparse.compare_accumulators(replace(truth, arrays={"c": changed})).differences
+    (difference,) = ACCUMULATORS.compare(replace(truth, arrays={"c": changed})).differences
     assert difference.witness == {"place": 127, "found": 0, "expected": 127}
 
 
 def test_a_device_is_asked_all(monkeypatch):
     some = EVERY[:1]
     monkeypatch.setattr(Products, "of", lambda probes, told: products_of(*some))
-    monkeypatch.setattr(sparse, "asked", lambda: some)
-    truth = sparse.measure(lambda done, total: None)
-    assert (sparse.compare(truth).cases, sparse.compare(truth).different) == (14, 0)
-    assert sparse.compare_accumulators(sparse.measure_accumulators(lambda done, total: None)).cases == 1
+    words = lambda: mma.with_metadata(some)  # noqa: E731
+    parts = mma.parts_of("sparse", "", lambda: some, words, {}, {}, "mma.sp.shapes")
+    found = [part.compare(part.measure(lambda done, total: None)) for part in parts]
+    assert [(each.cases, each.different) for each in found] == [(14, 0), (1, 0)]
 
 
 def test_every_four_bits_of_the_metadata_have_a_number_that_ten_cases_spell():
-    words = sparse.metadata_of(EVERY[0])[:10]
+    words = mma.metadata_of(EVERY[0])[:10]
     pieces = np.stack([words >> 4 * piece & 15 for piece in range(8)], axis=-1).reshape(10, 256)
-    assert (pieces[0] == sparse.FIRST).all()
-    assert (pieces[1] == sparse.SECOND).all()
-    spelled = sum((pieces[2 + bit] == sparse.SECOND).astype(int) << bit for bit in range(8))
+    assert (pieces[0] == mma.FIRST).all()
+    assert (pieces[1] == mma.SECOND).all()
+    spelled = sum((pieces[2 + bit] == mma.SECOND).astype(int) << bit for bit in range(8))
     assert spelled.tolist() == list(range(256))
 
 
@@ -137,7 +138,7 @@ def test_what_is_drawn_is_legal_and_of_every_kind():
         legal = {first | second << 2 for first, second in choice.half.patterns}
         if not choice.instruction.ordered and choice.instruction.a != "tf32":
             legal = set(range(16))
-        words = sparse.metadata_of(choice)
+        words = mma.metadata_of(choice)
         pieces = {int(word) >> 4 * piece & 15 for word in words.ravel() for piece in range(8)}
         assert pieces == legal
         assert len(words) == (14 if choice.instruction.ordered else 4)
@@ -149,7 +150,7 @@ def test_every_instruction_assembles():
     if library is None:
         pytest.skip("NVRTC is not installed")
     some = [choice for choice in EVERY if choice.instruction.ordered or choice.selector == 0]
-    for group in programs(choice.probe for choice in some):
+    for group in Products.programs(choice.probe for choice in some):
         code, _ = nvrtc.compile_to_cubin(library, source(group), "-arch=sm_90a", nvrtc.MINIMAL)
         assert all(this.kernel.encode() in code for this in group)
 

@@ -9,9 +9,9 @@ import pytest
 from tests.emit import nvrtc
 from tests.gpu.parts import boxes_truth, loaded, rules_truth
 
-from tilewise.gpu.probes import tensor_copy
-from tilewise.gpu.probes.tensor_arguments import Arguments
-from tilewise.gpu.probes.tensor_copy import (
+from tilewise.gpu.launch import DriverError
+from tilewise.gpu.probes import tma as copying
+from tilewise.gpu.probes.tma import (
     ELEMENTS,
     FILL,
     MARGIN,
@@ -20,23 +20,23 @@ from tilewise.gpu.probes.tensor_copy import (
     POISONS,
     TORN,
     UNTOUCHED,
-    Box,
-    DriverError,
+    BoxLoad,
     decode,
     passes_of,
     place_of,
 )
-from tilewise.gpu.verify import boxes, faults, rules
+from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 
-PLAIN = Box("u16", "128B", (32, 256), (16, 64), (-3, 200), 128)
+BOXES, RULES, FAULTS = (PARTS[f"tma.{name}"] for name in ("boxes", "rules", "faults"))
+PLAIN = BoxLoad("u16", "128B", (32, 256), (16, 64), (-3, 200), 128)
 
 
 # -- the cases -------------------------------------------------------------------------------------
 
 
 def test_the_boxes_cover_what_they_are_to_cover():
-    every = list(boxes.cases())
+    every = BOXES.cases()
     assert len(set(every)) >= 500
     assert {(box.mode, box.bytes_each) for box in every} == {
         (mode, each) for mode in ("none", "32B", "64B", "128B") for each in (1, 2, 4, 8)
@@ -44,7 +44,9 @@ def test_the_boxes_cover_what_they_are_to_cover():
     assert {len(box.box) for box in every} == {1, 2, 3, 4, 5}
     for rank in range(2, 6):
         for mode in ("none", "32B", "64B", "128B"):
-            reaching = [b for b in every if (len(b.box), b.mode) == (rank, mode) and boxes._reaches_out(b)]
+            reaching = [
+                b for b in every if (len(b.box), b.mode) == (rank, mode) and (place_of(b) == FILL).any()
+            ]
             assert any(min(box.corner) < 0 for box in reaching)
             assert any(
                 corner + extent > whole
@@ -54,15 +56,15 @@ def test_the_boxes_cover_what_they_are_to_cover():
 
 
 def test_every_box_fits_the_memories_that_it_is_loaded_between():
-    for box in boxes.cases():
+    for box in BOXES.cases():
         assert box.window <= MOST_SHARED, box
         assert box.shape[0] * box.strides[0] + MARGIN <= ELEMENTS[box.bytes_each], box
         assert box.start % 128 == 0, box
 
 
 def test_the_cases_are_the_same_every_time():
-    assert list(boxes.cases()) == list(boxes.cases())
-    assert list(rules.cases()) == list(rules.cases())
+    assert BOXES.cases() == BOXES.cases()
+    assert RULES.cases() == RULES.cases()
 
 
 # -- the kernel ------------------------------------------------------------------------------------
@@ -73,7 +75,7 @@ def test_the_kernel_compiles_without_a_word():
     library = nvrtc.load()
     if library is None:
         pytest.skip("NVRTC is not installed")
-    source = Path(tensor_copy.__file__).with_name("tma.cu").read_text()
+    source = Path(copying.__file__).with_name("tma.cu").read_text()
     ptx = nvrtc.compile_to_ptx(library, source, "--gpu-architecture=sm_90a", nvrtc.MINIMAL)
     for rank in range(1, 6):
         assert f"cp.async.bulk.tensor.{rank}d.shared::cluster.global" in ptx
@@ -104,7 +106,7 @@ def test_half_an_element_is_no_element():
 
 
 def test_places_are_those_of_the_tensor_in_its_buffer():
-    box = Box("u32", "none", (3, 5, 7), (2, 9, 8), (2, -2, 3))
+    box = BoxLoad("u32", "none", (3, 5, 7), (2, 9, 8), (2, -2, 3))
     places = place_of(box)
     for index in np.ndindex(*box.box):
         at = [corner + i for corner, i in zip(box.corner, index, strict=True)]
@@ -120,14 +122,14 @@ def test_a_device_that_follows_the_tables_has_no_difference(tmp_path):
     every = [PLAIN, replace(PLAIN, steps=(2, 1)), replace(PLAIN, mode="64B")]
     save(tmp_path / "tma.zip", [boxes_truth(every)])
     (truth,) = load(tmp_path / "tma.zip")
-    found = boxes.compare(truth)
+    found = BOXES.compare(truth)
     assert (found.cases, found.different) == (3, 0)
     assert found.covered["outcome"] == {"loaded": 2, "refused by the driver": 1}
     assert found.covered["reach"] == {"beyond the tensor": 3}
 
 
 def faulty(landed):
-    return boxes.compare(boxes.truth_of([boxes.row(PLAIN, landed)], [landed.slots]))
+    return BOXES.compare(boxes_truth([PLAIN], [landed]))
 
 
 def test_two_elements_that_changed_places_are_found():
@@ -137,7 +139,7 @@ def test_two_elements_that_changed_places_are_found():
     slots[[first, second]] = slots[[second, first]]
     (found,) = faulty(replace(landed, slots=slots)).differences
     assert found.witness["byte"] == 2 * first
-    assert found.message.startswith(f"byte {2 * first} holds element ")
+    assert found.message.startswith(f"byte {2 * first}: holding element ")
 
 
 @pytest.mark.parametrize("planted", [UNTOUCHED, FILL, TORN, OTHER])
@@ -153,7 +155,7 @@ def test_a_byte_behind_the_box_that_was_written_is_found():
     slots = landed.slots.copy()
     slots[-1] = FILL
     (found,) = faulty(replace(landed, slots=slots)).differences
-    assert "holds zero, not what it held before" in found.message
+    assert "holding zero, not what it held before" in found.message
 
 
 @pytest.mark.parametrize("counted", [PLAIN.bytes - 32, PLAIN.bytes + 16, None])
@@ -167,22 +169,22 @@ def test_a_barrier_that_is_told_too_many_bytes_tells_how_many_came(monkeypatch, 
     def launch(device, box, poison, expected):
         return np.full(box.window, poison, np.uint8), max(expected - sent, 0)
 
-    monkeypatch.setattr(tensor_copy.TensorCopies, "_launch", launch)
-    monkeypatch.setattr(tensor_copy.TensorCopies, "_encode_box", lambda device, box, buffer: 0)
-    monkeypatch.setattr(tensor_copy.TensorCopies, "_buffer", lambda device, each, digit: 0)
-    device = object.__new__(tensor_copy.TensorCopies)
+    monkeypatch.setattr(copying.TensorCopies, "_launch", launch)
+    monkeypatch.setattr(copying.TensorCopies, "_encode_box", lambda device, box, buffer: 0)
+    monkeypatch.setattr(copying.TensorCopies, "_buffer", lambda device, each, digit: 0)
+    device = object.__new__(copying.TensorCopies)
     assert device.load(PLAIN).counted == sent
 
 
 def test_a_box_that_the_driver_refuses_without_a_rule_is_found():
-    found = boxes.compare(boxes.truth_of([boxes.row(PLAIN, 1)], []))
+    found = BOXES.compare(boxes_truth([PLAIN], [1]))
     assert found.differences[0].message == "the driver refuses it with 1, and no rule of ours does"
 
 
 def test_a_box_that_the_driver_takes_against_a_rule_is_found():
     wide = replace(PLAIN, box=(16, 128))
     slots = np.zeros(wide.window // 2, np.int64)
-    found = boxes.compare(boxes.truth_of([boxes.row(wide, replace(loaded(PLAIN), slots=slots))], [slots]))
+    found = BOXES.compare(boxes_truth([wide], [replace(loaded(PLAIN), slots=slots)]))
     assert found.differences[0].message == "the driver takes it, and we name box-swizzle"
 
 
@@ -190,7 +192,7 @@ def test_a_box_that_the_driver_takes_against_a_rule_is_found():
 def test_a_fill_of_nan_is_the_one_that_the_tables_have(bits, right):
     box = replace(PLAIN, dtype="f16", fill="nan")
     landed = replace(loaded(box), others=(bits,))
-    found = boxes.compare(boxes.truth_of([boxes.row(box, landed)], [landed.slots]))
+    found = BOXES.compare(boxes_truth([box], [landed]))
     assert found.different == (not right)
 
 
@@ -203,9 +205,9 @@ def test_a_value_from_nowhere_is_found():
 
 
 def test_a_driver_that_follows_the_rules_has_no_difference():
-    found = rules.compare(rules_truth())
+    found = RULES.compare(rules_truth())
     assert found.different == 0
-    assert found.cases == len(list(rules.cases()))
+    assert found.cases == len(RULES.cases())
     assert set(found.covered["outcome"]) == {"taken", "refused"}
 
 
@@ -214,13 +216,9 @@ def test_each_verdict_that_is_turned_round_is_found():
     for turned in (0, 100, len(truth.cases) - 1):
         results = truth.arrays["results"].copy()
         results[turned] = not results[turned]
-        found = rules.compare(replace(truth, arrays={"results": results}))
+        found = RULES.compare(replace(truth, arrays={"results": results}))
         assert found.different == 1
         assert ("the driver takes it" in found.differences[0].message) == (results[turned] == 0)
-
-
-def test_arguments_in_words_are_those_that_are_not_usual():
-    assert rules.named(Arguments(box=(16, 300, 4))) == "rank 3, box (16, 300, 4)"
 
 
 # -- faults of copies ------------------------------------------------------------------------------
@@ -228,16 +226,14 @@ def test_arguments_in_words_are_those_that_are_not_usual():
 
 def faults_truth():
     """The record of a device that faults where our rules say."""
-    every = list(faults.cases())
+    every = FAULTS.cases()
     whole = [box.start % 128 == 0 and box.corner[-1] * box.bytes_each % 16 == 0 for box in every]
-    return faults.truth_of(
-        every,
-        [0 if fine else 716 if box.start % 128 else 715 for box, fine in zip(every, whole, strict=True)],
-    )
+    results = [0 if fine else 716 if box.start % 128 else 715 for box, fine in zip(every, whole, strict=True)]
+    return FAULTS.truth(every, [{"results": result} for result in results])
 
 
 def test_a_device_that_faults_by_the_rules_has_no_difference():
-    found = faults.compare(faults_truth())
+    found = FAULTS.compare(faults_truth())
     assert found.different == 0
     assert set(found.covered["outcome"]) == {"done", "illegal instruction", "misaligned address"}
     assert set(found.covered["rule"]) == {"none", "coordinate-multiple", "shared-address"}
@@ -248,7 +244,7 @@ def test_a_copy_that_is_done_against_a_rule_and_one_that_faults_without_are_foun
     for at in (0, len(truth.cases) - 1):
         results = truth.arrays["results"].copy()
         results[at] = 0 if results[at] else 719
-        (found,) = faults.compare(replace(truth, arrays={"results": results})).differences
+        (found,) = FAULTS.compare(replace(truth, arrays={"results": results})).differences
         assert found.message in (
             "the device says launch failed, we say no rule",
             "the device says done, we say shared-address",

@@ -1,6 +1,6 @@
 """What an H200 said, recorded: every machine without a GPU holds the code to it, case after case.
 
-`truth/` is written by `tilewise verify --record tests/hardware/truth` on a Hopper GPU; `confirmed.json`,
+`truth/` is written by `tools.record`, of the answers to `tilewise verify` on a Hopper GPU; `confirmed.json`,
 written beside it, belongs to the catalogue. A record that is missing is a failure: without it nothing here
 is known to be so.
 """
@@ -63,7 +63,7 @@ def test_the_record_was_made_on_hopper(truth):
 
 
 def test_the_cases_are_those_that_would_be_asked_today(truth):
-    assert len(truth.cases) == PARTS[truth.part].size()
+    assert len(truth.cases) == len(PARTS[truth.part].cases())
 
 
 def test_enough_descriptors_were_asked():

@@ -15,9 +15,9 @@ from tests.simulate.programs import (
 )
 
 import tilewise.gpu.probes as probes
-from tilewise.gpu.probes import matrices as matrix_probes
-from tilewise.gpu.probes import mma as mma_probes
-from tilewise.gpu.verify.mma import probe_of
+from tilewise.gpu.probes.matrices import Matrices
+from tilewise.gpu.probes.mma import Products
+from tilewise.gpu.verify.mma import MmaCase
 from tilewise.hardware.wgmma.instructions import Input
 from tilewise.simulate.wgmma import Wgmma
 
@@ -30,9 +30,9 @@ def kernel_of(program: Program) -> str:
     if isinstance(program, WgmmaProgram):
         return wgmma_name(program.this, program.a is None)
     if isinstance(program, MmaProgram):
-        return probe_of(program.this).kernel
+        return MmaCase(program.this).probe.kernel
     if isinstance(program, MatrixProgram):
-        return matrix_probes.kernel_of(program.form)
+        return Matrices.name(program.form)
     if isinstance(program, ChainProgram):
         return "tilewise_chain"
     return "tilewise_land" if program.verb == "load" else "tilewise_leave"
@@ -42,17 +42,17 @@ def sources(programs: Iterable[Program]) -> list[tuple[str, tuple[str, ...]]]:
     """CUDA C++ of all the kernels, and the names of those that each text has."""
     every = list(programs)
     wgmmas = list(dict.fromkeys((p.this, p.a is None) for p in every if isinstance(p, WgmmaProgram)))
-    mmas = list(dict.fromkeys(probe_of(p.this) for p in every if isinstance(p, MmaProgram)))
+    mmas = list(dict.fromkeys(MmaCase(p.this).probe for p in every if isinstance(p, MmaProgram)))
     forms = list(dict.fromkeys(p.form for p in every if isinstance(p, MatrixProgram)))
     found = []
     for some in _dealt(wgmmas):
         text = _WGMMA_HEAD + "\n".join(_wgmma(*one) for one in some)
         found.append((text, tuple(wgmma_name(*one) for one in some)))
     for some in _dealt(mmas):
-        found.append((mma_probes.source(some), tuple(probe.kernel for probe in some)))
+        found.append((Products.source(some), tuple(probe.kernel for probe in some)))
     if forms:
-        names = tuple(matrix_probes.kernel_of(form) for form in forms)
-        found.append((matrix_probes.source(forms), names))
+        names = tuple(Matrices.name(form) for form in forms)
+        found.append((Matrices.source(forms), names))
     if any(isinstance(p, CopyProgram | ChainProgram) for p in every):
         load = Path(probes.__file__).with_name("tma.cu").read_text(encoding="utf-8")
         names = ("tilewise_land", "tilewise_leave", "tilewise_chain")

@@ -53,7 +53,7 @@ from tests.simulate.programs import (
     sort_of,
 )
 
-from tilewise.gpu.probes.tensor_copy import Aligned, Request, encode, encoder
+from tilewise.gpu.probes.tma import Aligned, CopyRequest, encode, encoder
 from tilewise.gpu.verify.truth import Truth, save
 from tilewise.hardware.limits import LANES
 
@@ -349,14 +349,14 @@ class Device:
         room = Aligned(128)
         self.rooms.append(room)  # the argument points into it
         address = buffer.value + program.origin
-        status = encode(encoder(), room, address, program.box.tensor_map.numbers)
+        status = encode(encoder(), room, address, program.box.tensor_map.numbers.values())
         assert status == 0, f"cuTensorMapEncodeTiled: CUresult {status}"
         return (ctypes.c_char * 128).from_address(room.address)
 
-    def request(self, program: CopyProgram, window: int = 0) -> Request:
+    def request(self, program: CopyProgram, window: int = 0) -> CopyRequest:
         box = program.box
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
-        return Request(len(box.box), corner, box.start, window or program.window, box.bytes, POISON)
+        return CopyRequest(len(box.box), corner, box.start, window or program.window, box.bytes, POISON)
 
     def memory(self, *contents: Any) -> Any:
         return self.driver.memory(*(bytes(c) if isinstance(c, bytes) else c.tobytes() for c in contents))

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.dtypes import DType
-from tilewise.gpu.probes.tensor_boxes import at_random as boxes_at_random
-from tilewise.gpu.probes.tensor_boxes import every_corner
-from tilewise.gpu.probes.tensor_copy import MARGIN, Box
-from tilewise.gpu.verify.mma import asked as mma_instructions
+from tilewise.gpu.probes.tma import MARGIN, BoxLoad
+from tilewise.gpu.verify.mma import dense
+from tilewise.gpu.verify.tma_cases import at_random as boxes_at_random
+from tilewise.gpu.verify.tma_cases import every_corner
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form
 from tilewise.hardware.mma.instructions import Instruction
@@ -186,9 +186,9 @@ class MmaProgram(Product):
     @property
     def sizes(self) -> dict[str, int]:
         """32-bit registers of a lane, by operand."""
-        from tilewise.gpu.verify.mma import probe_of
+        from tilewise.gpu.verify.mma import MmaCase
 
-        probe = probe_of(self.this)
+        probe = MmaCase(self.this).probe
         return {name: getattr(probe, name).registers for name in "abcd"}
 
     @property
@@ -244,7 +244,7 @@ class CopyProgram:
 
     number: int
     verb: str
-    box: Box
+    box: BoxLoad
 
     exact = True
 
@@ -400,7 +400,7 @@ def _descriptor(this: Wgmma, operand: str, dice: random.Random) -> Descriptor:
 
 
 def _mmas(first: int, count: int, dice: random.Random) -> list[Program]:
-    every = mma_instructions()
+    every = [case.instruction for case in dense()]
     kinds = (WHOLE, FLOAT, WIDE, FLOAT, WHOLE)
     return [
         MmaProgram(first + at, every[at % len(every)], kinds[at // len(every) % len(kinds)])
@@ -432,7 +432,7 @@ def _copies(verb: str) -> Any:
 MOST_GLOBAL, MOST_WINDOW = 1 << 18, 1 << 15
 
 
-def _legal(box: Box, verb: str) -> bool:
+def _legal(box: BoxLoad, verb: str) -> bool:
     program, stores = CopyProgram(0, verb, box), verb == "store"
     where = {"shared": box.start, "coordinates": box.corner[::-1], "stores": stores}
     broken = violations(box.tensor_map, program.origin, **where)
@@ -461,7 +461,7 @@ def _tile(
     corner = (dice.randrange(1 - min(box[0], 4), shape[0]), dice.choice((before, 0, behind)))
     if verb == "store":
         corner = (max(0, corner[0]), max(0, corner[1]))
-    return CopyProgram(number, verb, Box("u16", mode, shape, box, corner, start))
+    return CopyProgram(number, verb, BoxLoad("u16", mode, shape, box, corner, start))
 
 
 _SORTS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilewise import LayoutError, Refused, S, laneid, reg
-from tilewise.gpu.verify.mma import instruction_of
+from tilewise.gpu.verify.mma import MmaCase
 from tilewise.gpu.verify.truth import load
 from tilewise.hardware.mma.instructions import (
     Instruction,
@@ -90,8 +90,8 @@ def test_the_product_is_that_of_the_pairs_that_an_h200_multiplied():
     dense, sums, rng = recorded("mma.dense"), recorded("mma.accumulators"), np.random.default_rng(7)
     every = zip(dense.cases, dense.parted("d"), dense.parted("b"), sums.cases, sums.parted("c"), strict=True)
     for case, d, b, other, came in every:
-        this = instruction_of(case)
-        assert this == instruction_of(other)
+        this = MmaCase.of(case).instruction
+        assert this == MmaCase.of(other).instruction
         drawn_places = {name: drawn(rng, dtype_of(this, name).name, n) for name, n in places_of(this).items()}
         held = [
             Registers.holding(drawn_places[name], lane_by_lane(drawn_places[name].size), dtype_of(this, name))
@@ -103,7 +103,7 @@ def test_the_product_is_that_of_the_pairs_that_an_h200_multiplied():
 
 
 def test_every_dense_instruction_of_hopper_was_asked():
-    said = {str(instruction_of(case)) for case in recorded("mma.dense").cases}
+    said = {str(MmaCase.of(case).instruction) for case in recorded("mma.dense").cases}
     assert said == {str(this) for this in instructions(arch="sm_90a")}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tilewise import LayoutError, Refused, S, laneid, reg
-from tilewise.gpu.verify.sparse import choice_of
+from tilewise.gpu.verify.mma import MmaCase
 from tilewise.gpu.verify.truth import load
 from tilewise.hardware.mma.instructions import instructions, kind_instructions, sparse_instructions
 from tilewise.hardware.mma.sparse import Sparse
@@ -69,10 +69,10 @@ def test_the_product_is_that_of_the_pairs_that_an_h200_multiplied():
     """Places of registers alone, by metadata of any bits: no fragment has a part in what is expected."""
     pairs, rng = recorded("mma.sparse"), np.random.default_rng(7)
     sums = recorded("mma.sparse.accumulators")
-    came = {str(choice_of(case)): c for case, c in zip(sums.cases, sums.parted("c"), strict=True)}
+    came = {str(MmaCase.of(case)): c for case, c in zip(sums.cases, sums.parted("c"), strict=True)}
     drawn_for = {}
     for case, d, b in zip(pairs.cases, pairs.parted("d"), pairs.parted("b"), strict=True):
-        choice = choice_of(case)
+        choice = MmaCase.of(case)
         this = choice.instruction
         if this not in drawn_for:
             types = {"A": this.a, "B": this.b, "C": this.d}

@@ -10,8 +10,8 @@ import pytest
 from tests.hardware.naive_tma import swizzled
 
 from tilewise import LayoutError, Refused
-from tilewise.gpu.probes.tensor_copy import ELEMENTS, MARGIN, OTHER, UNTOUCHED, passes_of
-from tilewise.gpu.verify.boxes import box_of
+from tilewise.gpu.probes.tma import ELEMENTS, MARGIN, OTHER, UNTOUCHED, BoxLoad, passes_of
+from tilewise.gpu.verify.part import of_row
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.run import recorded_truth
 from tilewise.hardware.tma.tensor_map import TensorMap
@@ -66,7 +66,7 @@ def recorded():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_box_that_the_device_loaded(mode):
-    asked = [(box_of(case), case, slots) for case, slots in recorded()]
+    asked = [(of_row(BoxLoad, case), case, slots) for case, slots in recorded()]
     asked = [one for one in asked if one[0].mode == mode]
     loaded = 0
     for box, case, slots in asked:
@@ -87,7 +87,7 @@ def test_a_box_that_lands_otherwise_is_noticed(monkeypatch):
     from tilewise.hardware.tma import landing
 
     monkeypatch.setattr(landing, "row_pitch", lambda mode, inner: inner)
-    asked = [(box_of(case), slots) for case, slots in recorded() if not case["result"]]
+    asked = [(of_row(BoxLoad, case), slots) for case, slots in recorded() if not case["result"]]
     narrow = [one for one in asked if one[0].mode == "128B" and one[0].box[-1] * one[0].bytes_each < 128]
     differ = sum(not np.array_equal(landed(box)[0], slots) for box, slots in narrow[:20])
     assert differ == 20

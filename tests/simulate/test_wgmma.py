@@ -10,13 +10,11 @@ import pytest
 from tests.gpu.emulator import BASE, SHARED, Emulator, filled
 
 from tilewise import LayoutError, Refused
-from tilewise.gpu.probes.bench import Bench
-from tilewise.gpu.probes.descriptors import Case
-from tilewise.gpu.probes.descriptors import read as read_cases
-from tilewise.gpu.probes.instruction import ONE, Instruction
-from tilewise.gpu.verify import descriptors, fragments
+from tilewise.gpu.probes.kernels import ONE
+from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.run import recorded_truth
+from tilewise.gpu.verify.wgmma import DescriptorCase, chunks, places_read
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS
@@ -84,16 +82,16 @@ def recorded(part):
 def test_the_owners_of_d_that_the_device_told(a, b, d):
     own = {(case["a"], case["b"], case["d"], case["n"]): owned for case, owned in recorded("fragments.d")}
     for n in (8, 24, 64):
-        this = Instruction(a, b, d, n)
-        found = fragments.owned_d(bench_of(this).d(this), this)
+        this = WgmmaProbe(a, b, d, n)
+        found = bench_of(this).d(this)
         assert np.array_equal(found.ravel(), own[a, b, d, n]), this
 
 
 @pytest.mark.parametrize("a", list(INPUTS))
 def test_the_owners_of_a_that_the_device_told(a):
     case, owned = next((case, owned) for case, owned in recorded("fragments.a") if case["a"] == a)
-    this = Instruction(a, case["b"], case["d"], case["n"])
-    assert np.array_equal(fragments.owned_a(bench_of(this).a_registers(this), this).ravel(), owned)
+    this = WgmmaProbe(a, case["b"], case["d"], case["n"])
+    assert np.array_equal(bench_of(this).a(this).ravel(), owned)
 
 
 @pytest.mark.parametrize("dtype", list(INPUTS))
@@ -102,9 +100,9 @@ def test_what_descriptors_read_by_the_words_of_d(dtype):
     dice = random.Random(dtype)
     few = [one for one in recorded(f"descriptors.{dtype}") if one[0]["n"] == 32]
     for case, numbers in dice.sample(few, 2):
-        asked = descriptors.case_of(case)
-        (found,) = read_cases(bench_of(asked.instruction), [asked], lambda done: None)
-        assert np.array_equal(descriptors.chunks(found, asked).ravel(), numbers), case
+        asked = DescriptorCase.of(case)
+        (found,) = places_read(bench_of(asked.instruction), [asked])
+        assert np.array_equal(chunks(found, asked).ravel(), numbers), case
 
 
 @pytest.mark.parametrize("dtype", list(INPUTS))
@@ -115,7 +113,7 @@ def test_the_numbers_that_recorded_descriptors_read(dtype):
     memory.write(HOST, BASE + np.arange(SHARED), data[:, None])
     cases = recorded(f"descriptors.{dtype}")[::3]
     for case, numbers in cases:
-        asked = descriptors.case_of(case)
+        asked = DescriptorCase.of(case)
         this = asked.instruction
         one = Wgmma(this.a, this.b, this.d, this.n, this.a_major, this.b_major)
         rows = 64 if asked.operand == "A" else this.n
@@ -125,7 +123,7 @@ def test_the_numbers_that_recorded_descriptors_read(dtype):
     assert len(cases) >= 150
 
 
-def gathered(data, chunks, asked: Case, rows, k):
+def gathered(data, chunks, asked: DescriptorCase, rows, k):
     """The numbers in chunks of 16 bytes, row by row K-major, else column by column."""
     held = data[16 * chunks[:, None] - BASE + np.arange(16)]
     if asked.dtype == "b1":
@@ -143,7 +141,7 @@ def test_what_faulted_past_the_end_is_refused_by_the_model():
     memory.put(np.zeros(SHARED), "u8", at=BASE)
     faults = 0
     for case, _ in recorded("descriptors.end"):
-        asked = descriptors.case_of(case)
+        asked = DescriptorCase.of(case)
         this = asked.instruction
         one = Wgmma(this.a, this.b, this.d, this.n, this.a_major, this.b_major)
         past = places(one, asked.operand, asked.value).max() >= BASE + SHARED

@@ -71,7 +71,11 @@ def cubins(
     """Machine code of many programs, in their order; `done` is told the name of each that is ready."""
     workers = min(len(sources), workers or _cores())
     if workers <= 1:
-        return [_told(done, source.name, cubin(source, cache=cache)) for source in sources]
+        codes = []
+        for source in sources:
+            codes.append(cubin(source, cache=cache))
+            done(source.name)
+        return codes
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(cubin, source, cache=cache): source.name for source in sources}
         for future in as_completed(futures):
@@ -154,8 +158,3 @@ def _stamp(file: str) -> str:
     """What changes with a file."""
     found = Path(file).stat()
     return f"{found.st_size} {found.st_mtime_ns}"
-
-
-def _told(done: Callable[[str], None], name: str, code: bytes) -> bytes:
-    done(name)
-    return code

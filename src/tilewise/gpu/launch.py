@@ -12,7 +12,7 @@ from tilewise.gpu.device import Gpu, package
 Array = np.ndarray[Any, Any]
 
 
-class Kernel:
+class LoadedKernel:
     """A kernel that is loaded on a device."""
 
     def __init__(self, session: Session, handle: Any, shared: int) -> None:
@@ -35,18 +35,18 @@ class Session:
         self._device.set_current()
         self.stream = self._device.create_stream()
 
-    def kernel(self, code: bytes, name: str, *, shared: int = 0) -> Kernel:
+    def kernel(self, code: bytes, name: str, *, shared: int = 0) -> LoadedKernel:
         """A kernel of some machine code, with as many bytes of dynamic shared memory."""
         (kernel,) = self.kernels(code, [name], shared=shared)
         return kernel
 
-    def kernels(self, code: bytes, names: Sequence[str], *, shared: int = 0) -> list[Kernel]:
+    def kernels(self, code: bytes, names: Sequence[str], *, shared: int = 0) -> list[LoadedKernel]:
         """Kernels of one piece of machine code."""
         module = package("cuda.core").ObjectCode.from_cubin(code)
         handles = [module.get_kernel(name) for name in names]
         for handle in handles:
             self._allow(handle, shared)
-        return [Kernel(self, handle, shared) for handle in handles]
+        return [LoadedKernel(self, handle, shared) for handle in handles]
 
     def empty(self, size: int) -> Any:
         """A buffer of the device of that many bytes."""
@@ -58,14 +58,14 @@ class Session:
         buffer = self.empty(array.nbytes)
         self.wait()  # the allocation is in the stream's order, the copy is not
         if array.nbytes:
-            _checked(_driver().cuMemcpyHtoD(int(buffer.handle), array.ctypes.data, array.nbytes))
+            checked(_driver().cuMemcpyHtoD(int(buffer.handle), array.ctypes.data, array.nbytes))
         return buffer
 
     def download(self, buffer: Any, dtype: str, shape: tuple[int, ...]) -> Array:
         """An array of what a buffer of the device holds when all work is done."""
         array = np.empty(shape, dtype)
         self.wait()
-        _checked(_driver().cuMemcpyDtoH(array.ctypes.data, int(buffer.handle), array.nbytes))
+        checked(_driver().cuMemcpyDtoH(array.ctypes.data, int(buffer.handle), array.nbytes))
         return array
 
     def wait(self) -> None:
@@ -78,18 +78,32 @@ class Session:
             return
         driver = _driver()
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        (device,) = _checked(driver.cuDeviceGet(self.gpu.index))
+        device = checked(driver.cuDeviceGet(self.gpu.index))
         kernel = driver.CUkernel(int(handle.handle))
-        _checked(driver.cuKernelSetAttribute(attribute, shared, kernel, device))
+        checked(driver.cuKernelSetAttribute(attribute, shared, kernel, device))
 
 
 def _driver() -> Any:
     return package("cuda.bindings.driver")
 
 
-def _checked(answer: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a call of the driver gives besides its status; RuntimeError with the status where it failed."""
-    status, *rest = answer
-    if int(status) != 0:
-        raise RuntimeError(f"the driver answered {status!r}")
-    return tuple(rest)
+class DriverError(RuntimeError):
+    """A call of the driver that failed, or a kernel that faulted."""
+
+    def __init__(self, code: int, name: str) -> None:
+        super().__init__(code, name)
+        self.code, self.name = code, name
+
+    def __str__(self) -> str:
+        return f"the driver says {self.name}"
+
+
+def checked(answer: tuple[Any, ...]) -> Any:
+    """Return what a call of the driver gives besides its status: one value, or all of them.
+
+    refused  DriverError where the status is not 0
+    """
+    status, *values = answer
+    if int(status):
+        raise DriverError(int(status), getattr(status, "name", str(status)))
+    return values[0] if len(values) == 1 else tuple(values)

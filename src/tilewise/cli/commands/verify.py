@@ -3,7 +3,7 @@
   tilewise verify --list
   tilewise verify
   tilewise verify --only tma --report report
-  tilewise verify --resume --record tests/hardware/truth
+  tilewise verify --resume --state answers
   tilewise verify --from tests/hardware/truth
 
 Kernels spell out which thread and register owns each element, which elements mma.sync multiplies, which byte
@@ -21,43 +21,29 @@ from pathlib import Path
 
 from tilewise import __version__
 from tilewise.cli.answer import NO, YES, Answer, table_lines
-from tilewise.cli.arguments import add_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from tilewise.gpu.verify.part import Part
-    from tilewise.gpu.verify.report import Report
+    from tilewise.gpu.verify.run import Report
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--record DIR] [--report DIR]."""
-    add_options(
-        parser.add_mutually_exclusive_group(),
-        {
-            "--list": "the parts, and ask no device",
-            "--from": {
-                "type": Path,
-                "metavar": "DIR",
-                "dest": "source",
-                "help": "a record's answers, and ask no device",
-            },
-            "--resume": "keep the answers of an earlier, ended run",
-        },
+    """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--report DIR]."""
+    way = parser.add_mutually_exclusive_group()
+    way.add_argument("--list", action="store_true", help="the parts, and ask no device")
+    way.add_argument(
+        "--from", type=Path, metavar="DIR", dest="source", help="a record's answers, and ask no device"
     )
-    add_options(
-        parser,
-        {
-            "--state": {"type": Path, "metavar": "DIR", "help": "where answers are kept for --resume"},
-            "--only...": ("PART", "this part or family alone; repeatable"),
-            "--record": {"type": Path, "metavar": "DIR", "help": "write what the device said, compressed"},
-            "--report": {
-                "type": Path,
-                "metavar": "DIR",
-                "help": "write report.txt, report.json, report.html",
-            },
-        },
+    way.add_argument("--resume", action="store_true", help="keep the answers of an earlier, ended run")
+    parser.add_argument("--state", type=Path, metavar="DIR", help="where answers are kept for --resume")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
+    )
+    parser.add_argument(
+        "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
     )
 
 
@@ -71,16 +57,12 @@ def answer(args: argparse.Namespace) -> Answer:
     report = _recorded(parts, args.source) if args.source else _verified(parts, args)
     if args.report:
         _write(report, args.report)
-    if args.record:
-        from tilewise.gpu.verify.run import record
-
-        record(report.outcomes, args.record)
     return Answer(report.data(), report.text(), YES if report.right else NO)
 
 
 def _listed(parts: list[Part]) -> Answer:
     rows = [
-        {"name": part.name, "cases": part.size(), "title": part.title, "confirms": list(part.confirms)}
+        {"name": part.name, "cases": len(part.cases()), "title": part.title, "confirms": list(part.confirms)}
         for part in parts
     ]
     lines = table_lines([(row["name"], f"{row['cases']:,} cases", row["title"]) for row in rows], "<>")
@@ -90,9 +72,7 @@ def _listed(parts: list[Part]) -> Answer:
 def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
     from tilewise.gpu.compile import cache_folder
     from tilewise.gpu.device import HOPPER, find
-    from tilewise.gpu.verify.device import described
-    from tilewise.gpu.verify.report import Report
-    from tilewise.gpu.verify.run import run
+    from tilewise.gpu.verify.run import Report, described, run
 
     device = described(find(capability=HOPPER)) | {"tilewise": __version__}
     state = args.state or cache_folder() / "verify"
@@ -102,8 +82,7 @@ def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
 
 
 def _recorded(parts: list[Part], folder: Path) -> Report:
-    from tilewise.gpu.verify.report import Report
-    from tilewise.gpu.verify.run import recorded
+    from tilewise.gpu.verify.run import Report, recorded
 
     outcomes = list(recorded(parts, folder))
     return Report(outcomes[0].truth.device if outcomes[0].truth else {}, outcomes)

@@ -1,1 +1,1 @@
-"""Kernels through which the hardware says which byte it reads and writes."""
+"""The questions to a device: the CUDA text of each probe, its inputs, and what comes back."""

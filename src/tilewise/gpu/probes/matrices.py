@@ -7,19 +7,15 @@ registers, hold the number of every 16 bits of theirs, so that one launch tells 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from tilewise.gpu.compile import Source, cubin
-from tilewise.gpu.device import HOPPER, Gpu, find
-from tilewise.gpu.launch import Session
+from tilewise.gpu.launch import Array
+from tilewise.gpu.probes.kernels import Kernels
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form
-
-Array = np.ndarray[Any, Any]
 
 BYTES = 32 * 1024
 """Shared memory that addresses count from; every 16 bits of it have a number."""
@@ -28,77 +24,61 @@ UNTOUCHED = 0xFFFF
 NOWHERE = -1
 """A half that is found at no single place."""
 
+MOVMATRIX = None
+"""The probe that has no form: every program has its kernel."""
 
-class Matrices:
+
+class Matrices(Kernels[Form | None]):
     """The kernels of some forms, ready on a device."""
 
-    def __init__(self, session: Any, kernels: dict[Form | None, Any]) -> None:
-        self._session, self._kernels = session, kernels
+    shared = BYTES
 
     @classmethod
-    def of(cls, wanted: Sequence[Form], *, gpu: Gpu | None = None) -> Matrices:
-        """Compile for Hopper and load."""
-        session = Session(gpu or find(capability=HOPPER))
-        code = cubin(Source("tilewise_matrices", source(wanted)))
-        kernels: dict[Form | None, Any] = {None: session.kernel(code, "probe_movmatrix")}
-        names = [kernel_of(form) for form in wanted]
-        kernels |= zip(wanted, session.kernels(code, names, shared=BYTES), strict=True)
-        return cls(session, kernels)
+    def programs(cls, wanted: Iterable[Form | None]) -> list[tuple[Form | None, ...]]:
+        """Return the probes of one program."""
+        return [tuple(wanted)]
 
-    def loads(self, form: Form, addresses: Array) -> Array:
-        """[case, half]: the byte of shared memory that each half of the registers got."""
-        content = np.arange(BYTES // 2, dtype=np.uint16)
-        shape = (len(addresses), LANES * form.registers * 2)
-        found = self._launch(form, addresses, content, shape)
-        return 2 * found.astype(np.int64)
+    @staticmethod
+    def source(group: Iterable[Form | None]) -> str:
+        """Return CUDA C++ of a kernel for each of the forms, and of movmatrix's."""
+        shared = Path(__file__).with_name("matrices.cu").read_text(encoding="utf-8")
+        return "\n".join([shared, *(_kernel(form) for form in group if form)])
 
-    def stores(self, form: Form, addresses: Array) -> tuple[Array, Array]:
-        """[case, half]: the byte of shared memory where each half was put; and how many more were written."""
-        content = np.arange(LANES * form.registers * 2, dtype=np.uint16)
-        windows = self._launch(form, addresses, content, (len(addresses), BYTES // 2))
-        found = np.stack([placed(window, content.size) for window in windows])
-        written = (windows != UNTOUCHED).sum(axis=1)
-        return found, written - (found != NOWHERE).sum(axis=1)
+    @staticmethod
+    def name(probe: Form | None) -> str:
+        """Return the name of a form's kernel, or movmatrix's."""
+        return "probe_" + re.sub(r"\W+", "_", str(probe or "movmatrix"))
+
+    def meets(self, form: Form, addresses: Array) -> tuple[Array, Array]:
+        """Return [case, half]: the byte of shared memory of each half; and how many more are written."""
+        count, words = LANES * form.registers * 2, BYTES // 2
+        loads = form.instruction == "ldmatrix"
+        content = np.arange(words if loads else count, dtype=np.uint16)
+        given = [np.asarray(addresses, np.uint32), content, np.int32(BYTES // 4)]
+        shape = (len(addresses), count if loads else words)
+        out = self.reply(form, len(addresses), LANES, given, "<u2", shape)
+        if loads:
+            return 2 * out.astype(np.int64), np.zeros(len(addresses), np.int64)
+        halves = np.stack([placed(window, count) for window in out])
+        return halves, (out != UNTOUCHED).sum(axis=1) - (halves != NOWHERE).sum(axis=1)
 
     def moves(self, given: Array) -> Array:
-        """[case, half]: what movmatrix makes of what each half held."""
-        buffer, out = self._session.upload(np.asarray(given, np.uint16)), self._session.empty(given.size * 2)
-        self._kernels[None](len(given), LANES, buffer, out)
-        moved: Array = self._session.download(out, "<u2", given.shape)
-        return moved
-
-    def _launch(self, form: Form, addresses: Array, content: Array, shape: tuple[int, ...]) -> Array:
-        session = self._session
-        buffers = [session.upload(np.asarray(addresses, np.uint32)), session.upload(content)]
-        out = session.empty(2 * int(np.prod(shape)))
-        self._kernels[form](len(addresses), LANES, *buffers, np.int32(BYTES // 4), out)
-        found: Array = session.download(out, "<u2", shape)
-        return found
+        """Return [case, half]: what movmatrix makes of what each half held."""
+        return self.reply(MOVMATRIX, len(given), LANES, [np.asarray(given, np.uint16)], "<u2", given.shape)
 
 
 def placed(window: Array, count: int) -> Array:
-    """The byte at which each number below `count` stands in shared memory; NOWHERE if not at one alone."""
-    at = np.flatnonzero(window < count)
-    numbers = window[at]
-    found = np.full(count, NOWHERE, np.int64)
-    found[numbers] = 2 * at
-    found[np.bincount(numbers, minlength=count) != 1] = NOWHERE
-    return found
-
-
-def kernel_of(form: Form) -> str:
-    """The name of a form's kernel."""
-    return "probe_" + re.sub(r"\W+", "_", str(form))
-
-
-def source(wanted: Iterable[Form]) -> str:
-    """CUDA C++ of a kernel for each of the forms, and of movmatrix's."""
-    shared = Path(__file__).with_name("matrices.cu").read_text(encoding="utf-8")
-    return "\n".join([shared, *map(_kernel, wanted)])
+    """Return the byte at which each number below `count` stands; NOWHERE if it is not at one alone."""
+    spots = np.flatnonzero(window < count)
+    numbers = window[spots]
+    bytes_of = np.full(count, NOWHERE, np.int64)
+    bytes_of[numbers] = 2 * spots
+    bytes_of[np.bincount(numbers, minlength=count) != 1] = NOWHERE
+    return bytes_of
 
 
 def _kernel(form: Form) -> str:
-    name, count = kernel_of(form), form.registers
+    name, count = Matrices.name(form), form.registers
     registers = "{" + ", ".join(f"%{i}" for i in range(count)) + "}"
     if form.instruction == "ldmatrix":
         what, operands, kind = "load", f"{registers}, [%{count}]", "=r"

@@ -1,14 +1,10 @@
 """The hardware as the judge: what the catalogue says, held against what a device does.
 
-part        what a device is asked, and how its answers are compared
-truth       its answers, kept as compressed data, from which every machine can compare again
-fragments   which thread and register owns each element
-descriptors which byte of shared memory a descriptor reads for each element
-mma         what mma.sync multiplies by what, and where the sum comes out; sparse with its metadata
-matrices    which bytes of shared memory ldmatrix and stmatrix move, and by whose addresses
-boxes       which byte each element of a TMA box lands in
-rules       which tensor maps the driver takes
-faults      which copies end in a fault
-run         part after part, resumable, recorded
-report      as text, JSON and HTML
+part      the cases of a part, the questions, and the judgement of answers
+truth     a device's answers, kept as compressed data, from which every machine can compare again
+wgmma     which thread and register owns each element, and which byte a descriptor reads for it
+mma       what mma.sync multiplies by what, and where the sum comes out; sparse with its metadata
+matrices  which bytes of shared memory ldmatrix and stmatrix move, and by whose addresses
+tma       where boxes land, which tensor maps the driver takes, which copies end in a fault
+run       part after part, resumable, and the report; `page` has it as HTML
 """

@@ -1,148 +1,121 @@
 """The parts `matrices.*`: which 16 bits of shared memory meet which half of which register.
 
 For ldmatrix and stmatrix every lane supplies an address, and a half of a register is read from, or put to,
-one of their rows. The catalogue says both by the same two layouts.
+one of their rows. The catalogue says both by the same two layouts. Which lanes' addresses are read, those
+tell that cannot be: each of these launches has a process of its own, which a fault ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from tilewise.gpu.launch import Array
+from tilewise.gpu.probes.kernels import FAULTS, MISALIGNED, Progress, alone, places, result_name
 from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices
-from tilewise.gpu.verify.confirming import confirming
-from tilewise.gpu.verify.part import Findings, Part, Told
-from tilewise.gpu.verify.truth import Truth
+from tilewise.gpu.verify.part import Answered, Findings, Part, confirming, measured
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form, forms, short
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.matrices.moves import COMES_FROM
 from tilewise.tables import table
 
-Array = np.ndarray[Any, Any]
+FormCase = tuple[Form, tuple[int, ...]]
+"""A form, and the address of each lane."""
 
 SEED = 20_262
 AT_RANDOM = 60
 """Cases of each form whose addresses are drawn; some more are in order, or all one row."""
 
+INSTRUCTIONS = ("ldmatrix", "stmatrix")
+
 
 def asked(instruction: str) -> list[Form]:
-    """The forms of an instruction that sm_90 has."""
+    """Return the forms of an instruction that sm_90 has."""
     return [form for form in forms(instruction) if not form.kind.special]
 
 
-def confirmed(instruction: str) -> tuple[str, ...]:
-    """The instances of the catalogue's entry that are asked about."""
+def addresses_of(form: Form) -> Array:
+    """Return [case, lane]: addresses from the start of shared memory on, those of unread lanes among them.
+
+    Rows that are stored are all different ones; rows that are loaded may be the same.
+    """
+    dice = np.random.default_rng([SEED, form.count, form.trans])
+    rows, lanes = BYTES // ROW_BYTES, np.arange(LANES)
+    if form.instruction == "stmatrix":
+        drawn = [dice.permutation(rows)[:LANES] for _ in range(AT_RANDOM)]
+        plain = [lanes, lanes[::-1] + rows - LANES]
+    else:
+        drawn = list(dice.integers(0, rows, (AT_RANDOM, LANES)))
+        plain = [lanes, np.full(LANES, rows - 1)]
+    return np.array([*plain, *drawn]) * ROW_BYTES
+
+
+def cases(instruction: str) -> list[FormCase]:
+    """Return every form with each set of its addresses."""
+    return [(form, tuple(lanes)) for form in asked(instruction) for lanes in addresses_of(form).tolist()]
+
+
+def expected(form: Form, lanes: Sequence[int]) -> Array:
+    """Return [half]: the byte of shared memory that the tables say each half meets."""
+    owner = table(form.addresses).columns["laneid"].reshape(form.count, form.rows)
+    matrix, row, column = np.indices((form.count, form.rows, form.columns)).reshape(3, -1)
+    halves = np.empty(form.layout.size, np.int64)
+    halves[places(form.layout).ravel()] = np.array(lanes)[owner[matrix, row]] + column * form.bits // 8
+    return halves
+
+
+def judge(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
+    """Hold the byte of every half against the catalogue's layouts."""
+    form = Form.of(row["instruction"], row["form"])
+    want = expected(form, row["addresses"])
+    if row["others"] and np.array_equal(want, halves):
+        findings.differs(form, f"{row['others']} more places of 16 bits were written")
+    findings.hold(form, want, halves, partial(_half, each=len(want) // LANES), "byte")
+    findings.count(len(halves), form=short(form))
+
+
+def _half(number: int, each: int) -> dict[str, int]:
+    return {"lane": number // each, "half": number % each}
+
+
+def _row(case: FormCase) -> dict[str, Any]:
+    form, lanes = case
+    return {"form": short(form), "instruction": form.instruction, "addresses": list(lanes)}
+
+
+def _meet(device: Matrices, some: list[FormCase]) -> Iterator[Answered]:
+    halves, others = device.meets(some[0][0], np.array([lanes for _, lanes in some]))
+    for each, more in zip(halves, others.tolist(), strict=True):
+        yield {"bytes": each, "others": more}
+
+
+def _confirmed(instruction: str) -> tuple[str, ...]:
+    """Return the instances of the catalogue's entry that the cases have."""
     every = asked(instruction)
     return confirming(
         instruction, lambda values: Form.of(instruction, values["form"], bool(values["trans"])) in every
     )
 
 
-def addresses_of(form: Form) -> Array:
-    """[case, lane]: addresses counted from where shared memory begins, those of unread lanes among them.
-
-    Rows that are stored are all different ones; rows that are loaded may be the same.
-    """
-    dice = np.random.default_rng([SEED, form.count, form.trans])
-    rows = BYTES // ROW_BYTES
-    if form.instruction == "stmatrix":
-        drawn = [dice.permutation(rows)[:LANES] for _ in range(AT_RANDOM)]
-        plain = [np.arange(LANES), np.arange(LANES)[::-1] + rows - LANES]
-    else:
-        drawn = list(dice.integers(0, rows, (AT_RANDOM, LANES)))
-        plain = [np.arange(LANES), np.full(LANES, rows - 1)]
-    return np.array([*plain, *drawn]) * ROW_BYTES
-
-
-def cases(instruction: str) -> list[tuple[Form, Array]]:
-    """Every form with each set of its addresses."""
-    return [(form, lanes) for form in asked(instruction) for lanes in addresses_of(form)]
-
-
-# -- what is measured ------------------------------------------------------------------------------
-
-
-def measure(instruction: str, told: Told) -> Truth:
-    """Ask about every form, all its addresses in one launch."""
-    wanted = asked(instruction)
-    device, found, others = Matrices.of(wanted), [], []
-    for form in wanted:
-        lanes = addresses_of(form)
-        if instruction == "ldmatrix":
-            found += list(device.loads(form, lanes))
-            others += [0] * len(lanes)
-        else:
-            halves, more = device.stores(form, lanes)
-            found += list(halves)
-            others += more.tolist()
-        told(len(found), len(cases(instruction)))
-    return truth_of(instruction, found, others)
-
-
-def truth_of(instruction: str, found: Sequence[Array], others: Sequence[int]) -> Truth:
-    """The record: the byte of shared memory that each half of the registers met."""
-    rows = [
-        row_of(form, lanes) | {"others": more, "length": halves.size}
-        for (form, lanes), halves, more in zip(cases(instruction), found, others, strict=True)
-    ]
-    return Truth(f"matrices.{instruction}", rows, {"bytes": np.concatenate(list(found))})
-
-
-def row_of(form: Form, lanes: Array) -> dict[str, Any]:
-    """A case as it is recorded."""
-    return {"form": short(form), "instruction": form.instruction, "addresses": lanes.tolist()}
-
-
-def form_of(case: Mapping[str, Any]) -> Form:
-    """The form of a recorded case."""
-    return Form.of(case["instruction"], case["form"])
-
-
-# -- what is compared ------------------------------------------------------------------------------
-
-
-def compare(truth: Truth) -> Findings:
-    """Hold the byte of every half against the catalogue's layouts."""
-    found = Findings()
-    for case, halves in zip(truth.cases, truth.parted("bytes"), strict=True):
-        form = form_of(case)
-        want = expected(form, np.array(case["addresses"]))
-        if not np.array_equal(want, halves):
-            _differs(found, form, want, halves)
-        elif case["others"]:
-            found.differs(str(form), f"{case['others']} more places of 16 bits were written")
-        found.count(len(halves), form=short(form))
-    return found
-
-
-def expected(form: Form, lanes: Array) -> Array:
-    """[half]: the byte of shared memory that the tables say each half meets."""
-    who = table(form.layout).columns
-    owner = table(form.addresses).columns["laneid"].reshape(form.count, form.rows)
-    matrix, row, column = np.indices((form.count, form.rows, form.columns)).reshape(3, -1)
-    each = form.layout.size // LANES
-    halves = np.empty(form.layout.size, np.int64)
-    place = who["laneid"].ravel() * each + who["reg"].ravel()
-    halves[place] = lanes[owner[matrix, row]] + column * form.bits // 8
-    return halves
-
-
-def _differs(found: Findings, form: Form, want: Array, halves: Array) -> None:
-    wrong = np.flatnonzero(want != halves)
-    at = int(wrong[0])
-    lane, half = divmod(at, len(want) // LANES)
-    met = "no single place" if halves[at] == NOWHERE else f"byte {halves[at]}"
-    found.differs(
-        str(form),
-        f"half {half} of lane {lane} met {met}, not byte {want[at]}; {wrong.size} of {len(want)} differ",
-        lane=lane,
-        half=half,
-        found=int(halves[at]),
-        expected=int(want[at]),
+def _part(instruction: str, verb: str) -> Part:
+    return Part(
+        f"matrices.{instruction}",
+        f"{instruction}: the bytes of shared memory that each register {verb}, by any addresses",
+        _confirmed(instruction),
+        ("bytes",),
+        partial(cases, instruction),
+        _row,
+        partial(
+            measured,
+            ready=lambda told: Matrices.of([*asked(instruction), None], told=told),
+            ask=_meet,
+            together=lambda case: case[0],
+        ),
+        judge,
     )
 
 
@@ -151,72 +124,124 @@ def _differs(found: Findings, form: Form, want: Array, halves: Array) -> None:
 MOVES, HALVES = 32, 2 * LANES
 
 
-def given() -> Array:
-    """[case, half]: what the halves hold before, each number once."""
+def given() -> list[list[int]]:
+    """Return [case, half]: what the halves hold before, each number once."""
     dice = np.random.default_rng(SEED)
-    return np.stack([np.arange(HALVES), *(dice.permutation(HALVES) for _ in range(MOVES - 1))])
+    return [list(range(HALVES)), *(dice.permutation(HALVES).tolist() for _ in range(MOVES - 1))]
 
 
-def measure_moves(told: Told) -> Truth:
-    """Ask where the halves of every lane come from."""
-    before = given()
-    truth = moves_truth(before, Matrices.of([]).moves(before))
-    told(MOVES, MOVES)
-    return truth
+def _move(before: Sequence[list[int]], told: Progress) -> list[Answered]:
+    return moved(before, Matrices.of([None], told=told).moves(np.array(before)))
 
 
-def moves_truth(before: Array, after: Array) -> Truth:
-    """The record: for each half, the half that held its number before; NOWHERE if none did."""
-    rows = [{"given": numbers.tolist(), "length": HALVES} for numbers in before]
-    found = np.full(before.shape, NOWHERE, np.int64)
-    for case, moved in enumerate(after):
-        known = moved < HALVES
-        found[case, known] = np.argsort(before[case])[moved[known]]
-    return Truth("matrices.movmatrix", rows, {"halves": found.ravel()})
+def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
+    """Return what is recorded: for each half, the half that held its number before; NOWHERE if none did."""
+    answers: list[Answered] = []
+    for numbers, row in zip(before, after, strict=True):
+        known = row < HALVES
+        halves = np.full(HALVES, NOWHERE, np.int64)
+        halves[known] = np.argsort(numbers)[row[known]]
+        answers.append({"halves": halves})
+    return answers
 
 
-def compare_moves(truth: Truth) -> Findings:
+def judge_move(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
     """Hold the half that each comes from against the catalogue's lane map."""
-    columns = table(COMES_FROM).columns
-    want = (2 * columns["laneid"] + columns["reg"]).ravel()
-    found = Findings()
-    for number, halves in enumerate(truth.parted("halves")):
-        wrong = np.flatnonzero(want != halves)
-        if wrong.size:
-            at = int(wrong[0])
-            seen, wanted = (list(divmod(int(one[at]), 2)) for one in (halves, want))
-            place = f"half {at % 2} of lane {at // 2}"
-            found.differs(
-                f"movmatrix, case {number}",
-                f"{place} comes from lane {seen[0]}, half {seen[1]}, not {tuple(wanted)}",
-                lane=at // 2,
-                half=at % 2,
-                found=seen,
-                expected=wanted,
-            )
-        found.count(len(halves))
-    return found
+    want, case = places(COMES_FROM).ravel(), f"movmatrix, case {findings.cases}"
+
+    def lane_and_half(half: int) -> list[int]:
+        return list(divmod(int(half), 2))
+
+    findings.hold(case, want, halves, partial(_half, each=2), "lane and half", lane_and_half)
+    findings.count(len(halves))
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+FAR, ODD = 0x7FFF_FFF0, 0xFFFF_FFF1
+"""Addresses that no block has, one a multiple of 16 and one not."""
+
+
+def fault_cases() -> list[FormCase]:
+    """Return each form with addresses that are odd or outside, in lanes that are read and in others."""
+    every = []
+    for form in (form for name in INSTRUCTIONS for form in asked(name)):
+        usual = addresses_of(form)[2]
+        unread, last = form.unread, form.unread.start - 1
+        changes: list[tuple[int | range, int]] = [
+            (last, BYTES - ROW_BYTES),
+            (last, BYTES),
+            (last, FAR),
+            (0, usual[0] + 1),
+            (last, usual[last] + 8),
+        ]
+        if unread:
+            first = unread.start
+            changes += [(first, usual[first] + 2), (first, BYTES), (first, FAR), (LANES - 1, ODD)]
+            changes += [(unread, ODD)]
+        for lane, address in changes:
+            lanes = usual.copy()
+            lanes[lane] = address
+            every.append((form, tuple(lanes.tolist())))
+    return every
+
+
+def met_alone(case: FormCase) -> list[int]:
+    """Return the byte that each half met; a fault may end the process."""
+    form, lanes = case
+    halves, _ = Matrices.of([form], told=lambda done, total: None).meets(form, np.array([lanes]))
+    return [int(half) for half in halves[0]]
+
+
+def fault_answers(replies: Sequence[tuple[int, list[int] | None]]) -> list[Answered]:
+    """Return what is recorded: the CUresult, and what the halves met where there was no fault."""
+    return [{"answers": [result, *(halves or ())]} for result, halves in replies]
+
+
+def agrees(form: Form, lanes: Sequence[int], result: int) -> bool:
+    """Return whether a CUresult is what comes of these addresses: those that are read have to be multiples
+    of 16, and inside. The name of a fault outside is the driver's matter."""
+    read = lanes[: form.unread.start]
+    if any(lane % ROW_BYTES for lane in read):
+        return result == MISALIGNED
+    if max(read) + ROW_BYTES > BYTES:
+        return result in FAULTS and result != MISALIGNED
+    return result == 0
+
+
+def judge_fault(findings: Findings, row: Mapping[str, Any], answers: Array) -> None:
+    """A launch faults by the lanes that are read alone, and does what it does by them alone."""
+    form, lanes = Form.of(row["instruction"], row["form"]), row["addresses"]
+    result, halves = int(answers[0]), answers[1:]
+    if not agrees(form, lanes, result):
+        findings.differs(form, f"the device says {result_name(result)}", addresses=lanes)
+    elif not result and not np.array_equal(expected(form, lanes), halves):
+        findings.differs(form, "the halves met other bytes", addresses=lanes)
+    findings.count(len(answers), outcome=result_name(result), form=f"{form.instruction} {short(form)}")
 
 
 PARTS = (
-    *(
-        Part(
-            f"matrices.{instruction}",
-            f"{instruction}: the bytes of shared memory that each register {verb}, by any addresses",
-            confirmed(instruction),
-            lambda instruction=instruction: len(cases(instruction)),  # type: ignore[misc]
-            partial(measure, instruction),
-            compare,
-        )
-        for instruction, verb in (("ldmatrix", "gets"), ("stmatrix", "fills"))
-    ),
+    _part("ldmatrix", "gets"),
+    _part("stmatrix", "fills"),
     Part(
         "matrices.movmatrix",
         "movmatrix: the lane and the half of a register that each half comes from",
         ("movmatrix",),
-        lambda: MOVES,
-        measure_moves,
-        compare_moves,
+        ("halves",),
+        given,
+        lambda numbers: {"given": numbers},
+        _move,
+        judge_move,
+    ),
+    Part(
+        "matrices.faults",
+        "ldmatrix, stmatrix: whose addresses are read, by those that fault where they are",
+        (*_confirmed("ldmatrix"), *_confirmed("stmatrix")),
+        ("answers",),
+        fault_cases,
+        _row,
+        lambda some, told: fault_answers(alone(met_alone, some, told)),
+        judge_fault,
     ),
 )
 """What moves matrices."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from tilewise.gpu.verify.report import Report
-from tilewise.gpu.verify.run import Outcome
+from tilewise.gpu.verify.run import Outcome, Report
 from tilewise.hardware.catalog.confirmed import grouped
 
 _HEAD = """\
@@ -43,16 +42,12 @@ def _pairs(values: Mapping[str, object]) -> str:
 
 
 def _overview(report: Report) -> str:
-    rows = [_overview_row(outcome) for outcome in report.outcomes]
-    head = _row("th", ["part", "", ("cases",), ("answers",), ("differ",), ("seconds",)])
-    return f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
-
-
-def _overview_row(outcome: Outcome) -> str:
-    found = outcome.comparison
-    numbers = [(f"{count:,}",) for count in (found.cases, found.numbers, found.different)]
-    link = f'<a href="#{escape(outcome.part.name)}">{escape(outcome.part.name)}</a>'
-    return _row("td", [link, _word(outcome), *numbers, (f"{outcome.seconds:.1f}",)])
+    rows: list[HtmlCells] = []
+    for outcome in report.outcomes:
+        found, name = outcome.comparison, escape(outcome.part.name)
+        numbers = [(f"{count:,}",) for count in (found.cases, found.numbers, found.different)]
+        rows.append([f'<a href="#{name}">{name}</a>', _word(outcome), *numbers, (f"{outcome.seconds:.1f}",)])
+    return _table(["part", "", ("cases",), ("answers",), ("differ",), ("seconds",)], rows)
 
 
 def _word(outcome: Outcome) -> str:
@@ -87,19 +82,26 @@ def _section(outcome: Outcome) -> str:
 
 
 def _coverage(covered: Mapping[str, Mapping[str, int]]) -> str:
-    rows = []
+    rows: list[HtmlCells] = []
     for aspect, tally in covered.items():
         values = " ".join(
             f'<span class="value">{escape(value)} <i>{count:,}</i></span>' for value, count in tally.items()
         )
-        rows.append(_row("td", [escape(aspect), values]))
-    head = _row("th", ["what was covered", "value and cases"])
-    table = f'<div class="scroll"><table>{head}{"".join(rows)}</table></div>'
+        rows.append([escape(aspect), values])
+    table = _table(["what was covered", "value and cases"], rows)
     return f"<details open><summary>Coverage</summary>{table}</details>"
 
 
-def _row(tag: str, cells: list[str | tuple[str]]) -> str:
-    """A row of cells; a number stands in a tuple and is set to the right."""
+HtmlCells = Sequence[str | tuple[str]]
+"""A row of cells; a number stands in a tuple and is set to the right."""
+
+
+def _table(head: HtmlCells, rows: Iterable[HtmlCells]) -> str:
+    lines = [_row("th", head), *(_row("td", row) for row in rows)]
+    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
+
+
+def _row(tag: str, cells: HtmlCells) -> str:
     written = (
         f'<{tag} class="n">{cell[0]}</{tag}>' if isinstance(cell, tuple) else f"<{tag}>{cell}</{tag}>"
         for cell in cells

@@ -1,26 +1,30 @@
-"""A part of the verification: what a device is asked, and how its answers are held against the catalogue."""
+"""A part of the verification: its cases, what a device answers to them, and how the answers are judged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
+import numpy as np
+
+from tilewise.gpu.launch import Array
+from tilewise.gpu.probes.kernels import Progress
 from tilewise.gpu.verify.truth import Truth
+from tilewise.hardware.catalog import find
+from tilewise.hardware.catalog.instances import instances_of
 
-Told = Callable[[int, int], None]
-"""How far a part is: cases done, and all of them."""
-
-One = TypeVar("One")
+AskedCase = TypeVar("AskedCase")
 Device = TypeVar("Device")
-Answer = TypeVar("Answer")
+Answered = Mapping[str, Any]
+"""An answer: its arrays of numbers, and what else the record has of it, by name."""
 
 MOST_SHOWN = 100
 """Differences that a report spells out, a part."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PartDifference:
     """A case in which the device does not do what the catalogue says."""
 
     case: str
@@ -42,58 +46,58 @@ class Findings:
     """Single answers: bytes, registers, verdicts."""
     different: int = 0
     """Cases that differ, those beyond the list as well."""
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[PartDifference] = field(default_factory=list)
     covered: dict[str, dict[str, int]] = field(default_factory=dict)
     """Aspect: value: how many cases."""
 
     def count(self, numbers: int, **aspects: object) -> None:
-        """One more case, with so many answers, and what it is an example of."""
+        """Add one more case, with so many answers, and what it is an example of."""
         self.cases += 1
         self.numbers += numbers
         for aspect, value in aspects.items():
-            tally = self.covered.setdefault(aspect.replace("_", " "), {})
-            tally[str(value)] = tally.get(str(value), 0) + 1
+            for each in value if isinstance(value, list) else [value]:
+                tally = self.covered.setdefault(aspect.replace("_", " "), {})
+                tally[str(each)] = tally.get(str(each), 0) + 1
 
     def in_order(self) -> dict[str, dict[str, int]]:
-        """`covered`, numbers in their order."""
-        return {aspect: dict(sorted(tally.items(), key=_place)) for aspect, tally in self.covered.items()}
+        """Return `covered`, numbers in their order."""
 
-    def differs(self, case: str, message: str, **witness: object) -> None:
-        """One more difference."""
+        def rank(pair: tuple[str, int]) -> tuple[int, str]:
+            return (int(pair[0]), "") if pair[0].isdecimal() else (-1, pair[0])
+
+        return {aspect: dict(sorted(tally.items(), key=rank)) for aspect, tally in self.covered.items()}
+
+    def differs(self, case: object, message: str, **witness: object) -> None:
+        """Add one more difference."""
         self.different += 1
         if len(self.differences) < MOST_SHOWN:
-            self.differences.append(Difference(case, message, witness))
+            self.differences.append(PartDifference(str(case), message, witness))
 
+    def hold(
+        self,
+        case: object,
+        want: Array,
+        seen: Array,
+        where: Callable[[int], Mapping[str, Any]],
+        what: str,
+        value: Callable[[Any], Any] = int,
+    ) -> None:
+        """Add a difference where arrays of answers differ: the first place, and how many.
 
-def measured(
-    every: Sequence[One], ready: Callable[[Told], Device], ask: Callable[[Device, One], Answer], told: Told
-) -> list[Answer]:
-    """What a device says of each, once it is ready: compiling is most of the work, and is told of as such.
-
-    >>> measured("ab", lambda told: told(1, 1) or "abc", str.index, lambda done, total: print(done, total))
-    1 3
-    2 3
-    3 3
-    [0, 1]
-    """
-    programs = 0
-
-    def compiled(done: int, total: int) -> None:
-        nonlocal programs
-        programs = total
-        told(done, total + len(every))
-
-    device = ready(compiled)
-    found: list[Answer] = []
-    for one in every:
-        found.append(ask(device, one))
-        told(programs + len(found), programs + len(every))
-    return found
-
-
-def _place(pair: tuple[str, int]) -> tuple[int, str]:
-    value = pair[0]
-    return (int(value), "") if value.isdecimal() else (-1, value)
+        `where` names a place by its number, `what` and `value` an answer; None is one that says nothing.
+        """
+        if (wrong := np.flatnonzero((want != seen).reshape(len(want), -1).any(axis=1))).size:
+            first = int(wrong[0])
+            place, found, expected = where(first), value(seen[first]), value(want[first])
+            self.differs(
+                case,
+                f"{', '.join(f'{name} {number}' for name, number in place.items())}:"
+                f" {what} {'unknown' if found is None else found}, not {expected};"
+                f" {wrong.size} of {len(want)} differ",
+                **place,
+                found=found,
+                expected=expected,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +113,96 @@ class Part:
     title: str
     confirms: tuple[str, ...]
     """Entries of the catalogue, instances of one (`mma.A m16n8k16 f16`), or tables beside it."""
-    size: Callable[[], int]
-    """How many cases there are."""
-    measure: Callable[[Told], Truth]
-    compare: Callable[[Truth], Findings]
+    arrays: tuple[str, ...]
+    """The names of an answer's arrays, all as long as the first."""
+    cases: Callable[[], Sequence[Any]]
+    row: Callable[[Any], Mapping[str, Any]]
+    """A case as JSON."""
+    ask: Callable[[Sequence[Any], Progress], Iterable[Answered]]
+    """The device's answers to cases, in their order."""
+    judge: Callable[..., None]
+    """Adds to findings what comes of a recorded row and its arrays."""
 
     @property
     def family(self) -> str:
         """The first word of the name."""
         return self.name.partition(".")[0]
+
+    def measure(self, told: Progress) -> Truth:
+        """Return the device's answers to every case."""
+        cases = self.cases()
+        return self.truth(cases, self.ask(cases, told))
+
+    def truth(self, cases: Iterable[Any], answers: Iterable[Answered]) -> Truth:
+        """Return the record of answers to cases."""
+        rows: list[Mapping[str, Any]] = []
+        numbers: dict[str, list[Any]] = {name: [np.zeros(0, np.int64)] for name in self.arrays}
+        for case, answer in zip(cases, answers, strict=True):
+            notes = {name: value for name, value in answer.items() if name not in numbers}
+            rows.append({**self.row(case), **notes, "length": np.size(answer[self.arrays[0]])})
+            for name, kept in numbers.items():
+                kept.append(np.asarray(answer[name], np.int64).ravel())
+        return Truth(self.name, rows, {name: np.concatenate(kept) for name, kept in numbers.items()})
+
+    def compare(self, truth: Truth) -> Findings:
+        """Return what comes of holding every answer against the catalogue."""
+        findings = Findings()
+        arrays = [truth.parted(name) for name in self.arrays]
+        for row, *numbers in zip(truth.cases, *arrays, strict=True):
+            self.judge(findings, row, *numbers)
+        return findings
+
+
+def measured(
+    cases: Sequence[AskedCase],
+    told: Progress,
+    *,
+    ready: Callable[[Progress], Device],
+    ask: Callable[[Device, list[AskedCase]], Iterable[Answered]],
+    together: Callable[[AskedCase], Hashable] | None = None,
+) -> list[Answered]:
+    """Return a device's answers to cases in their order; cases of one `together` share a launch.
+
+    Compiling is most of the work, and counts as such.
+
+    >>> def lengths(device, words): return [{"length": len(word)} for word in words]
+    >>> measured(["a", "bb"], print, ready=lambda told: told(1, 1), ask=lengths)
+    1 3
+    2 3
+    3 3
+    [{'length': 1}, {'length': 2}]
+    """
+    programs = 0
+
+    def compiled(done: int, total: int) -> None:
+        nonlocal programs
+        programs = total
+        told(done, total + len(cases))
+
+    groups: dict[Hashable, list[int]] = {}
+    for number, case in enumerate(cases):
+        groups.setdefault(together(case) if together else number, []).append(number)
+    device = ready(compiled)
+    answers: dict[int, Answered] = {}
+    for numbers in groups.values():
+        answers |= zip(numbers, ask(device, [cases[number] for number in numbers]), strict=True)
+        told(programs + len(answers), programs + len(cases))
+    return [answers[number] for number in range(len(cases))]
+
+
+def of_row(kind: type[AskedCase], row: Mapping[str, Any]) -> AskedCase:
+    """Return the dataclass whose fields a row has, its lists as tuples."""
+    values = {each.name: row[each.name] for each in fields(kind)}  # type: ignore[arg-type]
+    return kind(
+        **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    )
+
+
+def confirming(entry: str, asked: Callable[[Mapping[str, Any]], bool]) -> tuple[str, ...]:
+    """Return the words for `Part.confirms`: the instances of an entry for whose values `asked` holds.
+
+    >>> confirming("mma.A", lambda values: values["dtype"] == "f64" and values["shape"].endswith("k4"))
+    ('mma.A m8n8k4 f64', 'mma.A m16n8k4 f64')
+    """
+    every = instances_of(find(entry)).items()
+    return tuple(f"{entry} {name}".strip() for name, values in every if asked(values))

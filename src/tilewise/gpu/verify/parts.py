@@ -5,25 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilewise.core.errors import LayoutError
-from tilewise.gpu.verify import (
-    boxes,
-    descriptors,
-    edges,
-    faults,
-    fragments,
-    matrices,
-    matrix_faults,
-    mma,
-    rules,
-    sparse,
-)
+from tilewise.gpu.verify import matrices, mma, tma, wgmma
 from tilewise.gpu.verify.part import Part
 
-WGMMA = (*fragments.PARTS, *descriptors.PARTS, edges.PART)
-TMA = (boxes.PART, rules.PART, faults.PART)
-MMA = (*mma.PARTS, *sparse.PARTS)
-MATRICES = (*matrices.PARTS, matrix_faults.PART)
-PARTS = {part.name: part for part in (*WGMMA, *TMA, *MMA, *MATRICES)}
+PARTS = {part.name: part for part in (*wgmma.PARTS, *tma.PARTS, *mma.PARTS, *matrices.PARTS)}
 """Every part by name."""
 
 

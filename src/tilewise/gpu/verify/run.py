@@ -1,21 +1,30 @@
-"""Part after part on a device: resumable, so that no answer is asked for twice, and recorded."""
+"""Part after part on a device or by its record, and the report of all: as text and as JSON; `page` has HTML.
+
+A run can be resumed, and asks for no answer twice.
+"""
 
 from __future__ import annotations
 
+import datetime
+import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import groupby
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from tilewise.core.errors import LayoutError
+from tilewise.gpu.device import Gpu, package
 from tilewise.gpu.verify.part import Findings, Part
 from tilewise.gpu.verify.truth import Truth, load, save
-from tilewise.hardware.catalog.confirmed import Instances, Ways, confirmations, table_text
 
 SAME_DEVICE = ("name", "driver")
+PACKAGES = ("cuda-core", "cuda-bindings", "numpy")
+
+FEW = 5
+"""Differences that the text spells out, a part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +47,36 @@ class Outcome:
 
     def data(self) -> dict[str, Any]:
         """As JSON."""
-        found = self.comparison
+        findings = self.comparison
         return {
             "name": self.part.name,
             "title": self.part.title,
-            "cases": found.cases,
-            "answers": found.numbers,
-            "different": found.different,
-            "differences": [difference.data() for difference in found.differences],
-            "covered": found.in_order(),
+            "cases": findings.cases,
+            "answers": findings.numbers,
+            "different": findings.different,
+            "differences": [difference.data() for difference in findings.differences],
+            "covered": findings.in_order(),
             "seconds": round(self.seconds, 1),
             "resumed": self.resumed,
             "failed": self.failed or None,
         }
+
+    def lines(self, width: int) -> list[str]:
+        """For a terminal, the part's name as wide as that."""
+        findings = self.comparison
+        word = "failed" if self.failed else "differs" if findings.different else "ok"
+        kept = "; as said before" if self.resumed else f" {self.seconds:>7.1f} s"
+        lines = [
+            f"{self.part.name:<{width}}  {word:<7} {findings.cases:>7,} cases {findings.numbers:>12,} answers"
+            f" {findings.different:>6,} differ{kept}"
+        ]
+        if self.failed:
+            lines.append(f"  {self.failed}")
+        for difference in findings.differences[:FEW]:
+            lines += [f"  {difference.case}", f"    {difference.message}"]
+        if findings.different > FEW:
+            lines.append(f"  and {findings.different - FEW:,} more")
+        return lines
 
 
 def run(
@@ -61,7 +87,7 @@ def run(
     resume: bool = False,
     told: Callable[[Part, int, int], None] = lambda part, done, total: None,
 ) -> Iterator[Outcome]:
-    """The outcome of each part, as soon as there is one.
+    """Yield the outcome of each part, as soon as there is one.
 
     With `resume`, a part that has its answers in the folder `state`, of the same device and driver and to
     as many cases, is not asked again. What a device cannot answer is an outcome too, and the other parts
@@ -69,21 +95,27 @@ def run(
     """
     state.mkdir(parents=True, exist_ok=True)
     for part in parts:
-        begin = time.monotonic()
-        kept = _kept(part, device, state) if resume else None
-        truth, comparison, failed = kept, Findings(), ""
+        begin, file = time.monotonic(), state / f"{part.name}.zip"
+        kept = truth = _kept(part, device, file) if resume and file.exists() else None
+        comparison, failed = Findings(), ""
         try:
             if truth is None:
                 truth = replace(part.measure(partial(told, part)), device=device)
-                save(_file(part, state), [truth])
+                save(file, [truth])
             comparison = part.compare(truth)
         except Exception as error:  # the bindings raise kinds of their own, and the other parts go on
             failed = f"{type(error).__name__}: {error}"
         yield Outcome(part, truth, comparison, time.monotonic() - begin, failed, kept is not None)
 
 
+def _kept(part: Part, device: Mapping[str, Any], file: Path) -> Truth | None:
+    (truth,) = load(file)
+    same = all(truth.device.get(key) == device.get(key) for key in SAME_DEVICE)
+    return truth if same and len(truth.cases) == len(part.cases()) else None
+
+
 def recorded(parts: Sequence[Part], folder: Path) -> Iterator[Outcome]:
-    """The outcome of each part by what a device has said before: no device is needed.
+    """Yield the outcome of each part by what a device has said before: no device is needed.
 
     requires       the folder holds a record of every part
     """
@@ -93,84 +125,112 @@ def recorded(parts: Sequence[Part], folder: Path) -> Iterator[Outcome]:
         try:
             findings = part.compare(truth)
         except (KeyError, TypeError, ValueError) as error:
-            hint = "tilewise verify --record writes a new one, on a GPU"
-            raise LayoutError(
-                "TW402", f"the record of {part.name} is an old one: {error}", hint=hint
-            ) from error
+            raise LayoutError("TW402", f"the record of {part.name} is an old one: {error}") from error
         yield Outcome(part, truth, findings, time.monotonic() - begin, resumed=True)
 
 
 def recorded_truth(part: Part, folder: Path) -> Truth:
-    """What a device said to a part, out of the record of its family."""
+    """Return what a device said to a part, out of the record of its family."""
     path = folder / f"{part.family}.zip"
     for truth in load(path, part.name):
         return truth
-    raise LayoutError("TW402", f"{path.name} has no answers to {part.name}", hint="tilewise verify --record")
+    raise LayoutError("TW402", f"{path.name} has no answers to {part.name}", hint="--only takes other parts")
 
 
-def _kept(part: Part, device: Mapping[str, Any], state: Path) -> Truth | None:
-    path = _file(part, state)
-    if not path.exists():
+# -- the report ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The outcomes of all parts, and the device that answered."""
+
+    device: Mapping[str, Any]
+    outcomes: Sequence[Outcome]
+
+    @property
+    def right(self) -> bool:
+        """True where the device answered every part, and as the catalogue says."""
+        return all(outcome.right for outcome in self.outcomes)
+
+    @property
+    def tally(self) -> dict[str, int]:
+        """Cases of all parts, single answers to them, and cases in which device and catalogue differ."""
+        every = [outcome.comparison for outcome in self.outcomes]
+        return {
+            "cases": sum(findings.cases for findings in every),
+            "answers": sum(findings.numbers for findings in every),
+            "different": sum(findings.different for findings in every),
+        }
+
+    @property
+    def verdict(self) -> str:
+        """The report in a sentence."""
+        cases, answers, different = self.tally.values()
+        failed = sum(bool(outcome.failed) for outcome in self.outcomes)
+        words = f"{_many(different, 'difference')} in {_many(cases, 'case')} and {_many(answers, 'answer')}"
+        return words + (f"; {_many(failed, 'part')} without answers" if failed else "")
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is not right: the first difference, or the first part without answers."""
+        for outcome in self.outcomes:
+            if outcome.failed:
+                return f"{outcome.part.name}: {outcome.failed}"
+            for difference in outcome.comparison.differences:
+                return f"{outcome.part.name}: {difference.case}: {difference.message}"
         return None
-    (truth,) = load(path)
-    same = all(truth.device.get(key) == device.get(key) for key in SAME_DEVICE)
-    return truth if same and len(truth.cases) == part.size() else None
+
+    def data(self) -> dict[str, Any]:
+        """As JSON."""
+        parts = [outcome.data() for outcome in self.outcomes]
+        data = {"answer": self.right, "device": dict(self.device), **self.tally, "parts": parts}
+        if self.right:
+            return data
+        witnesses = (d.witness for outcome in self.outcomes for d in outcome.comparison.differences)
+        first = next(witnesses, None)
+        return data | {"reason": self.reason, "witness": None if first is None else dict(first)}
+
+    def text(self) -> str:
+        """For a terminal."""
+        width = max([len(outcome.part.name) for outcome in self.outcomes] or [0])
+        head = ", ".join(f"{key} {value}" for key, value in self.device.items())
+        lines = [line for outcome in self.outcomes for line in outcome.lines(width)]
+        return "\n".join([head, "", *lines, "", self.verdict])
 
 
-def _file(part: Part, state: Path) -> Path:
-    return state / f"{part.name}.zip"
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" + "s" * (count != 1)
 
 
-# -- the record ------------------------------------------------------------------------------------
+# -- the device ------------------------------------------------------------------------------------
 
 
-def record(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """Write what the device said, one file a family, and the table of what it confirmed.
-
-    Parts of an earlier record stay where no newer one has taken their place.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    answered = sorted((o for o in outcomes if o.truth is not None), key=lambda o: o.part.name)
-    written = []
-    for family, group in groupby(answered, key=lambda outcome: outcome.part.family):
-        path = folder / f"{family}.zip"
-        truths = {truth.part: truth for truth in (load(path) if path.exists() else [])}
-        truths |= {outcome.part.name: outcome.truth for outcome in group if outcome.truth is not None}
-        save(path, [truths[name] for name in sorted(truths)])
-        written.append(path)
-    table = folder / "confirmed.json"
-    table.write_text(table_text(confirmed(outcomes, confirmations())), encoding="utf-8")
-    return [*written, table]
+def described(gpu: Gpu) -> dict[str, Any]:
+    """Return a device's name and driver, the versions of the packages that reach it, and the day."""
+    return {
+        "name": gpu.name,
+        "capability": ".".join(map(str, gpu.capability)),
+        "driver": _driver(),
+        "NVRTC": ".".join(map(str, package("cuda.bindings.nvrtc").nvrtcVersion()[1:])),
+        **{name: _version(name) for name in PACKAGES},
+        "Python": platform.python_version(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
 
 
-def confirmed(outcomes: Sequence[Outcome], table: Mapping[str, Ways]) -> dict[str, Ways]:
-    """The catalogue's table with the device at each instance of which every part was right.
-
-    A part confirms instances (`mma.A m16n8k16 f16`), or all of an entry at once (`mma.A`).
-    """
-    judged: dict[str, dict[str, list[Outcome]]] = {}
-    for outcome in outcomes:
-        for word in outcome.part.confirms:
-            entry, _, instance = word.partition(" ")
-            judged.setdefault(entry, {}).setdefault(instance, []).append(outcome)
-    return {name: _ways(ways, judged.get(name, {})) for name, ways in table.items()}
+def _driver() -> str:
+    """Return the kernel's driver where NVML tells it, and the CUDA version that it speaks."""
+    _, speaks = package("cuda.bindings.driver").cuDriverGetVersion()
+    cuda = f"CUDA {speaks // 1000}.{speaks % 1000 // 10}"
+    try:
+        kernel = package("cuda.core.system").get_kernel_mode_driver_version()
+    except Exception:  # no NVML: the binding says so in kinds of its own
+        return cuda
+    return ".".join(f"{number:02}" for number in kernel) + f", {cuda}"
 
 
-def _ways(ways: Ways, judged: Mapping[str, Sequence[Outcome]]) -> Ways:
-    right = {name for name, outcomes in judged.items() if all(outcome.right for outcome in outcomes)}
-    found = dict(ways)
-    for device in sorted({device for outcomes in judged.values() for device in _devices(outcomes)}):
-        if "" in judged:
-            those: Instances = None if "" in right else frozenset()
-        else:
-            those = (ways.get(device) or frozenset()) - judged.keys() | right
-        if those is None or those:
-            found[device] = those
-        else:
-            found.pop(device, None)
-    return found
-
-
-def _devices(outcomes: Sequence[Outcome]) -> set[str]:
-    names = (str(outcome.truth.device["name"]) for outcome in outcomes if outcome.truth is not None)
-    return {"device: " + name.removeprefix("NVIDIA ") for name in names}
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.errors import LayoutError
-
-Array = np.ndarray[Any, Any]
+from tilewise.gpu.launch import Array
 
 VERSION = 1
 _DAY = (1980, 1, 1, 0, 0, 0)  # the same truth is the same file
@@ -73,7 +72,9 @@ def load(path: Path, part: str | None = None) -> list[Truth]:
             parts = [name.removesuffix("/cases.json") for name in names if name.endswith("/cases.json")]
             return [_part(record, name, names) for name in parts if part in (None, name)]
     except FileNotFoundError as error:
-        raise LayoutError("TW402", f"there is no record {path}", hint="--record DIR writes one") from error
+        raise LayoutError(
+            "TW402", f"there is no record {path}", hint="--from DIR of a record's files"
+        ) from error
     except (OSError, zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
         raise LayoutError("TW402", f"{path.name} is no record of a device: {error}") from error
 

@@ -8,9 +8,11 @@ poisoned in two ways, so that bytes which the copy left alone are known from tho
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +20,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.gpu.compile import Source, cubin
 from tilewise.gpu.device import HOPPER, find, package
+from tilewise.gpu.launch import Array, checked
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import ElementType
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
 
 POISONS = (0xA5, 0x5A)
 """Bytes that shared memory holds before the copy: they differ in every bit."""
@@ -53,7 +49,7 @@ of an element, or, at OTHER - i, the i-th value that is no element of the buffer
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class BoxLoad:
     """A load of one box, all dimensions slowest first."""
 
     dtype: str
@@ -123,7 +119,7 @@ class Box:
 class Landed:
     """What stands in shared memory after a copy, one number an element-sized slot."""
 
-    slots: NDArray[np.int64]
+    slots: Array
     """UNTOUCHED, FILL, the element's place in the buffer + 1, or OTHER and below."""
     counted: int | None
     """The bytes that the barrier counted; None where no number of missing ones explains it."""
@@ -131,7 +127,7 @@ class Landed:
     """The bits of values that are no element of the buffer."""
 
 
-def place_of(box: Box) -> NDArray[np.int64]:
+def place_of(box: BoxLoad) -> Array:
     """For each element of the landed box: its place in the buffer + 1, or FILL where it is out of bounds."""
     grids = np.indices(box.landed, dtype=np.int64, sparse=True)
     steps = (*box.element_strides[:-1], 1)
@@ -151,9 +147,7 @@ def passes_of(each: int) -> int:
     return -(-ELEMENTS[each].bit_length() // (8 * each))
 
 
-def decode(
-    passes: Sequence[NDArray[np.uint8]], other: NDArray[np.uint8], each: int
-) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+def decode(passes: Sequence[Array], other: Array, each: int) -> tuple[Array, tuple[int, ...]]:
     """Slots and other values, out of the windows of all passes, and of the first pass once more with the
     other poison."""
     numbers = np.zeros(len(passes[0]) // each, np.uint64)
@@ -190,28 +184,21 @@ def encoder() -> Any:
     return library.cuTensorMapEncodeTiled
 
 
-def encode(function: Any, out: Aligned, address: int, numbers: Mapping[str, Any]) -> int:
-    """The CUresult of an encoding; `numbers` by the driver's names and in its order, whatever they are."""
-    wide, narrow = ctypes.c_uint64 * 8, ctypes.c_uint32 * 8
-    return int(
-        function(
-            ctypes.c_void_p(out.address),
-            ctypes.c_int(numbers["tensorDataType"]),
-            ctypes.c_uint32(numbers["tensorRank"]),
-            ctypes.c_void_p(address),
-            wide(*numbers["globalDim"]),
-            wide(*numbers["globalStrides"]),
-            narrow(*numbers["boxDim"]),
-            narrow(*numbers["elementStrides"]),
-            ctypes.c_int(numbers["interleave"]),
-            ctypes.c_int(numbers["swizzle"]),
-            ctypes.c_int(numbers["l2Promotion"]),
-            ctypes.c_int(numbers["oobFill"]),
-        )
+def encode(function: Any, out: Aligned, address: int, numbers: Iterable[Any]) -> int:
+    """Return the CUresult of an encoding; `numbers` are in the driver's order, whatever they are."""
+    dtype, rank, *tuples, interleave, swizzle, l2, fill = numbers
+    kinds = (ctypes.c_uint64 * 8, ctypes.c_uint64 * 8, ctypes.c_uint32 * 8, ctypes.c_uint32 * 8)
+    arrays = [kind(*values) for kind, values in zip(kinds, tuples, strict=True)]
+    begin = (
+        ctypes.c_void_p(out.address),
+        ctypes.c_int(dtype),
+        ctypes.c_uint32(rank),
+        ctypes.c_void_p(address),
     )
+    return int(function(*begin, *arrays, *map(ctypes.c_int, (interleave, swizzle, l2, fill))))
 
 
-class Request(ctypes.Structure):
+class CopyRequest(ctypes.Structure):
     """What the kernels that copy are told, as their text has it."""
 
     _fields_ = (
@@ -224,31 +211,20 @@ class Request(ctypes.Structure):
     )
 
 
-class DriverError(RuntimeError):
-    """A call of the driver that failed, or a copy that faulted."""
-
-    def __init__(self, code: int, name: str) -> None:
-        super().__init__(code, name)
-        self.code, self.name = code, name
-
-    def __str__(self) -> str:
-        return f"the driver says {self.name}"
-
-
 class TensorCopies:
     """A device on which boxes are loaded, one launch a pass."""
 
     def __init__(self) -> None:
         gpu = find(capability=HOPPER)
         driver = self._driver = package("cuda.bindings.driver")
-        self._check(driver.cuInit(0))
-        device = self._check(driver.cuDeviceGet(gpu.index))
-        self._context = self._check(driver.cuDevicePrimaryCtxRetain(device))
-        self._check(driver.cuCtxSetCurrent(self._context))
-        module = self._check(driver.cuModuleLoadData(_code(gpu.arch)))
-        self._kernel = self._check(driver.cuModuleGetFunction(module, b"tilewise_land"))
+        checked(driver.cuInit(0))
+        device = checked(driver.cuDeviceGet(gpu.index))
+        self._context = checked(driver.cuDevicePrimaryCtxRetain(device))
+        checked(driver.cuCtxSetCurrent(self._context))
+        module = checked(driver.cuModuleLoadData(_code(gpu.arch)))
+        self._kernel = checked(driver.cuModuleGetFunction(module, b"tilewise_land"))
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        self._check(driver.cuFuncSetAttribute(self._kernel, attribute, MOST_SHARED + 1024))
+        checked(driver.cuFuncSetAttribute(self._kernel, attribute, MOST_SHARED + 1024))
         self._encode = encoder()
         self._map = Aligned(128)
         self._out = self._allocate(MOST_SHARED)
@@ -260,7 +236,7 @@ class TensorCopies:
         """An address of device memory that is a multiple of 256."""
         return self._buffer(1, 0)
 
-    def load(self, box: Box) -> Landed | int:
+    def load(self, box: BoxLoad) -> Landed | int:
         """What the hardware does with a box, or the CUresult with which the driver refuses it."""
         if box.window > MOST_SHARED:
             raise LayoutError("TW602", f"a box of {box.bytes} bytes with its slack does not fit")
@@ -275,28 +251,30 @@ class TensorCopies:
         slots, others = decode(windows[:-1], windows[-1], each)
         return Landed(slots, box.bytes + TOO_MANY - missing if missing >= 0 else None, others)
 
-    def _encode_box(self, box: Box, buffer: int) -> int:
-        return encode(self._encode, self._map, buffer + MARGIN * box.bytes_each, box.tensor_map.numbers)
+    def _encode_box(self, box: BoxLoad, buffer: int) -> int:
+        return encode(
+            self._encode, self._map, buffer + MARGIN * box.bytes_each, box.tensor_map.numbers.values()
+        )
 
-    def _launch(self, box: Box, poison: int, expected: int) -> tuple[NDArray[np.uint8], int]:
+    def _launch(self, box: BoxLoad, poison: int, expected: int) -> tuple[Array, int]:
         """The window after a copy, and how many of the expected bytes the barrier missed, or -1."""
         driver, rank = self._driver, len(box.box)
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
-        request = Request(rank, corner, box.start, box.window, expected, poison)
+        request = CopyRequest(rank, corner, box.start, box.window, expected, poison)
         out, told = ctypes.c_uint64(self._out), ctypes.c_uint64(self._told)
         pointers = (ctypes.c_void_p * 4)(
             self._map.address, *(ctypes.addressof(value) for value in (request, out, told))
         )
-        self._check(
+        checked(
             driver.cuLaunchKernel(
                 self._kernel, 1, 1, 1, 256, 1, 1, box.window + 1024, 0, ctypes.addressof(pointers), 0
             )
         )
-        self._check(driver.cuCtxSynchronize())
+        checked(driver.cuCtxSynchronize())
         window = np.empty(box.window, np.uint8)
         words = np.empty(2, np.int64)
-        self._check(driver.cuMemcpyDtoH(window.ctypes.data, self._out, window.nbytes))
-        self._check(driver.cuMemcpyDtoH(words.ctypes.data, self._told, words.nbytes))
+        checked(driver.cuMemcpyDtoH(window.ctypes.data, self._out, window.nbytes))
+        checked(driver.cuMemcpyDtoH(words.ctypes.data, self._told, words.nbytes))
         return window, int(words[1])
 
     def _buffer(self, each: int, digit: int) -> int:
@@ -305,18 +283,12 @@ class TensorCopies:
             numbers = np.arange(1, ELEMENTS[each] + 1, dtype=np.uint64) >> np.uint64(8 * each * digit)
             values = (numbers & np.uint64((1 << 8 * each) - 1)).astype(f"<u{each}")
             address = self._allocate(values.nbytes)
-            self._check(self._driver.cuMemcpyHtoD(address, values.ctypes.data, values.nbytes))
+            checked(self._driver.cuMemcpyHtoD(address, values.ctypes.data, values.nbytes))
             self._buffers[each, digit] = address
         return self._buffers[each, digit]
 
     def _allocate(self, size: int) -> int:
-        return int(self._check(self._driver.cuMemAlloc(size)))
-
-    def _check(self, result: tuple[Any, ...]) -> Any:
-        error, *values = result
-        if int(error):
-            raise DriverError(int(error), error.name)
-        return values[0] if len(values) == 1 else tuple(values)
+        return int(checked(self._driver.cuMemAlloc(size)))
 
 
 def _code(arch: str) -> bytes:
