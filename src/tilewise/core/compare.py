@@ -27,13 +27,12 @@ from math import prod
 from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica, merged_shard
 from tilewise.core.chains import first_parting, least_swizzled
-from tilewise.core.facts import disjoint_steps, taken_bits
+from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
-from tilewise.core.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,44 @@ from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
-from tilewise.core.verdict import YES, Verdict, undecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a yes-or-no question; a no has a reason and, where there is one, a witness.
+
+    In an `if` it is its answer; an undecided one raises `NotDecided` there.
+
+    >>> bool(Verdict(True)), bool(Verdict(False, "(0, 1) and (1, 0) share 5@m"))
+    (True, False)
+    """
+
+    answer: bool | None
+    reason: str = ""
+    witness: Any = None
+
+    def __bool__(self) -> bool:
+        if self.answer is None:
+            raise NotDecided(self.reason)
+        return self.answer
+
+
+YES = Verdict(True)
+
+
+def undecided(question: str) -> Verdict:
+    """The verdict on a question whose search ended at its bound."""
+    return Verdict(None, f"not decided within the bound: {question}")
+
+
+# -- facts -----------------------------------------------------------------------------------------
 
 WARP, WAVE = 32, 64
 """Lanes of a warp, and of a wave of CDNA."""

@@ -37,17 +37,17 @@ from tilewise.core.shapes import (
 )
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.core.vectors import ZERO, Term, Vector, as_vector, point
-from tilewise.core.vectors import Iter as Iter  # most look for it here
+from tilewise.core.vectors import Iter as Iter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, SupportsIndex
 
     from tilewise.core import canonical, compare, facts, inverse, orders, text, units
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
-    from tilewise.core.facts import Holes
-    from tilewise.core.verdict import Verdict
+    from tilewise.core.facts import Holes, Verdict
 
 if not TYPE_CHECKING:
     canonical = LaterModule("canonical")
@@ -62,6 +62,10 @@ UNITS = ("element", "byte", "bit")
 MAX_SWIZZLES = 64
 
 Point = tuple[int, ...]
+
+drawer: Callable[[Layout, str], str | None] | None = None
+"""From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
+`tilewise` says who does."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -631,15 +635,11 @@ class Layout(Algebra):
 
     def _repr_svg_(self) -> str | None:
         """Its picture in a notebook; None where it is too large for one."""
-        from tilewise.core.pictures import picture
-
-        return picture(self, "svg")
+        return drawer(self, "svg") if drawer else None
 
     def _repr_html_(self) -> str | None:
         """The same, for notebooks that would rather have HTML."""
-        from tilewise.core.pictures import picture
-
-        return picture(self, "html")
+        return drawer(self, "html") if drawer else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.shape, self.strides, self.replica, self.offset, self.swizzles, self.outer)
