@@ -220,7 +220,7 @@ def _written(
         parts = [part for run in runs for part in _in_parts(run, next(following))]
         digits = [digit for part in parts for digit in part]
         fitting = len(parts) == sum([len(run.parts) for run in runs])
-        shape.append(_refined(mode, iter(parts)) if fitting else _refined(1, iter([digits])))
+        shape.append(refined_mode(mode, iter(parts)) if fitting else refined_mode(1, iter([digits])))
         strides += [code.vector(stride) for _, stride in digits]
     return tuple(shape), tuple(strides)
 
@@ -246,11 +246,12 @@ def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
     return result[::-1]
 
 
-def _refined(mode: Mode, parts: Iterator[list[Digit]]) -> Mode:
+def refined_mode(mode: Mode, parts: Iterator[Sequence[tuple[int, Any]]]) -> Mode:
+    """A mode with every digit replaced by digits, one list of them after another."""
     if isinstance(mode, int):
         digits = next(parts)
         return digits[0][0] if len(digits) == 1 else tuple(extent for extent, _ in digits)
-    return tuple(_refined(part, parts) for part in mode)
+    return tuple([refined_mode(part, parts) for part in mode])
 
 
 # -- the decision ----------------------------------------------------------------------------------

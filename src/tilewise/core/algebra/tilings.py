@@ -27,11 +27,12 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tilewise.core import orders
-from tilewise.core.algebra.complements import Image, complement, image_of, repeated, tiling_of
+from tilewise.core.algebra.complements import Step, complement, image_of, repeated, tiling_of
 from tilewise.core.algebra.composition import as_tiler, compose, tilers_of
 from tilewise.core.algebra.modes import as_tilers, mode_layouts
 from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.facts import plain_extremes
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import as_shape, leaves, size_of, spell
@@ -418,16 +419,16 @@ def _cut(layout: Layout, other: Any, more: tuple[Any, ...]) -> Cut:
 @orders.by_flat_in_modes
 def _repeated(layout: Layout, other: Any) -> Layout:
     """The logical product with one layout: two modes."""
-    image = image_of(layout)
+    axis, steps = image_of(layout)
     layout = acting(layout)
-    repeats = _repetitions(layout, image, as_tiler(other))
+    repeats = _repetitions(layout, axis, steps, as_tiler(other))
     shape = one_mode(layout.shape), one_mode(repeats.shape)
     strides = (layout.strides or (ZERO,)) + (repeats.strides or (ZERO,))
     offset = layout.offset + repeats.offset if repeats.offset.terms else layout.offset
     return layout.with_parts(shape, strides, layout.replica, offset)
 
 
-def _repetitions(layout: Layout, image: Image, other: Layout) -> Layout:
+def _repetitions(layout: Layout, axis: Axis, steps: list[Step], other: Layout) -> Layout:
     """C o other: how far the block moves for every repetition."""
     if other.replica or any(swizzle.bits for swizzle in other.swizzles):
         raise Refused(
@@ -435,15 +436,13 @@ def _repetitions(layout: Layout, image: Image, other: Layout) -> Layout:
             f"{other} has {'copies' if other.replica else 'a swizzle'}, and a repetition one number",
             hint="give the copies or the swizzle to the block, or to the product",
         )
-    tiling = tiling_of(image.steps)
-    numbers = image_of(other)
-    last = other.offset[numbers.axis] + sum(
-        [max(0, stride[numbers.axis]) * (extent - 1) for extent, stride in other.digits]
-    )
+    tiling = tiling_of(steps)
+    numbers, _ = image_of(other)
+    _, last = plain_extremes(other, numbers.name)
     inside = prod([extent for _, extent in tiling.repeats])
     blocks = last // inside + 1
     steps = [*tiling.repeats, (tiling.block, blocks)] if blocks > 1 else tiling.repeats
-    moves = repeated(layout, image.axis, steps)
+    moves = repeated(layout, axis, steps)
     repeats = split_evenly(moves, other) or compose(moves, other)
     if layout.swizzles:
         _check_periods(layout, repeats)
