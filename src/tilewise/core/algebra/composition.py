@@ -31,6 +31,7 @@ from tilewise.core.algebra.levels import (
     form_of,
     is_chain,
     separate,
+    value_at,
     wraps,
 )
 from tilewise.core.algebra.modes import as_tilers, mode_layouts, modes_of
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 
 # -- digit by digit --------------------------------------------------------------------------------
 
+_EVERY_PLACE = "every place of the inner layout is an index of the outer one"
 _ELSEWHERE = "the map exists, but not over these digits: compose pieces of it (slice), or list it (table)"
 
 MAX_LISTED = 1 << 14
@@ -80,11 +82,6 @@ class Domain:
             if count and axis.name in self.coordinate:  # a digit of extent 1 may name any axis
                 steps[self.coordinate[axis.name]] += count
         return tuple(steps)
-
-    @property
-    def sizes(self) -> list[int]:
-        """Return how many indices every coordinate has."""
-        return [prod([extent for extent, _ in digits]) for digits in self.digits]
 
 
 def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
@@ -203,7 +200,8 @@ def _code(domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
         return Code(tuple(axes.values()) or (m,), 0)
     steps = [abs(s) for digits in domain.digits for _, v in digits for _, s in v.terms]
     indices = [abs(s) for run in runs for s in run.step] + [abs(s) for s in start]
-    factors = (sum(steps), *domain.sizes, max(indices, default=0) + 2, *(run.extent for run in runs))
+    sizes = [prod([extent for extent, _ in digits]) for digits in domain.digits]
+    factors = (sum(steps), *sizes, max(indices, default=0) + 2, *(run.extent for run in runs))
     return Code(tuple(axes.values()), sum([factor.bit_length() for factor in factors]) + 8)
 
 
@@ -291,18 +289,16 @@ class _Question:
                 else:
                     low += reach
             if low < 0 or high >= part.size:
-                raise self._outside(i, part.size, high if high >= part.size else low)
-
-    def _outside(self, i: int, size: int, asked: int) -> Refused:
-        upward = asked >= size
-        corner = [run.extent - 1 if run.step[i] and (run.step[i] > 0) == upward else 0 for run in self.runs]
-        what = "A" if self.domain.flat else f"mode {i} of A"
-        return Refused(
-            "TW502",
-            f"B names index {asked}, and {what} has {size} elements",
-            witness={"index": self.flat(corner), "asked": asked, "size": size},
-            hint="every place of the inner layout is an index of the outer one",
-        )
+                sign = 1 if high >= part.size else -1
+                corner = [run.extent - 1 if run.step[i] * sign > 0 else 0 for run in self.runs]
+                asked, size = high if sign > 0 else low, part.size
+                what = "A" if self.domain.flat else f"mode {i} of A"
+                raise Refused(
+                    "TW502",
+                    f"B names index {asked}, and {what} has {size} elements",
+                    witness={"index": self.flat(corner), "asked": asked, "size": size},
+                    hint=_EVERY_PLACE,
+                )
 
     def flat(self, digits: Sequence[int]) -> int:
         """The flat index of B with the given digits."""
@@ -321,15 +317,11 @@ class _Question:
                 forms[j] = {place: w for place, w in forms[j].items() if w or place == 1}
                 if not is_chain(forms[j], run.extent):
                     doubtful.add(j)
-            self._settle(forms, failures, doubtful)
+            for j in sorted(doubtful):  # levels alone leave these open, since they may cancel one another
+                forms[j] = self._settled_digit(j, forms[j])
+            if failures:
+                self._settle_carries(forms, [(i, f.place) for i, f in failures if f.digit is None])
         return forms
-
-    def _settle(self, forms: list[Form], failures: list[tuple[int, Failure]], doubtful: set[int]) -> None:
-        """Put right the forms that levels alone leave open, since they may cancel one another; or refuse."""
-        for j in sorted(doubtful):
-            forms[j] = self._settled_digit(j, forms[j])
-        if failures:
-            self._settle_carries(forms, [(i, f.place) for i, f in failures if f.digit is None])
 
     def _settled_digit(self, j: int, form: Form) -> Form:
         run = self.runs[j]
@@ -363,17 +355,13 @@ class _Question:
         steps = {p: self.code.vector(values(p) - values(p - 1)) for p in (g, m, other) if p < extent}
         shown = " and ".join(f"by {step} into position {p}" for p, step in sorted(steps.items()))
         unit = prod([run.extent for run in self.runs[j + 1 : self.own]]) if j < self.own else None
+        whose = f"digit {j} of B" if j < self.own else "the copies of B"
         return Refused(
             "TW501",
-            f"along {self._named(j)} A o B steps {shown}, as no layout of extent {extent} does",
+            f"along {whose} (extent {extent}) A o B steps {shown}, as no layout of extent {extent} does",
             witness={"digit": j, "extent": extent, "unit": unit, "positions": (m, other)},
             hint=_ELSEWHERE,
         )
-
-    def _named(self, j: int) -> str:
-        if j >= self.own:
-            return f"the copies of B (extent {self.runs[j].extent})"
-        return f"digit {j} of B (extent {self.runs[j].extent})"
 
     def _settle_carries(self, forms: list[Form], levels: list[tuple[int, int]]) -> None:
         for i, place in levels:
@@ -388,7 +376,7 @@ class _Question:
     def _check_corner(self, forms: list[Form], digits: Sequence[int]) -> None:
         """Refuse where digits together move otherwise than one by one."""
         together = self.at(digits) - self.value(self.start)
-        alone = sum([_value(form, x) for form, x in zip(forms, digits, strict=True)])
+        alone = sum([value_at(form, x) for form, x in zip(forms, digits, strict=True)])
         if together != alone:
             raise Refused(
                 "TW501",
@@ -397,10 +385,6 @@ class _Question:
                 witness={"digits": tuple(digits), "index": self.flat(digits)},
                 hint=_ELSEWHERE,
             )
-
-
-def _value(form: Form, x: int) -> int:
-    return sum([weight * (x // place) for place, weight in form.items()])
 
 
 # -- composition in every form ---------------------------------------------------------------------
@@ -604,7 +588,9 @@ def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
     if len(distances) > 1 or sources != [*range(first, first + bits)] or abs(distance) < bits:
         return None
     placed = Swizzle(bits, first - max(distance, 0), distance, axis or swizzle.axis)
-    return placed if _passes_copies(outer, placed) else None
+    # offset and copies are to be added before the swizzle as well as after it
+    steps = [outer.offset[placed.axis], *(it.stride[placed.axis] for it in outer.replica)]
+    return None if any(step % placed.period for step in steps) else placed
 
 
 def _columns(outer: Layout) -> Bits | None:
@@ -624,12 +610,6 @@ def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
     return moved[0][0], moved[0][1].bit_length() - 1
 
 
-def _passes_copies(outer: Layout, placed: Swizzle) -> bool:
-    """Return whether offset and copies may be added before the swizzle as well as after it."""
-    steps = [outer.offset[placed.axis], *(it.stride[placed.axis] for it in outer.replica)]
-    return all(step % placed.period == 0 for step in steps)
-
-
 def _check_range(outer: Layout, inner: Layout) -> None:
     low, high = inner.extremes(inner.swizzled_axis or "m")
     if low < 0 or high >= outer.size:
@@ -638,7 +618,7 @@ def _check_range(outer: Layout, inner: Layout) -> None:
             "TW502",
             f"B names index {found}, and A has {outer.size} elements",
             witness={"asked": found, "size": outer.size},
-            hint="every place of the inner layout is an index of the outer one",
+            hint=_EVERY_PLACE,
         )
 
 
@@ -652,25 +632,15 @@ def _recognised(outer: Layout, inner: Layout) -> Layout:
     listed = inner.with_parts(
         tuple(it.extent for it in shard), tuple(it.stride for it in shard), (), inner.offset + least
     )
-    found = _read_back(replace(outer, replica=()), listed, (count, *inner.shape) if copies else inner.shape)
-    if not _passes(outer, found.swizzles):
-        raise _undecided()
-    if not copies:
-        return found.with_parts(found.shape, found.strides, outer.replica, found.offset)
-    first = sum(1 for _ in leaves(found.shape[0]))
-    replica = tuple(it for it in found.shard[:first] if it.extent > 1)
-    return found.with_parts(found.shape[1:], found.strides[first:], outer.replica + replica, found.offset)
-
-
-def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
-    """The layout that outer o inner lists, both in one copy, in a shape."""
-    indices = [sum(inner.points(flat)[0]) for flat in range(inner.size)]
-    columns = zip(*[outer.points(index)[0] for index in indices], strict=True)
+    shape = (count, *inner.shape) if copies else inner.shape
+    single = replace(outer, replica=())
+    indices = [sum(listed.points(flat)[0]) for flat in range(listed.size)]
+    columns = zip(*[single.points(index)[0] for index in indices], strict=True)
     from tilewise.core.algebra.recognition import recognise
 
     try:
-        found = recognise(dict(zip(outer.axes, map(list, columns), strict=True)))
-        return replace(found, unit=outer.unit).reshape(shape)
+        found = recognise(dict(zip(single.axes, map(list, columns), strict=True)))
+        found = replace(found, unit=outer.unit).reshape(shape)
     except Refused as no:
         raise Refused(
             "TW504",
@@ -678,16 +648,17 @@ def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
             witness=no.witness,
             hint="list the map (table)",
         ) from None
-
-
-def _passes(outer: Layout, swizzles: tuple[Swizzle, ...]) -> bool:
-    """Return whether A's copies, which stand outside its own map, may be added inside the swizzles found."""
-    if not outer.replica:
-        return True
-    if outer.swizzles or not swizzles:
-        return not outer.swizzles and not swizzles
-    period = max(swizzle.period for swizzle in swizzles)
-    return all(it.stride[swizzles[0].axis] % period == 0 for it in outer.replica)
+    if outer.replica and (outer.swizzles or found.swizzles):
+        # A's copies, which stand outside its own map, are to be added inside the swizzles found
+        passes = not outer.swizzles and bool(found.swizzles)
+        passes = passes and all(it.stride[found.swizzles[0].axis] % found.period == 0 for it in outer.replica)
+        if not passes:
+            raise _undecided()
+    if not copies:
+        return found.with_parts(found.shape, found.strides, outer.replica, found.offset)
+    first = sum(1 for _ in leaves(found.shape[0]))
+    replica = tuple(it for it in found.shard[:first] if it.extent > 1)
+    return found.with_parts(found.shape[1:], found.strides[first:], outer.replica + replica, found.offset)
 
 
 def _undecided() -> NotDecided:

@@ -32,9 +32,11 @@ from functools import wraps
 from itertools import islice, product
 from math import prod
 
+from tilewise.core.algebra.levels import Form, digits_of, floors, value_at
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
 from tilewise.core.chains import as_swizzles
+from tilewise.core.digits import Digit
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import landing
 from tilewise.core.layout import Layout
@@ -62,86 +64,44 @@ MAX_END = 1 << 10
 MAX_CHAINS = 1 << 8
 """Other levels than the rule's are looked for up to so many places and chains of them."""
 
-Level = tuple[int, int]
-"""(place, stride): from this place on, until the next level, so much for every such place."""
-
 
 class Unread(Exception):
     """The digits cannot be read back by the rule; the reason is the message."""
 
 
-def levels_of(digits: Iterable[Reading], start: int) -> list[Level]:
+def levels_of(digits: Iterable[Reading], start: int) -> Form:
     """The levels of G for digits sorted by step; `Unread` where the rule ends.
 
-        postcondition  value_at(levels, p) - value_at(levels, start) == sum of weight * digit
+        postcondition  value_at(G, p) - value_at(G, start) == sum of weight * digit
 
     >>> levels_of([(1, 4, 1, 4), (8, 4, 4, 0)], 2)
-    [(1, 1), (8, 4)]
+    {1: 1, 8: -4}
     """
-    levels: list[Level] = []
-    place = stride = reach = 0
+    form: Form = {}
+    place, stride, reach = 1, 0, 0
     for step, extent, weight, _ in digits:
-        if place:
-            turns, rest = divmod(step, place)
-            if rest:
-                raise Unread(f"step {step} is no multiple of step {place}")
-            known = turns * stride
-        else:
-            known = 0
-        if known != weight:
-            if start % step + reach >= step:
-                raise Unread(_overlap(step, reach, start % step))
+        turns, rest = divmod(step, place)
+        if rest:
+            raise Unread(f"step {step} is no multiple of step {place}")
+        if turns * stride != weight:
+            offset = start % step
+            if reach >= step:
+                raise Unread(f"step {step} is shorter than what the smaller steps reach, {reach}")
+            if offset + reach >= step:
+                raise Unread(
+                    f"with an offset of {offset} the smaller steps, which reach {reach}, "
+                    f"carry over step {step}"
+                )
+            form[step] = weight - turns * stride
             place, stride = step, weight
-            levels.append((place, stride))
         reach += step * (extent - 1)
-    return levels
+    return form
 
 
-def _overlap(step: int, reach: int, offset: int) -> str:
-    if reach >= step:
-        return f"step {step} is shorter than what the smaller steps reach, {reach}"
-    return f"with an offset of {offset} the smaller steps, which reach {reach}, carry over step {step}"
-
-
-def value_at(levels: Sequence[Level], place: int) -> int:
-    """Return what the levels give at a place.
-
-    >>> value_at([(1, 1), (8, 4)], 19)
-    11
-    """
-    total = 0
-    for level, stride in reversed(levels):
-        turns, place = divmod(place, level)
-        total += turns * stride
-    return total
-
-
-def digits_up_to(levels: Sequence[Level], end: int) -> list[tuple[int, int]]:
-    """(extent, stride) of the levels for the places 0..end, slowest first.
-
-    >>> digits_up_to([(2, 1), (8, 4)], 31), digits_up_to([], 4)
-    ([(4, 4), (4, 1), (2, 0)], [(5, 0)])
-    """
-    if not levels:
-        return [(end + 1, 0)]
-    digits: list[tuple[int, int]] = []
-    top = 0
-    for place, stride in reversed(levels):
-        digits.append((top // place if top else end // place + 1, stride))
-        top = place
-    if top > 1:
-        digits.append((top, 0))
-    return digits
-
-
-def merged(levels: Iterable[Level]) -> list[Level]:
-    """Without the levels that only continue the one below."""
-    kept: list[Level] = []
-    for place, stride in levels:
-        known = place // kept[-1][0] * kept[-1][1] if kept else 0
-        if known != stride:
-            kept.append((place, stride))
-    return kept
+def _form(digits: Sequence[Digit]) -> Form:
+    """The floor form of digits, slowest first, without the places at which nothing changes."""
+    found = floors(digits)
+    return {place: weight for place, weight in zip(found.places, found.weights, strict=True) if weight}
 
 
 # -- other levels ----------------------------------------------------------------------------------
@@ -165,8 +125,8 @@ def searched(digits: Sequence[Reading], start: int) -> ReadBack | None:
     for chain in islice(_chains(list(multiples)), MAX_CHAINS):
         weights = integer_solution([multiples[place] for place in chain], wanted)
         if weights is not None:
-            levels = _strided(chain, weights)
-            return ReadBack(levels, end, -value_at(levels, start))
+            form = {place: weight for place, weight in zip(chain, weights, strict=True) if weight}
+            return ReadBack(form, end, -value_at(form, start))
     return None
 
 
@@ -226,24 +186,14 @@ def _subtract(column: list[int], other: Sequence[int], times: int) -> None:
         column[i] -= times * value
 
 
-def _strided(chain: Sequence[int], weights: Sequence[int]) -> list[Level]:
-    """Levels from the weights of a floor form."""
-    levels: list[Level] = []
-    for place, weight in zip(chain, weights, strict=True):
-        if weight:
-            below = place // levels[-1][0] * levels[-1][1] if levels else 0
-            levels.append((place, below + weight))
-    return levels
-
-
 # -- behind a swizzle ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """How an axis is read: levels for the places 0..end, a constant, and XORs of the index after them."""
+    """How an axis is read: a form for the places 0..end, a constant, and XORs of the index after them."""
 
-    levels: list[Level]
+    form: Form
     end: int
     constant: int
     swizzles: tuple[Swizzle, ...] = ()
@@ -257,9 +207,9 @@ def plain(digits: list[Reading], start: int) -> ReadBack:
     >>> plain([(1, 4, 2, 4), (5, 2, 1, 2)], 0)
     ReadBack(levels=[(1, 2), (5, 1)], end=8, constant=0, swizzles=())
     """
-    levels = levels_of(digits, start)
+    form = levels_of(digits, start)
     end = start + sum([step * (extent - 1) for step, extent, _, _ in digits])
-    return ReadBack(levels, end, -value_at(levels, start) if start else 0)
+    return ReadBack(form, end, -value_at(form, start) if start else 0)
 
 
 def swizzled(digits: list[Reading], start: int, swizzles: Sequence[Swizzle]) -> ReadBack:
@@ -282,9 +232,10 @@ def swizzled(digits: list[Reading], start: int, swizzles: Sequence[Swizzle]) -> 
     high = levels_of(sorted(above), base)
     last = base + sum([step * (extent - 1) for step, extent, _, _ in above])
     end = last + period - 1 if last else bits.end - 1
-    strides = low | {period: 0} | dict(high)
-    levels = merged([(place, strides[place]) for place in sorted(strides) if place <= end])
-    return ReadBack(levels, end, constant - value_at(high, base), chain)
+    form = low | high  # the low bits end at the period
+    form[period] = low.get(period, 0) + high.get(period, 0)
+    form = {place: weight for place, weight in form.items() if weight and place <= end}
+    return ReadBack(form, end, constant - value_at(high, base), chain)
 
 
 class _Bits:
@@ -335,26 +286,24 @@ class _Bits:
         self.constant += weight if turned else 0
         self.weights.append(-weight if turned else weight)
 
-    def read(self, swizzles: Sequence[Swizzle]) -> tuple[dict[int, int], int, tuple[Swizzle, ...]]:
-        """({place: stride} of the low bits, constant, XORs of the index)."""
+    def read(self, swizzles: Sequence[Swizzle]) -> tuple[Form, int, tuple[Swizzle, ...]]:
+        """(the form of the low bits, which ends at the period, constant, XORs of the index)."""
         for swizzle in reversed(swizzles):
-            self._permute(swizzle)
+            first = swizzle.base + max(swizzle.shift, 0)
+            for bit in range(first, first + swizzle.bits):
+                self.forms[bit - swizzle.shift] ^= self.forms[bit]
         fixed = apply_chain(swizzles, self.fixed)
         self.end = 1 << max((i + 1 for i, form in enumerate(self.forms) if form or fixed >> i & 1), default=0)
         bit_of, moves = self._solved()
-        strides = dict.fromkeys((1 << bit for bit in range(len(self.forms))), 0)
+        strides = [0] * len(self.forms)
         for variable, bit in bit_of.items():
             weight = self.weights[variable]
             if ((self.forms[bit] & self.turned).bit_count() ^ (fixed >> bit)) & 1:
                 self.constant += weight
                 weight = -weight
-            strides[1 << bit] = weight
-        return strides, self.constant, self._chain(moves)
-
-    def _permute(self, swizzle: Swizzle) -> None:
-        first = swizzle.base + max(swizzle.shift, 0)
-        for bit in range(first, first + swizzle.bits):
-            self.forms[bit - swizzle.shift] ^= self.forms[bit]
+            strides[bit] = weight
+        form = _form([(2, 0), *((2, stride) for stride in reversed(strides))])
+        return form, self.constant, self._chain(moves)
 
     def _solved(self) -> tuple[dict[int, int], list[tuple[int, int]]]:
         """Gauss: {variable: the bit of the place that stands for it}, and (flipped, read) after that."""
@@ -631,7 +580,8 @@ def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
     strides: list[Vector] = []
     swizzles: tuple[Swizzle, ...] = ()
     for read in reads:
-        digits = digits_up_to(read.levels, read.end)
+        last = max(read.form, default=1)
+        digits = digits_of(read.form, (read.end // last + 1) * last)
         shape.append(digits[0][0] if len(digits) == 1 else tuple([extent for extent, _ in digits]))
         strides += [along(m, stride) for _, stride in digits]
         base += read.constant
@@ -675,8 +625,8 @@ def right_inverse(layout: Layout, axes: Any = None) -> Layout:
         if layout.swizzles and layout.swizzled_axis == Axis(name):
             reads.append(_unswizzled(layout, chain, count))
         else:
-            levels = [(place, weight) for place, _, weight, _ in chain]
-            reads.append(ReadBack(merged(levels), count - 1, 0))
+            form = _form([(extent, weight) for _, extent, weight, _ in reversed(chain)])
+            reads.append(ReadBack(form, count - 1, 0))
     return _written(places.base, reads)
 
 
@@ -689,7 +639,10 @@ def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
         step, extent = digit[0], digit[1]
         if step > end:
             break
-        previous = best if step == end else _within_reach(nodes, step)
+        previous: int | None = best
+        if step < end:
+            within = (i for i, ((p, e, *_), _) in enumerate(nodes) if step % p == 0 and step <= p * e)
+            previous = next(within, None)
         if previous is not None:
             nodes.append((digit, previous))
             if step * extent > end:
@@ -704,13 +657,6 @@ def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
     return chain[::-1], end
 
 
-def _within_reach(nodes: Sequence[tuple[Reading, int]], step: int) -> int | None:
-    for i, ((place, extent, _, _), _) in enumerate(nodes):
-        if step % place == 0 and step <= place * extent:
-            return i
-    return None
-
-
 def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBack:
     """The chain behind the swizzle, for the most places that it permutes among themselves."""
     for end in _closed(layout, count):
@@ -719,7 +665,9 @@ def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBac
             read = swizzled(cut, 0, layout.swizzles)
         except Unread:
             continue
-        return ReadBack([lv for lv in read.levels if lv[0] < end], end - 1, read.constant, read.swizzles)
+        return ReadBack(
+            {p: w for p, w in read.form.items() if p < end}, end - 1, read.constant, read.swizzles
+        )
     raise AssertionError("one place is always closed")
 
 

@@ -90,7 +90,8 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
         pieces_in_row = slices(layout.in_order("row"), *region)
         return Slices([Piece(piece.box, piece.layout.in_order(layout.order)) for piece in pieces_in_row])
     intervals, picked = _region(layout, region)
-    code = _code(layout)
+    reach = sum(extent * abs(steps) for extent, stride in layout.digits for _, steps in stride.terms)
+    code = Code(layout.axes, 2 * reach.bit_length() + 2 * layout.size.bit_length() + 8)
     modes = [_Mode(part, code) for part in mode_layouts(layout)]
     by_mode = [mode.pieces(*interval) for mode, interval in zip(modes, intervals, strict=True)]
     pieces = []
@@ -167,12 +168,6 @@ def _interval(part: Any, extent: int, mode: int) -> Interval:
     return first, last
 
 
-def _code(layout: Layout) -> Code:
-    """A code with room for every coordinate of the layout and for its strides."""
-    reach = sum(extent * abs(steps) for extent, stride in layout.digits for _, steps in stride.terms)
-    return Code(layout.axes, 2 * reach.bit_length() + 2 * layout.size.bit_length() + 8)
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """One interval of a mode as one layout: its mode and strides, and where it starts."""
@@ -201,7 +196,9 @@ class _Mode:
         cuts = self.cuts(first, last)
         path = self.shortest(cuts)
         if len(path) > 2 and len(cuts) <= MAX_MIRRORED:
-            path = self.shortest(_mirrored(cuts))
+            # a piece may turn at a place where a digit begins
+            mirrored = {2 * middle - end for middle in cuts for end in cuts}
+            path = self.shortest(sorted(cut for cut in mirrored if first <= cut <= last))
         return path
 
     def form(self, first: int, last: int) -> Form | None:
@@ -259,9 +256,3 @@ class _Mode:
         strides = tuple(self.code.vector(stride) for _, stride in digits)
         start = self.code.vector(self.floors(first))
         return _Part((first, last), extents[0] if len(extents) == 1 else extents, strides, start)
-
-
-def _mirrored(cuts: list[int]) -> list[int]:
-    """The cuts, and where they mirror the others: a piece may turn at a place where a digit begins."""
-    found = {2 * middle - end for middle in cuts for end in cuts}
-    return sorted(cut for cut in found if cuts[0] <= cut <= cuts[-1])
