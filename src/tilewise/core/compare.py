@@ -25,7 +25,7 @@ from itertools import chain, islice, product
 from math import prod
 
 from tilewise.core.bits import Basis, affine_map
-from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica, merged_shard
+from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
 from tilewise.core.chains import first_parting, least_swizzled
 from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
@@ -88,7 +88,9 @@ def same(a: Layout, b: Layout) -> Comparison:
     if a.unit != b.unit:
         return Comparison(False, f"one counts {a.unit}s, the other {b.unit}s")
     if a.size != b.size:
-        return _sizes_differ(a, b)
+        first = min(a.size, b.size)
+        reason = f"{a.size} elements and {b.size}: index {first} is in one of them alone"
+        return Comparison(False, reason, first, _shown(a, first), _shown(b, first))
     if a == b:
         return Comparison(True)
     one, other = aligned_by_flat_index(a, b)
@@ -145,17 +147,6 @@ def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -
     )
 
 
-def _sizes_differ(a: Layout, b: Layout) -> Comparison:
-    first = min(a.size, b.size)
-    return Comparison(
-        False,
-        f"{a.size} elements and {b.size}: index {first} is in one of them alone",
-        first,
-        _shown(a, first),
-        _shown(b, first),
-    )
-
-
 def _shown(layout: Layout, flat: int | None) -> tuple[Vector, ...]:
     """The places of an index; none where it is past the end, or has too many to list."""
     listable = flat is not None and flat < layout.size and _most_copies(layout) <= MAX_COPIES
@@ -171,35 +162,19 @@ def _most_copies(layout: Layout) -> int:
 
 def _compare_inside(a: Layout, b: Layout) -> _Finding:
     replicas = _same_sets(a.replica, b.replica)
-    if replicas is False:
-        return _Finding(False, 0)
-    witness = _first_difference(a, b)
-    if witness is not None:
-        return _Finding(False, witness, first=replicas is not None)
-    return _Finding(replicas)
-
-
-def _first_difference(a: Layout, b: Layout) -> int | None:
-    """The smallest n with D_a(n) + O_a != D_b(n) + O_b; canonical replicas start at 0."""
-    if (a.offset - b.offset).nonzero:
-        return 0
-    one, other = _floor_form(a.shard), _floor_form(b.shard)
-    differing = [
-        place
-        for place in one.keys() | other.keys()
-        if (one.get(place, Vector()) - other.get(place, Vector())).nonzero
-    ]
-    return min(differing, default=None)
-
-
-def _floor_form(shard: Iterable[Iter]) -> dict[int, Vector]:
-    """{P: w} with D(n) = sum w * (n // P), for n below the size."""
+    if replicas is False or (a.offset - b.offset).nonzero:  # canonical replicas start at 0
+        return _Finding(False, 0, first=replicas is not None)
+    # {P: w} with D_a(n) - D_b(n) = sum w * (n // P), for n below the size: the least P is the first n
     form: dict[int, Vector] = {}
-    place, carry = 1, Vector()
-    for it in reversed(merged_shard(tuple(shard))):
-        form[place] = it.stride - carry
-        place, carry = place * it.extent, it.stride * it.extent
-    return form
+    for layout, sign in ((a, 1), (b, -1)):
+        place, carry = 1, Vector()
+        for extent, stride in reversed(layout.digits):
+            form[place] = form.get(place, Vector()) + (stride - carry) * sign
+            place, carry = place * extent, stride * extent
+    differing = [place for place, weight in form.items() if weight]
+    if differing:
+        return _Finding(False, min(differing), first=replicas is not None)
+    return _Finding(replicas)
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:

@@ -38,11 +38,11 @@ from tilewise.core.algebra.modes import as_tilers, mode_layouts, modes_of
 from tilewise.core.axes import m
 from tilewise.core.bits import Bits, affine_map
 from tilewise.core.canonical import canonical, merged_digits, merged_replica
-from tilewise.core.digits import Digit, number
+from tilewise.core.digits import Digit, clash, in_runs, number, place_values
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_extent, counted
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import Mode, leaves
+from tilewise.core.shapes import Mode, leaves, refined_mode
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import ZERO, Vector, as_vector
 
@@ -225,31 +225,10 @@ def _written(
 
 def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
     """The digits of a form for every part of the run; all in one list where they do not fit the parts."""
-    if len(run.parts) == 1:
-        return [digits_of(form, run.extent)]
-    place, borders = 1, {}
-    for part in reversed(run.parts):
-        place *= part
-        if 1 < place < run.extent:
-            borders[place] = 0
-    if not is_chain(form.keys() | borders.keys(), run.extent):
-        return [digits_of(form, run.extent)]
-    digits = digits_of(borders | form, run.extent)
-    result: list[list[Digit]] = []
-    for part in reversed(run.parts):
-        taken: list[Digit] = []
-        while prod([extent for extent, _ in taken]) < part:
-            taken.append(digits.pop())
-        result.append(taken[::-1] or [(1, 0)])
-    return result[::-1]
-
-
-def refined_mode(mode: Mode, parts: Iterator[Sequence[tuple[int, Any]]]) -> Mode:
-    """A mode with every digit replaced by digits, one list of them after another."""
-    if isinstance(mode, int):
-        digits = next(parts)
-        return digits[0][0] if len(digits) == 1 else tuple(extent for extent, _ in digits)
-    return tuple([refined_mode(part, parts) for part in mode])
+    digits = digits_of(form, run.extent)
+    if len(run.parts) == 1 or clash(place_values(extent for extent, _ in digits), place_values(run.parts)):
+        return [digits]
+    return [part or [(1, 0)] for part in in_runs(digits, run.parts)]
 
 
 # -- the decision ----------------------------------------------------------------------------------

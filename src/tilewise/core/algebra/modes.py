@@ -15,16 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import prod
 
 from tilewise.core import orders
 from tilewise.core.canonical import merged_digits
-from tilewise.core.digits import clash, place_values, refined
-from tilewise.core.digits import split as split_digits
+from tilewise.core.digits import clash, in_runs, place_values, refined
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import Mode, all_extents, as_shape, leaves, mirrored, size_of, spell
+from tilewise.core.shapes import Mode, all_extents, as_shape, leaves, mirrored, refined_mode, size_of, spell
 from tilewise.core.vectors import ZERO, Stepped
 
 TYPE_CHECKING = False
@@ -314,22 +312,13 @@ def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: st
         )
     row = layout.order == "row"
     ordered = asked if row else mirrored(asked)
-    cut = iter(split_digits(digits, place_values(leaves(ordered))))
-
-    def filled(mode: Mode) -> tuple[Mode, list[Stepped]]:
-        if isinstance(mode, tuple):
-            parts = [filled(inner) for inner in mode]
-            return tuple(shape for shape, _ in parts), [digit for _, held in parts for digit in held]
-        held: list[Stepped] = []
-        while prod(extent for extent, _ in held) < mode:
-            held.append(next(cut))
-        held = held or [_STILL]
-        return _joined(held), held
-
-    made = _made_of(layout, [filled(mode) for mode in ordered])
-    return (
-        made if row else made.with_parts(mirrored(made.shape), made.strides[::-1], made.replica, made.offset)
-    )
+    runs = [run or [_STILL] for run in in_runs(digits, leaves(ordered))]
+    following = iter(runs)
+    shape = tuple([refined_mode(mode, following) for mode in ordered])
+    strides = tuple([stride for run in runs for _, stride in run])
+    if not row:
+        shape, strides = mirrored(shape), strides[::-1]
+    return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
 def _joined(digits: Sequence[Stepped]) -> Mode:

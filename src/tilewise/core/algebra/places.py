@@ -210,6 +210,8 @@ def _fused(layout: Layout, split: _Split) -> Layout:
             ),
             hint=f"say how many {low} one {high} has: ({high}, n, {low})",
         )
+    # a swizzle of the low axis passes steps of its period; one of the high axis, scaled by n, what stands
+    # below n, so the start of the low axis stands outside of it
     on, period = layout.swizzled_axis, layout.period
     if period > 1 and ((on == low and count % period) or (on == high and count & (count - 1))):
         raise Refused(

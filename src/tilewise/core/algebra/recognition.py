@@ -59,8 +59,22 @@ class Listed:
         axes = tuple(map(_axis, axis)) if isinstance(axis, tuple | list) else (_axis(axis),)
         self.columns: dict[Axis, list[int]] = {}
         if callable(table):
-            self.shape: Shape = _shape_of_function(asked)
-            self.columns = _by_axis(axes, _called(table, self.shape))
+            if asked is None:
+                raise LayoutError(
+                    "TW202",
+                    "a function has no shape",
+                    hint="say which indices it takes, such as shape=(64, 64)",
+                )
+            if size_of(asked) > MAX_ASKED:
+                raise LayoutError(
+                    "TW301",
+                    f"{spell(asked)} has {size_of(asked)} indices; "
+                    f"a function is called at {MAX_ASKED} at most",
+                    hint="an exact answer takes every element; ask about a tile",
+                )
+            self.shape: Shape = asked
+            indices = product(*map(range, extents_of(asked)))
+            self.columns = _by_axis(axes, [_plain(table(*index)) for index in indices])
         elif isinstance(table, Mapping):
             self.shape = self._read({_axis(name): _flattened(part) for name, part in table.items()})
         else:
@@ -70,7 +84,11 @@ class Listed:
         self.axes = tuple(self.columns)
         self.size = len(self.columns[self.axes[0]])
         if asked is not None:
-            self.shape = self._asked(asked)
+            if size_of(asked) != self.size:
+                raise LayoutError(
+                    "TW202", f"{spell(asked)} has {size_of(asked)} elements, and the table has {self.size}"
+                )
+            self.shape = asked
 
     def _read(self, tables: dict[Axis, tuple[tuple[int, ...], list[Any]]]) -> tuple[int, ...]:
         """Take one table an axis, and return their shape."""
@@ -86,13 +104,6 @@ class Listed:
         for name, (_, entries) in tables.items():
             self.columns |= _by_axis((name,), entries)
         return shapes.pop()
-
-    def _asked(self, shape: Shape) -> Shape:
-        if size_of(shape) != self.size:
-            raise LayoutError(
-                "TW202", f"{spell(shape)} has {size_of(shape)} elements, and the table has {self.size}"
-            )
-        return shape
 
     @property
     def places(self) -> list[int]:
@@ -155,25 +166,6 @@ class Listed:
 
 
 # -- functions -------------------------------------------------------------------------------------
-
-
-def _shape_of_function(asked: Shape | None) -> Shape:
-    if asked is None:
-        raise LayoutError(
-            "TW202", "a function has no shape", hint="say which indices it takes, such as shape=(64, 64)"
-        )
-    if size_of(asked) > MAX_ASKED:
-        raise LayoutError(
-            "TW301",
-            f"{spell(asked)} has {size_of(asked)} indices; a function is called at {MAX_ASKED} at most",
-            hint="an exact answer takes every element; ask about a tile",
-        )
-    return asked
-
-
-def _called(function: Callable[..., Any], shape: Shape) -> list[Any]:
-    """Return what a function gives at every index, each as plain as its kind."""
-    return [_plain(function(*index)) for index in product(*map(range, extents_of(shape)))]
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -369,11 +361,14 @@ def recognise_map(affine: Bits | Layout) -> Layout:
     if swizzle is not None:
         return _separated(affine, swizzle)
     a, b, _ = _shared(columns) or (0, 0, 0)
+    axis, *others = (affine.axes[i] for i in overlaps)
+    where = "" if axis.kind == "storage" else f": {axis} is no storage"
+    where = f" of both {axis} and {others[0]}" if others else where
     raise Refused(
         "TW510",
         f"no layout: the bits {1 << a} and {1 << b} of the index flip "
         f"{point(affine.axes, affine.columns[a])} and {point(affine.axes, affine.columns[b])}, "
-        "and no swizzle parts the columns" + _where(affine, overlaps),
+        "and no swizzle parts the columns" + where,
         witness=(1 << a, 1 << b),
         hint="XORs are a layout where no two bits of the index flip one bit of a place",
     )
@@ -393,13 +388,6 @@ def _shared(columns: Sequence[int]) -> tuple[int, int, int] | None:
     return None
 
 
-def _where(affine: Bits, overlaps: Sequence[int]) -> str:
-    if len(overlaps) > 1:
-        return f" of both {affine.axes[overlaps[0]]} and {affine.axes[overlaps[1]]}"
-    axis = affine.axes[overlaps[0]]
-    return "" if axis.kind == "storage" else f": {axis} is no storage"
-
-
 def _parting(columns: Sequence[int], axis: Axis) -> Swizzle | None:
     """The swizzle with the fewest bits after which no two columns share a bit, if there is one."""
     found = _shared(columns)
@@ -411,23 +399,17 @@ def _parting(columns: Sequence[int], axis: Axis) -> Swizzle | None:
     first = (common & -common).bit_length() - 1
     width = 2 * max(column.bit_length() for column in columns) + 2  # endless bits repeat: enough of them
     apart = columns[a] ^ columns[b]
-    common = _overlap(columns)
+    used = common = 0  # the bits that two or more columns have
+    for column in columns:
+        common |= used & column
+        used |= column
     choices = []
     for bit in bits_of(apart & (1 << width) - 1):
         shift = bit - first
         swizzle = _reading(common, shift, axis)
         if swizzle is not None and _shared([swizzle(column) for column in columns]) is None:
             choices.append(swizzle)
-    return min(choices, key=_preference, default=None)
-
-
-def _overlap(columns: Sequence[int]) -> int:
-    """The bits that two or more columns have."""
-    used = common = 0
-    for column in columns:
-        common |= used & column
-        used |= column
-    return common
+    return min(choices, key=lambda s: (s.bits, s.shift < 0, abs(s.shift), s.base), default=None)
 
 
 def _reading(flipped: int, shift: int, axis: Axis) -> Swizzle | None:
@@ -438,10 +420,6 @@ def _reading(flipped: int, shift: int, axis: Axis) -> Swizzle | None:
     bits = flipped.bit_length() - low
     base = low + min(shift, 0)
     return Swizzle(bits, base, shift, axis) if bits <= abs(shift) and base >= 0 else None
-
-
-def _preference(swizzle: Swizzle) -> tuple[int, bool, int, int]:
-    return swizzle.bits, swizzle.shift < 0, abs(swizzle.shift), swizzle.base
 
 
 def _separated(affine: Bits, swizzle: Swizzle | None) -> Layout:
@@ -552,16 +530,14 @@ class _Search:
         reads = [k for k in range(top + 1) if used >> k & 1 and used >> k + last & 1]
         for distance in range(bits, top + 1):
             for first in reads:
-                if first >= distance and (first + last < width or self._above(first, distance, bits)):
+                if first >= distance and (
+                    first + last < width or (self.signed and first - distance + bits <= top)
+                ):
                     yield first - distance, distance
         for distance in range(bits, top + 1):
             for first in reads:
                 if first + distance <= width + self.signed and first + last < top:
                     yield first, -distance
-
-    def _above(self, first: int, distance: int, bits: int) -> bool:
-        """Return whether reading the endless sign bits may be worth a try."""
-        return self.signed and first - distance + bits <= self.top
 
     def layout(self, bits: int, base: int, shift: int) -> Layout | None:
         """The layout that the table is behind this swizzle, if it is one."""

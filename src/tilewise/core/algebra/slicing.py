@@ -8,13 +8,11 @@ layouts, so at most 2k - 1 pieces do for k digits; the shortest path over the cu
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import product
-from math import gcd
 
 from tilewise.core.algebra.composition import by_mode
-from tilewise.core.algebra.levels import Code, Floors, Form, along, digits_of, floors, is_chain
+from tilewise.core.algebra.levels import Code, Floors, Form, digits_of, floors, is_chain, separate
 from tilewise.core.algebra.modes import mode_layouts
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -203,26 +201,16 @@ class _Mode:
 
     def form(self, first: int, last: int) -> Form | None:
         """The interval as one digit that steps by 1, or None where a level says no."""
-        extent, slope = last - first, self.floors.strides[0]
+        extent = last - first
         if extent == 1:  # one element steps nowhere
             return {1: 0}
-        places, weights = self.floors.places, self.floors.weights
-        common = gcd(first, extent)  # levels that divide it are as they were
-        whole = bisect_left(range(len(places)), 1, key=lambda level: common % places[level] != 0)
         form: Form = {}
-        for level in range(whole, len(places)):
-            place, weight = places[level], weights[level]
-            if first % place + extent <= place:  # nor is any level above it reached
-                break
-            found = along(place, 1, first % place, extent)
-            if found is None:
-                return None
-            slope += weight * found.slope
-            for p, sign in found.floors:
-                form[p] = form.get(p, 0) + sign * weight
-        for place, weight in zip(places[1:whole], weights[1:whole], strict=True):
-            form[place] = form.get(place, 0) + weight
-        form = {place: weight for place, weight in form.items() if weight} | {1: slope}
+        if separate(self.floors, first, [(extent, 1)], [form]):
+            return None
+        if first % extent == 0:  # a digit that ends with the interval stays written
+            written = zip(self.floors.places, self.floors.weights, strict=True)
+            form |= {place: weight for place, weight in written if place == extent}
+        form = {place: weight for place, weight in form.items() if weight or place == 1}
         return form if is_chain(form, extent) else None
 
     def cuts(self, first: int, last: int) -> list[int]:

@@ -370,22 +370,19 @@ def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None)
     extents = [size_of(mode) for mode in whole]
     for number, (extent, part) in enumerate(zip(extents, modes, strict=True)):
         if extent % part:
+            below = extent - extent % part
+            next_ones = f"the next multiples are {below} and {below + part}"
             raise Refused(
                 "TW503",
                 f"mode {number}: blocks of {part} do not make up {extent}",
                 witness={"mode": number, "extent": extent, "block": part},
-                hint=_next_multiples(extent, part),
+                hint=next_ones if below else f"one block is {part}",
             )
     counts = [extent // part for extent, part in zip(extents, modes, strict=True)]
     if order is None and block.order != "row":
         order = range(len(counts))
     grid = dense(tuple(counts), _ranks(order, len(counts))).in_order(block.order)
     return blocked_product(block, grid).coalesce(by_mode=True)
-
-
-def _next_multiples(extent: int, part: int) -> str:
-    below = extent - extent % part
-    return f"the next multiples are {below} and {below + part}" if below else f"one block is {part}"
 
 
 def _ranks(order: Sequence[int] | None, rank: int) -> list[int]:
@@ -445,20 +442,16 @@ def _repetitions(layout: Layout, axis: Axis, steps: list[Step], other: Layout) -
     moves = repeated(layout, axis, steps)
     repeats = split_evenly(moves, other) or compose(moves, other)
     if layout.swizzles:
-        _check_periods(layout, repeats)
-    return repeats
-
-
-def _check_periods(layout: Layout, repeats: Layout) -> None:
-    axis, period = layout.swizzles[0].axis, layout.period
-    for step in (repeats.offset, *repeats.strides):
-        if step[axis] % period:
+        swizzled, period = layout.swizzles[0].axis, layout.period
+        odd = next((step for v in (repeats.offset, *repeats.strides) if (step := v[swizzled]) % period), None)
+        if odd is not None:
             raise Refused(
                 "TW504",
-                f"the swizzle repeats every {period} places, and the block every {step[axis]}",
-                witness=step[axis],
+                f"the swizzle repeats every {period} places, and the block every {odd}",
+                witness=odd,
                 hint="make the block whole periods long, or swizzle the product of the plain block",
             )
+    return repeats
 
 
 def _interleaved(layout: Layout, other: Any, outer_first: bool) -> Layout:
