@@ -182,16 +182,25 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     one, other = merged_replica(a)[0], merged_replica(b)[0]
     if one == other:
         return True
-    axes = {axis for it in (*one, *other) for axis in it.stride.axes}
-    if any(_reach(one, axis) != _reach(other, axis) for axis in axes):
+    reach = [sum([it.stride * (it.extent - 1) for it in iters], Vector()) for iters in (one, other)]
+    if (reach[0] - reach[1]).nonzero:
         return False
     if all(disjoint_steps(iters).answer is True for iters in (one, other)):
         return _signature(one) == _signature(other)
     if prod(it.extent for it in (*one, *other)) <= MAX_LISTED:
-        return _listed_set(one) == _listed_set(other)
+        steps = ([[it.stride * d for d in range(it.extent)] for it in iters] for iters in (one, other))
+        sums = [{frozenset(sum(r, Vector()).nonzero.terms) for r in product(*moves)} for moves in steps]
+        return sums[0] == sums[1]
     if all(len(it.stride.terms) == 1 for it in (*one, *other)):
-        verdicts = [_same_on_axis(one, other, axis) for axis in axes]
-        return False if False in verdicts else None if None in verdicts else True
+        answer: bool | None = True
+        for axis in {axis for it in (*one, *other) for axis in it.stride.axes}:
+            bits, others = (
+                taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)
+            )
+            if None not in (bits, others) and bits != others:
+                return False
+            answer = None if None in (bits, others) else answer
+        return answer
     return None
 
 
@@ -200,20 +209,6 @@ def _signature(iters: list[Iter]) -> Counter[Vector]:
     counts = Counter(it.stride * it.extent for it in iters)
     counts.subtract(it.stride for it in iters)
     return counts
-
-
-def _reach(iters: list[Iter], axis: Axis) -> int:
-    return sum((it.extent - 1) * it.stride[axis] for it in iters)
-
-
-def _listed_set(iters: list[Iter]) -> set[frozenset[tuple[str, int]]]:
-    steps = [[it.stride * d for d in range(it.extent)] for it in iters]
-    return {frozenset(sum(r, Vector()).nonzero.as_dict().items()) for r in product(*steps)}
-
-
-def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None:
-    bits = [taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)]
-    return None if None in bits else bits[0] == bits[1]
 
 
 # -- across different swizzles ---------------------------------------------------------------------

@@ -390,7 +390,14 @@ def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int
     if len(axes) == 1:
         taken = taken_bits([(it.extent, it.stride[axes[0]]) for _, it in moving])
         return None if taken is None else taken.bit_count()
-    return _count_listed([(it.extent, tuple(it.stride[a] for a in axes)) for _, it in moving])
+    sums: set[Vec] = {(0,) * len(axes)}
+    for _, it in moving:
+        if len(sums) * it.extent > MAX_BITSET >> 6:
+            return None
+        step = [it.stride[axis] for axis in axes]
+        moves = [[d * s for s in step] for d in range(it.extent)]
+        sums = {tuple(map(int.__add__, at, move)) for at in sums for move in moves}
+    return len(sums)
 
 
 def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
@@ -409,17 +416,6 @@ def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
             taken |= taken << (more * abs(step))
             done += more
     return taken
-
-
-def _count_listed(iters: list[tuple[int, Vec]]) -> int | None:
-    taken: set[Vec] = {(0,) * len(iters[0][1])}
-    for extent, step in iters:
-        if len(taken) * extent > MAX_BITSET >> 6:
-            return None
-        taken = {
-            tuple(t + d * s for t, s in zip(at, step, strict=True)) for at in taken for d in range(extent)
-        }
-    return len(taken)
 
 
 # -- holes -----------------------------------------------------------------------------------------
@@ -502,17 +498,13 @@ def _scan_box(
 ) -> Sequence[int] | None:
     """The first place of a group's box that is not taken, by looking at the first few."""
     spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
+    iters = (*layout.shard, *layout.replica)
     for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
         digits = coordinates(place, tuple(span for _, span in spans))
         steps = [low + digit for (low, _), digit in zip(spans, digits, strict=True)]
-        if not _is_taken(layout, axes, steps):
+        if next(landing(layout, iters, layout.offset, axes, steps), None) is None:
             return steps
     return None
-
-
-def _is_taken(layout: Layout, axes: Sequence[Axis], steps: Sequence[int]) -> bool:
-    iters = (*layout.shard, *layout.replica)
-    return next(landing(layout, iters, layout.offset, axes, steps), None) is not None
 
 
 def landing(

@@ -165,9 +165,6 @@ class Layout(Algebra):
                 "the swizzles of a chain act on one axis, here on "
                 + " and ".join(sorted({s.axis.name for s in self.swizzles})),
             )
-        self._check_declarations()
-
-    def _check_declarations(self) -> None:
         declared: dict[str, bool | None] = {}
         for axis in self._named_axes():
             if declared.setdefault(axis.name, axis.storage) is not axis.storage:
@@ -438,17 +435,15 @@ class Layout(Algebra):
         """P + Sw(place)."""
         if not self.swizzles:
             return place
-        i = self._swizzled_position
-        moved = apply_chain(self.swizzles, place[i]) + self._outer_steps
+        i, outer = self._swizzled
+        moved = apply_chain(self.swizzles, place[i]) + outer
         return (*place[:i], moved, *place[i + 1 :])
 
     @cached_property
-    def _outer_steps(self) -> int:
-        return self.outer[self.swizzles[0].axis]
-
-    @cached_property
-    def _swizzled_position(self) -> int:
-        return self.axes.index(self.swizzles[0].axis)
+    def _swizzled(self) -> tuple[int, int]:
+        """The position of the swizzled axis in `axes`, and P on it."""
+        axis = self.swizzles[0].axis
+        return self.axes.index(axis), self.outer[axis]
 
     @cached_property
     def _origin(self) -> Point:
@@ -608,18 +603,15 @@ class Layout(Algebra):
         >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).in_bytes("bf16")
         (Swizzle(3, 4, 3) @ S[(8, 64) : (128, 2)]).counted('byte')
         """
-        return self._in("byte", dtype)
+        return units.converted(self, "byte", dtype)
 
     def in_elements(self, dtype: DType | str) -> Layout:
         """Storage counted in elements of `dtype`; refused where a step is not a whole number."""
-        return self._in("element", dtype)
+        return units.converted(self, "element", dtype)
 
     def in_bits(self, dtype: DType | str) -> Layout:
         """Every element at its first bit."""
-        return self._in("bit", dtype)
-
-    def _in(self, unit: str, dtype: DType | str) -> Layout:
-        return units.converted(self, unit, dtype)
+        return units.converted(self, "bit", dtype)
 
     # -- text --------------------------------------------------------------------------------------
 

@@ -246,7 +246,13 @@ def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
     """
     by_axis = dict(bases) if isinstance(bases, Mapping) and bases else {m: bases}
     axes = tuple(axis if isinstance(axis, Axis) else Axis(axis) for axis in by_axis)
-    columns = [_numbers(values, axis) for axis, values in zip(axes, by_axis.values(), strict=True)]
+    columns: list[tuple[int, ...]] = []
+    for axis, values in zip(axes, by_axis.values(), strict=True):
+        if not isinstance(values, Iterable):
+            raise LayoutError(
+                "TW107", f"the bases on {axis} are a list, one number a bit of the index, not {values!r}"
+            )
+        columns.append(tuple(as_int(value, f"a base on {axis}") for value in values))
     if len(set(map(len, columns))) > 1:
         counts = ", ".join(f"{len(column)} on {axis}" for axis, column in zip(axes, columns, strict=True))
         raise LayoutError(
@@ -255,7 +261,8 @@ def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
     start = as_vector(origin, "an origin")
     axes += tuple(axis for axis in start.axes if axis not in axes)
     columns += [(0,) * len(columns[0])] * (len(axes) - len(columns))
-    found = recognise_map(_map(axes, columns, start))
+    places = Bits(tuple(start[axis] for axis in axes), tuple(zip(*columns, strict=True)), axes)
+    found = recognise_map(places)
     return found if shape is None else found.reshape(shape)
 
 
@@ -279,15 +286,3 @@ def kernel(layout: Layout) -> tuple[int, ...]:
     (8,)
     """
     return affine(layout).kernel
-
-
-def _numbers(values: Any, axis: Axis) -> tuple[int, ...]:
-    if not isinstance(values, Iterable):
-        raise LayoutError(
-            "TW107", f"the bases on {axis} are a list, one number a bit of the index, not {values!r}"
-        )
-    return tuple(as_int(value, f"a base on {axis}") for value in values)
-
-
-def _map(axes: tuple[Axis, ...], columns: list[tuple[int, ...]], start: Vector) -> Bits:
-    return Bits(tuple(start[axis] for axis in axes), tuple(zip(*columns, strict=True)), axes)

@@ -172,8 +172,11 @@ def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
     """Refuse where some address is not moved alike inside and outside the swizzles."""
     chain, period = layout.swizzles, layout.period
     steps = inward % period  # whole periods pass
-    if _passes_zeros(chain, steps, zero_bits(layout)):
-        return
+    zeros = before = zero_bits(layout)
+    for swizzle in reversed(chain):
+        zeros = zeros_after(swizzle, zeros)
+    if not steps & ~(zeros & before) and apply_chain(chain, steps) == steps:
+        return  # they set bits alone that are 0 before and after, and that nothing reads
 
     def differs(address: int) -> bool:
         return apply_chain(chain, address + steps) != apply_chain(chain, address) + steps
@@ -199,12 +202,3 @@ def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
         witness={"index": element, "address": address, "place": lives, "moved": would},
         hint=f"multiples of {period} always pass",
     )
-
-
-def _passes_zeros(chain: Chain, steps: int, zeros: int) -> bool:
-    """Whether steps pass since they set bits alone that are 0 before and after, and that nothing reads."""
-    if steps & ~zeros or apply_chain(chain, steps) != steps:
-        return False
-    for swizzle in reversed(chain):
-        zeros = zeros_after(swizzle, zeros)
-    return not steps & ~zeros

@@ -276,8 +276,7 @@ def settled(layout: Layout) -> Layout:
 class _Side:
     """One summand on the swizzled axis: its digits and copies that move there, O, chain and P."""
 
-    steps: tuple[tuple[int, int], ...]
-    copies: tuple[tuple[int, int], ...]
+    moves: tuple[tuple[int, int], ...]
     offset: int
     chain: Chain
     outer: int
@@ -285,15 +284,9 @@ class _Side:
 
     @classmethod
     def of(cls, layout: Layout, chain: Chain, axis: Axis) -> _Side:
-        steps, copies = (
-            tuple((it.extent, it.stride[axis]) for it in iters if it.extent > 1 and it.stride[axis])
-            for iters in (layout.shard, layout.replica)
-        )
-        return cls(steps, copies, layout.offset[axis], chain, layout.outer[axis], layout)
-
-    @property
-    def moves(self) -> tuple[tuple[int, int], ...]:
-        return self.steps + self.copies
+        iters = (*layout.shard, *layout.replica)
+        moves = tuple((it.extent, it.stride[axis]) for it in iters if it.extent > 1 and it.stride[axis])
+        return cls(moves, layout.offset[axis], chain, layout.outer[axis], layout)
 
     @property
     def granule(self) -> int:
@@ -302,9 +295,6 @@ class _Side:
         for _, step in self.moves:
             together = min(together, step & -step)
         return together
-
-    def __call__(self, place: int) -> int:
-        return apply_chain(self.chain, place + self.offset) + self.outer
 
 
 def _with_chain(plain: Layout, axis: Axis, chain: Chain, inside: int, outside: int) -> Layout:
