@@ -13,7 +13,7 @@ from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.bits import Basis, Bits, affine_map
+from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
@@ -144,7 +144,17 @@ class _Image:
         self.low, self.high = low, high
         self.swizzles = tuple(s for s in layout.swizzles if s.bits)
         self.period = period_of(self.swizzles)
-        self.affine = _affine_image(layout, axis)
+        own = layout.axis(axis)
+        alone = replace(
+            layout,
+            shape=tuple(it.extent for it in iters),
+            strides=tuple(it.stride[own] @ own for it in iters),
+            replica=(),
+            offset=self.base @ own,
+            outer=Vector(),
+        )
+        self.affine = affine_map(alone)
+        """The swizzled places where they are XORs, copies as digits; None where they are not."""
 
     def meets(self, low: int, high: int) -> bool:
         """Return whether some place before the swizzle lies in [low, high]."""
@@ -190,21 +200,6 @@ class _Image:
                 raise BudgetSpent
             plain = self.base + sum(d * v for d, (v,) in zip(digits, self.vectors, strict=True))
             yield apply_chain(self.swizzles, plain)
-
-
-def _affine_image(layout: Layout, axis: str) -> Bits | None:
-    """The swizzled places on an axis where they are XORs, copies as digits."""
-    own = layout.axis(axis)
-    iters = [it for it in (*layout.shard, *layout.replica) if it.stride[own]]
-    alone = replace(
-        layout,
-        shape=tuple(it.extent for it in iters),
-        strides=tuple(Vector(((own, it.stride[own]),)) for it in iters),
-        replica=(),
-        offset=Vector(((own, layout.offset[own]),)),
-        outer=Vector(),
-    )
-    return affine_map(alone)
 
 
 # -- who shares a place ----------------------------------------------------------------------------

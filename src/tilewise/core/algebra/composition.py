@@ -94,7 +94,21 @@ def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) 
     if modes is None and moving and all(map(is_basis, moving)):
         modes = [f"e{i}" for i in range(len(outer.shape))]
     if modes is not None:
-        return _by_coordinates(outer, moving, [str(name) for name in modes])
+        names = [str(name) for name in modes]
+        if len(names) != len(outer.shape) or len(set(names)) != len(names):
+            raise LayoutError(
+                "TW503",
+                f"{counted(len(names), 'name')} for {counted(len(outer.shape), 'mode')} of A",
+                hint="name every mode once",
+            )
+        if not moving <= set(names):
+            raise Refused(
+                "TW509",
+                f"B moves on {' and '.join(sorted(moving))}, and the modes of A are {', '.join(names)}",
+                hint="every axis that B moves on is a coordinate of one mode",
+            )
+        digits = tuple(tuple((it.extent, it.stride) for it in held) for _, held in modes_of(outer))
+        return Domain({name: i for i, name in enumerate(names)}, digits, False)
     if len(moving) > 1:
         spelled = ", ".join(f'"{name}"' for name in sorted(moving))
         raise Refused(
@@ -103,23 +117,6 @@ def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) 
             hint=f"say which mode of A each axis is a coordinate of, such as modes=({spelled})",
         )
     return Domain({}, (outer.digits,), True)
-
-
-def _by_coordinates(outer: Layout, moving: set[str], names: list[str]) -> Domain:
-    if len(names) != len(outer.shape) or len(set(names)) != len(names):
-        raise LayoutError(
-            "TW503",
-            f"{counted(len(names), 'name')} for {counted(len(outer.shape), 'mode')} of A",
-            hint="name every mode once",
-        )
-    if not moving <= set(names):
-        raise Refused(
-            "TW509",
-            f"B moves on {' and '.join(sorted(moving))}, and the modes of A are {', '.join(names)}",
-            hint="every axis that B moves on is a coordinate of one mode",
-        )
-    digits = tuple(tuple((it.extent, it.stride) for it in held) for _, held in modes_of(outer))
-    return Domain({name: i for i, name in enumerate(names)}, digits, False)
 
 
 def is_basis(name: str) -> bool:
@@ -524,7 +521,15 @@ def through_swizzles(outer: Layout, inner: Layout, modes: Sequence[str] | None =
         raise Refused(
             "TW504", "coordinates that are swizzled are no flat index", hint="swizzle one flat index"
         )
-    _check_range(outer, form)
+    low, high = form.extremes(form.swizzles[0].axis)
+    if low < 0 or high >= outer.size:
+        asked = high if high >= outer.size else low
+        raise Refused(
+            "TW502",
+            f"B names index {asked}, and A has {outer.size} elements",
+            witness={"asked": asked, "size": outer.size},
+            hint=_EVERY_PLACE,
+        )
     carried = [carried_by(outer, swizzle) for swizzle in form.swizzles] if not form.outer else []
     chain = tuple(swizzle for swizzle in carried if swizzle is not None)
     if chain and len(chain) == len(form.swizzles) and len({s.axis for s in (*outer.swizzles, *chain)}) == 1:
@@ -587,18 +592,6 @@ def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
     if len(moved) != 1 or moved[0][0].kind != "storage" or moved[0][1].bit_count() != 1:
         return None
     return moved[0][0], moved[0][1].bit_length() - 1
-
-
-def _check_range(outer: Layout, inner: Layout) -> None:
-    low, high = inner.extremes(inner.swizzled_axis or "m")
-    if low < 0 or high >= outer.size:
-        found = high if high >= outer.size else low
-        raise Refused(
-            "TW502",
-            f"B names index {found}, and A has {outer.size} elements",
-            witness={"asked": found, "size": outer.size},
-            hint=_EVERY_PLACE,
-        )
 
 
 def _recognised(outer: Layout, inner: Layout) -> Layout:

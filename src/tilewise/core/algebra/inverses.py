@@ -477,18 +477,9 @@ def _places(layout: Layout) -> _Places:
     for extent, stride in zip(extents, layout.strides, strict=True):
         whole = extent if weight < size else 0
         weight //= extent
-        terms = stride.terms
-        if len(terms) == 1 and terms[0][1] > 0:
-            ((axis, step),) = terms
-            name = axis.name
-            if name not in axes:
-                axes[name], start[name] = [], 0
-            if extent > 1:
-                axes[name].append((step, extent, weight, whole))
-        else:
-            places.name(stride)
-            if extent > 1:
-                places.add([term for term in terms if term[1]], extent, weight, whole)
+        places.name(stride)
+        if extent > 1:
+            places.add([term for term in stride.terms if term[1]], extent, weight, whole)
     for it in layout.replica:
         places.name(it.stride)
         if it.extent > 1:

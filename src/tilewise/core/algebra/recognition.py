@@ -424,7 +424,11 @@ def _reading(flipped: int, shift: int, axis: Axis) -> Swizzle | None:
 
 def _separated(affine: Bits, swizzle: Swizzle | None) -> Layout:
     """The layout whose columns share no bit once the swizzle is undone."""
-    origin, *columns = (_undone(affine, swizzle, place) for place in (affine.origin, *affine.columns))
+    places = [affine.origin, *affine.columns]
+    if swizzle:
+        i = affine.axes.index(swizzle.axis)
+        places = [(*place[:i], swizzle(place[i]), *place[i + 1 :]) for place in places]
+    origin, *columns = places
     steps = [tuple((o ^ c) - o for o, c in zip(origin, column, strict=True)) for column in columns]
     digits = merged_shard(tuple(Iter(2, point(affine.axes, step)) for step in reversed(steps)))
     return Layout(
@@ -433,12 +437,6 @@ def _separated(affine: Bits, swizzle: Swizzle | None) -> Layout:
         offset=point(affine.axes, origin).nonzero,
         swizzles=(swizzle,) if swizzle else (),
     )
-
-
-def _undone(affine: Bits, swizzle: Swizzle | None, place: tuple[int, ...]) -> tuple[int, ...]:
-    if swizzle is None:
-        return place
-    return tuple(swizzle(p) if a == swizzle.axis else p for a, p in zip(affine.axes, place, strict=True))
 
 
 # -- which swizzle ---------------------------------------------------------------------------------

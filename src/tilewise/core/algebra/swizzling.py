@@ -55,12 +55,8 @@ def merge_swizzles(one: Swizzle, other: Swizzle) -> Swizzle:
     if one.axis != other.axis:
         raise Refused("TW504", f"{one} and {other} act on two axes, and a swizzle acts on one")
     merged = as_one((one, other))
-    if merged is None:
-        raise _unmerged(one, other)
-    return merged
-
-
-def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
+    if merged is not None:
+        return merged
     moved = {bit: flip for bit, flip in flips_of((one, other)).items() if flip}
     distance = {bit: bit + 1 - flip.bit_length() for bit, flip in moved.items()}
     first, last = min(moved), max(moved)
@@ -69,7 +65,7 @@ def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
     gap = [bit for bit in range(first, last) if bit not in moved]
     shown = double[:1] or [first, *(others or gap or [last])[:1]]
     images = " and ".join(f"{1 << bit} to {1 << bit ^ moved.get(bit, 0)}" for bit in shown)
-    return Refused(
+    raise Refused(
         "TW504",
         f"{one} o {other} is no swizzle: it takes {images}",
         witness=tuple(1 << bit for bit in shown),
