@@ -44,7 +44,7 @@ from tilewise.core.orders import mirrored, turned
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of, undo_chain
-from tilewise.core.vectors import ZERO, Term, Vector, along, point
+from tilewise.core.vectors import ZERO, Term, Vector, along
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -430,11 +430,9 @@ def axes_in_order(layout: Layout, axes: Any = None) -> tuple[str, ...]:
 class _Places:
     """What moves on every axis: digits with positive steps, and where they start."""
 
-    __slots__ = ("axes", "base", "diagonal", "start", "still")
-
-    def __init__(self) -> None:
-        self.axes: dict[str, list[Reading]] = {}
-        self.start: dict[str, int] = {}
+    def __init__(self, layout: Layout) -> None:
+        self.axes: dict[str, list[Reading]] = {axis.name: [] for axis in layout.axes}
+        self.start = {axis.name: layout.offset[axis] for axis in layout.axes}
         self.diagonal: list[tuple[tuple[Term, ...], int, int, int]] = []
         self.still = False
         self.base = 0
@@ -455,12 +453,6 @@ class _Places:
         elif weight:
             self.still = True
 
-    def name(self, vector: Vector) -> None:
-        """Have the axes that a vector names."""
-        for axis, _ in vector.terms:
-            if axis.name not in self.axes:
-                self.axes[axis.name], self.start[axis.name] = [], 0
-
     def sort(self) -> _Places:
         """The digits of every axis by their steps."""
         for digits in self.axes.values():
@@ -470,29 +462,17 @@ class _Places:
 
 def _places(layout: Layout) -> _Places:
     """The digits of a layout; the axes in its own order."""
-    places = _Places()
-    axes, start = places.axes, places.start
+    places = _Places(layout)
     extents = all_extents(layout.shape)
     weight = size = prod(extents)
     for extent, stride in zip(extents, layout.strides, strict=True):
         whole = extent if weight < size else 0
         weight //= extent
-        places.name(stride)
         if extent > 1:
-            places.add([term for term in stride.terms if term[1]], extent, weight, whole)
+            places.add(stride.nonzero.terms, extent, weight, whole)
     for it in layout.replica:
-        places.name(it.stride)
         if it.extent > 1:
             places.add(it.stride.nonzero.terms, it.extent, 0, 0)
-    if layout.offset.terms:
-        places.name(layout.offset)
-        for axis, step in layout.offset.terms:
-            start[axis.name] += step
-    if layout.swizzles:
-        places.name(Vector(((layout.swizzles[0].axis, 0),)))
-        places.name(layout.outer)
-    if not axes:
-        axes[m.name], start[m.name] = [], 0
     return places.sort()
 
 
@@ -691,8 +671,7 @@ def _from_place_0(layout: Layout) -> _Places:
             witness={axis.name: 0 for axis in layout.axes},
             hint="subtract the offset first",
         )
-    places = _Places()
-    places.name(point(layout.axes, [0] * len(layout.axes)))
+    places = _Places(layout)
     weight = size = layout.size
     for i, (it, digit) in enumerate(zip(iters, at, strict=True)):
         whole = it.extent if weight < size else 0
@@ -703,5 +682,4 @@ def _from_place_0(layout: Layout) -> _Places:
         places.base += 0 if downwards else weight * digit  # `add` counts a digit that runs down
         if room > 1:
             places.add(moving, room, weight, whole if room == it.extent else 1)
-    places.start = dict.fromkeys(places.start, 0)
     return places.sort()

@@ -66,7 +66,10 @@ def _merged(layout: Layout) -> Layout:
 @orders.by_mode
 def _merged_by_mode(layout: Layout) -> Layout:
     modes = [merged_digits(part.digits) or [_STILL] for part in mode_layouts(layout)]
-    return _made_of(layout, [(_joined(digits), digits) for digits in modes])
+    following = iter(modes)
+    shape = tuple([refined_mode(1, following) for _ in modes])
+    strides = tuple([stride for digits in modes for _, stride in digits])
+    return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
 def flatten(layout: Layout) -> Layout:
@@ -289,14 +292,8 @@ def mode_layouts(layout: Layout) -> list[Layout]:
 
 
 def _flat(layout: Layout, digits: Sequence[Stepped]) -> Layout:
-    return _made_of(layout, [(digit[0], [digit]) for digit in digits])
-
-
-def _made_of(layout: Layout, modes: Sequence[tuple[Mode, Sequence[Stepped]]]) -> Layout:
-    """Return the layout of some modes and the digits of each."""
-    shape = as_shape([mode for mode, _ in modes])
-    strides = tuple([stride for _, digits in modes for _, stride in digits])
-    return layout.with_parts(shape, strides, layout.replica, layout.offset)
+    extents, strides = tuple([extent for extent, _ in digits]), tuple([stride for _, stride in digits])
+    return layout.with_parts(extents, strides, layout.replica, layout.offset)
 
 
 def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: str, hint: str) -> Layout:
@@ -319,11 +316,6 @@ def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: st
     if not row:
         shape, strides = mirrored(shape), strides[::-1]
     return layout.with_parts(shape, strides, layout.replica, layout.offset)
-
-
-def _joined(digits: Sequence[Stepped]) -> Mode:
-    extents = tuple([extent for extent, _ in digits])
-    return extents if len(extents) > 1 else extents[0]
 
 
 def _clash(digits: Sequence[Stepped], asked: Shape, order: str) -> tuple[int, int] | None:
