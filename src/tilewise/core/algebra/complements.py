@@ -95,8 +95,19 @@ def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up
         ) from None  # the places after it may be another matter
     count = 1 if asked is None else -(-asked // tiling.block)
     repeats = [*tiling.repeats, (tiling.block, count)] if count > 1 else tiling.repeats
-    if layout.swizzles:
-        _check_swizzles(layout, axis, repeats, None if weak else tiling.block)
+    acting = layout.canonical() if layout.swizzles else layout
+    if acting.swizzles and acting.swizzled_axis == axis:
+        # translates by whole periods of whole periods are as good swizzled as plain
+        lengths = [step for step, _ in repeats]
+        lengths += [] if weak else [plain_extremes(acting, axis.name)[0], tiling.block]
+        odd = next((places for places in lengths if places % acting.period), None)
+        if odd is not None:
+            raise Refused(
+                "TW504",
+                f"the swizzle repeats every {acting.period} places, and {odd} is no multiple of it",
+                witness=odd,
+                hint="take the complement without the swizzle, and swizzle what comes of it",
+            )
     return repeated(layout, axis, repeats)
 
 
@@ -261,25 +272,3 @@ def least_repeat(repeats: Sequence[Step], bound: int) -> int | None:
         below -= step * (extent - 1)
         total += max(0, -((total + below - bound) // step)) * step
     return total
-
-
-# -- swizzles --------------------------------------------------------------------------------------
-
-
-def _check_swizzles(layout: Layout, axis: Axis, repeats: Sequence[Step], block: int | None) -> None:
-    """Translates by whole periods of whole periods are as good swizzled as plain; refuse the rest."""
-    acting = layout.canonical()
-    if not acting.swizzles or acting.swizzled_axis != axis:
-        return
-    period = acting.period
-    odd = next((step for step, _ in repeats if step % period), None)
-    if odd is None and block is not None:
-        least, _ = plain_extremes(acting, axis.name)
-        odd = next((places for places in (least, block) if places % period), None)
-    if odd is not None:
-        raise Refused(
-            "TW504",
-            f"the swizzle repeats every {period} places, and {odd} is no multiple of it",
-            witness=odd,
-            hint="take the complement without the swizzle, and swizzle what comes of it",
-        )

@@ -153,18 +153,9 @@ def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
         replica += tuple(Iter(extent, code.vector(stride)) for extent, stride in digits)
     base = question.value(start) if any(start) else 0
     offset = outer.offset + code.vector(base) if base else outer.offset
-    if len(inner.shape) == 1 and isinstance(inner.shape[0], int):
-        shape = unnested(shape)
+    if len(inner.shape) == 1 and isinstance(inner.shape[0], int) and isinstance(shape[0], tuple):
+        shape = shape[0]  # a lone mode of several digits: they are modes of their own
     return outer.with_parts(shape, strides, replica, offset)
-
-
-def unnested(shape: Shape) -> Shape:
-    """A lone mode of several digits as modes of their own.
-
-    >>> unnested(((2, 3),)), unnested(((2, 3), 4))
-    ((2, 3), ((2, 3), 4))
-    """
-    return shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
 
 
 def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:

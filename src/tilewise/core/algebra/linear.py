@@ -106,7 +106,21 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
         if not clash:
             break
     if clash:
-        raise _refused(clash, shape)
+        axis, bit, moved = clash
+        extents = tuple(shape)
+        index = coordinates(moved, extents)
+        if moved & moved - 1:
+            parts = " and ".join(str(coordinates(1 << low, extents)) for low in bits_of(moved))
+            why = f"element {index} lives at {1 << bit}@{axis}, which is no sum of where {parts} live"
+        else:
+            why = f"element {index} lives at {1 << bit}@{axis} or at another place, and not at both"
+        on_axis = "" if axis.kind == "storage" else f"; {axis} is no storage, so no swizzle acts on it"
+        raise Refused(
+            "TW510",
+            f"places are XORs here, and no sums: {why}{on_axis}",
+            witness=index,
+            hint="a layout adds up its digits; XORs it has as swizzles on one storage axis",
+        )
     steps: dict[int, Step] = {}
     copies: list[Step] = []
     for axis, moves in after.items():
@@ -135,24 +149,6 @@ def _clash(held: Held) -> tuple[Axis, int, int] | None:
                 return axis, bit, move
             moved |= move or 0
     return None
-
-
-def _refused(clash: tuple[Axis, int, int], shape: Sequence[int]) -> Refused:
-    axis, bit, move = clash
-    extents = tuple(shape)
-    index = coordinates(move, extents)
-    if move & move - 1:
-        parts = " and ".join(str(coordinates(1 << low, extents)) for low in bits_of(move))
-        why = f"element {index} lives at {1 << bit}@{axis}, which is no sum of where {parts} live"
-    else:
-        why = f"element {index} lives at {1 << bit}@{axis} or at another place, and not at both"
-    on_axis = "" if axis.kind == "storage" else f"; {axis} is no storage, so no swizzle acts on it"
-    return Refused(
-        "TW510",
-        f"places are XORs here, and no sums: {why}{on_axis}",
-        witness=index,
-        hint="a layout adds up its digits; XORs it has as swizzles on one storage axis",
-    )
 
 
 def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tuple[int, int]]]:

@@ -150,7 +150,13 @@ def split(layout: Layout, mode: int, *extents: Any) -> Layout:
     >>> split(S[(64, 32) : (32, 1)], 0, 4, 16)
     S[(4, 16, 32) : (512, 32, 1)]
     """
-    position = _mode_number(layout, mode)
+    position, rank = as_int(mode, "a mode"), len(layout.shape)
+    if not 0 <= position < rank:
+        raise LayoutError(
+            "TW201",
+            f"mode {position} of a layout of {rank} modes, {spell(layout.shape)}",
+            hint="modes count from 0, the leftmost",
+        )
     modes = mode_layouts(layout)
     one = modes[position]
     asked = _asked(extents, one.size, f"mode {position}")
@@ -371,15 +377,3 @@ def _numbers(part: Any) -> Iterator[Any]:
     else:
         for inner in part:
             yield from _numbers(inner)
-
-
-def _mode_number(layout: Layout, mode: int) -> int:
-    number = as_int(mode, "a mode")
-    rank = len(layout.shape)
-    if not 0 <= number < rank:
-        raise LayoutError(
-            "TW201",
-            f"mode {number} of a layout of {rank} modes, {spell(layout.shape)}",
-            hint="modes count from 0, the leftmost",
-        )
-    return number

@@ -179,17 +179,13 @@ def relation(
     by_coordinates = a.order != b.order and orders.alike_in_modes(a, b)
     if permute is not None or a.order == "row" or by_coordinates:
         return found
-    return _with_modes_turned(found, reshape is not None)
-
-
-def _with_modes_turned(found: Relation, reshaped: bool) -> Relation:
-    """Return what was found of a turned layout, with its modes counted from the left again."""
+    # what was found is of a turned layout: its modes are counted from the left again
     via, reading = dict(found.via), None if found.reading is None else dict(found.reading)
-    for said in (via, reading or {}):
-        if "permute" in said:
-            said["permute"] = list(orders.turned_modes(said["permute"]))
-        if "reshape" in said and not (said is via and reshaped):
-            said["reshape"] = said["reshape"][::-1]
+    for view in (via, reading or {}):
+        if "permute" in view:
+            view["permute"] = list(orders.turned_modes(view["permute"]))
+        if "reshape" in view and not (view is via and reshape is not None):
+            view["reshape"] = view["reshape"][::-1]
     sentence = view_sentence(via) if found.kind == "view" else found.sentence
     return replace(found, via=via, reading=reading, sentence=sentence)
 
