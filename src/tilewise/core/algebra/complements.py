@@ -139,10 +139,11 @@ def image_of(layout: Layout) -> tuple[Axis, list[Step]]:
     steps: list[Step] = []
     named: dict[str, Axis] = {}
     for extent, stride in digits:
-        for axis, step in stride.terms if extent > 1 else ():
-            if step:
-                named[axis.name] = axis
-                steps.append((abs(step), extent))
+        if extent > 1:
+            for axis, step in stride.terms:
+                if step:
+                    named[axis.name] = axis
+                    steps.append((abs(step), extent))
     if len(named) > 1:
         raise Refused(
             "TW509",
@@ -150,7 +151,8 @@ def image_of(layout: Layout) -> tuple[Axis, list[Step]]:
             witness=sorted(named),
             hint="take the axes one at a time: footprint(axis, ...) drops axes",
         )
-    return next(iter(named.values()), layout.axes[0]), sorted(steps)
+    steps.sort()
+    return next(iter(named.values())) if named else layout.axes[0], steps
 
 
 # -- the decision ----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from functools import wraps
 from itertools import islice, product
 from math import prod
 
-from tilewise.core.algebra.levels import Form, digits_of, floors, value_at
+from tilewise.core.algebra.levels import Form, digits_of, value_at
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
 from tilewise.core.chains import as_swizzles
@@ -100,8 +100,13 @@ def levels_of(digits: Iterable[Reading], start: int) -> Form:
 
 def _form(digits: Sequence[Digit]) -> Form:
     """The floor form of digits, slowest first, without the places at which nothing changes."""
-    found = floors(digits)
-    return {place: weight for place, weight in zip(found.places, found.weights, strict=True) if weight}
+    form: Form = {}
+    place, carry = 1, 0
+    for extent, stride in reversed(digits):
+        if stride != carry:
+            form[place] = stride - carry
+        place, carry = place * extent, stride * extent
+    return form
 
 
 # -- other levels ----------------------------------------------------------------------------------
@@ -468,7 +473,10 @@ def _places(layout: Layout) -> _Places:
     for extent, stride in zip(extents, layout.strides, strict=True):
         whole = extent if weight < size else 0
         weight //= extent
-        if extent > 1:
+        terms = stride.terms
+        if extent > 1 and len(terms) == 1 and terms[0][1] > 0:  # most digits need no more than this
+            places.axes[terms[0][0].name].append((terms[0][1], extent, weight, whole))
+        elif extent > 1:
             places.add(stride.nonzero.terms, extent, weight, whole)
     for it in layout.replica:
         if it.extent > 1:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import gcd, prod
 
 from tilewise.core import orders
@@ -303,10 +304,15 @@ class _Question:
         order = find_modes(self.a, self.b) if self.search else None
         if order is None:
             return None
-        if not _decided(dressed_alike(self.one, self.other), "whether the swizzles make a difference"):
+        if not _decided(self.dressed_alike, "whether the swizzles make a difference"):
             return None
         via = self.via | {"permute": order}
         return self._found("view", view_sentence(via), via)
+
+    @cached_property
+    def dressed_alike(self) -> bool | None:
+        """Return whether a view may be all that differs: copies, offsets and swizzles make no difference."""
+        return dressed_alike(self.one, self.other)
 
     def _drop(self) -> Relation | None:
         if not self.one.replica:
@@ -388,7 +394,7 @@ class _Question:
         else:
             owner = "wave" if self.lanes == WAVE else "warp"
             sentence = f"{_SENTENCES[kind].format(owner=owner)}: {_spelled_moves(moves, self.a.size)}"
-        searched = self.search and dressed_alike(self.one, self.other)
+        searched = self.search and self.dressed_alike
         before, after = _copies(self.a), _copies(self.b)
         more = None if before is None or after is None else after - before
         return self._found(

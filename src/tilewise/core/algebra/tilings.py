@@ -32,7 +32,6 @@ from tilewise.core.algebra.composition import as_tiler, compose, tilers_of
 from tilewise.core.algebra.modes import as_tilers, mode_layouts
 from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.core.facts import plain_extremes
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import as_shape, leaves, size_of, spell
@@ -435,7 +434,8 @@ def _repetitions(layout: Layout, axis: Axis, steps: list[Step], other: Layout) -
         )
     tiling = tiling_of(steps)
     numbers, _ = image_of(other)
-    _, last = plain_extremes(other, numbers.name)
+    steps_up = [max(0, stride[numbers]) * (extent - 1) for extent, stride in other.digits]
+    last = other.offset[numbers] + sum(steps_up)
     inside = prod([extent for _, extent in tiling.repeats])
     blocks = last // inside + 1
     steps = [*tiling.repeats, (tiling.block, blocks)] if blocks > 1 else tiling.repeats
