@@ -120,7 +120,7 @@ def searched(digits: Sequence[Reading], start: int) -> ReadBack | None:
     places reads the axis iff their multiples combine to the weights: a linear system in integers.
 
     >>> searched([(2, 2, 1, 2), (3, 2, 2, 0)], 0)  # p - p // 2 is the index of 2 x + 3 y
-    ReadBack(levels=[(1, 1), (2, 1)], end=5, constant=0, swizzles=())
+    ReadBack(form={1: 1, 2: -1}, end=5, constant=0, swizzles=())
     """
     end = start + sum([step * (extent - 1) for step, extent, _, _ in digits])
     if end > MAX_END:
@@ -210,7 +210,7 @@ def plain(digits: list[Reading], start: int) -> ReadBack:
         requires  digits sorted by step, start >= 0
 
     >>> plain([(1, 4, 2, 4), (5, 2, 1, 2)], 0)
-    ReadBack(levels=[(1, 2), (5, 1)], end=8, constant=0, swizzles=())
+    ReadBack(form={1: 2, 5: -9}, end=8, constant=0, swizzles=())
     """
     form = levels_of(digits, start)
     end = start + sum([step * (extent - 1) for step, extent, _, _ in digits])
@@ -221,10 +221,10 @@ def swizzled(digits: list[Reading], start: int, swizzles: Sequence[Swizzle]) -> 
     """An axis whose places are swizzled: p = Sw(start + sum of step * digit).
 
         requires       digits sorted by step, start >= 0
-        postcondition  Sw'(value of the levels at p, and the constant) == sum of weight * digit
+        postcondition  Sw'(value of the form at p, and the constant) == sum of weight * digit
 
     >>> swizzled([(1, 8, 1, 8), (8, 8, 8, 0)], 0, [Swizzle(3, 0, 3)])
-    ReadBack(levels=[(1, 1)], end=63, constant=0, swizzles=(Swizzle(3, 0, 3),))
+    ReadBack(form={1: 1}, end=63, constant=0, swizzles=(Swizzle(3, 0, 3),))
     """
     reach = sum([step * (extent - 1) for step, extent, _, _ in digits])
     if all(start + reach < (swizzle.source & -swizzle.source or start + reach + 1) for swizzle in swizzles):
