@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from tilewise.core import pictures as _pictures
+from tilewise.core import layout as _layout
 from tilewise.core.axes import Axis
 from tilewise.core.builders import O, R, S
 from tilewise.core.dtypes import DType
@@ -92,4 +92,4 @@ def _drawn(layout: Layout, form: str) -> str | None:
     return glance(layout, form)
 
 
-_pictures.drawer = _drawn
+_layout.drawer = _drawn

@@ -11,7 +11,7 @@ from tests.core.test_algebra_complement import forced
 
 from tilewise import Layout, LayoutError, NotDecided, R, Refused, S, Swizzle, laneid, reg
 from tilewise.core.algebra.composition import compose
-from tilewise.core.algebra.divide import flat_divide, logical_divide, tiled_divide, zipped_divide
+from tilewise.core.algebra.tilings import flat_divide, logical_divide, tiled_divide, zipped_divide
 from tilewise.core.shapes import extents_of
 from tilewise.testing import naive_extents, naive_map
 from tilewise.testing.generate import nested, random_layout

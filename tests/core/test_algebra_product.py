@@ -11,7 +11,7 @@ import pytest
 from tests.core.test_algebra_complement import image, of_one_axis
 
 from tilewise import Layout, LayoutError, NotDecided, R, Refused, S, Swizzle, laneid, reg
-from tilewise.core.algebra.product import (
+from tilewise.core.algebra.tilings import (
     blocked_product,
     flat_product,
     logical_product,

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tilewise import LayoutError, R, Refused, S, Swizzle, laneid, m, reg, warpid
-from tilewise.core.algebra.placebits import held_by, place_bits
+from tilewise.core.algebra.linear import held_by, place_bits
 from tilewise.core.axes import Axis
 
 cbx = Axis("cbx")

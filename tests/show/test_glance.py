@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from tests.interpreter import said
 
 from tilewise import Layout, R, S, Swizzle, parse
-from tilewise.core import pictures
+from tilewise.core import layout as core_layout
 from tilewise.show.paper.glance import glance
 from tilewise.testing.strategies import layouts
 
@@ -82,5 +82,5 @@ def test_nothing_is_loaded_before_it_is_asked_for():
 
 
 def test_without_a_drawer_there_is_no_picture(monkeypatch):
-    monkeypatch.setattr(pictures, "drawer", None)
+    monkeypatch.setattr(core_layout, "drawer", None)
     assert Layout._repr_svg_(S[4]) is None

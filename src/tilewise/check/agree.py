@@ -25,9 +25,9 @@ from tilewise.check.sides import (
 from tilewise.check.spelling import Reading, side_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.facts import Verdict
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -121,11 +121,8 @@ def _acting(plain: Layout, swizzles: tuple[Swizzle, ...]) -> tuple[Swizzle, ...]
     for swizzle in reversed(swizzles):
         if acting and acting[-1] == swizzle:
             acting.pop()
-        elif swizzle.bits and not (not acting and _reads_only_zeros(plain, swizzle)):
-            acting.append(swizzle)
+        elif swizzle.bits:
+            low, high = (0, swizzle.source) if acting else plain.extremes(swizzle.axis)
+            if low < 0 or high >= swizzle.source & -swizzle.source:  # else it reads zeros alone
+                acting.append(swizzle)
     return tuple(reversed(acting))
-
-
-def _reads_only_zeros(plain: Layout, swizzle: Swizzle) -> bool:
-    low, high = plain.extremes(swizzle.axis)
-    return low >= 0 and high < swizzle.source & -swizzle.source

@@ -193,28 +193,27 @@ def first_parting(
 
     bits = max(period_of(one), period_of(other)).bit_length() - 1
     read = [bit for bit in range(bits) if differ(1 << bit)]
-    return _first(digits, base, 1 << read[0], 1 << read[-1] + 1, differ) if read else None
+    return first_where(digits, base, 1 << read[-1] + 1, differ, 1 << read[0]) if read else None
 
 
-def first_where(digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool]) -> int | None:
+def first_where(
+    digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool], below: int = 0
+) -> int | None:
     """The smallest index whose address, modulo `modulus`, is one that `told` names, or None.
+
+        requires  `told` names no address from 0 on that is below `below`
 
     >>> first_where([(5, 3), (3, 1)], 2, 16, lambda address: address == 13)
     11
     """
-    return _first(digits, base, 0, modulus, told)
-
-
-def _first(
-    digits: Sequence[Digit], base: int, below: int, modulus: int, differ: Callable[[int], bool]
-) -> int | None:
-    """The smallest index whose address modulo `modulus` differs; none below `below` does."""
     half = modulus // 2
     extents = [extent for extent, _ in digits]
     steps = [(step + half) % modulus - half for _, step in digits]
     distinct = [min(e, modulus // gcd(step, modulus)) for e, step in zip(extents, steps, strict=True)]
     reach = [(e - 1) * step for e, step in zip(extents, steps, strict=True)]
-    least, most = (_suffix_sums([end(0, r) for r in reach]) for end in (min, max))
+    # the least and the most that the digits from each level on can add
+    ends = ([end(0, r) for r in reversed(reach)] for end in (min, max))
+    least, most = ([*accumulate(values, initial=0)][::-1] for values in ends)
 
     def agrees(level: int, address: int) -> bool:
         """Return whether every address from here on stays below the bits that are read."""
@@ -231,7 +230,7 @@ def _first(
             if level < len(steps):
                 path.append((address, 1))
                 continue
-            if differ(address):
+            if told(address):
                 return number(extents, [digit - 1 for _, digit in path])
         if not path:
             return None
@@ -248,7 +247,3 @@ def _first(
                 digit = min(digit + room // abs(step) + 1, distinct[level] - 1)
                 address = (before + digit * step) % modulus
             path.append((before, digit + 1))
-
-
-def _suffix_sums(values: Sequence[int]) -> list[int]:
-    return [*accumulate(reversed(values), initial=0)][::-1]

@@ -25,15 +25,14 @@ from itertools import chain, islice, product
 from math import prod
 
 from tilewise.core.bits import Basis, affine_map
-from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica, merged_shard
+from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
 from tilewise.core.chains import first_parting, least_swizzled
-from tilewise.core.facts import disjoint_steps, taken_bits
+from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
-from tilewise.core.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +88,9 @@ def same(a: Layout, b: Layout) -> Comparison:
     if a.unit != b.unit:
         return Comparison(False, f"one counts {a.unit}s, the other {b.unit}s")
     if a.size != b.size:
-        return _sizes_differ(a, b)
+        first = min(a.size, b.size)
+        reason = f"{a.size} elements and {b.size}: index {first} is in one of them alone"
+        return Comparison(False, reason, first, _shown(a, first), _shown(b, first))
     if a == b:
         return Comparison(True)
     one, other = aligned_by_flat_index(a, b)
@@ -146,17 +147,6 @@ def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -
     )
 
 
-def _sizes_differ(a: Layout, b: Layout) -> Comparison:
-    first = min(a.size, b.size)
-    return Comparison(
-        False,
-        f"{a.size} elements and {b.size}: index {first} is in one of them alone",
-        first,
-        _shown(a, first),
-        _shown(b, first),
-    )
-
-
 def _shown(layout: Layout, flat: int | None) -> tuple[Vector, ...]:
     """The places of an index; none where it is past the end, or has too many to list."""
     listable = flat is not None and flat < layout.size and _most_copies(layout) <= MAX_COPIES
@@ -172,35 +162,19 @@ def _most_copies(layout: Layout) -> int:
 
 def _compare_inside(a: Layout, b: Layout) -> _Finding:
     replicas = _same_sets(a.replica, b.replica)
-    if replicas is False:
-        return _Finding(False, 0)
-    witness = _first_difference(a, b)
-    if witness is not None:
-        return _Finding(False, witness, first=replicas is not None)
-    return _Finding(replicas)
-
-
-def _first_difference(a: Layout, b: Layout) -> int | None:
-    """The smallest n with D_a(n) + O_a != D_b(n) + O_b; canonical replicas start at 0."""
-    if (a.offset - b.offset).nonzero:
-        return 0
-    one, other = _floor_form(a.shard), _floor_form(b.shard)
-    differing = [
-        place
-        for place in one.keys() | other.keys()
-        if (one.get(place, Vector()) - other.get(place, Vector())).nonzero
-    ]
-    return min(differing, default=None)
-
-
-def _floor_form(shard: Iterable[Iter]) -> dict[int, Vector]:
-    """{P: w} with D(n) = sum w * (n // P), for n below the size."""
+    if replicas is False or (a.offset - b.offset).nonzero:  # canonical replicas start at 0
+        return _Finding(False, 0, first=replicas is not None)
+    # {P: w} with D_a(n) - D_b(n) = sum w * (n // P), for n below the size: the least P is the first n
     form: dict[int, Vector] = {}
-    place, carry = 1, Vector()
-    for it in reversed(merged_shard(tuple(shard))):
-        form[place] = it.stride - carry
-        place, carry = place * it.extent, it.stride * it.extent
-    return form
+    for layout, sign in ((a, 1), (b, -1)):
+        place, carry = 1, Vector()
+        for extent, stride in reversed(layout.digits):
+            form[place] = form.get(place, Vector()) + (stride - carry) * sign
+            place, carry = place * extent, stride * extent
+    differing = [place for place, weight in form.items() if weight]
+    if differing:
+        return _Finding(False, min(differing), first=replicas is not None)
+    return _Finding(replicas)
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
@@ -208,16 +182,25 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
     one, other = merged_replica(a)[0], merged_replica(b)[0]
     if one == other:
         return True
-    axes = {axis for it in (*one, *other) for axis in it.stride.axes}
-    if any(_reach(one, axis) != _reach(other, axis) for axis in axes):
+    reach = [sum([it.stride * (it.extent - 1) for it in iters], Vector()) for iters in (one, other)]
+    if (reach[0] - reach[1]).nonzero:
         return False
     if all(disjoint_steps(iters).answer is True for iters in (one, other)):
         return _signature(one) == _signature(other)
     if prod(it.extent for it in (*one, *other)) <= MAX_LISTED:
-        return _listed_set(one) == _listed_set(other)
+        steps = ([[it.stride * d for d in range(it.extent)] for it in iters] for iters in (one, other))
+        sums = [{frozenset(sum(r, Vector()).nonzero.terms) for r in product(*moves)} for moves in steps]
+        return sums[0] == sums[1]
     if all(len(it.stride.terms) == 1 for it in (*one, *other)):
-        verdicts = [_same_on_axis(one, other, axis) for axis in axes]
-        return False if False in verdicts else None if None in verdicts else True
+        answer: bool | None = True
+        for axis in {axis for it in (*one, *other) for axis in it.stride.axes}:
+            bits, others = (
+                taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)
+            )
+            if None not in (bits, others) and bits != others:
+                return False
+            answer = None if None in (bits, others) else answer
+        return answer
     return None
 
 
@@ -226,20 +209,6 @@ def _signature(iters: list[Iter]) -> Counter[Vector]:
     counts = Counter(it.stride * it.extent for it in iters)
     counts.subtract(it.stride for it in iters)
     return counts
-
-
-def _reach(iters: list[Iter], axis: Axis) -> int:
-    return sum((it.extent - 1) * it.stride[axis] for it in iters)
-
-
-def _listed_set(iters: list[Iter]) -> set[frozenset[tuple[str, int]]]:
-    steps = [[it.stride * d for d in range(it.extent)] for it in iters]
-    return {frozenset(sum(r, Vector()).nonzero.as_dict().items()) for r in product(*steps)}
-
-
-def _same_on_axis(one: list[Iter], other: list[Iter], axis: Axis) -> bool | None:
-    bits = [taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)]
-    return None if None in bits else bits[0] == bits[1]
 
 
 # -- across different swizzles ---------------------------------------------------------------------

@@ -117,6 +117,26 @@ def halves(
     return None if inner > 1 else (slow, fast[::-1])
 
 
+def in_runs(digits: Iterable[tuple[int, T]], extents: Iterable[int]) -> list[list[tuple[int, T]]]:
+    """Return the digits, cut where extents end, as one run for every extent, all slowest first.
+
+        requires  the place values of digits and extents divide one another; the sizes are equal
+
+    >>> in_runs([(8, 4), (4, 1)], [2, 1, 16])
+    [[(2, 16)], [], [(4, 4), (4, 1)]]
+    """
+    asked = list(extents)
+    pieces = iter(split(digits, place_values(asked)))
+    runs = []
+    for extent in asked:
+        run = []
+        while extent > 1:
+            run.append(next(pieces))
+            extent //= run[-1][0]
+        runs.append(run)
+    return runs
+
+
 def refined(
     one: Sequence[tuple[int, T]], other: Sequence[tuple[int, T]]
 ) -> tuple[list[tuple[int, T]], list[tuple[int, T]]] | None:

@@ -13,7 +13,7 @@ from itertools import islice
 from math import prod
 
 from tilewise.core.axes import Axis
-from tilewise.core.bits import Basis, Bits, affine_map
+from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
@@ -22,7 +22,44 @@ from tilewise.core.shapes import coordinates
 from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
-from tilewise.core.verdict import YES, Verdict, undecided
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to a yes-or-no question; a no has a reason and, where there is one, a witness.
+
+    In an `if` it is its answer; an undecided one raises `NotDecided` there.
+
+    >>> bool(Verdict(True)), bool(Verdict(False, "(0, 1) and (1, 0) share 5@m"))
+    (True, False)
+    """
+
+    answer: bool | None
+    reason: str = ""
+    witness: Any = None
+
+    def __bool__(self) -> bool:
+        if self.answer is None:
+            raise NotDecided(self.reason)
+        return self.answer
+
+
+YES = Verdict(True)
+
+
+def undecided(question: str) -> Verdict:
+    """The verdict on a question whose search ended at its bound."""
+    return Verdict(None, f"not decided within the bound: {question}")
+
+
+# -- facts -----------------------------------------------------------------------------------------
 
 WARP, WAVE = 32, 64
 """Lanes of a warp, and of a wave of CDNA."""
@@ -107,7 +144,17 @@ class _Image:
         self.low, self.high = low, high
         self.swizzles = tuple(s for s in layout.swizzles if s.bits)
         self.period = period_of(self.swizzles)
-        self.affine = _affine_image(layout, axis)
+        own = layout.axis(axis)
+        alone = replace(
+            layout,
+            shape=tuple(it.extent for it in iters),
+            strides=tuple(it.stride[own] @ own for it in iters),
+            replica=(),
+            offset=self.base @ own,
+            outer=Vector(),
+        )
+        self.affine = affine_map(alone)
+        """The swizzled places where they are XORs, copies as digits; None where they are not."""
 
     def meets(self, low: int, high: int) -> bool:
         """Return whether some place before the swizzle lies in [low, high]."""
@@ -153,21 +200,6 @@ class _Image:
                 raise BudgetSpent
             plain = self.base + sum(d * v for d, (v,) in zip(digits, self.vectors, strict=True))
             yield apply_chain(self.swizzles, plain)
-
-
-def _affine_image(layout: Layout, axis: str) -> Bits | None:
-    """The swizzled places on an axis where they are XORs, copies as digits."""
-    own = layout.axis(axis)
-    iters = [it for it in (*layout.shard, *layout.replica) if it.stride[own]]
-    alone = replace(
-        layout,
-        shape=tuple(it.extent for it in iters),
-        strides=tuple(Vector(((own, it.stride[own]),)) for it in iters),
-        replica=(),
-        offset=Vector(((own, layout.offset[own]),)),
-        outer=Vector(),
-    )
-    return affine_map(alone)
 
 
 # -- who shares a place ----------------------------------------------------------------------------
@@ -353,7 +385,14 @@ def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int
     if len(axes) == 1:
         taken = taken_bits([(it.extent, it.stride[axes[0]]) for _, it in moving])
         return None if taken is None else taken.bit_count()
-    return _count_listed([(it.extent, tuple(it.stride[a] for a in axes)) for _, it in moving])
+    sums: set[Vec] = {(0,) * len(axes)}
+    for _, it in moving:
+        if len(sums) * it.extent > MAX_BITSET >> 6:
+            return None
+        step = [it.stride[axis] for axis in axes]
+        moves = [[d * s for s in step] for d in range(it.extent)]
+        sums = {tuple(map(int.__add__, at, move)) for at in sums for move in moves}
+    return len(sums)
 
 
 def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
@@ -372,17 +411,6 @@ def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
             taken |= taken << (more * abs(step))
             done += more
     return taken
-
-
-def _count_listed(iters: list[tuple[int, Vec]]) -> int | None:
-    taken: set[Vec] = {(0,) * len(iters[0][1])}
-    for extent, step in iters:
-        if len(taken) * extent > MAX_BITSET >> 6:
-            return None
-        taken = {
-            tuple(t + d * s for t, s in zip(at, step, strict=True)) for at in taken for d in range(extent)
-        }
-    return len(taken)
 
 
 # -- holes -----------------------------------------------------------------------------------------
@@ -465,17 +493,13 @@ def _scan_box(
 ) -> Sequence[int] | None:
     """The first place of a group's box that is not taken, by looking at the first few."""
     spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
+    iters = (*layout.shard, *layout.replica)
     for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
         digits = coordinates(place, tuple(span for _, span in spans))
         steps = [low + digit for (low, _), digit in zip(spans, digits, strict=True)]
-        if not _is_taken(layout, axes, steps):
+        if next(landing(layout, iters, layout.offset, axes, steps), None) is None:
             return steps
     return None
-
-
-def _is_taken(layout: Layout, axes: Sequence[Axis], steps: Sequence[int]) -> bool:
-    iters = (*layout.shard, *layout.replica)
-    return next(landing(layout, iters, layout.offset, axes, steps), None) is not None
 
 
 def landing(

@@ -107,7 +107,9 @@ def _parts(name: str) -> set[str]:
 
 def _collected(found: Iterator[Any], limit: int | None) -> list[Any]:
     """The distinct answers: the first `limit` that the search meets, or all, or a refusal."""
-    bound = MAX_ANSWERS + 1 if limit is None else _as_limit(limit)
+    bound = MAX_ANSWERS + 1 if limit is None else as_int(limit, "a limit")
+    if bound < 1:
+        raise LayoutError("TW401", f"a limit must be positive, not {bound}")
     answers: dict[Any, None] = {}
     repeated = 0
     try:
@@ -130,13 +132,6 @@ def _collected(found: Iterator[Any], limit: int | None) -> list[Any]:
             hint="ask with a limit to see some of them",
         )
     return list(answers)
-
-
-def _as_limit(limit: int) -> int:
-    count = as_int(limit, "a limit")
-    if count < 1:
-        raise LayoutError("TW401", f"a limit must be positive, not {count}")
-    return count
 
 
 def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point]]:

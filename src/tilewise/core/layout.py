@@ -37,17 +37,17 @@ from tilewise.core.shapes import (
 )
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.core.vectors import ZERO, Term, Vector, as_vector, point
-from tilewise.core.vectors import Iter as Iter  # most look for it here
+from tilewise.core.vectors import Iter as Iter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, SupportsIndex
 
     from tilewise.core import canonical, compare, facts, inverse, orders, text, units
     from tilewise.core.compare import Comparison
     from tilewise.core.dtypes import DType
-    from tilewise.core.facts import Holes
-    from tilewise.core.verdict import Verdict
+    from tilewise.core.facts import Holes, Verdict
 
 if not TYPE_CHECKING:
     canonical = LaterModule("canonical")
@@ -62,6 +62,10 @@ UNITS = ("element", "byte", "bit")
 MAX_SWIZZLES = 64
 
 Point = tuple[int, ...]
+
+drawer: Callable[[Layout, str], str | None] | None = None
+"""From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
+`tilewise` says who does."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -161,9 +165,6 @@ class Layout(Algebra):
                 "the swizzles of a chain act on one axis, here on "
                 + " and ".join(sorted({s.axis.name for s in self.swizzles})),
             )
-        self._check_declarations()
-
-    def _check_declarations(self) -> None:
         declared: dict[str, bool | None] = {}
         for axis in self._named_axes():
             if declared.setdefault(axis.name, axis.storage) is not axis.storage:
@@ -434,17 +435,15 @@ class Layout(Algebra):
         """P + Sw(place)."""
         if not self.swizzles:
             return place
-        i = self._swizzled_position
-        moved = apply_chain(self.swizzles, place[i]) + self._outer_steps
+        i, outer = self._swizzled
+        moved = apply_chain(self.swizzles, place[i]) + outer
         return (*place[:i], moved, *place[i + 1 :])
 
     @cached_property
-    def _outer_steps(self) -> int:
-        return self.outer[self.swizzles[0].axis]
-
-    @cached_property
-    def _swizzled_position(self) -> int:
-        return self.axes.index(self.swizzles[0].axis)
+    def _swizzled(self) -> tuple[int, int]:
+        """The position of the swizzled axis in `axes`, and P on it."""
+        axis = self.swizzles[0].axis
+        return self.axes.index(axis), self.outer[axis]
 
     @cached_property
     def _origin(self) -> Point:
@@ -604,18 +603,15 @@ class Layout(Algebra):
         >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).in_bytes("bf16")
         (Swizzle(3, 4, 3) @ S[(8, 64) : (128, 2)]).counted('byte')
         """
-        return self._in("byte", dtype)
+        return units.converted(self, "byte", dtype)
 
     def in_elements(self, dtype: DType | str) -> Layout:
         """Storage counted in elements of `dtype`; refused where a step is not a whole number."""
-        return self._in("element", dtype)
+        return units.converted(self, "element", dtype)
 
     def in_bits(self, dtype: DType | str) -> Layout:
         """Every element at its first bit."""
-        return self._in("bit", dtype)
-
-    def _in(self, unit: str, dtype: DType | str) -> Layout:
-        return units.converted(self, unit, dtype)
+        return units.converted(self, "bit", dtype)
 
     # -- text --------------------------------------------------------------------------------------
 
@@ -631,15 +627,11 @@ class Layout(Algebra):
 
     def _repr_svg_(self) -> str | None:
         """Its picture in a notebook; None where it is too large for one."""
-        from tilewise.core.pictures import picture
-
-        return picture(self, "svg")
+        return drawer(self, "svg") if drawer else None
 
     def _repr_html_(self) -> str | None:
         """The same, for notebooks that would rather have HTML."""
-        from tilewise.core.pictures import picture
-
-        return picture(self, "html")
+        return drawer(self, "html") if drawer else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.shape, self.strides, self.replica, self.offset, self.swizzles, self.outer)

@@ -187,6 +187,18 @@ def coordinates(flat: int, shape: Shape, order: str = "row") -> tuple[int, ...]:
     return tuple(result)
 
 
+def refined_mode(mode: Mode, parts: Iterator[Sequence[tuple[int, Any]]]) -> Mode:
+    """Return a mode with every extent replaced by those of some digits, one list of them after another.
+
+    >>> refined_mode((4, (6, 2)), iter([[(4, 1)], [(2, 1), (3, 8)], [(2, 2)]]))
+    (4, ((2, 3), 2))
+    """
+    if isinstance(mode, int):
+        digits = next(parts)
+        return digits[0][0] if len(digits) == 1 else tuple([extent for extent, _ in digits])
+    return tuple([refined_mode(part, parts) for part in mode])
+
+
 def counted(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Every index of some extents, row-major, one at a time: nothing is held, however large they are.
 

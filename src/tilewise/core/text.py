@@ -7,12 +7,12 @@ in parentheses when it is a sum, so that the reader sees what the XOR acts on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tilewise.core.axes import m
 from tilewise.core.errors import LayoutError
-from tilewise.core.shapes import Mode, leaves, spell
-from tilewise.core.vectors import Vector
+from tilewise.core.shapes import Mode, Shape, leaves, spell
+from tilewise.core.vectors import Term, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,9 +81,9 @@ def cute_text(layout: Layout, strict: bool = True) -> str:
             "the layout without its offset can",
         )
     layout = layout.in_order("cute")
-    extents = _nested(layout.shape, map(str, leaves(layout.shape)))
+    extents = _nested(layout.shape, map(str, leaves(layout.shape)), ",")
     strides = [_cute_stride(stride.nonzero if strict else stride) for stride in layout.strides]
-    text = f"{extents}:{_nested(layout.shape, iter(strides))}"
+    text = f"{extents}:{_nested(layout.shape, iter(strides), ',')}"
     if layout.swizzles or layout.offset:
         text = f"{layout.offset['m']} o {text}"
     return "".join([f"Sw<{sw.bits},{sw.base},{sw.shift}> o " for sw in layout.swizzles]) + text
@@ -107,12 +107,19 @@ def _unsayable(reason: str, hint: str = "") -> LayoutError:
     return LayoutError("TW008", reason, hint=hint)
 
 
-def _nested(mode: Mode, words: Iterator[str], top: bool = True) -> str:
-    if isinstance(mode, int):
+def _nested(mode: Mode, words: Iterator[str], comma: str, top: bool = True) -> str:
+    """Words in the nesting of a shape; a lone one inside parentheses has a comma, where Python needs it."""
+    if isinstance(mode, int) or (top and len(mode) == 1 and isinstance(mode[0], int)):
         return next(words)
-    if top and len(mode) == 1 and isinstance(mode[0], int):
-        return next(words)
-    return "(" + ",".join([_nested(inner, words, False) for inner in mode]) + ")"
+    parts = [_nested(inner, words, comma, False) for inner in mode]
+    return "(" + comma.join(parts) + ("," if len(parts) == 1 and comma == ", " else "") + ")"
+
+
+def _more(terms: Iterable[Term], named: bool) -> str:
+    """Terms as the rest of a sum."""
+    return "".join(
+        f" {'-' if steps < 0 else '+'} {term_text(axis.name, abs(steps), named)}" for axis, steps in terms
+    )
 
 
 def _joined(layout: Layout, o: str, swizzle_text: Callable[[object], str], named: bool) -> str:
@@ -125,35 +132,25 @@ def _joined(layout: Layout, o: str, swizzle_text: Callable[[object], str], named
 
 
 def _body(layout: Layout, named: bool) -> tuple[str, bool]:
-    strides = iter(layout.strides)
-    text = f"S[{spell(layout.shape)} : {_congruent(layout.shape, strides, named, True)}]"
+    text = f"S[{_strided(layout.shape, layout.strides, named)}]"
     if not layout.shape:
         text = "S[()]"
     tail = ""
     if layout.replica:
         tail += f" + {replica_text(layout.replica, named)}"
-    tail += "".join(
-        f" {'-' if steps < 0 else '+'} {term_text(axis.name, abs(steps), named)}"
-        for axis, steps in layout.offset.terms
-    )
+    tail += _more(layout.offset.terms, named)
     return text + tail, bool(tail)
-
-
-def _congruent(mode: Mode, strides: Iterator[Vector], named: bool, top: bool = False) -> str:
-    """The strides in the nesting of the shape."""
-    if isinstance(mode, int):
-        return vector_text(next(strides), named)
-    parts = [_congruent(inner, strides, named) for inner in mode]
-    if top and len(parts) == 1 and isinstance(mode[0], int):
-        return parts[0]
-    return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
 
 
 def replica_text(iters: tuple[Iter, ...], named: bool = True) -> str:
     """`R[...]` for replica iters."""
-    strides = iter([it.stride for it in iters])
-    shape = tuple(it.extent for it in iters)
-    return f"R[{spell(shape)} : {_congruent(shape, strides, named, True)}]"
+    return f"R[{_strided(tuple(it.extent for it in iters), [it.stride for it in iters], named)}]"
+
+
+def _strided(shape: Shape, strides: Iterable[Vector], named: bool) -> str:
+    """A shape and its strides, nested alike."""
+    words = (vector_text(stride, named) for stride in strides)
+    return f"{spell(shape)} : {_nested(shape, words, ', ')}"
 
 
 def vector_text(vector: Vector, named: bool = True) -> str:
@@ -161,9 +158,7 @@ def vector_text(vector: Vector, named: bool = True) -> str:
     if not vector.terms:
         return "0"
     (axis, steps), *rest = vector.terms
-    return term_text(axis.name, steps, named) + "".join(
-        f" {'-' if steps < 0 else '+'} {term_text(axis.name, abs(steps), named)}" for axis, steps in rest
-    )
+    return term_text(axis.name, steps, named) + _more(rest, named)
 
 
 def term_text(axis: str, steps: int, named: bool) -> str:

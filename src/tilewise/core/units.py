@@ -29,9 +29,10 @@ def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
     old, new = unit_bits(layout.unit, element), unit_bits(unit, element)
 
     def no_multiple(axis: Axis, steps: int) -> LayoutError:
+        units = f"an element of {element}" if unit == "element" else f"a {unit}"
         return LayoutError(
             "TW106",
-            f"{steps}@{axis} is {steps * old} bits, no multiple of the {new} of {_spelled(unit, element)}",
+            f"{steps}@{axis} is {steps * old} bits, no multiple of the {new} of {units}",
             hint="a layout with such a step has no place for whole units; keep the finer unit",
         )
 
@@ -72,7 +73,3 @@ def unit_bits(unit: str, dtype: DType) -> int:
     (8, 4)
     """
     return {"element": dtype.bits, "byte": 8, "bit": 1}[unit]
-
-
-def _spelled(unit: str, dtype: DType) -> str:
-    return f"an element of {dtype}" if unit == "element" else f"a {unit}"

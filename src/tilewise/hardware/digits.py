@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewise.core.algebra.pieces import one_mode
+from tilewise.core.algebra.tilings import one_mode
 from tilewise.core.layout import Iter, Layout
 from tilewise.core.vectors import ZERO, Vector
 

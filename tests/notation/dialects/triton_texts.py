@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewise import DType, laneid, m, reg, warpid
-from tilewise.core.algebra.placebits import place_bits
+from tilewise.core.algebra.linear import place_bits
 from tilewise.core.axes import Axis
 
 TYPES = [DType.of(name) for name in ("f16", "f32", "e4m3")]

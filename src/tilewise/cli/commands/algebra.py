@@ -27,9 +27,9 @@ from tilewise.cli.hints import ALIASES, in_a_shell, witness_text
 from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS, Operation
 from tilewise.cli.words import Asked, Reader, misplaced, paired, words_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
+from tilewise.core.facts import Verdict
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.core.verdict import Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

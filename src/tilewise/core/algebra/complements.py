@@ -18,10 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from tilewise.core import orders
-from tilewise.core.axes import Axis
+from tilewise.core.axes import Axis, m
+from tilewise.core.canonical import merged_replica
 from tilewise.core.errors import Refused
+from tilewise.core.facts import plain_extremes
 from tilewise.core.integers import as_extent
-from tilewise.core.layout import Layout
+from tilewise.core.layout import Iter, Layout
 from tilewise.core.shapes import all_extents
 from tilewise.core.vectors import ZERO, along
 
@@ -72,7 +74,7 @@ def complement(
         if no.code == "TW506" and not (weak or round_up) and size is not None:
             with suppress(Refused):
                 more = _complement(layout, size, weak, True)
-                end = 1 + reach(image_of(more).steps) + reach(image_of(layout).steps)
+                end = 1 + reach(image_of(more)[1]) + reach(image_of(layout)[1])
                 no.hint = f"round_up=True fills [0, {end}), as CuTe does: {more}"
         raise
 
@@ -80,25 +82,33 @@ def complement(
 @orders.by_flat
 def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up: bool) -> Layout:
     asked = None if size is None else as_extent(size)
-    image = image_of(layout)
+    axis, steps = image_of(layout)
     try:
-        tiling = _weak(image.steps) if weak else tiling_of(image.steps, None if round_up else asked)
+        tiling = _weak(steps) if weak else tiling_of(steps, None if round_up else asked)
     except Refused as no:
-        raise _before_the_swizzle(no) if layout.swizzles else no from None
+        if not layout.swizzles:
+            raise
+        raise Refused(
+            "TW504",
+            f"only places before the swizzle are looked at, and there {no.reason}",
+            hint="complement the layout without its swizzle, or list the map (table)",
+        ) from None  # the places after it may be another matter
     count = 1 if asked is None else -(-asked // tiling.block)
     repeats = [*tiling.repeats, (tiling.block, count)] if count > 1 else tiling.repeats
-    if layout.swizzles:
-        _check_swizzles(layout, image, repeats, None if weak else tiling.block)
-    return repeated(layout, image.axis, repeats)
-
-
-def _before_the_swizzle(no: Refused) -> Refused:
-    """Return what is true of the places before a swizzle says nothing of those after it."""
-    return Refused(
-        "TW504",
-        f"only places before the swizzle are looked at, and there {no.reason}",
-        hint="complement the layout without its swizzle, or list the map (table)",
-    )
+    acting = layout.canonical() if layout.swizzles else layout
+    if acting.swizzles and acting.swizzled_axis == axis:
+        # translates by whole periods of whole periods are as good swizzled as plain
+        lengths = [step for step, _ in repeats]
+        lengths += [] if weak else [plain_extremes(acting, axis.name)[0], tiling.block]
+        odd = next((places for places in lengths if places % acting.period), None)
+        if odd is not None:
+            raise Refused(
+                "TW504",
+                f"the swizzle repeats every {acting.period} places, and {odd} is no multiple of it",
+                witness=odd,
+                hint="take the complement without the swizzle, and swizzle what comes of it",
+            )
+    return repeated(layout, axis, repeats)
 
 
 def repeated(layout: Layout, axis: Axis, repeats: Sequence[Step]) -> Layout:
@@ -117,47 +127,32 @@ def repeated(layout: Layout, axis: Axis, repeats: Sequence[Step]) -> Layout:
 # -- the image -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
-    """The places that a layout takes on its one axis: sums of multiples of steps, sorted."""
-
-    axis: Axis
-    steps: list[Step]
-
-
 def reach(steps: Iterable[Step]) -> int:
     """The sum of all steps taken as often as they can be."""
     return sum([step * (extent - 1) for step, extent in steps])
 
 
-def image_of(layout: Layout) -> Image:
-    """The axis and the steps of a layout, copies included; refused where it moves on several axes."""
+def image_of(layout: Layout) -> tuple[Axis, list[Step]]:
+    """The axis and the sorted steps of a layout, copies included; refused where it moves on several axes."""
+    digits = [*zip(all_extents(layout.shape), layout.strides, strict=True)]
+    digits += [(it.extent, it.stride) for it in layout.replica]
     steps: list[Step] = []
-    axis = None
-    names = set()
-    for extent, stride in zip(all_extents(layout.shape), layout.strides, strict=True):
+    named: dict[str, Axis] = {}
+    for extent, stride in digits:
         if extent > 1:
-            for axis_of_term, step in stride.terms:
+            for axis, step in stride.terms:
                 if step:
-                    axis = axis_of_term
-                    names.add(axis.name)
+                    named[axis.name] = axis
                     steps.append((abs(step), extent))
-    for it in layout.replica:
-        if it.extent > 1:
-            for axis_of_term, step in it.stride.terms:
-                if step:
-                    axis = axis_of_term
-                    names.add(axis.name)
-                    steps.append((abs(step), it.extent))
-    if len(names) > 1:
+    if len(named) > 1:
         raise Refused(
             "TW509",
-            f"the layout moves on {' and '.join(sorted(names))}, and an interval has one axis",
-            witness=sorted(names),
+            f"the layout moves on {' and '.join(sorted(named))}, and an interval has one axis",
+            witness=sorted(named),
             hint="take the axes one at a time: footprint(axis, ...) drops axes",
         )
     steps.sort()
-    return Image(axis or layout.axes[0], steps)
+    return next(iter(named.values())) if named else layout.axes[0], steps
 
 
 # -- the decision ----------------------------------------------------------------------------------
@@ -165,52 +160,48 @@ def image_of(layout: Layout) -> Image:
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """Repeats in ascending order, and the block [0, block) that they and the steps fill together."""
+    """Repeats in ascending order, and the block [0, block) that they and the steps fill together.
+
+    `end` is the first step that is no multiple of the block of the smaller steps; 0 where all are.
+    """
 
     repeats: list[Step]
     block: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Break:
-    """A step that is no multiple of the block that the smaller ones, which reach so far, fill."""
-
-    step: int
-    below: Tiling
-    reach: int
+    end: int = 0
 
 
 def tiling_of(steps: list[Step], size: int | None = None) -> Tiling:
     """The perfect repeats of sorted steps, with a size those that fill [0, size); or TW506.
 
     >>> tiling_of([(1, 2), (6, 2)])
-    Tiling(repeats=[(2, 3)], block=12)
+    Tiling(repeats=[(2, 3)], block=12, end=0)
     """
-    found = _tiling(steps)
-    if isinstance(found, _Break):
+    tiling = _tiling(steps)
+    if tiling.end:
         steps = saturated(steps)
-        found = _tiling(steps)
-    if isinstance(found, Tiling) and (size is None or size % found.block == 0):
-        return found
-    raise _untiled(found, steps, size)
+        tiling = _tiling(steps)
+    if tiling.end or (size and size % tiling.block):
+        raise _untiled(tiling, steps, size)
+    return tiling
 
 
-def _untiled(found: Tiling | _Break, steps: list[Step], size: int | None) -> Refused:
+def _untiled(tiling: Tiling, steps: list[Step], size: int | None) -> Refused:
     """Return why there is no complement; the witness is a place by which the tiling ends.
 
     All translates before it are forced. One there would meet the broken step, or run past the size; if
     larger steps meet earlier still, the tiling ended before.
     """
-    below = found.below if isinstance(found, _Break) else found
+    block, end = tiling.block, tiling.end
     free = []
-    if isinstance(found, _Break):
-        reason = f"smaller steps fill {below.block} places, and step {found.step} is no multiple of that"
-        inside = found.step < below.block  # then some translate that fills the block meets it
-        free.append(reach(below.repeats) if inside else _first_start(below, found.step - found.reach))
+    if end:
+        reason = f"smaller steps fill {block} places, and step {end} is no multiple of that"
+        inside = end < block  # then some translate that fills the block meets it
+        below = reach(step for step in steps if step[0] < end)
+        free.append(reach(tiling.repeats) if inside else _first_start(tiling, end - below))
     else:
-        reason = f"they fill {below.block} places at a time"
+        reason = f"they fill {block} places at a time"
     if size is not None:
-        free.append(_first_start(below, size - reach(steps)))
+        free.append(_first_start(tiling, size - reach(steps)))
     return Refused(
         "TW506",
         f"no translates fill {'an interval' if size is None else f'[0, {size})'}: {reason}",
@@ -226,17 +217,16 @@ def _first_start(tiling: Tiling, bound: int) -> int:
     return whole + (tiling.block if inside is None else inside)
 
 
-def _tiling(steps: Iterable[Step]) -> Tiling | _Break:
+def _tiling(steps: Iterable[Step]) -> Tiling:
     repeats: list[Step] = []
-    block, below = 1, 0
+    block = 1
     for step, extent in steps:
         if step != block:
             times, rest = divmod(step, block)
             if rest or not times:
-                return _Break(step, Tiling(repeats, block), below)
+                return Tiling(repeats, block, step)
             repeats.append((block, times))
         block = step * extent
-        below += step * (extent - 1)
     return Tiling(repeats, block)
 
 
@@ -246,30 +236,8 @@ def saturated(steps: Iterable[Step]) -> list[Step]:
     >>> saturated([(1, 4), (3, 2)]), saturated([(2, 2), (3, 2)])
     ([(1, 7)], [(2, 2), (3, 2)])
     """
-    found: list[Step] = []
-    for step, extent in sorted(steps):
-        within = next((i for i, fine in enumerate(found) if _continues(fine, step)), None)
-        if within is None:
-            found.append((step, extent))
-            continue
-        fine, count = found[within]
-        found[within] = fine, count + step // fine * (extent - 1)
-        later = within + 1
-        while later < len(found):  # what grew may reach further
-            coarse, times = found[later]
-            if _continues(found[within], coarse):
-                found[within] = fine, found[within][1] + coarse // fine * (times - 1)
-                del found[later]
-                later = within + 1
-            else:
-                later += 1
-    return found
-
-
-def _continues(fine: Step, coarse: int) -> bool:
-    """Return whether a larger step goes on where a smaller one ends, or before."""
-    step, extent = fine
-    return coarse % step == 0 and coarse <= step * extent
+    iters, _ = merged_replica(tuple([Iter(extent, along(m, step)) for step, extent in steps]))
+    return [(it.stride[m], it.extent) for it in iters]
 
 
 def _weak(steps: list[Step]) -> Tiling:
@@ -306,32 +274,3 @@ def least_repeat(repeats: Sequence[Step], bound: int) -> int | None:
         below -= step * (extent - 1)
         total += max(0, -((total + below - bound) // step)) * step
     return total
-
-
-# -- swizzles --------------------------------------------------------------------------------------
-
-
-def _check_swizzles(layout: Layout, image: Image, repeats: Sequence[Step], block: int | None) -> None:
-    """Translates by whole periods of whole periods are as good swizzled as plain; refuse the rest."""
-    acting = layout.canonical()
-    if not acting.swizzles or acting.swizzled_axis != image.axis:
-        return
-    period = acting.period
-    odd = next((step for step, _ in repeats if step % period), None)
-    if odd is None and block is not None:
-        least = sum(
-            [
-                it.stride[image.axis] * (it.extent - 1)
-                for it in (*acting.shard, *acting.replica)
-                if it.stride[image.axis] < 0
-            ],
-            acting.offset[image.axis],
-        )
-        odd = next((places for places in (least, block) if places % period), None)
-    if odd is not None:
-        raise Refused(
-            "TW504",
-            f"the swizzle repeats every {period} places, and {odd} is no multiple of it",
-            witness=odd,
-            hint="take the complement without the swizzle, and swizzle what comes of it",
-        )

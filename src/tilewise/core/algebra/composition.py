@@ -4,24 +4,45 @@
 sends every bit that Sw reads or flips to a bit of its own on one storage axis, in order and at one
 distance. That is read off the columns of A over GF(2), so all of A's digits but the slowest are powers of
 two. Where it is not so, a map small enough to list is recognised by its values; a larger one is not decided.
+
+B(x) = c + sum t_j x_j are indices of A, and A(B(x)) is a layout over refinements of B's digits iff it is
+a sum of maps of single digits, each of which is a layout (`levels` decides both). An accepted answer is
+right by construction. A refusal carries the positions at which a reader sees for himself that there is
+no such layout; only where several levels might cancel is a bounded table asked instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from math import prod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd, prod
 
 from tilewise.core import orders
-from tilewise.core.algebra.after import MAX_LISTED, after, domain_of, is_basis
-from tilewise.core.algebra.modes import as_tilers, mode_layouts
+from tilewise.core.algebra.levels import (
+    Code,
+    Failure,
+    Floors,
+    Form,
+    broken,
+    carrying,
+    digits_of,
+    floors,
+    form_of,
+    is_chain,
+    separate,
+    value_at,
+    wraps,
+)
+from tilewise.core.algebra.modes import as_tilers, mode_layouts, modes_of
 from tilewise.core.axes import m
 from tilewise.core.bits import Bits, affine_map
 from tilewise.core.canonical import canonical, merged_digits, merged_replica
+from tilewise.core.digits import Digit, clash, in_runs, number, place_values
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import as_extent, counted
-from tilewise.core.layout import Layout
-from tilewise.core.shapes import Mode, leaves
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import Mode, leaves, refined_mode
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import ZERO, Vector, as_vector
 
@@ -32,6 +53,308 @@ if TYPE_CHECKING:
     from tilewise.core.axes import Axis
     from tilewise.core.layout import Point
     from tilewise.core.shapes import Shape
+
+
+# -- digit by digit --------------------------------------------------------------------------------
+
+_EVERY_PLACE = "every place of the inner layout is an index of the outer one"
+_ELSEWHERE = "the map exists, but not over these digits: compose pieces of it (slice), or list it (table)"
+
+MAX_LISTED = 1 << 14
+"""A digit, or a box of digits, of at most so many values may be listed to settle what levels leave open."""
+
+
+@dataclass(slots=True)
+class Domain:
+    """The meaning of B's places to A: the coordinate of every axis, and A's digits behind each of them."""
+
+    coordinate: dict[str, int]
+    digits: tuple[tuple[tuple[int, Vector], ...], ...]
+    flat: bool
+
+    def index(self, vector: Vector) -> tuple[int, ...]:
+        """A place of B as coordinates of A."""
+        terms = vector.terms
+        if self.flat:
+            return (terms[0][1],) if len(terms) == 1 else (sum([steps for _, steps in terms]),)
+        steps = [0] * len(self.digits)
+        for axis, count in terms:
+            if count and axis.name in self.coordinate:  # a digit of extent 1 may name any axis
+                steps[self.coordinate[axis.name]] += count
+        return tuple(steps)
+
+
+def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
+    """Return how `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
+    moving = set(inner.moving)
+    if not (modes is None or isinstance(modes, tuple | list)):
+        raise LayoutError(
+            "TW107", f"modes are a list of names, not {modes!r}", hint="a tuple of tilers goes mode by mode"
+        )
+    if modes is None and moving and all(map(is_basis, moving)):
+        modes = [f"e{i}" for i in range(len(outer.shape))]
+    if modes is not None:
+        names = [str(name) for name in modes]
+        if len(names) != len(outer.shape) or len(set(names)) != len(names):
+            raise LayoutError(
+                "TW503",
+                f"{counted(len(names), 'name')} for {counted(len(outer.shape), 'mode')} of A",
+                hint="name every mode once",
+            )
+        if not moving <= set(names):
+            raise Refused(
+                "TW509",
+                f"B moves on {' and '.join(sorted(moving))}, and the modes of A are {', '.join(names)}",
+                hint="every axis that B moves on is a coordinate of one mode",
+            )
+        digits = tuple(tuple((it.extent, it.stride) for it in held) for _, held in modes_of(outer))
+        return Domain({name: i for i, name in enumerate(names)}, digits, False)
+    if len(moving) > 1:
+        spelled = ", ".join(f'"{name}"' for name in sorted(moving))
+        raise Refused(
+            "TW509",
+            f"a flat index is one number, and B moves on {' and '.join(sorted(moving))}",
+            hint=f"say which mode of A each axis is a coordinate of, such as modes=({spelled})",
+        )
+    return Domain({}, (outer.digits,), True)
+
+
+def is_basis(name: str) -> bool:
+    return name[0] == "e" and name[1:].isascii() and name[1:].isdigit()
+
+
+@dataclass(slots=True)
+class Run:
+    """Neighbouring digits of one mode that step as one: what they span, the step on each coordinate."""
+
+    extent: int
+    step: tuple[int, ...]
+    parts: tuple[int, ...]
+
+
+def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
+    """The composition with an inner layout that has no swizzle."""
+    domain = domain_of(outer, inner, modes)
+    copies, least = merged_replica(inner.replica) if inner.replica else ([], None)
+    start = domain.index(inner.offset if least is None else inner.offset + least)
+    by_mode = _runs_by_mode(inner, domain)
+    runs = [run for mode in by_mode for run in mode]
+    runs += [Run(it.extent, domain.index(it.stride), (it.extent,)) for it in copies]
+    code = _code(domain, runs, start)
+    maps = [floors([(extent, code.number(stride)) for extent, stride in digits]) for digits in domain.digits]
+    question = _Question(domain, maps, start, runs, len(runs) - len(copies), code)
+    question.check_range()
+    forms = question.forms()
+    shape, strides = _written(inner, by_mode, forms[: question.own] if copies else forms, code)
+    replica = outer.replica
+    if copies:
+        moved = zip(runs[question.own :], forms[question.own :], strict=True)
+        digits = [digit for run, form in moved for digit in digits_of(form, run.extent)]
+        replica += tuple(Iter(extent, code.vector(stride)) for extent, stride in digits)
+    base = question.value(start) if any(start) else 0
+    offset = outer.offset + code.vector(base) if base else outer.offset
+    if len(inner.shape) == 1 and isinstance(inner.shape[0], int) and isinstance(shape[0], tuple):
+        shape = shape[0]  # a lone mode of several digits: they are modes of their own
+    return outer.with_parts(shape, strides, replica, offset)
+
+
+def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:
+    steps = map(domain.index, inner.strides)
+    return [
+        [Run(mode, next(steps), (mode,))] if isinstance(mode, int) else _runs(tuple(leaves(mode)), steps)
+        for mode in inner.shape
+    ]
+
+
+def _runs(extents: tuple[int, ...], steps: Iterator[tuple[int, ...]]) -> list[Run]:
+    """The digits of one mode, slowest first, neighbours joined where they step as one."""
+    runs: list[Run] = []
+    digits = [Run(extent, next(steps), (extent,)) for extent in extents]
+    for slow in reversed(digits):
+        fast = runs[-1] if runs else slow
+        whole = tuple(step * fast.extent for step in fast.step)
+        if runs and (slow.extent == 1 or fast.extent == 1 or slow.step == whole):
+            joined = slow.step if fast.extent == 1 else fast.step
+            runs[-1] = Run(slow.extent * fast.extent, joined, slow.parts + fast.parts)
+        else:
+            runs.append(slow)
+    return runs[::-1]
+
+
+def _code(domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
+    """A code with room for every coordinate that comes up: strides of A times indices of B."""
+    axes = {axis.name: axis for digits in domain.digits for _, stride in digits for axis, _ in stride.terms}
+    if len(axes) < 2:
+        return Code(tuple(axes.values()) or (m,), 0)
+    steps = [abs(s) for digits in domain.digits for _, v in digits for _, s in v.terms]
+    indices = [abs(s) for run in runs for s in run.step] + [abs(s) for s in start]
+    sizes = [prod([extent for extent, _ in digits]) for digits in domain.digits]
+    factors = (sum(steps), *sizes, max(indices, default=0) + 2, *(run.extent for run in runs))
+    return Code(tuple(axes.values()), sum([factor.bit_length() for factor in factors]) + 8)
+
+
+def _written(
+    inner: Layout, by_mode: list[list[Run]], forms: Sequence[Form], code: Code
+) -> tuple[Shape, tuple[Vector, ...]]:
+    """Shape and strides: inner's own nesting where the digits allow it, a flat mode where they do not."""
+    if len(forms) == len(inner.strides) and max(map(len, forms), default=0) < 2:
+        return inner.shape, tuple([code.vector(form.get(1, 0)) for form in forms])
+    shape: list[Mode] = []
+    strides: list[Vector] = []
+    following = iter(forms)
+    for mode, runs in zip(inner.shape, by_mode, strict=True):
+        parts = [part for run in runs for part in _in_parts(run, next(following))]
+        digits = [digit for part in parts for digit in part]
+        fitting = len(parts) == sum([len(run.parts) for run in runs])
+        shape.append(refined_mode(mode, iter(parts)) if fitting else refined_mode(1, iter([digits])))
+        strides += [code.vector(stride) for _, stride in digits]
+    return tuple(shape), tuple(strides)
+
+
+def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
+    """The digits of a form for every part of the run; all in one list where they do not fit the parts."""
+    digits = digits_of(form, run.extent)
+    if len(run.parts) == 1 or clash(place_values(extent for extent, _ in digits), place_values(run.parts)):
+        return [digits]
+    return [part or [(1, 0)] for part in in_runs(digits, run.parts)]
+
+
+# -- the decision ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Question:
+    """Is A(c + sum t_j x_j) a sum of layouts of the single digits? `own` of them are no copies."""
+
+    domain: Domain
+    maps: list[Floors]
+    start: tuple[int, ...]
+    runs: list[Run]
+    own: int
+    code: Code
+
+    def value(self, index: Sequence[int]) -> int:
+        """A at an index, without its offset."""
+        return sum([part(n) for part, n in zip(self.maps, index, strict=True)])
+
+    def at(self, digits: Sequence[int]) -> int:
+        """A o B at some digits."""
+        index = list(self.start)
+        for digit, run in zip(digits, self.runs, strict=True):
+            for i, step in enumerate(run.step):
+                index[i] += digit * step
+        return self.value(index)
+
+    def check_range(self) -> None:
+        """Refuse where B names an index that A has not; the witness is that corner of B."""
+        for i, part in enumerate(self.maps):
+            low = high = self.start[i]
+            for run in self.runs:
+                reach = (run.extent - 1) * run.step[i]
+                if reach > 0:
+                    high += reach
+                else:
+                    low += reach
+            if low < 0 or high >= part.size:
+                sign = 1 if high >= part.size else -1
+                corner = [run.extent - 1 if run.step[i] * sign > 0 else 0 for run in self.runs]
+                asked, size = high if sign > 0 else low, part.size
+                what = "A" if self.domain.flat else f"mode {i} of A"
+                raise Refused(
+                    "TW502",
+                    f"B names index {asked}, and {what} has {size} elements",
+                    witness={"index": self.flat(corner), "asked": asked, "size": size},
+                    hint=_EVERY_PLACE,
+                )
+
+    def flat(self, digits: Sequence[int]) -> int:
+        """The flat index of B with the given digits."""
+        return number([run.extent for run in self.runs[: self.own]], digits)
+
+    def forms(self) -> list[Form]:
+        """Return what every digit brings, or a refusal."""
+        forms: list[Form] = [{} for _ in self.runs]
+        failures: list[tuple[int, Failure]] = []
+        for i, part in enumerate(self.maps):
+            digits = [(run.extent, run.step[i]) for run in self.runs]
+            failures += [(i, f) for f in separate(part, self.start[i], digits, forms)]
+        if failures or max(map(len, forms), default=0) > 1:
+            doubtful = {failure.digit for _, failure in failures if failure.digit is not None}
+            for j, run in enumerate(self.runs):
+                forms[j] = {place: w for place, w in forms[j].items() if w or place == 1}
+                if not is_chain(forms[j], run.extent):
+                    doubtful.add(j)
+            for j in sorted(doubtful):  # levels alone leave these open, since they may cancel one another
+                forms[j] = self._settled_digit(j, forms[j])
+            if failures:
+                self._settle_carries(forms, [(i, f.place) for i, f in failures if f.digit is None])
+        return forms
+
+    def _settled_digit(self, j: int, form: Form) -> Form:
+        run = self.runs[j]
+
+        def values(x: int) -> int:
+            return self.value([c + x * step for c, step in zip(self.start, run.step, strict=True)])
+
+        found = broken(values, run.extent, self._telling(run, form))
+        if found is None and run.extent <= MAX_LISTED:
+            listed = form_of([values(x) for x in range(run.extent)])
+            if isinstance(listed, dict):
+                return listed
+            found = listed
+        if found is None:
+            raise NotDecided(f"whether a digit of {run.extent} is a layout was not decided within the bound")
+        raise self._no_layout(j, values, *found)
+
+    def _telling(self, run: Run, form: Form) -> set[int]:
+        """Positions along a digit at which the gcd law fails, if it does."""
+        positions = set(form)
+        for i, part in enumerate(self.maps):
+            for place in part.places:
+                if run.step[i] % place:
+                    positions |= wraps(place, run.step[i], self.start[i] % place, run.extent)
+        near = {m + d for m in positions for d in (-1, 0, 1)}
+        near |= {run.extent - m for m in near}
+        return near | {gcd(m, run.extent) for m in near}
+
+    def _no_layout(self, j: int, values: Callable[[int], int], m: int, other: int) -> Refused:
+        extent, g = self.runs[j].extent, gcd(m, other)
+        steps = {p: self.code.vector(values(p) - values(p - 1)) for p in (g, m, other) if p < extent}
+        shown = " and ".join(f"by {step} into position {p}" for p, step in sorted(steps.items()))
+        unit = prod([run.extent for run in self.runs[j + 1 : self.own]]) if j < self.own else None
+        whose = f"digit {j} of B" if j < self.own else "the copies of B"
+        return Refused(
+            "TW501",
+            f"along {whose} (extent {extent}) A o B steps {shown}, as no layout of extent {extent} does",
+            witness={"digit": j, "extent": extent, "unit": unit, "positions": (m, other)},
+            hint=_ELSEWHERE,
+        )
+
+    def _settle_carries(self, forms: list[Form], levels: list[tuple[int, int]]) -> None:
+        for i, place in levels:
+            digits = [(run.extent, run.step[i]) for run in self.runs]
+            for corner in carrying(self.maps[i], self.start[i], digits, place):
+                self._check_corner(forms, corner)
+        if prod([run.extent for run in self.runs]) > MAX_LISTED:
+            raise NotDecided("whether the digits of B carry in A was not decided within the bound")
+        for box in product(*(range(run.extent) for run in self.runs)):
+            self._check_corner(forms, box)
+
+    def _check_corner(self, forms: list[Form], digits: Sequence[int]) -> None:
+        """Refuse where digits together move otherwise than one by one."""
+        together = self.at(digits) - self.value(self.start)
+        alone = sum([value_at(form, x) for form, x in zip(forms, digits, strict=True)])
+        if together != alone:
+            raise Refused(
+                "TW501",
+                f"the digits of B carry in A: digits {tuple(digits)} together move by "
+                f"{self.code.vector(together)}, one by one by {self.code.vector(alone)}",
+                witness={"digits": tuple(digits), "index": self.flat(digits)},
+                hint=_ELSEWHERE,
+            )
+
+
+# -- composition in every form ---------------------------------------------------------------------
 
 
 def compose(outer: Layout, inner: Any, *more: Any, modes: Sequence[str] | None = None) -> Layout:
@@ -189,7 +512,15 @@ def through_swizzles(outer: Layout, inner: Layout, modes: Sequence[str] | None =
         raise Refused(
             "TW504", "coordinates that are swizzled are no flat index", hint="swizzle one flat index"
         )
-    _check_range(outer, form)
+    low, high = form.extremes(form.swizzles[0].axis)
+    if low < 0 or high >= outer.size:
+        asked = high if high >= outer.size else low
+        raise Refused(
+            "TW502",
+            f"B names index {asked}, and A has {outer.size} elements",
+            witness={"asked": asked, "size": outer.size},
+            hint=_EVERY_PLACE,
+        )
     carried = [carried_by(outer, swizzle) for swizzle in form.swizzles] if not form.outer else []
     chain = tuple(swizzle for swizzle in carried if swizzle is not None)
     if chain and len(chain) == len(form.swizzles) and len({s.axis for s in (*outer.swizzles, *chain)}) == 1:
@@ -232,7 +563,9 @@ def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
     if len(distances) > 1 or sources != [*range(first, first + bits)] or abs(distance) < bits:
         return None
     placed = Swizzle(bits, first - max(distance, 0), distance, axis or swizzle.axis)
-    return placed if _passes_copies(outer, placed) else None
+    # offset and copies are to be added before the swizzle as well as after it
+    steps = [outer.offset[placed.axis], *(it.stride[placed.axis] for it in outer.replica)]
+    return None if any(step % placed.period for step in steps) else placed
 
 
 def _columns(outer: Layout) -> Bits | None:
@@ -252,24 +585,6 @@ def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
     return moved[0][0], moved[0][1].bit_length() - 1
 
 
-def _passes_copies(outer: Layout, placed: Swizzle) -> bool:
-    """Return whether offset and copies may be added before the swizzle as well as after it."""
-    steps = [outer.offset[placed.axis], *(it.stride[placed.axis] for it in outer.replica)]
-    return all(step % placed.period == 0 for step in steps)
-
-
-def _check_range(outer: Layout, inner: Layout) -> None:
-    low, high = inner.extremes(inner.swizzled_axis or "m")
-    if low < 0 or high >= outer.size:
-        found = high if high >= outer.size else low
-        raise Refused(
-            "TW502",
-            f"B names index {found}, and A has {outer.size} elements",
-            witness={"asked": found, "size": outer.size},
-            hint="every place of the inner layout is an index of the outer one",
-        )
-
-
 def _recognised(outer: Layout, inner: Layout) -> Layout:
     """The composition found again in its listed values: copies of B as slow digits, copies of A added."""
     copies, least = merged_replica(inner.replica)
@@ -280,25 +595,15 @@ def _recognised(outer: Layout, inner: Layout) -> Layout:
     listed = inner.with_parts(
         tuple(it.extent for it in shard), tuple(it.stride for it in shard), (), inner.offset + least
     )
-    found = _read_back(replace(outer, replica=()), listed, (count, *inner.shape) if copies else inner.shape)
-    if not _passes(outer, found.swizzles):
-        raise _undecided()
-    if not copies:
-        return found.with_parts(found.shape, found.strides, outer.replica, found.offset)
-    first = sum(1 for _ in leaves(found.shape[0]))
-    replica = tuple(it for it in found.shard[:first] if it.extent > 1)
-    return found.with_parts(found.shape[1:], found.strides[first:], outer.replica + replica, found.offset)
-
-
-def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
-    """The layout that outer o inner lists, both in one copy, in a shape."""
-    indices = [sum(inner.points(flat)[0]) for flat in range(inner.size)]
-    columns = zip(*[outer.points(index)[0] for index in indices], strict=True)
+    shape = (count, *inner.shape) if copies else inner.shape
+    single = replace(outer, replica=())
+    indices = [sum(listed.points(flat)[0]) for flat in range(listed.size)]
+    columns = zip(*[single.points(index)[0] for index in indices], strict=True)
     from tilewise.core.algebra.recognition import recognise
 
     try:
-        found = recognise(dict(zip(outer.axes, map(list, columns), strict=True)))
-        return replace(found, unit=outer.unit).reshape(shape)
+        found = recognise(dict(zip(single.axes, map(list, columns), strict=True)))
+        found = replace(found, unit=outer.unit).reshape(shape)
     except Refused as no:
         raise Refused(
             "TW504",
@@ -306,16 +611,17 @@ def _read_back(outer: Layout, inner: Layout, shape: Shape) -> Layout:
             witness=no.witness,
             hint="list the map (table)",
         ) from None
-
-
-def _passes(outer: Layout, swizzles: tuple[Swizzle, ...]) -> bool:
-    """Return whether A's copies, which stand outside its own map, may be added inside the swizzles found."""
-    if not outer.replica:
-        return True
-    if outer.swizzles or not swizzles:
-        return not outer.swizzles and not swizzles
-    period = max(swizzle.period for swizzle in swizzles)
-    return all(it.stride[swizzles[0].axis] % period == 0 for it in outer.replica)
+    if outer.replica and (outer.swizzles or found.swizzles):
+        # A's copies, which stand outside its own map, are to be added inside the swizzles found
+        passes = not outer.swizzles and bool(found.swizzles)
+        passes = passes and all(it.stride[found.swizzles[0].axis] % found.period == 0 for it in outer.replica)
+        if not passes:
+            raise _undecided()
+    if not copies:
+        return found.with_parts(found.shape, found.strides, outer.replica, found.offset)
+    first = sum(1 for _ in leaves(found.shape[0]))
+    replica = tuple(it for it in found.shard[:first] if it.extent > 1)
+    return found.with_parts(found.shape[1:], found.strides[first:], outer.replica + replica, found.offset)
 
 
 def _undecided() -> NotDecided:

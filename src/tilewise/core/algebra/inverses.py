@@ -1,6 +1,6 @@
 """Inverses: from places back to indices, as layouts.
 
-Every digit of an index is a step on an axis, so an inverse reads the digits off the places (`readback`):
+Every digit of an index is a step on an axis, so an inverse reads the digits off the places:
 
     left inverse    G(p) is the index whose place is p                   right at every place that is taken
     quasi-inverse   G(p) is the smallest index that has a place p        the same, digits of stride 0 are 0
@@ -9,36 +9,42 @@ Every digit of an index is a step on an axis, so an inverse reads the digits off
 The domain of an inverse has one mode an axis, places counted from 0. The modes are in the order in which
 the layout first names its axes, `L.axes`, or in that of `axes`. Its values are indices: elements on `m`.
 Copies are further digits, of which the index does not depend.
+
+Along one axis a place is p = start + d_1 x_1 + ... + d_k x_k, steps d_i > 0, every x_i with a weight W_i.
+Wanted is a layout G of p with G(p) == W_1 x_1 + ... + W_k x_k for all these places. In its floor form
+
+    G(p) = c + sum of w_P * (p // P),   P in a chain in which each divides the next
+
+a level P reads d_i x_i // P where P divides d_i, and nothing where all digits that it does not divide
+stay below it together with the start: start % P + sum of (e_i - 1) d_i < P. Levels chosen among the steps
+make the weights a triangular system, solved from the smallest step up. That is the rule. It reads every
+layout whose steps divide one another without overlap, padding, copies and offsets that fit included.
+
+Behind a swizzle the low bits of a place are XORs of bits of the digits: a linear map over GF(2), whose
+inverse is a layout that picks one bit of the place for every bit of the index, then XORs of index bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice, product
 from math import prod
 
-from tilewise.core.algebra.readback import (
-    ReadBack,
-    Reading,
-    Unread,
-    digits_up_to,
-    merged,
-    plain,
-    searched,
-    swizzled,
-)
+from tilewise.core.algebra.levels import Form, digits_of, value_at
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica, merged_shard
+from tilewise.core.chains import as_swizzles
+from tilewise.core.digits import Digit
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.facts import landing
 from tilewise.core.layout import Layout
 from tilewise.core.orders import mirrored, turned
 from tilewise.core.shapes import all_extents
 from tilewise.core.solve import BudgetSpent
-from tilewise.core.swizzles import undo_chain
-from tilewise.core.vectors import ZERO, Term, Vector, along, point
+from tilewise.core.swizzles import Swizzle, apply_chain, period_of, undo_chain
+from tilewise.core.vectors import ZERO, Term, Vector, along
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +52,298 @@ if TYPE_CHECKING:
 
     from tilewise.core.shapes import Mode
     from tilewise.core.swizzles import Swizzle
+
+
+# -- digits read off a place -----------------------------------------------------------------------
+
+Reading = tuple[int, int, int, int]
+"""(step, extent, weight, whole): `whole` is the extent that the digit has in the index, 0 for the slowest,
+1 where it runs so that none of its bits is a bit of the index."""
+
+MAX_END = 1 << 10
+MAX_CHAINS = 1 << 8
+"""Other levels than the rule's are looked for up to so many places and chains of them."""
+
+
+class Unread(Exception):
+    """The digits cannot be read back by the rule; the reason is the message."""
+
+
+def levels_of(digits: Iterable[Reading], start: int) -> Form:
+    """The levels of G for digits sorted by step; `Unread` where the rule ends.
+
+        postcondition  value_at(G, p) - value_at(G, start) == sum of weight * digit
+
+    >>> levels_of([(1, 4, 1, 4), (8, 4, 4, 0)], 2)
+    {1: 1, 8: -4}
+    """
+    form: Form = {}
+    place, stride, reach = 1, 0, 0
+    for step, extent, weight, _ in digits:
+        turns, rest = divmod(step, place)
+        if rest:
+            raise Unread(f"step {step} is no multiple of step {place}")
+        if turns * stride != weight:
+            offset = start % step
+            if reach >= step:
+                raise Unread(f"step {step} is shorter than what the smaller steps reach, {reach}")
+            if offset + reach >= step:
+                raise Unread(
+                    f"with an offset of {offset} the smaller steps, which reach {reach}, "
+                    f"carry over step {step}"
+                )
+            form[step] = weight - turns * stride
+            place, stride = step, weight
+        reach += step * (extent - 1)
+    return form
+
+
+def _form(digits: Sequence[Digit]) -> Form:
+    """The floor form of digits, slowest first, without the places at which nothing changes."""
+    form: Form = {}
+    place, carry = 1, 0
+    for extent, stride in reversed(digits):
+        if stride != carry:
+            form[place] = stride - carry
+        place, carry = place * extent, stride * extent
+    return form
+
+
+# -- other levels ----------------------------------------------------------------------------------
+
+
+def searched(digits: Sequence[Reading], start: int) -> ReadBack | None:
+    """An axis read by any levels at all, in place of those of the rule; None where none are found.
+
+    A place P can be a level if the remainders of all steps by P, upwards or downwards to the next
+    multiple, never carry together: then p // P is a sum of whole multiples of the digits. A chain of such
+    places reads the axis iff their multiples combine to the weights: a linear system in integers.
+
+    >>> searched([(2, 2, 1, 2), (3, 2, 2, 0)], 0)  # p - p // 2 is the index of 2 x + 3 y
+    ReadBack(form={1: 1, 2: -1}, end=5, constant=0, swizzles=())
+    """
+    end = start + sum([step * (extent - 1) for step, extent, _, _ in digits])
+    if end > MAX_END:
+        return None
+    multiples = {place: found for place in range(1, end + 1) if (found := _multiples(digits, start, place))}
+    wanted = [weight for _, _, weight, _ in digits]
+    for chain in islice(_chains(list(multiples)), MAX_CHAINS):
+        weights = integer_solution([multiples[place] for place in chain], wanted)
+        if weights is not None:
+            form = {place: weight for place, weight in zip(chain, weights, strict=True) if weight}
+            return ReadBack(form, end, -value_at(form, start))
+    return None
+
+
+def _multiples(digits: Sequence[Reading], start: int, place: int) -> list[int] | None:
+    """The whole multiples of `place` in every step, where what is left over never carries."""
+    found = []
+    least = most = start % place
+    for step, extent, _, _ in digits:
+        whole, rest = divmod(step, place)
+        if rest and start % place + rest >= place:
+            whole, rest = whole + 1, rest - place
+        least += min(0, rest * (extent - 1))
+        most += max(0, rest * (extent - 1))
+        found.append(whole)
+    return found if least >= 0 and most < place else None
+
+
+def _chains(places: Sequence[int]) -> Iterator[list[int]]:
+    """The longest chains of places, from 1 on, in which each divides the next."""
+    stack = [[1]]
+    while stack:
+        chain = stack.pop()
+        above = [place for place in places if place > chain[-1] and place % chain[-1] == 0]
+        nearest = [place for place in above if not any(place % p == 0 for p in above if p < place)]
+        if not nearest:
+            yield chain
+        stack += [[*chain, place] for place in reversed(nearest)]
+
+
+def integer_solution(columns: Sequence[Sequence[int]], wanted: Sequence[int]) -> list[int] | None:
+    """Whole numbers with which the columns add up to what is wanted, by Euclid's steps on the columns.
+
+    >>> integer_solution([[2, 3], [1, 1]], [1, 2])
+    [1, -1]
+    >>> integer_solution([[2, 4]], [1, 2]) is None
+    True
+    """
+    count = len(columns)
+    rest = [[*column, *(int(i == j) for j in range(count))] for i, column in enumerate(columns)]
+    total = [*wanted, *([0] * count)]
+    for row in range(len(wanted)):
+        live = sorted((column for column in rest if column[row]), key=lambda column: abs(column[row]))
+        while len(live) > 1:
+            for column in live[1:]:
+                _subtract(column, live[0], column[row] // live[0][row])
+            live = sorted((column for column in live if column[row]), key=lambda column: abs(column[row]))
+        if live:
+            _subtract(total, live[0], total[row] // live[0][row])
+            rest = [column for column in rest if column is not live[0]]
+        if total[row]:
+            return None
+    return [-weight for weight in total[len(wanted) :]]
+
+
+def _subtract(column: list[int], other: Sequence[int], times: int) -> None:
+    for i, value in enumerate(other):
+        column[i] -= times * value
+
+
+# -- behind a swizzle ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBack:
+    """How an axis is read: a form for the places 0..end, a constant, and XORs of the index after them."""
+
+    form: Form
+    end: int
+    constant: int
+    swizzles: tuple[Swizzle, ...] = ()
+
+
+def plain(digits: list[Reading], start: int) -> ReadBack:
+    """An axis without a swizzle.
+
+        requires  digits sorted by step, start >= 0
+
+    >>> plain([(1, 4, 2, 4), (5, 2, 1, 2)], 0)
+    ReadBack(form={1: 2, 5: -9}, end=8, constant=0, swizzles=())
+    """
+    form = levels_of(digits, start)
+    end = start + sum([step * (extent - 1) for step, extent, _, _ in digits])
+    return ReadBack(form, end, -value_at(form, start) if start else 0)
+
+
+def swizzled(digits: list[Reading], start: int, swizzles: Sequence[Swizzle]) -> ReadBack:
+    """An axis whose places are swizzled: p = Sw(start + sum of step * digit).
+
+        requires       digits sorted by step, start >= 0
+        postcondition  Sw'(value of the form at p, and the constant) == sum of weight * digit
+
+    >>> swizzled([(1, 8, 1, 8), (8, 8, 8, 0)], 0, [Swizzle(3, 0, 3)])
+    ReadBack(form={1: 1}, end=63, constant=0, swizzles=(Swizzle(3, 0, 3),))
+    """
+    reach = sum([step * (extent - 1) for step, extent, _, _ in digits])
+    if all(start + reach < (swizzle.source & -swizzle.source or start + reach + 1) for swizzle in swizzles):
+        return plain(digits, start)  # every swizzle reads zeros alone
+    period = period_of(swizzles)
+    bits = _Bits(period)
+    above = bits.take(digits, start)
+    low, constant, chain = bits.read(swizzles)
+    base = start - start % period
+    high = levels_of(sorted(above), base)
+    last = base + sum([step * (extent - 1) for step, extent, _, _ in above])
+    end = last + period - 1 if last else bits.end - 1
+    form = low | high  # the low bits end at the period
+    form[period] = low.get(period, 0) + high.get(period, 0)
+    form = {place: weight for place, weight in form.items() if weight and place <= end}
+    return ReadBack(form, end, constant - value_at(high, base), chain)
+
+
+class _Bits:
+    """The low bits of the places of an axis as XORs of variables, which are bits of the digits."""
+
+    def __init__(self, period: int) -> None:
+        self.period = period
+        count = period.bit_length() - 1
+        self.forms = [0] * count
+        self.fixed = 0
+        self.weights: list[int] = []
+        self.home: list[int] = []
+        self.turned = self.noise = self.bound = 0
+        self.constant = 0
+        self.end = 1
+
+    def take(self, digits: Iterable[Reading], start: int) -> list[Reading]:
+        """Take the bits of the digits below the period in; the digits above it are left."""
+        self.fixed = used = start % self.period
+        above: list[Reading] = []
+        for step, extent, weight, whole in digits:
+            column, rest = step, extent
+            turned = weight < 0 and whole != 1
+            while rest > 1 and column % self.period:
+                if column & used or column >= self.period:
+                    raise Unread(f"step {step} carries among the bits that the swizzle permutes")
+                used |= column
+                self._variable(column, weight, turned, bool(whole % (column // step * 2)))
+                column, weight, rest = 2 * column, 2 * weight, (rest + 1) // 2
+            if rest > 1:
+                above.append((column, rest, weight, whole))
+        return above
+
+    def _variable(self, column: int, weight: int, turned: bool, bound: bool) -> None:
+        """One more variable, in the bits of its column.
+
+        `turned`: the digit of the index runs the other way. `bound`: its bit does not stand alone in
+        the index, so nothing can be XORed with it there.
+        """
+        number = 1 << len(self.weights)
+        for bit in range(column.bit_length()):
+            if column >> bit & 1:
+                self.forms[bit] |= number
+        self.home.append((column & -column).bit_length() - 1)
+        self.turned |= number * turned
+        self.noise |= number * (weight == 0)
+        self.bound |= number * (bound or abs(weight).bit_count() != 1 or (weight < 0 and not turned))
+        self.constant += weight if turned else 0
+        self.weights.append(-weight if turned else weight)
+
+    def read(self, swizzles: Sequence[Swizzle]) -> tuple[Form, int, tuple[Swizzle, ...]]:
+        """(the form of the low bits, which ends at the period, constant, XORs of the index)."""
+        for swizzle in reversed(swizzles):
+            first = swizzle.base + max(swizzle.shift, 0)
+            for bit in range(first, first + swizzle.bits):
+                self.forms[bit - swizzle.shift] ^= self.forms[bit]
+        fixed = apply_chain(swizzles, self.fixed)
+        self.end = 1 << max((i + 1 for i, form in enumerate(self.forms) if form or fixed >> i & 1), default=0)
+        bit_of, moves = self._solved()
+        strides = [0] * len(self.forms)
+        for variable, bit in bit_of.items():
+            weight = self.weights[variable]
+            if ((self.forms[bit] & self.turned).bit_count() ^ (fixed >> bit)) & 1:
+                self.constant += weight
+                weight = -weight
+            strides[bit] = weight
+        form = _form([(2, 0), *((2, stride) for stride in reversed(strides))])
+        return form, self.constant, self._chain(moves)
+
+    def _solved(self) -> tuple[dict[int, int], list[tuple[int, int]]]:
+        """Gauss: {variable: the bit of the place that stands for it}, and (flipped, read) after that."""
+        rows = {bit: form for bit, form in enumerate(self.forms) if form and not form & self.noise}
+        bit_of: dict[int, int] = {}
+        moves: list[tuple[int, int]] = []
+        free = set(rows)
+        for variable, home in enumerate(self.home):
+            if self.noise >> variable & 1:
+                continue
+            holding = [bit for bit, form in rows.items() if form >> variable & 1]
+            candidates = [bit for bit in holding if bit in free]
+            if not candidates:
+                raise Unread("the swizzle mixes a copy into a bit of the index")
+            pivot = home if home in candidates else candidates[0]
+            free.discard(pivot)
+            bit_of[variable] = pivot
+            for bit in holding:
+                if bit != pivot:
+                    rows[bit] ^= rows[pivot]
+                    moves.append((bit, pivot))
+        variable_of = {bit: variable for variable, bit in bit_of.items()}
+        return bit_of, [(variable_of[a], variable_of[b]) for a, b in moves if a in variable_of]
+
+    def _chain(self, moves: list[tuple[int, int]]) -> tuple[Swizzle, ...]:
+        """The XORs between variables as swizzles of the index, the last of the chain first to act."""
+        pairs = []
+        for flipped, read in moves:
+            if self.bound >> flipped & 1 or self.bound >> read & 1:
+                raise Unread("the swizzle mixes bits of the index that are not bits of their own")
+            pairs.append((self.weights[read].bit_length() - 1, self.weights[flipped].bit_length() - 1))
+        return tuple(reversed(as_swizzles(pairs)))
+
+
+# -- places to indices -----------------------------------------------------------------------------
 
 MAX_CHOICES = 64
 """A diagonal digit may be read on any of its axes; so many ways are tried."""
@@ -137,11 +435,9 @@ def axes_in_order(layout: Layout, axes: Any = None) -> tuple[str, ...]:
 class _Places:
     """What moves on every axis: digits with positive steps, and where they start."""
 
-    __slots__ = ("axes", "base", "diagonal", "start", "still")
-
-    def __init__(self) -> None:
-        self.axes: dict[str, list[Reading]] = {}
-        self.start: dict[str, int] = {}
+    def __init__(self, layout: Layout) -> None:
+        self.axes: dict[str, list[Reading]] = {axis.name: [] for axis in layout.axes}
+        self.start = {axis.name: layout.offset[axis] for axis in layout.axes}
         self.diagonal: list[tuple[tuple[Term, ...], int, int, int]] = []
         self.still = False
         self.base = 0
@@ -162,12 +458,6 @@ class _Places:
         elif weight:
             self.still = True
 
-    def name(self, vector: Vector) -> None:
-        """Have the axes that a vector names."""
-        for axis, _ in vector.terms:
-            if axis.name not in self.axes:
-                self.axes[axis.name], self.start[axis.name] = [], 0
-
     def sort(self) -> _Places:
         """The digits of every axis by their steps."""
         for digits in self.axes.values():
@@ -177,38 +467,20 @@ class _Places:
 
 def _places(layout: Layout) -> _Places:
     """The digits of a layout; the axes in its own order."""
-    places = _Places()
-    axes, start = places.axes, places.start
+    places = _Places(layout)
     extents = all_extents(layout.shape)
     weight = size = prod(extents)
     for extent, stride in zip(extents, layout.strides, strict=True):
         whole = extent if weight < size else 0
         weight //= extent
         terms = stride.terms
-        if len(terms) == 1 and terms[0][1] > 0:
-            ((axis, step),) = terms
-            name = axis.name
-            if name not in axes:
-                axes[name], start[name] = [], 0
-            if extent > 1:
-                axes[name].append((step, extent, weight, whole))
-        else:
-            places.name(stride)
-            if extent > 1:
-                places.add([term for term in terms if term[1]], extent, weight, whole)
+        if extent > 1 and len(terms) == 1 and terms[0][1] > 0:  # most digits need no more than this
+            places.axes[terms[0][0].name].append((terms[0][1], extent, weight, whole))
+        elif extent > 1:
+            places.add(stride.nonzero.terms, extent, weight, whole)
     for it in layout.replica:
-        places.name(it.stride)
         if it.extent > 1:
             places.add(it.stride.nonzero.terms, it.extent, 0, 0)
-    if layout.offset.terms:
-        places.name(layout.offset)
-        for axis, step in layout.offset.terms:
-            start[axis.name] += step
-    if layout.swizzles:
-        places.name(Vector(((layout.swizzles[0].axis, 0),)))
-        places.name(layout.outer)
-    if not axes:
-        axes[m.name], start[m.name] = [], 0
     return places.sort()
 
 
@@ -287,7 +559,8 @@ def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
     strides: list[Vector] = []
     swizzles: tuple[Swizzle, ...] = ()
     for read in reads:
-        digits = digits_up_to(read.levels, read.end)
+        last = max(read.form, default=1)
+        digits = digits_of(read.form, (read.end // last + 1) * last)
         shape.append(digits[0][0] if len(digits) == 1 else tuple([extent for extent, _ in digits]))
         strides += [along(m, stride) for _, stride in digits]
         base += read.constant
@@ -331,8 +604,8 @@ def right_inverse(layout: Layout, axes: Any = None) -> Layout:
         if layout.swizzles and layout.swizzled_axis == Axis(name):
             reads.append(_unswizzled(layout, chain, count))
         else:
-            levels = [(place, weight) for place, _, weight, _ in chain]
-            reads.append(ReadBack(merged(levels), count - 1, 0))
+            form = _form([(extent, weight) for _, extent, weight, _ in reversed(chain)])
+            reads.append(ReadBack(form, count - 1, 0))
     return _written(places.base, reads)
 
 
@@ -345,7 +618,10 @@ def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
         step, extent = digit[0], digit[1]
         if step > end:
             break
-        previous = best if step == end else _within_reach(nodes, step)
+        previous: int | None = best
+        if step < end:
+            within = (i for i, ((p, e, *_), _) in enumerate(nodes) if step % p == 0 and step <= p * e)
+            previous = next(within, None)
         if previous is not None:
             nodes.append((digit, previous))
             if step * extent > end:
@@ -360,13 +636,6 @@ def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
     return chain[::-1], end
 
 
-def _within_reach(nodes: Sequence[tuple[Reading, int]], step: int) -> int | None:
-    for i, ((place, extent, _, _), _) in enumerate(nodes):
-        if step % place == 0 and step <= place * extent:
-            return i
-    return None
-
-
 def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBack:
     """The chain behind the swizzle, for the most places that it permutes among themselves."""
     for end in _closed(layout, count):
@@ -375,7 +644,9 @@ def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBac
             read = swizzled(cut, 0, layout.swizzles)
         except Unread:
             continue
-        return ReadBack([lv for lv in read.levels if lv[0] < end], end - 1, read.constant, read.swizzles)
+        return ReadBack(
+            {p: w for p, w in read.form.items() if p < end}, end - 1, read.constant, read.swizzles
+        )
     raise AssertionError("one place is always closed")
 
 
@@ -408,8 +679,7 @@ def _from_place_0(layout: Layout) -> _Places:
             witness={axis.name: 0 for axis in layout.axes},
             hint="subtract the offset first",
         )
-    places = _Places()
-    places.name(point(layout.axes, [0] * len(layout.axes)))
+    places = _Places(layout)
     weight = size = layout.size
     for i, (it, digit) in enumerate(zip(iters, at, strict=True)):
         whole = it.extent if weight < size else 0
@@ -420,5 +690,4 @@ def _from_place_0(layout: Layout) -> _Places:
         places.base += 0 if downwards else weight * digit  # `add` counts a digit that runs down
         if room > 1:
             places.add(moving, room, weight, whole if room == it.extent else 1)
-    places.start = dict.fromkeys(places.start, 0)
     return places.sort()

@@ -142,6 +142,15 @@ def digits_of(form: Form, extent: int) -> list[Digit]:
     return digits[::-1]
 
 
+def value_at(form: Form, x: int) -> int:
+    """Return what a form gives at an integer.
+
+    >>> value_at({1: 1, 8: -4}, 19)
+    11
+    """
+    return sum([weight * (x // place) for place, weight in form.items()])
+
+
 def is_chain(form: Iterable[int], extent: int) -> bool:
     """Return whether the places divide one another, and the last of them the extent.
 

@@ -17,17 +17,16 @@ if TYPE_CHECKING:
     from tilewise.core.algebra import (
         complements,
         composition,
-        divide,
         inverses,
         linear,
         modes,
         places,
-        product,
         recognition,
         relations,
         slicing,
         swizzling,
         tiles,
+        tilings,
         widths,
     )
 
@@ -64,12 +63,11 @@ if not TYPE_CHECKING:
     chains = LaterModule("chains")
     complements = LaterModule("algebra.complements")
     composition = LaterModule("algebra.composition")
-    divide = LaterModule("algebra.divide")
+    tilings = LaterModule("algebra.tilings")
     inverses = LaterModule("algebra.inverses")
     linear = LaterModule("algebra.linear")
     modes = LaterModule("algebra.modes")
     places = LaterModule("algebra.places")
-    product = LaterModule("algebra.product")
     recognition = LaterModule("algebra.recognition")
     relations = LaterModule("algebra.relations")
     slicing = LaterModule("algebra.slicing")
@@ -100,17 +98,17 @@ class Algebra:
     complement = complements.complement
 
     # divides and products
-    logical_divide = divide.logical_divide
-    zipped_divide = divide.zipped_divide
-    tiled_divide = divide.tiled_divide
-    flat_divide = divide.flat_divide
-    logical_product = product.logical_product
-    zipped_product = product.zipped_product
-    tiled_product = product.tiled_product
-    flat_product = product.flat_product
-    blocked_product = product.blocked_product
-    raked_product = product.raked_product
-    tile_to_shape = product.tile_to_shape
+    logical_divide = tilings.logical_divide
+    zipped_divide = tilings.zipped_divide
+    tiled_divide = tilings.tiled_divide
+    flat_divide = tilings.flat_divide
+    logical_product = tilings.logical_product
+    zipped_product = tilings.zipped_product
+    tiled_product = tilings.tiled_product
+    flat_product = tilings.flat_product
+    blocked_product = tilings.blocked_product
+    raked_product = tilings.raked_product
+    tile_to_shape = tilings.tile_to_shape
 
     # tiles and sums, elements of another width
     tile = tiles.tiled_by

@@ -15,16 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import prod
 
 from tilewise.core import orders
 from tilewise.core.canonical import merged_digits
-from tilewise.core.digits import clash, place_values, refined
-from tilewise.core.digits import split as split_digits
+from tilewise.core.digits import clash, in_runs, place_values, refined
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.shapes import Mode, all_extents, as_shape, leaves, mirrored, size_of, spell
+from tilewise.core.shapes import Mode, all_extents, as_shape, leaves, mirrored, refined_mode, size_of, spell
 from tilewise.core.vectors import ZERO, Stepped
 
 TYPE_CHECKING = False
@@ -68,7 +66,10 @@ def _merged(layout: Layout) -> Layout:
 @orders.by_mode
 def _merged_by_mode(layout: Layout) -> Layout:
     modes = [merged_digits(part.digits) or [_STILL] for part in mode_layouts(layout)]
-    return _made_of(layout, [(_joined(digits), digits) for digits in modes])
+    following = iter(modes)
+    shape = tuple([refined_mode(1, following) for _ in modes])
+    strides = tuple([stride for digits in modes for _, stride in digits])
+    return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
 def flatten(layout: Layout) -> Layout:
@@ -149,7 +150,13 @@ def split(layout: Layout, mode: int, *extents: Any) -> Layout:
     >>> split(S[(64, 32) : (32, 1)], 0, 4, 16)
     S[(4, 16, 32) : (512, 32, 1)]
     """
-    position = _mode_number(layout, mode)
+    position, rank = as_int(mode, "a mode"), len(layout.shape)
+    if not 0 <= position < rank:
+        raise LayoutError(
+            "TW201",
+            f"mode {position} of a layout of {rank} modes, {spell(layout.shape)}",
+            hint="modes count from 0, the leftmost",
+        )
     modes = mode_layouts(layout)
     one = modes[position]
     asked = _asked(extents, one.size, f"mode {position}")
@@ -291,14 +298,8 @@ def mode_layouts(layout: Layout) -> list[Layout]:
 
 
 def _flat(layout: Layout, digits: Sequence[Stepped]) -> Layout:
-    return _made_of(layout, [(digit[0], [digit]) for digit in digits])
-
-
-def _made_of(layout: Layout, modes: Sequence[tuple[Mode, Sequence[Stepped]]]) -> Layout:
-    """Return the layout of some modes and the digits of each."""
-    shape = as_shape([mode for mode, _ in modes])
-    strides = tuple([stride for _, digits in modes for _, stride in digits])
-    return layout.with_parts(shape, strides, layout.replica, layout.offset)
+    extents, strides = tuple([extent for extent, _ in digits]), tuple([stride for _, stride in digits])
+    return layout.with_parts(extents, strides, layout.replica, layout.offset)
 
 
 def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: str, hint: str) -> Layout:
@@ -314,27 +315,13 @@ def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: st
         )
     row = layout.order == "row"
     ordered = asked if row else mirrored(asked)
-    cut = iter(split_digits(digits, place_values(leaves(ordered))))
-
-    def filled(mode: Mode) -> tuple[Mode, list[Stepped]]:
-        if isinstance(mode, tuple):
-            parts = [filled(inner) for inner in mode]
-            return tuple(shape for shape, _ in parts), [digit for _, held in parts for digit in held]
-        held: list[Stepped] = []
-        while prod(extent for extent, _ in held) < mode:
-            held.append(next(cut))
-        held = held or [_STILL]
-        return _joined(held), held
-
-    made = _made_of(layout, [filled(mode) for mode in ordered])
-    return (
-        made if row else made.with_parts(mirrored(made.shape), made.strides[::-1], made.replica, made.offset)
-    )
-
-
-def _joined(digits: Sequence[Stepped]) -> Mode:
-    extents = tuple([extent for extent, _ in digits])
-    return extents if len(extents) > 1 else extents[0]
+    runs = [run or [_STILL] for run in in_runs(digits, leaves(ordered))]
+    following = iter(runs)
+    shape = tuple([refined_mode(mode, following) for mode in ordered])
+    strides = tuple([stride for run in runs for _, stride in run])
+    if not row:
+        shape, strides = mirrored(shape), strides[::-1]
+    return layout.with_parts(shape, strides, layout.replica, layout.offset)
 
 
 def _clash(digits: Sequence[Stepped], asked: Shape, order: str) -> tuple[int, int] | None:
@@ -390,15 +377,3 @@ def _numbers(part: Any) -> Iterator[Any]:
     else:
         for inner in part:
             yield from _numbers(inner)
-
-
-def _mode_number(layout: Layout, mode: int) -> int:
-    number = as_int(mode, "a mode")
-    rank = len(layout.shape)
-    if not 0 <= number < rank:
-        raise LayoutError(
-            "TW201",
-            f"mode {number} of a layout of {rank} modes, {spell(layout.shape)}",
-            hint="modes count from 0, the leftmost",
-        )
-    return number

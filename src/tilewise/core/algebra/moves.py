@@ -31,7 +31,7 @@ from tilewise.core.facts import groups, taken_bits
 from tilewise.core.integers import bits_of
 from tilewise.core.solve import BudgetSpent, Suffixes, reaches
 from tilewise.core.swizzles import one_permutation
-from tilewise.core.vectors import Iter, Stepped, Vector
+from tilewise.core.vectors import ZERO, Iter, Stepped, Vector
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,9 +60,8 @@ def projected(layout: Layout, names: Collection[str]) -> Layout:
     def kept(vector: Vector) -> Vector:
         return Vector(tuple([term for term in vector.terms if term[0].name in names]))
 
-    if layout.swizzles:
-        on = layout.swizzles[0].axis.name
-        return canonical(layout.with_vectors(kept, layout.swizzles if on in names else ()))
+    if layout.swizzles and layout.swizzles[0].axis.name not in names:
+        layout = replace(layout, swizzles=(), outer=ZERO)
     copies = tuple([Iter(it.extent, kept(it.stride)) for it in layout.replica])
     strides = tuple(map(kept, layout.strides))
     return canonical(layout.with_parts(layout.shape, strides, copies, kept(layout.offset)))

@@ -71,7 +71,16 @@ def relabel(layout: Layout, names: Mapping[Any, Any]) -> Layout:
     new: dict[str, Axis] = {}
     for old, name in names.items():
         own = layout.axis(str(old))
-        new[own.name] = _renamed(own, name)
+        made = new[own.name] = _like(own, name)
+        free = own.facts is None and own.kind == OWNER
+        if not free and (own.kind == STORAGE) != (made.kind == STORAGE):
+            raise Refused(
+                "TW509",
+                f"{own} is an axis of kind {own.kind}, and {made} of kind {made.kind}",
+                witness=(own.name, made.name),
+                hint="elements stay elements, and owners owners"
+                + ("" if made.facts else f': a name alone keeps the kind, or Axis("{made}", storage=...)'),
+            )
     taken: dict[str, str] = {}
     for axis in layout.axes:
         name = new.get(axis.name, axis).name
@@ -84,26 +93,6 @@ def relabel(layout: Layout, names: Mapping[Any, Any]) -> Layout:
             )
         taken[name] = axis.name
     return _substituted(layout, {name: (axis, 1) for name, axis in new.items()})
-
-
-def _renamed(old: Axis, name: Axis | str) -> Axis:
-    new = name if isinstance(name, Axis) else _named(name, old.kind == STORAGE)
-    free = old.facts is None and old.kind == OWNER
-    if not free and (old.kind == STORAGE) != (new.kind == STORAGE):
-        raise Refused(
-            "TW509",
-            f"{old} is an axis of kind {old.kind}, and {new} of kind {new.kind}",
-            witness=(old.name, new.name),
-            hint="elements stay elements, and owners owners"
-            + ("" if new.facts else f': a name alone keeps the kind, or Axis("{new}", storage=...)'),
-        )
-    return new
-
-
-def _named(name: str, storage: bool) -> Axis:
-    """The axis of a name; one that nothing is known of is storage as told."""
-    axis = Axis(name)
-    return Axis(name, storage=True) if storage and axis.facts is None and axis.kind == OWNER else axis
 
 
 def _substituted(layout: Layout, names: Names) -> Layout:
@@ -119,7 +108,7 @@ def _substituted(layout: Layout, names: Names) -> Layout:
     swizzles = []
     for swizzle in layout.swizzles:
         axis, factor = names.get(swizzle.axis.name, (swizzle.axis, 1))
-        swizzles.append(_on(swizzle, axis).scaled(factor, 1))
+        swizzles.append(replace(swizzle, axis=axis).scaled(factor, 1))
     return layout.with_vectors(put, swizzles)
 
 
@@ -216,37 +205,26 @@ def _fused(layout: Layout, split: _Split) -> Layout:
         raise Refused(
             "TW502",
             f"{split} is one to one where {low} spans {count}, and here it runs from {first} to {last}",
-            witness=tuple(_someone_at(layout, low, at) for at in (first, last)),
+            witness=tuple(
+                flat_index(layout.who({low.name: at}, limit=1)[0], layout.shape) for at in (first, last)
+            ),
             hint=f"say how many {low} one {high} has: ({high}, n, {low})",
         )
-    if any(swizzle.bits for swizzle in layout.swizzles):
-        _check_swizzle(layout, split)
-    fused = _substituted(layout, {high.name: (split.axis, count), low.name: (split.axis, 1)})
-    if layout.swizzled_axis != high or not first:
-        return fused
-    start = Vector(((split.axis, first),))
-    return replace(fused, offset=fused.offset - start, outer=fused.outer + start)
-
-
-def _check_swizzle(layout: Layout, split: _Split) -> None:
-    """Refuse a swizzle that the sum does not pass through.
-
-    One of the low axis passes steps of its period; one of the high axis, scaled by n, passes what stands
-    below n (so the start of the low axis stands outside of it).
-    """
-    on, count = layout.swizzled_axis, split.count
-    if (on == split.low and count % period_of(layout.swizzles)) or (on == split.high and count & (count - 1)):
+    # a swizzle of the low axis passes steps of its period; one of the high axis, scaled by n, what stands
+    # below n, so the start of the low axis stands outside of it
+    on, period = layout.swizzled_axis, layout.period
+    if period > 1 and ((on == low and count % period) or (on == high and count & (count - 1))):
         raise Refused(
             "TW504",
             f"{split}: the swizzle on {on} does not fit {count}",
             witness=count,
             hint="on the low axis n must be a multiple of its period, on the high axis a power of two",
         )
-
-
-def _someone_at(layout: Layout, axis: Axis, steps: int) -> int:
-    """The flat index of an element at some steps on an axis."""
-    return flat_index(layout.who({axis.name: steps}, limit=1)[0], layout.shape)
+    fused = _substituted(layout, {high.name: (split.axis, count), low.name: (split.axis, 1)})
+    if on != high or not first:
+        return fused
+    start = first @ split.axis
+    return replace(fused, offset=fused.offset - start, outer=fused.outer + start)
 
 
 def _check_free(layout: Layout, new: Axis, *going: Axis) -> None:
@@ -277,14 +255,19 @@ def _split_of(axis: Axis, into: Sequence[Any] | None) -> _Split:
             f"{axis} splits into {pairs}" if known else f"nothing is known of how {axis} splits",
             hint='say it in full, high first: ("high", n, "low")',
         )
-    high, low = (_part_of(axis, name) for name in (names[0], names[2]))
+    high, low = (_like(axis, name) for name in (names[0], names[2]))
     if high == low:
         raise LayoutError("TW103", f"{axis} splits into two axes, not twice {high}")
     return _Split(axis, high, as_extent(names[1]), low)
 
 
-def _part_of(axis: Axis, name: Axis | str) -> Axis:
-    return name if isinstance(name, Axis) else _named(name, axis.kind == STORAGE)
+def _like(axis: Axis, name: Axis | str) -> Axis:
+    """The axis of a name; one that nothing is known of is storage where another axis is."""
+    if isinstance(name, Axis):
+        return name
+    made = Axis(name)
+    unknown = made.facts is None and made.kind == OWNER
+    return Axis(name, storage=True) if unknown and axis.kind == STORAGE else made
 
 
 def _fusions(layout: Layout, axes: tuple[Any, ...], into: Axis | str | None) -> Iterator[_Split]:
@@ -308,8 +291,8 @@ def _fusions(layout: Layout, axes: tuple[Any, ...], into: Axis | str | None) -> 
         layout.axis(str(axes[0]))
     for name, *parts in steps:
         like = own.get(str(parts[0])) or own.get(str(parts[2])) or Axis(str(parts[0]))
-        high, low = (own.get(str(part)) or _part_of(like, part) for part in (parts[0], parts[2]))
-        fused = into if isinstance(into, Axis) and into.name == name else _named(name, high.kind == STORAGE)
+        high, low = (own.get(str(part)) or _like(like, part) for part in (parts[0], parts[2]))
+        fused = _like(high, into if isinstance(into, Axis) and into.name == name else name)
         own[name] = fused
         yield _Split(fused, high, parts[1], low)
 
@@ -345,11 +328,11 @@ def _split_plain(layout: Layout, split: _Split) -> Layout:
             first = below * split.count
             back.append((split.high, below))
             shape.append(((last - first) // split.count + 1, split.count))
-            strides += [Vector(((split.high, 1),)), Vector(((split.low, 1),))]
+            strides += [1 @ split.high, 1 @ split.low]
         else:
             back.append((axis, first))
             shape.append(last - first + 1)
-            strides.append(Vector(((axis, 1),)))
+            strides.append(1 @ axis)
         starts.append((axis, first))
     by_axis = Layout(tuple(shape), tuple(strides))
     from_zero = replace(layout, offset=layout.offset - Vector(tuple(starts)), unit="element")
@@ -364,7 +347,7 @@ def _split_plain(layout: Layout, split: _Split) -> Layout:
         ) from None
     made = replace(made, offset=(made.offset + Vector(tuple(back))).nonzero, unit=layout.unit)
     # where nothing moves on the axis, a place still shows that it is there
-    return made if {split.high, split.low} & set(made.axes) else made + Vector(((split.low, 0),))
+    return made if {split.high, split.low} & set(made.axes) else made + 0 @ split.low
 
 
 def _swizzle_after(layout: Layout, split: _Split) -> tuple[tuple[Swizzle, ...], Vector]:
@@ -376,21 +359,17 @@ def _swizzle_after(layout: Layout, split: _Split) -> tuple[tuple[Swizzle, ...], 
     if not acting:
         return (), ZERO
     if count % period_of(acting) == 0 and not outside:
-        return tuple(_on(swizzle, split.low) for swizzle in acting), ZERO
+        return tuple(replace(swizzle, axis=split.low) for swizzle in acting), ZERO
     above = count & (count - 1) == 0 and min(swizzle.base for swizzle in acting) >= count.bit_length() - 1
     if above and outside % count == 0:
-        scaled = tuple(_on(swizzle.scaled(1, count), split.high) for swizzle in acting)
-        return scaled, Vector(((split.high, outside // count),)).nonzero
+        scaled = tuple(replace(swizzle.scaled(1, count), axis=split.high) for swizzle in acting)
+        return scaled, (outside // count @ split.high).nonzero
     raise Refused(
         "TW504",
         f"{split}: the swizzles on {split.axis} read or flip bits on both sides of {count}",
         witness=count,
         hint=f"split by a multiple of the period {period_of(acting)}, or by a power of two below their bits",
     )
-
-
-def _on(swizzle: Swizzle, axis: Axis) -> Swizzle:
-    return Swizzle(swizzle.bits, swizzle.base, swizzle.shift, axis)
 
 
 # -- what one owner holds --------------------------------------------------------------------------
@@ -416,29 +395,23 @@ def footprint(layout: Layout, *axes: Axis | str) -> Layout:
 
 @orders.by_mode
 def _footprint(layout: Layout, *axes: Axis | str) -> Layout:
-    dropped = _dropped(layout, axes)
+    for axis in axes:
+        if not layout.knows(str(axis)):
+            layout.axis(axis)
+    dropped = {str(axis) for axis in axes} or {axis.name for axis in layout.axes if axis.kind != STORAGE}
     shard = [_kept(it, dropped, layout, i) for i, it in enumerate(layout.shard)]
     copies = [_kept(it, dropped, layout, None) for it in layout.replica]
     left = iter(shard)
-    shape = tuple(_pruned(mode, left) or 1 for mode in layout.shape)
+    modes = [_pruned(mode, left) for mode in layout.shape]
     return replace(
         layout,
-        shape=shape,
-        strides=_strides_left(layout, shard),
+        shape=tuple(mode or 1 for mode, _ in modes),
+        strides=tuple(stride for _, strides in modes for stride in strides or (ZERO,)),
         replica=tuple(it for it in copies if it is not None),
         offset=_without(layout.offset, dropped),
         swizzles=() if layout.swizzled_axis and layout.swizzled_axis.name in dropped else layout.swizzles,
         outer=_without(layout.outer, dropped),
     )
-
-
-def _dropped(layout: Layout, axes: tuple[Axis | str, ...]) -> set[str]:
-    for axis in axes:
-        if not layout.knows(str(axis)):
-            layout.axis(axis)
-    if axes:
-        return {str(axis) for axis in axes}
-    return {axis.name for axis in layout.axes if axis.kind != STORAGE}
 
 
 def _kept(it: Iter, dropped: set[str], layout: Layout, position: int | None) -> Iter | None:
@@ -462,22 +435,11 @@ def _without(vector: Vector, dropped: set[str]) -> Vector:
     return Vector(tuple(term for term in vector.terms if term[0].name not in dropped))
 
 
-def _pruned(mode: Mode, left: Iterator[Iter | None]) -> Mode | None:
-    """The mode without the digits that are gone."""
+def _pruned(mode: Mode, left: Iterator[Iter | None]) -> tuple[Mode | None, list[Vector]]:
+    """The mode without the digits that are gone, and the strides that are left."""
     if isinstance(mode, int):
         it = next(left)
-        return None if it is None else it.extent
-    parts = [part for part in [_pruned(inner, left) for inner in mode] if part is not None]
-    return tuple(parts) if len(parts) > 1 else parts[0] if parts else None
-
-
-def _strides_left(layout: Layout, shard: Sequence[Iter | None]) -> tuple[Vector, ...]:
-    """The strides that are left; 0 for a mode of which nothing is."""
-    strides: list[Vector] = []
-    start = 0
-    for mode in layout.shape:
-        stop = start + sum(1 for _ in leaves(mode))
-        own = [it.stride for it in shard[start:stop] if it is not None]
-        strides += own or [ZERO]
-        start = stop
-    return tuple(strides)
+        return (it.extent, [it.stride]) if it else (None, [])
+    parts = [_pruned(inner, left) for inner in mode]
+    kept = tuple(part for part, _ in parts if part is not None)
+    return kept if len(kept) > 1 else kept[0] if kept else None, [v for _, strides in parts for v in strides]

@@ -161,50 +161,37 @@ def relation(
     as_layout(b)
     a, b, via = _in_one_unit(a, b, dtype_a, dtype_b)
     if reshape is not None:
-        a = _reshaped(a, reshape, permute is not None, via)
+        shape = a.asked_in(reshape)
+        if extents_of(shape) != extents_of(a.shape):
+            via["reshape"] = list(extents_of(shape))
+        try:
+            a = a.reshape(*shape)
+        except Refused:  # where no digits of it are the map, its flat index alone is
+            if permute is not None:
+                raise
     if permute is not None:
-        a = _permuted(a, permute, via)
+        modes = permute if isinstance(permute, tuple | list) else [permute]
+        order = [as_int(mode, "a mode") for mode in modes]
+        if order != sorted(order):
+            via["permute"] = order
+        a = a.permute(*order)
     one, other = orders.aligned_by_flat_index(a, b)
     found = _Question(one, other, via, search=permute is None, lanes=lanes_of(a, b)).answer()
     by_coordinates = a.order != b.order and orders.alike_in_modes(a, b)
     if permute is not None or a.order == "row" or by_coordinates:
         return found
-    return _with_modes_turned(found, reshape is not None)
-
-
-def _with_modes_turned(found: Relation, reshaped: bool) -> Relation:
-    """Return what was found of a turned layout, with its modes counted from the left again."""
+    # what was found is of a turned layout: its modes are counted from the left again
     via, reading = dict(found.via), None if found.reading is None else dict(found.reading)
-    for said in (via, reading or {}):
-        if "permute" in said:
-            said["permute"] = list(orders.turned_modes(said["permute"]))
-        if "reshape" in said and not (said is via and reshaped):
-            said["reshape"] = said["reshape"][::-1]
+    for view in (via, reading or {}):
+        if "permute" in view:
+            view["permute"] = list(orders.turned_modes(view["permute"]))
+        if "reshape" in view and not (view is via and reshape is not None):
+            view["reshape"] = view["reshape"][::-1]
     sentence = view_sentence(via) if found.kind == "view" else found.sentence
     return replace(found, via=via, reading=reading, sentence=sentence)
 
 
 # -- what is given ---------------------------------------------------------------------------------
-
-
-def _reshaped(a: Layout, reshape: Any, to_permute: bool, via: Via) -> Layout:
-    """The layout in the given shape; where no digits of it are the map, its flat index alone is."""
-    shape = a.asked_in(reshape)
-    if extents_of(shape) != extents_of(a.shape):
-        via["reshape"] = list(extents_of(shape))
-    try:
-        return a.reshape(*shape)
-    except Refused:
-        if to_permute:
-            raise
-        return a
-
-
-def _permuted(a: Layout, permute: Any, via: Via) -> Layout:
-    order = [as_int(mode, "a mode") for mode in (permute if isinstance(permute, tuple | list) else [permute])]
-    if order != sorted(order):
-        via["permute"] = order
-    return a.permute(*order)
 
 
 def _in_one_unit(
@@ -229,7 +216,10 @@ def _in_one_unit(
         a, b = _recast(a, b, one, other)
         via["recast"] = [one.name, other.name]
     elif one and other and (a.unit != b.unit or one.bits != other.bits):
-        a, b = _measured(a, b, one, other)
+        if one.bits % 8 or other.bits % 8 or "bit" in (a.unit, b.unit):
+            a, b = a.in_bits(one), b.in_bits(other)
+        else:
+            a, b = a.in_bytes(one), b.in_bytes(other)
     if one and other and one != other and "recast" not in via:
         via["convert"] = [one.name, other.name]
     if a.size != b.size:
@@ -239,13 +229,6 @@ def _in_one_unit(
             hint="compare layouts of one size, such as a slice of the larger one",
         )
     return a, b, via
-
-
-def _measured(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Layout]:
-    """Every element at its first byte; at its first bit, where some are smaller than a byte."""
-    if one.bits % 8 or other.bits % 8 or "bit" in (a.unit, b.unit):
-        return a.in_bits(one), b.in_bits(other)
-    return a.in_bytes(one), b.in_bytes(other)
 
 
 def _recast(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Layout]:
@@ -319,10 +302,17 @@ class _Question:
 
     def _view(self) -> Relation | None:
         order = find_modes(self.a, self.b) if self.search else None
-        if order is None or not _decided(self.dressed_alike, "whether the swizzles make a difference"):
+        if order is None:
+            return None
+        if not _decided(self.dressed_alike, "whether the swizzles make a difference"):
             return None
         via = self.via | {"permute": order}
         return self._found("view", view_sentence(via), via)
+
+    @cached_property
+    def dressed_alike(self) -> bool | None:
+        """Return whether a view may be all that differs: copies, offsets and swizzles make no difference."""
+        return dressed_alike(self.one, self.other)
 
     def _drop(self) -> Relation | None:
         if not self.one.replica:
@@ -334,11 +324,6 @@ class _Question:
         how_many = "some" if dropped is None else f"{kept} of {all_copies}"
         sentence = f"b keeps {how_many} copies of every element; nothing moves"
         return self._found("drop", sentence, dropped=dropped)
-
-    @cached_property
-    def dressed_alike(self) -> bool | None:
-        """Return whether a view may be all that differs: copies, offsets and swizzles make no difference."""
-        return dressed_alike(self.one, self.other)
 
     def _respelled(self) -> Relation | None:
         """The answer with all threads in one spelling: tx of one may be warpid and laneid of the other."""
@@ -384,7 +369,10 @@ class _Question:
         names = _names_matched(self.one, self.other)
         if not names or not agree(_renamed(self.one, names, self.other), self.other):
             return None
-        fresh = {old: new for old, new in names.items() if self._mean_one_thing(old, new)}
+        # another name may be all that differs where it is free, and one of them is no known axis
+        ours, theirs = moving_names(self.one), moving_names(self.other)
+        free = {old: new for old, new in names.items() if new not in ours and old not in theirs}
+        fresh = {old: new for old, new in free.items() if not KNOWN.keys() >= {old, new}}
         sentence = f"b is a with {_called(names)}"
         via = {"relabel": self.via.get("relabel", {}) | names}
         if fresh == names:
@@ -393,25 +381,29 @@ class _Question:
         sentence += f", and those are different things: {_spelled_moves(moves, self.a.size)}"
         return self._found("relabel", sentence, via, moves=_counts(moves))
 
-    def _mean_one_thing(self, old: str, new: str) -> bool:
-        """Whether another name may be all that differs: it is free, and one of them is no known axis."""
-        free = new not in moving_names(self.one) and old not in moving_names(self.other)
-        return free and (old not in KNOWN or new not in KNOWN)
-
     # something moves
 
     def _move(self) -> Relation:
         moves = self.moves()
         kind = self._kind()
+        ours, theirs = self._storage()
+        if self._changes_storage() and kind == "memory":
+            sentence = (
+                f"a lives in {' and '.join(ours)}, b in {' and '.join(theirs)}: every element is copied"
+            )
+        else:
+            owner = "wave" if self.lanes == WAVE else "warp"
+            sentence = f"{_SENTENCES[kind].format(owner=owner)}: {_spelled_moves(moves, self.a.size)}"
+        searched = self.search and self.dressed_alike
         before, after = _copies(self.a), _copies(self.b)
         more = None if before is None or after is None else after - before
         return self._found(
             kind,
-            self._sentence(kind, moves),
+            sentence,
             moves=_counts(moves),
             added=None if more is None else max(0, more),
             dropped=None if more is None else max(0, -more),
-            reading=find_digits(self.a, self.b) if self.search and self.dressed_alike else None,
+            reading=find_digits(self.a, self.b) if searched else None,
         )
 
     def moves(self) -> dict[str, _Moved]:
@@ -447,11 +439,17 @@ class _Question:
         if self.movement.stays(set(names) - set(threads)) is False:
             return False
         one, other = projected(self.one, names), projected(self.other, names)
+        warps = []  # with the warp of a thread, t // lanes, in the place of the thread
         try:
-            warps = Movement(*(_by_warps(x, threads, self.lanes) for x in (one, other)))
+            for layout in (one, other):
+                for name in threads:
+                    moving = moving_names(layout)
+                    if name in moving:
+                        layout = projected(layout.split_axis(name, (name, self.lanes, "laneid")), moving)
+                warps.append(layout)
         except Refused:
             return _warps_listed(one, other, names, self.lanes)
-        return warps.stays()
+        return Movement(*warps).stays()
 
     def _axis(self, name: str) -> Axis:
         return next(axis for x in (self.one, self.other) for axis in x.axes if axis.name == name)
@@ -466,13 +464,6 @@ class _Question:
     def _changes_storage(self) -> bool:
         ours, theirs = self._storage()
         return bool(ours) and bool(theirs) and not set(ours) & set(theirs)
-
-    def _sentence(self, kind: str, moves: Mapping[str, _Moved]) -> str:
-        ours, theirs = self._storage()
-        if self._changes_storage() and kind == "memory":
-            return f"a lives in {' and '.join(ours)}, b in {' and '.join(theirs)}: every element is copied"
-        owner = "wave" if self.lanes == WAVE else "warp"
-        return f"{_SENTENCES[kind].format(owner=owner)}: {_spelled_moves(moves, self.a.size)}"
 
 
 _SENTENCES = {
@@ -540,7 +531,7 @@ def _step_between(a: Layout, b: Layout) -> Vector | None:
     """Return what must be added to a's places to make them b's, where a few places do not show otherwise."""
     if not a.swizzles and not b.swizzles:
         return (b.offset - a.offset).nonzero  # copies start at 0 in canonical form
-    if max(_copies_written(a), _copies_written(b)) > MAX_LISTED:
+    if max(prod(it.extent for it in x.replica) for x in (a, b)) > MAX_LISTED:
         raise _Undecided("whether b is a, moved by one constant: there are too many copies")
     axes = tuple({axis.name: axis for layout in (a, b) for axis in layout.axes}.values())
 
@@ -553,10 +544,6 @@ def _step_between(a: Layout, b: Layout) -> Vector | None:
     probes = {flat for turn in turns for flat in (turn - 1, turn // 2)}
     alike = all(step_at(flat) == first for flat in sorted(probes))
     return point(axes, first).nonzero if alike else None
-
-
-def _copies_written(layout: Layout) -> int:
-    return prod(it.extent for it in layout.replica)
 
 
 # -- names of axes ---------------------------------------------------------------------------------
@@ -580,8 +567,8 @@ def _names_matched(a: Layout, b: Layout) -> dict[str, str] | None:
 
 def _may_be_called(old: str, new: str) -> bool:
     """Known storage has one name: what lives in registers is not in memory under another one."""
-    places = ("register", "memory")
-    return not (KNOWN.keys() >= {old, new} and {kind_of(Axis(old)), kind_of(Axis(new))} & set(places))
+    stored = {kind_of(Axis(old)), kind_of(Axis(new))} & {"register", "memory"}
+    return not (stored and KNOWN.keys() >= {old, new})
 
 
 def _maps_by_name(layout: Layout) -> dict[str, Any]:
@@ -670,21 +657,12 @@ def _on_threads(layout: Layout, lanes: int) -> Layout:
 # -- warps of threads ------------------------------------------------------------------------------
 
 
-def _by_warps(layout: Layout, threads: Sequence[str], lanes: int) -> Layout:
-    """The layout with the warp of a thread, t // lanes, in the place of the thread."""
-    for name in threads:
-        if name in moving_names(layout):
-            names = moving_names(layout)
-            layout = projected(layout.split_axis(name, (name, lanes, "laneid")), names)
-    return layout
-
-
 def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> bool | None:
     """Return whether every element stays in its warp, one after another; None beyond the bound."""
     ends = [x.shard[-1:] for x in (a, b)]
     still = gcd(*(last[0].extent if last and not last[0].stride else 1 for last in ends))
     flats = range(0, a.size, still)
-    listed = flats[: MAX_LISTED // max(_copies_written(a), _copies_written(b))]
+    listed = flats[: MAX_LISTED // max(prod(it.extent for it in x.replica) for x in (a, b))]
 
     def warps(layout: Layout, flat: int) -> set[tuple[int, ...]]:
         return {

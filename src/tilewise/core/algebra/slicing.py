@@ -8,13 +8,11 @@ layouts, so at most 2k - 1 pieces do for k digits; the shortest path over the cu
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import product
-from math import gcd
 
 from tilewise.core.algebra.composition import by_mode
-from tilewise.core.algebra.levels import Code, Floors, Form, along, digits_of, floors, is_chain
+from tilewise.core.algebra.levels import Code, Floors, Form, digits_of, floors, is_chain, separate
 from tilewise.core.algebra.modes import mode_layouts
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -90,7 +88,8 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
         pieces_in_row = slices(layout.in_order("row"), *region)
         return Slices([Piece(piece.box, piece.layout.in_order(layout.order)) for piece in pieces_in_row])
     intervals, picked = _region(layout, region)
-    code = _code(layout)
+    reach = sum(extent * abs(steps) for extent, stride in layout.digits for _, steps in stride.terms)
+    code = Code(layout.axes, 2 * reach.bit_length() + 2 * layout.size.bit_length() + 8)
     modes = [_Mode(part, code) for part in mode_layouts(layout)]
     by_mode = [mode.pieces(*interval) for mode, interval in zip(modes, intervals, strict=True)]
     pieces = []
@@ -167,12 +166,6 @@ def _interval(part: Any, extent: int, mode: int) -> Interval:
     return first, last
 
 
-def _code(layout: Layout) -> Code:
-    """A code with room for every coordinate of the layout and for its strides."""
-    reach = sum(extent * abs(steps) for extent, stride in layout.digits for _, steps in stride.terms)
-    return Code(layout.axes, 2 * reach.bit_length() + 2 * layout.size.bit_length() + 8)
-
-
 @dataclass(frozen=True, slots=True)
 class _Part:
     """One interval of a mode as one layout: its mode and strides, and where it starts."""
@@ -201,31 +194,23 @@ class _Mode:
         cuts = self.cuts(first, last)
         path = self.shortest(cuts)
         if len(path) > 2 and len(cuts) <= MAX_MIRRORED:
-            path = self.shortest(_mirrored(cuts))
+            # a piece may turn at a place where a digit begins
+            mirrored = {2 * middle - end for middle in cuts for end in cuts}
+            path = self.shortest(sorted(cut for cut in mirrored if first <= cut <= last))
         return path
 
     def form(self, first: int, last: int) -> Form | None:
         """The interval as one digit that steps by 1, or None where a level says no."""
-        extent, slope = last - first, self.floors.strides[0]
+        extent = last - first
         if extent == 1:  # one element steps nowhere
             return {1: 0}
-        places, weights = self.floors.places, self.floors.weights
-        common = gcd(first, extent)  # levels that divide it are as they were
-        whole = bisect_left(range(len(places)), 1, key=lambda level: common % places[level] != 0)
         form: Form = {}
-        for level in range(whole, len(places)):
-            place, weight = places[level], weights[level]
-            if first % place + extent <= place:  # nor is any level above it reached
-                break
-            found = along(place, 1, first % place, extent)
-            if found is None:
-                return None
-            slope += weight * found.slope
-            for p, sign in found.floors:
-                form[p] = form.get(p, 0) + sign * weight
-        for place, weight in zip(places[1:whole], weights[1:whole], strict=True):
-            form[place] = form.get(place, 0) + weight
-        form = {place: weight for place, weight in form.items() if weight} | {1: slope}
+        if separate(self.floors, first, [(extent, 1)], [form]):
+            return None
+        if first % extent == 0:  # a digit that ends with the interval stays written
+            written = zip(self.floors.places, self.floors.weights, strict=True)
+            form |= {place: weight for place, weight in written if place == extent}
+        form = {place: weight for place, weight in form.items() if weight or place == 1}
         return form if is_chain(form, extent) else None
 
     def cuts(self, first: int, last: int) -> list[int]:
@@ -259,9 +244,3 @@ class _Mode:
         strides = tuple(self.code.vector(stride) for _, stride in digits)
         start = self.code.vector(self.floors(first))
         return _Part((first, last), extents[0] if len(extents) == 1 else extents, strides, start)
-
-
-def _mirrored(cuts: list[int]) -> list[int]:
-    """The cuts, and where they mirror the others: a piece may turn at a place where a digit begins."""
-    found = {2 * middle - end for middle in cuts for end in cuts}
-    return sorted(cut for cut in found if cuts[0] <= cut <= cuts[-1])

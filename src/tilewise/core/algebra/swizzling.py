@@ -55,12 +55,8 @@ def merge_swizzles(one: Swizzle, other: Swizzle) -> Swizzle:
     if one.axis != other.axis:
         raise Refused("TW504", f"{one} and {other} act on two axes, and a swizzle acts on one")
     merged = as_one((one, other))
-    if merged is None:
-        raise _unmerged(one, other)
-    return merged
-
-
-def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
+    if merged is not None:
+        return merged
     moved = {bit: flip for bit, flip in flips_of((one, other)).items() if flip}
     distance = {bit: bit + 1 - flip.bit_length() for bit, flip in moved.items()}
     first, last = min(moved), max(moved)
@@ -69,7 +65,7 @@ def _unmerged(one: Swizzle, other: Swizzle) -> Refused:
     gap = [bit for bit in range(first, last) if bit not in moved]
     shown = double[:1] or [first, *(others or gap or [last])[:1]]
     images = " and ".join(f"{1 << bit} to {1 << bit ^ moved.get(bit, 0)}" for bit in shown)
-    return Refused(
+    raise Refused(
         "TW504",
         f"{one} o {other} is no swizzle: it takes {images}",
         witness=tuple(1 << bit for bit in shown),
@@ -172,8 +168,11 @@ def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
     """Refuse where some address is not moved alike inside and outside the swizzles."""
     chain, period = layout.swizzles, layout.period
     steps = inward % period  # whole periods pass
-    if _passes_zeros(chain, steps, zero_bits(layout)):
-        return
+    zeros = before = zero_bits(layout)
+    for swizzle in reversed(chain):
+        zeros = zeros_after(swizzle, zeros)
+    if not steps & ~(zeros & before) and apply_chain(chain, steps) == steps:
+        return  # they set bits alone that are 0 before and after, and that nothing reads
 
     def differs(address: int) -> bool:
         return apply_chain(chain, address + steps) != apply_chain(chain, address) + steps
@@ -199,12 +198,3 @@ def _check_passes(layout: Layout, inward: int, asked: Vector) -> None:
         witness={"index": element, "address": address, "place": lives, "moved": would},
         hint=f"multiples of {period} always pass",
     )
-
-
-def _passes_zeros(chain: Chain, steps: int, zeros: int) -> bool:
-    """Whether steps pass since they set bits alone that are 0 before and after, and that nothing reads."""
-    if steps & ~zeros or apply_chain(chain, steps) != steps:
-        return False
-    for swizzle in reversed(chain):
-        zeros = zeros_after(swizzle, zeros)
-    return not steps & ~zeros

@@ -17,7 +17,7 @@ a no carries the first index at which the two readings differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
@@ -25,13 +25,14 @@ from math import prod
 from tilewise.core import orders
 from tilewise.core.algebra.modes import as_tilers, modes_of
 from tilewise.core.axes import STORAGE, Axis, m
+from tilewise.core.builders import row_major
 from tilewise.core.canonical import canonical
 from tilewise.core.compare import places_of
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Iter, Layout, as_layout
-from tilewise.core.shapes import Mode, as_shape, counted, leaves, mirrored, spell
+from tilewise.core.shapes import Mode, as_shape, counted, mirrored, spell
 from tilewise.core.swizzles import Swizzle, apply_chain, one_permutation, period_of
-from tilewise.core.vectors import ZERO, Vector
+from tilewise.core.vectors import ZERO, Vector, along
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ MAX_LISTED = 1 << 14
 
 Chain = tuple[Swizzle, ...]
 
-SIDES = SLOW, FAST = 0, 1
+SLOW, FAST = 0, 1
 
 
 def tile(outer: Any, inner: Layout) -> Layout:
@@ -108,20 +109,15 @@ def _direct_sum(a: Layout, b: Layout) -> Layout:
     return _side_by_side(a, b)
 
 
-def check_units(a: Layout, b: Layout) -> None:
-    """Refuse two layouts that count in different units."""
+def _check(a: Any, b: Any) -> None:
+    for layout in (a, b):
+        as_layout(layout)
     if a.unit != b.unit:
         raise LayoutError(
             "TW106",
             f"one layout counts {a.unit}s, the other {b.unit}s",
             hint="convert one of them: in_elements(dtype), in_bytes(dtype), in_bits(dtype)",
         )
-
-
-def _check(a: Any, b: Any) -> None:
-    for layout in (a, b):
-        as_layout(layout)
-    check_units(a, b)
     if len(a.shape) != len(b.shape):
         raise LayoutError(
             "TW503",
@@ -143,10 +139,7 @@ def _as_grid(shape: Any, inner: Layout) -> tuple[Layout, Layout]:
     """A row-major grid of tiles on inner's storage axis, and the tile, both of one rank."""
     grid = as_shape(shape)
     axis = storage_axis(inner, "a grid of tiles lies")
-    strides: list[Vector] = []
-    for extent in reversed((*leaves(grid), 1)):
-        strides.append(Vector(((axis, extent * strides[-1][axis] if strides else 1),)))
-    outer = Layout(grid, tuple(reversed(strides[:-1])), unit=inner.unit)
+    outer = Layout(grid, tuple(step["m"] @ axis for step in row_major(grid)), unit=inner.unit)
     rank = max(len(grid), len(inner.shape))
     return _padded(outer, rank), _padded(inner, rank)
 
@@ -160,21 +153,23 @@ def _stretched(outer: Layout, scale: Mapping[str, int]) -> Layout:
     """The layout with every place multiplied, axis by axis, its swizzle with it."""
     axis = outer.swizzled_axis
     factor = scale.get(axis.name, 1) if axis else 1
-    if factor & (factor - 1):
-        outer = settled(outer)
-        if outer.swizzles:
-            raise Refused(
-                "TW504",
-                f"outer's swizzle does not scale by {factor}, the tile's span on {axis}: "
-                "swizzles move bits, and it is no power of two",
-                witness=factor,
-                hint="tile with the plain layout and swizzle the result",
-            )
+    what = f"outer's swizzle does not scale by {factor}, the tile's span on {axis}"
+    outer = scalable(outer, factor, what, "tile with the plain layout and swizzle the result")
 
     def stretched(vector: Vector) -> Vector:
         return Vector(tuple((axis, steps * scale.get(axis.name, 1)) for axis, steps in vector.terms))
 
     return outer.with_vectors(stretched, [swizzle.scaled(factor, 1) for swizzle in outer.swizzles])
+
+
+def scalable(layout: Layout, factor: int, what: str, hint: str) -> Layout:
+    """The layout, settled where its swizzle would have to scale by no power of two; refused where it acts."""
+    if factor & (factor - 1):
+        layout = settled(layout)
+        if layout.swizzles:
+            message = f"{what}: swizzles move bits, and it is no power of two"
+            raise Refused("TW504", message, witness=factor, hint=hint)
+    return layout
 
 
 def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> Axis:
@@ -249,8 +244,11 @@ def summed(shape: Shape, digits: Sequence[tuple[int, Iter]], a: Layout, b: Layou
             hint="leave one of the swizzles off",
         )
     (axis,) = axes
-    sides = [_Side.of(layout, chain, axis) for layout, chain in zip((a, b), chains, strict=True)]
-    by_rule = _by_rule(*sides)
+    one, other = sides = [_Side.of(layout, chain, axis) for layout, chain in zip((a, b), chains, strict=True)]
+    if all(chains):
+        by_rule = _chained(one, other) or _chained(other, one)
+    else:
+        by_rule = _beside_plain(one, other) if one.chain else _beside_plain(other, one)
     if by_rule is not None:
         return _with_chain(plain, axis, *by_rule)
     return _by_trial(plain, axis, digits, sides)
@@ -278,8 +276,7 @@ def settled(layout: Layout) -> Layout:
 class _Side:
     """One summand on the swizzled axis: its digits and copies that move there, O, chain and P."""
 
-    steps: tuple[tuple[int, int], ...]
-    copies: tuple[tuple[int, int], ...]
+    moves: tuple[tuple[int, int], ...]
     offset: int
     chain: Chain
     outer: int
@@ -287,15 +284,9 @@ class _Side:
 
     @classmethod
     def of(cls, layout: Layout, chain: Chain, axis: Axis) -> _Side:
-        steps, copies = (
-            tuple((it.extent, it.stride[axis]) for it in iters if it.extent > 1 and it.stride[axis])
-            for iters in (layout.shard, layout.replica)
-        )
-        return cls(steps, copies, layout.offset[axis], chain, layout.outer[axis], layout)
-
-    @property
-    def moves(self) -> tuple[tuple[int, int], ...]:
-        return self.steps + self.copies
+        iters = (*layout.shard, *layout.replica)
+        moves = tuple((it.extent, it.stride[axis]) for it in iters if it.extent > 1 and it.stride[axis])
+        return cls(moves, layout.offset[axis], chain, layout.outer[axis], layout)
 
     @property
     def granule(self) -> int:
@@ -305,9 +296,6 @@ class _Side:
             together = min(together, step & -step)
         return together
 
-    def __call__(self, place: int) -> int:
-        return apply_chain(self.chain, place + self.offset) + self.outer
-
 
 def _with_chain(plain: Layout, axis: Axis, chain: Chain, inside: int, outside: int) -> Layout:
     """The plain sum, its offsets on the swizzled axis set apart."""
@@ -315,25 +303,16 @@ def _with_chain(plain: Layout, axis: Axis, chain: Chain, inside: int, outside: i
         plain,
         swizzles=chain,
         offset=_with_steps(plain.offset, axis, inside),
-        outer=Vector(((axis, outside),)).nonzero,
+        outer=along(axis, outside),
     )
 
 
 def _with_steps(vector: Vector, axis: Axis, steps: int) -> Vector:
-    moved = vector + Vector(((axis, steps - vector[axis]),))
+    moved = vector + (steps - vector[axis]) @ axis
     return Vector(tuple(term for term in moved.terms if term[0] != axis or term[1]))
 
 
 # -- by the rules ----------------------------------------------------------------------------------
-
-
-def _by_rule(a: _Side, b: _Side) -> tuple[Chain, int, int] | None:
-    """(chain, O, P) of the sum on the swizzled axis, where the rules high and low give them."""
-    if not b.chain:
-        return _beside_plain(a, b)
-    if not a.chain:
-        return _beside_plain(b, a)
-    return _chained(a, b) or _chained(b, a)
 
 
 def _beside_plain(swizzled: _Side, plain: _Side) -> tuple[Chain, int, int] | None:
@@ -385,7 +364,7 @@ def _by_trial(
     witness = None
     for chain in chains:
         made = _with_chain(plain, axis, chain, a.offset + b.offset, a.outer + b.outer)
-        if _bit_by_bit(a, b, chain):
+        if _bit_by_bit(sides, chain):
             return made
         differs = _first_difference(made, axis, digits, sides)
         if differs is None:
@@ -401,29 +380,22 @@ def _by_trial(
     )
 
 
-def _bit_by_bit(a: _Side, b: _Side, chain: Chain) -> bool:
-    """Rule bits. False also where a sum carries."""
-    used = 0
-    images = [0, 0]
-    for side, (index, own) in zip(SIDES, enumerate((a, b)), strict=True):
-        for bit in _bits(own):
-            if bit is None or bit & used or apply_chain(chain, bit) != apply_chain(own.chain, bit):
+def _bit_by_bit(sides: Sequence[_Side], chain: Chain) -> bool:
+    """Rule bits. False also where a sum carries, and where an extent or a sign is no bit's."""
+    used, images = 0, [0, 0]
+    for i, side in enumerate(sides):
+        bits = [side.offset] if side.offset else []
+        for extent, step in side.moves:
+            if extent & (extent - 1):
+                return False
+            bits += [step << bit for bit in range(extent.bit_length() - 1)]
+        for bit in bits:
+            image = apply_chain(side.chain, bit)
+            if bit < 0 or bit & used or apply_chain(chain, bit) != image:
                 return False
             used |= bit
-            images[side] |= apply_chain((a, b)[index].chain, bit)
+            images[i] |= image
     return not images[SLOW] & images[FAST]
-
-
-def _bits(side: _Side) -> Iterator[int | None]:
-    """The addends of a side's places, one a bit of its digits; None where an extent or a sign is no bit's."""
-    if side.offset:
-        yield side.offset if side.offset > 0 else None
-    for extent, step in side.moves:
-        if extent & (extent - 1) or step < 0:
-            yield None
-            return
-        for bit in range(extent.bit_length() - 1):
-            yield step << bit
 
 
 def _first_difference(

@@ -16,7 +16,7 @@ from itertools import chain
 from math import gcd
 
 from tilewise.core.algebra.modes import mode_layouts, modes_of
-from tilewise.core.algebra.tiles import FAST, SLOW, settled, storage_axis, summed
+from tilewise.core.algebra.tiles import FAST, SLOW, scalable, settled, storage_axis, summed
 from tilewise.core.axes import STORAGE, Axis
 from tilewise.core.canonical import merged_replica
 from tilewise.core.digits import place_values
@@ -44,7 +44,10 @@ def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout
     def asked(layout: Layout, *given: Any, **named: Any) -> Layout:
         if layout.order == "row":
             return operation(layout, *given, **named)
-        rank, fastest = len(layout.shape), _unit_mode(layout)
+        rank = len(layout.shape)
+        steps = ((mode, it) for mode, (_, digits) in enumerate(modes_of(layout)) for it in digits)
+        unit = (mode for mode, it in steps if it.extent > 1 and any(abs(n) == 1 for _, n in it.stride.terms))
+        fastest = next(unit, 0)
         order = [*(mode for mode in range(rank) if mode != fastest), *range(fastest, min(rank, fastest + 1))]
         made = operation(mirrored(layout).permute(order), *given, **named)
         if len(made.shape) == rank > 0:
@@ -53,14 +56,6 @@ def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout
         return mirrored(made)
 
     return asked
-
-
-def _unit_mode(layout: Layout) -> int:
-    """Return the mode of the first step of 1, or 0."""
-    for position, (_, digits) in enumerate(modes_of(layout)):
-        if any(it.extent > 1 and abs(steps) == 1 for it in digits for _, steps in it.stride.terms):
-            return position
-    return 0
 
 
 @_along_the_fastest
@@ -81,7 +76,9 @@ def unpack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None)
     count = _count(layout, count)
     if count == 1:
         return layout
-    return _unpacked(_scaled_up(layout, count), count, Vector(((along, 1),)))
+    what = f"the swizzle does not scale by {count}"
+    layout = scalable(layout, count, what, "unpack the layout without its swizzle")
+    return _unpacked(storage_scaled(layout, count, 1, _uneven), count, 1 @ along)
 
 
 @_along_the_fastest
@@ -108,7 +105,7 @@ def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -
     count = _count(layout, count)
     if count == 1:
         return layout
-    return _packed(layout, count, Vector(((along, 1),)), count)
+    return _packed(layout, count, 1 @ along, count)
 
 
 @_along_the_fastest
@@ -134,7 +131,7 @@ def recast(layout: Layout, old: DType | str, new: DType | str, axis: Axis | str 
     if layout.unit == "element":
         return pack(unpack(layout, parts, along), count, along)
     bits = unit_bits(layout.unit, before)
-    step = Vector(((along, piece),))
+    step = piece @ along
     in_bits = storage_scaled(layout, bits, 1, _uneven)
     if parts > 1:
         in_bits = _unpacked(in_bits, parts, step)
@@ -167,19 +164,6 @@ def _count(layout: Layout, count: SupportsIndex) -> int:
             hint="recast(old, new) takes the dtypes; in_elements(dtype) counts elements",
         )
     return number
-
-
-def _scaled_up(layout: Layout, count: int) -> Layout:
-    if count & (count - 1):
-        layout = settled(layout)
-        if layout.swizzles:
-            raise Refused(
-                "TW504",
-                f"the swizzle does not scale by {count}: swizzles move bits, and it is no power of two",
-                witness=count,
-                hint="unpack the layout without its swizzle",
-            )
-    return storage_scaled(layout, count, 1, _uneven)
 
 
 def _unpacked(layout: Layout, count: int, step: Vector) -> Layout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations, product
 
-from tilewise.core.algebra.placebits import held_by
+from tilewise.core.algebra.linear import held_by
 from tilewise.core.axes import Axis, m
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
