@@ -45,7 +45,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"tilewise\.check\.(access\.(question|stored)|swizzling\.(candidates|engines))\..*"),
     (
         r"py:.*",
-        r"tilewise\.(gpu\.(Way|Tunable|verify\.part\.(One|Device|Answer))|check\.access\.costs\.Ranks)",
+        r"tilewise\.(gpu\.(Way|Tunable|probes\.kernels\.Probe|verify\.part\.(AskedCase|Device))|check\.access\.costs\.Ranks)",
     ),  # any type
     # ways of a plan
     (
