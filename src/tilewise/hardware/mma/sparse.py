@@ -23,7 +23,7 @@ from tilewise.core.shapes import flat_index
 from tilewise.core.vectors import ZERO
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import input_fragment, packed, result_fragment, unpacked
-from tilewise.hardware.mma.instructions import SPARSE, Shape, multiplying
+from tilewise.hardware.mma.instructions import Shape, multiplying
 from tilewise.hardware.mma.kinds import INDEX, container
 
 LANE, REG = Axis("laneid"), Axis("reg")
@@ -62,7 +62,7 @@ class Sparse:
     def of(cls, shape: Shape | str, dtype: DType | str) -> Sparse:
         """That of a shape and the type of A, or a refusal that says which shapes the type has."""
         wanted, element = Shape.of(shape), DType.of(dtype)
-        multiplying(wanted, element.name, "a", SPARSE)
+        multiplying(wanted, element.name, "a", "sparse")
         return cls(wanted, element, container(wanted, element, sparse=True)[0])
 
     # -- how wide --------------------------------------------------------------------------------
