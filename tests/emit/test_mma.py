@@ -379,7 +379,7 @@ def test_numbers_become_bytes_and_stay_what_they_are(name: str) -> None:
         ((60, 64, 32), ("bf16",), {}, "TW602", "M = 60 is no multiple of the 16 of m16n8k16"),
         ((64, 60, 32), ("bf16",), {}, "TW602", "N = 60 is no multiple of the 8"),
         ((64, 64, 40), ("bf16",), {}, "TW602", "K = 40 is no multiple of the 16"),
-        ((64, 64, 32), ("f32",), {}, "TW602", "no dense mma.sync multiplies f32"),
+        ((64, 64, 32), ("f32",), {}, "TW602", "no mma.sync multiplies f32"),
         ((64, 64, 32), ("f16", "bf16"), {}, "TW602", "no mma.sync multiplies f16 by bf16"),
         ((64, 64, 32), ("bf16",), {"shape": "m16n8k32"}, "TW602", "no mma.sync m16n8k32 multiplies bf16"),
         ((64, 64, 32), ("bf16",), {"accumulator": "f16"}, "TW602", "bf16 does not accumulate in f16"),

@@ -145,21 +145,6 @@ def witness_data(witness: Any) -> Any:
     return witness if witness is None or isinstance(witness, bool | int | str) else str(witness)
 
 
-def in_columns(rows: Sequence[Sequence[object]], align: str) -> list[str]:
-    """Return rows as lines, two blanks between their columns, each of which is to the left or right: < or >.
-
-    >>> in_columns([("bits", 32), ("field", 7)], "<>")
-    ['bits   32', 'field   7']
-    """
-    if not rows:
-        return []
-    cells = [[str(cell) for cell in row] for row in rows]
-    sides = [
-        f"{side}{max(map(len, column))}" for side, column in zip(align, zip(*cells, strict=True), strict=True)
-    ]
-    return ["  ".join(map(format, row, sides)).rstrip() for row in cells]
-
-
 def index_text(index: tuple[int, ...]) -> str:
     """An index for people: `(5, 3, 1)`, and `37` where there is one mode."""
     return str(index[0]) if len(index) == 1 else str(index)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.hints import in_a_shell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,14 +12,6 @@ if TYPE_CHECKING:
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Mismatch
     from tilewise.check.operand import Near, Reason
-    from tilewise.core.errors import Refused
-
-
-def refusal(no: Refused, **first: Any) -> Answer:
-    """Return the answer no: its data after `first`, and its reason with its hint as a text."""
-    hint = in_a_shell(no.hint)
-    data = {**first, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness), "hint": hint}
-    return Answer(data, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
 
 
 def near_data(near: Near) -> dict[str, Any]:

@@ -27,9 +27,8 @@ from __future__ import annotations
 import argparse
 import re
 
-from tilewise.cli.answer import Answer, in_columns
+from tilewise.cli.answer import Answer, refused, table_lines
 from tilewise.cli.arguments import Parser, let_from, text_from
-from tilewise.cli.reasons import refusal
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -173,7 +172,7 @@ def answer(args: argparse.Namespace) -> Answer:
     try:
         return _answered(args, given)
     except Refused as no:
-        return refusal(no)
+        return refused(no, {})
 
 
 def _answered(args: argparse.Namespace, given: dict[str, str]) -> Answer:
@@ -314,7 +313,7 @@ def _rows(data: dict[str, Any]) -> list[str]:
     rows += [("note", note) for note in data.get("notes", ())]
     source = data["source"]
     rows.append(("source", f"{source['document']}, {source['section']}: {source['url']}"))
-    return [f"  {line}" for line in in_columns(rows, "<<")]
+    return [f"  {line}" for line in table_lines(rows)]
 
 
 def _said(value: Any) -> str:
@@ -336,7 +335,7 @@ def _counted(words: Sequence[str]) -> Answer:
     names = exact or [entry.name for entry in _found(words)]
     chosen = [count for count in counts() if count.name in names]
     rows = rows_of(chosen)
-    lines = in_columns(rows, "<" + ">" * (len(rows[0]) - 1))
+    lines = table_lines(rows, "<", ">")
     sum_of = {key: value for key, value in total(chosen).data().items() if key not in ("entry", "alone")}
     return Answer({"entries": [count.data() for count in chosen], "total": sum_of}, "\n".join(lines))
 
@@ -359,7 +358,7 @@ def _described(entry: Entry) -> Answer:
     said, ways = _confirmed(entry)
     data = summary_of(entry) | {"instances": {"count": max(ways.values()), **ways}}
     parameters = [(_dashed(parameter), _in_words(parameter)) for parameter in entry.parameters]
-    lines = [f"{entry.usage}: {entry.summary}", *(f"  {line}" for line in in_columns(parameters, "<<"))]
+    lines = [f"{entry.usage}: {entry.summary}", *(f"  {line}" for line in table_lines(parameters))]
     lines.append(f"  such as {entry.call}")
     lines.append(f"  {entry.source}: {entry.source.url}")
     lines.append(f"  confirmed: {said}")

@@ -16,8 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from tilewise.cli.answer import Answer, in_columns
-from tilewise.cli.reasons import refusal
+from tilewise.cli.answer import Answer, refused, table_lines
 from tilewise.core.errors import LayoutError, Refused
 
 TYPE_CHECKING = False
@@ -95,7 +94,7 @@ def answer(args: argparse.Namespace) -> Answer:
     try:
         return _shown([_encoded(args)] if args.op == "encode" else _decoded(args))
     except Refused as no:
-        return refusal(no, op=args.op)
+        return refused(no, {"op": args.op})
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
@@ -182,7 +181,7 @@ def _sheet(one: Instruction) -> tuple[dict[str, Any], str]:
     parts = [
         [spelled, f"{one.words}: {one.shape}, {one.a} x {one.b} into {one.d}{scales}"],
         picture(fields_of(one.kind), one.value, BITS),
-        in_columns(rows, "<<><"),
+        table_lines(rows, "<<><"),
         [f"note: {remark}" for remark in noted],
     ]
     return data, "\n\n".join("\n".join(lines) for lines in parts)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
@@ -165,15 +166,17 @@ def _words(instruction: str) -> Built:
 # -- the entries -----------------------------------------------------------------------------------
 
 
-def _listed(operand: str) -> Callable[[], Iterator[dict[str, Value]]]:
+def _listed(operand: str) -> Callable[[], list[dict[str, Value]]]:
     """Return what lists the instances of an operand, with blocks where shape and type leave them open."""
 
-    def instances() -> Iterator[dict[str, Value]]:
+    @cache
+    def instances() -> list[dict[str, Value]]:
+        found: list[dict[str, Value]] = []
         for this in INSTRUCTIONS:
-            open_ = operand in "CD" and this.blocks_of_result
-            yield {"shape": str(this.shape), "dtype": this.dtype(operand)} | (
-                {"blocks": open_} if open_ else {}
-            )
+            many = this.blocks_of_result if operand in "CD" else None
+            said: dict[str, Value] = {"shape": str(this.shape), "dtype": this.dtype(operand)}
+            found.append(said if many is None else {**said, "blocks": many})
+        return found
 
     return instances
 

@@ -7,6 +7,7 @@ once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 
 from tilewise.core.dtypes import DType
@@ -231,6 +232,7 @@ def input_named(given: str) -> str:
     return name
 
 
+@cache
 def having(
     shape: BlockShape | str | None, dtype: str | None, blocks: int | None = None, operand: str = "A"
 ) -> tuple[BlockInstruction, ...]:

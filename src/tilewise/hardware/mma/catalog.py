@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
@@ -93,7 +94,7 @@ def _table(dtype: str | None, shape: str | None, arch: str | None) -> Built:
 
 def _sparse_table(dtype: str, arch: str | None) -> Built:
     """Return what there is with sparse A of a type."""
-    had = met(multiplying(None, dtype, "a", SPARSE), f"mma.sp with A of {dtype}", arch)
+    had = met(multiplying(None, dtype, "a", "sparse"), f"mma.sp with A of {dtype}", arch)
     unordered = [replace(this, ordered=False) for this in had if not this.kind]
 
     def said(rows: Sequence[Instruction]) -> dict[str, Any]:
@@ -157,15 +158,19 @@ def _dense(letter: str) -> Callable[..., Built]:
     return build
 
 
-def _listed(letter: str) -> Callable[[], Iterator[dict[str, Value]]]:
+def _listed(letter: str) -> Callable[[], list[dict[str, Value]]]:
     """Return what lists the instances of an operand: the shapes and types that go together."""
 
-    def instances() -> Iterator[dict[str, Value]]:
+    @cache
+    def instances() -> list[dict[str, Value]]:
+        found = []
         order = values(DENSE, letter)
         for this in sorted(DENSE, key=lambda this: (this.shape, order.index(getattr(this, letter)))):
             major = {"major": this.majors["ab".index(letter)]} if letter in "ab" else {}
             for product in range(this.products):
-                yield {"shape": str(this.shape), "dtype": getattr(this, letter), **major, "product": product}
+                said = {"shape": str(this.shape), "dtype": getattr(this, letter), **major}
+                found.append({**said, "product": product})
+        return found
 
     return instances
 
@@ -175,7 +180,7 @@ def _sparse(letter: str) -> Callable[..., Built]:
 
     def build(shape: str, dtype: str, arch: str | None) -> Built:
         wanted, element = Shape.of(shape), DType.of(dtype)
-        rows = multiplying(wanted, dtype, letter, SPARSE)
+        rows = multiplying(wanted, dtype, letter, "sparse")
         does = "that accumulates in" if letter == "d" else f"with {letter.upper()} of"
         had = met(rows, f"mma.sp {shape} {does} {dtype}", arch)
         this = Sparse.of(wanted, rows[0].a if letter == "d" else element)
@@ -194,7 +199,7 @@ def _sparse(letter: str) -> Callable[..., Built]:
 def _metadata(shape: str, dtype: str, selector: int, arch: str | None) -> Built:
     this = Sparse.of(shape, dtype)
     layout, lanes = this.metadata(selector), this.lanes(selector)
-    had = met(multiplying(this.shape, dtype, "a", SPARSE), f"mma.sp {shape} with A of {dtype}", arch)
+    had = met(multiplying(this.shape, dtype, "a", "sparse"), f"mma.sp {shape} with A of {dtype}", arch)
     facts = {
         "instructions": spelled(had),
         "dtype": dtype,

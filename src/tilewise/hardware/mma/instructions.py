@@ -7,6 +7,7 @@ computes four products at once, one for each group of eight lanes (a quad pair).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -189,12 +190,14 @@ def _of_kinds(sparse: bool) -> tuple[Instruction, ...]:
     )
 
 
-_PLAIN = tuple(this for family in FAMILIES for this in family.instructions)
+_OF_FAMILY = {family: family.instructions for family in FAMILIES}
+_PLAIN = tuple(this for some in _OF_FAMILY.values() for this in some)
 DENSE = _PLAIN + _of_kinds(sparse=False)
 """Every dense instruction, those of kinds last."""
 SPARSE = tuple(this for family in SPARSE_FAMILIES for this in family.instructions) + _of_kinds(sparse=True)
 """Every instruction with sparse A and ordered metadata."""
 EVERY = DENSE + SPARSE
+_SORTS = {"plain": _PLAIN, "dense": DENSE, "sparse": SPARSE}
 
 
 def instructions(
@@ -207,7 +210,7 @@ def instructions(
     >>> [str(this.shape) for this in instructions(dtype="bf16")]
     ['m16n8k8', 'm16n8k16']
     """
-    return tuple(this for family in families_of(shape, dtype, arch) for this in family.instructions)
+    return tuple(this for family in families_of(shape, dtype, arch) for this in _OF_FAMILY[family])
 
 
 def sparse_instructions() -> tuple[Instruction, ...]:
@@ -279,18 +282,19 @@ def check_input(
     refused  TW602 where there is none: with the shapes that there are for the type
     """
     wanted, element = Shape.of(shape), DType.of(dtype)
-    found = multiplying(wanted, element.name, operand, _PLAIN)
+    found = multiplying(wanted, element.name, operand, "plain")
     does = "of" if operand in "ab" else "that accumulates in"
     alike = where(_PLAIN, **{operand: element.name})
     met(found, f"mma.sync {wanted} {does} {element}", arch, {"shape": str(wanted)}, alike)
     return wanted, element
 
 
+@cache
 def multiplying(
-    shape: Shape | None, dtype: str | None, operand: str, rows: tuple[Instruction, ...] = DENSE
+    shape: Shape | None, dtype: str | None, operand: str, sort: str = "dense"
 ) -> tuple[Instruction, ...]:
-    """Return the rows of a shape, or of any, that have a type of an operand, or say what there is instead."""
-    sparse, instead = rows is SPARSE, _INSTEAD.get(dtype or "", "")
+    """Return the rows of a shape, or of any, that have a type of an operand; or say what there is."""
+    rows, sparse, instead = _SORTS[sort], sort == "sparse", _INSTEAD.get(dtype or "", "")
     if operand in "cd":
         into = " or ".join(values(where(rows, a=dtype), "d"))
         instead = f"products of {dtype} come out as {into}" if into else ""
@@ -299,6 +303,7 @@ def multiplying(
     return having(rows, rows[0].name, operand, dtype, shape, instead)
 
 
+@cache
 def check_major(shape: Shape, element: DType, operand: str, major: str) -> str:
     """Return `major`, which is row or col, or refuse one where the operand lies in one way alone."""
     if major not in MAJORS:

@@ -15,7 +15,7 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import ZERO, Vector
+from tilewise.core.vectors import ZERO, along
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.mma.fragments import packed, unpacked
 from tilewise.hardware.mma.kinds import Kind, Scaling
@@ -108,11 +108,11 @@ class Scales:
 
         postcondition  scale j of row r, which scales columns block j .. block (j + 1) - 1, is place(r, j)
         """
-        along = 1 @ REG if self.scaling.vector > 1 else ZERO
-        offset = _steps(LANE, PAIR[self.operand] * self.thread) + _steps(REG, self.byte)
+        columns = 1 @ REG if self.scaling.vector > 1 else ZERO
+        offset = along(LANE, PAIR[self.operand] * self.thread) + along(REG, self.byte)
         if self.operand == "SFB":
-            return Layout((8, self.scaling.vector), (QUAD @ LANE, along), offset=offset)
-        return Layout(((2, 8), self.scaling.vector), (1 @ LANE, QUAD @ LANE, along), offset=offset)
+            return Layout((8, self.scaling.vector), (QUAD @ LANE, columns), offset=offset)
+        return Layout(((2, 8), self.scaling.vector), (1 @ LANE, QUAD @ LANE, columns), offset=offset)
 
     def scale_of(self, row: int, column: int) -> tuple[int, int]:
         """(lane, byte) of the scale that multiplies an element of the operand.
@@ -168,7 +168,3 @@ class Scales:
             witness={"operand": self.operand, "kind": self.kind.name, name: given},
             hint=f"{name} is {' or '.join(map(str, legal))}",
         )
-
-
-def _steps(axis: Axis, count: int) -> Vector:
-    return count @ axis if count else ZERO

@@ -20,10 +20,10 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import flat_index
-from tilewise.core.vectors import ZERO
+from tilewise.core.vectors import ZERO, along
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import input_fragment, packed, result_fragment, unpacked
-from tilewise.hardware.mma.instructions import SPARSE, Shape, multiplying
+from tilewise.hardware.mma.instructions import Shape, multiplying
 from tilewise.hardware.mma.kinds import INDEX, container
 
 LANE, REG = Axis("laneid"), Axis("reg")
@@ -62,7 +62,7 @@ class Sparse:
     def of(cls, shape: Shape | str, dtype: DType | str) -> Sparse:
         """That of a shape and the type of A, or a refusal that says which shapes the type has."""
         wanted, element = Shape.of(shape), DType.of(dtype)
-        multiplying(wanted, element.name, "a", SPARSE)
+        multiplying(wanted, element.name, "a", "sparse")
         return cls(wanted, element, container(wanted, element, sparse=True)[0])
 
     # -- how wide --------------------------------------------------------------------------------
@@ -125,8 +125,6 @@ class Sparse:
         >>> print(Sparse.of("m16n8k64", "e4m3").metadata())
         S[((2, 8), (2, 16)) : ((1@laneid, 4@laneid), (2@laneid, 1@reg))]
         """
-        first = self.threads * self.check_selector(selector)
-        offset = first @ LANE if first else ZERO
         by_lane = self.taken <= 8
         row = 1 @ LANE if by_lane else self.indices // self.threads @ REG
         lanes = self.threads // 2 if by_lane else self.threads
@@ -134,7 +132,7 @@ class Sparse:
         return Layout(
             ((ROWS // 8, 8), (lanes, self.indices // lanes)),
             (row, QUAD @ LANE, far, 1 @ REG),
-            offset=offset,
+            offset=along(LANE, self.threads * self.check_selector(selector)),
         )
 
     def check_selector(self, selector: int) -> int:

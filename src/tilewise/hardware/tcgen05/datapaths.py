@@ -26,7 +26,7 @@ from tilewise.core.axes import Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Iter, Layout
-from tilewise.core.vectors import ZERO, Vector
+from tilewise.core.vectors import Vector, along
 from tilewise.hardware.digits import Digit, layout_of
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
@@ -215,7 +215,7 @@ class DataPath:
 
     def offset(self, slab: int) -> Vector:
         """Where the first row is."""
-        return (SLAB * self.check_slab(slab)) @ _LANE if slab else ZERO
+        return along(_LANE, SLAB * self.check_slab(slab))
 
     # -- warps -------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -100,6 +101,7 @@ _FLAG: Mapping[Any, int] = {False: 0, True: 1}
 _NUMBER: Mapping[Any, int] = {number: number for number in range(4)}
 
 
+@cache
 def _parts(kind: Kind) -> Mapping[str, tuple[str, Mapping[Any, int]]]:
     """Return {field: (the part of an instruction that it holds, {a value of that: its code})}."""
     m_unit = SCALED_M_UNIT if kind.scaled else M_UNIT

@@ -68,13 +68,12 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
         }
         if factors.split and factors.half is None:
             facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
-        source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
         asked = (factors.own if factors.half is not None else rows, sf_k)
-        notes = (*_padding(*asked, factors.padded), *_halves(factors), *_too_few(sf_k, many))
-        stored = _stored(*asked, factors.padded)
-        return Built(
-            factors.layout, facts, DType.of(scaling.dtype), notes=notes, stored=stored, source=source
-        )
+        filled = _filled(asked, factors.padded)
+        notes = (*filled.pop("notes"), *_halves(factors), *_too_few(sf_k, many))
+        source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
+        element = DType.of(scaling.dtype)
+        return Built(factors.layout, facts, element, notes=notes, source=source, **filled)
 
     return build
 
@@ -112,15 +111,12 @@ def _too_few(sf_k: int, many: int) -> tuple[str, ...]:
     return (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
 
 
-def _padding(rows: int, sf_k: int, padded: tuple[int, int]) -> tuple[str, ...]:
-    if padded == (rows, sf_k):
-        return ()
-    return (f"[{rows}, {sf_k}] is filled up to [{padded[0]}, {padded[1]}]: the layout has all of it",)
-
-
-def _stored(rows: int, sf_k: int, padded: tuple[int, int]) -> Mapping[str, int]:
-    """What there is of rows and factors, where the layout has more."""
-    return {} if padded == (rows, sf_k) else {"rows": rows, "factors": sf_k}
+def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> dict[str, Any]:
+    """Return what there is of rows and factors where the layout has more, and a note that says so."""
+    if padded == asked:
+        return {"notes": (), "stored": {}}
+    note = f"{[*asked]} is filled up to {[*padded]}: the layout has all of it"
+    return {"notes": (note,), "stored": dict(zip(("rows", "factors"), asked, strict=True))}
 
 
 def _halves(factors: Factors) -> tuple[str, ...]:
@@ -144,8 +140,8 @@ def _in_memory(rows: int, sf_k: int) -> Built:
         "bytes": down * along * BLOCK_BYTES,
         "copy": "tcgen05.cp.cta_group::1.32x128b.warpx4 of each block",
     }
-    asked = rows, sf_k, (down * BLOCK_ROWS, along * WORD)
-    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), notes=_padding(*asked), stored=_stored(*asked))
+    filled = _filled((rows, sf_k), (down * BLOCK_ROWS, along * WORD))
+    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), **filled)
 
 
 def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
