@@ -6,7 +6,8 @@ from tests.hardware.mma_assembled import Candidate, candidates, statement, taken
 
 from tilewise import Refused
 from tilewise.hardware.architectures import GENERATIONS, KNOWN, NUMBERS, Architecture
-from tilewise.hardware.mma.instructions import FAMILIES, inputs, instructions
+from tilewise.hardware.instructions import values
+from tilewise.hardware.mma.instructions import FAMILIES, instructions
 from tilewise.hardware.mma.machine import EXPANSIONS, expansions, runs_as
 from tilewise.hardware.mma.words import named
 
@@ -55,7 +56,7 @@ def test_everything_is_among_what_is_asked():
     every = {str(this) for this in candidates()}
     assert {str(this) for this in instructions()} <= every
     assert len(every) > 10 * len(instructions())
-    assert {this.a for this in candidates()} > {*inputs()}
+    assert {this.a for this in candidates()} > {*values(FAMILIES, "types")}
 
 
 def assembled(some):

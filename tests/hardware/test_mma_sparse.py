@@ -8,11 +8,12 @@ from tests.hardware import written_sparse as written
 from tilewise import LayoutError
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog import find
+from tilewise.hardware.instructions import values, where
 from tilewise.hardware.mma.instructions import (
+    SPARSE,
     Instruction,
     kind_instructions,
     sparse_instructions,
-    sparse_shapes,
 )
 from tilewise.hardware.mma.kinds import KINDS
 from tilewise.hardware.mma.sparse import Sparse
@@ -45,7 +46,9 @@ def filled(layout, values):
 def test_everything_written_is_there_and_nothing_else():
     there = {(str(this.shape), this.a) for this in (*sparse_instructions(), *kind_instructions(sparse=True))}
     assert there == {*written.WRITTEN}
-    assert {(str(shape), dtype) for _, dtype in there for shape in sparse_shapes(dtype)} == there
+    assert {
+        (str(shape), dtype) for _, dtype in there for shape in values(where(SPARSE, a=dtype), "shape")
+    } == there
 
 
 @pytest.mark.parametrize(("shape", "dtype", "selector"), EVERY, ids=NAMES)

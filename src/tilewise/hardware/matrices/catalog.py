@@ -36,10 +36,6 @@ def _word(form: Form) -> str:
     return short(form).replace(".trans", "")
 
 
-def _words(instruction: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_word, forms(instruction))))
-
-
 def _form(instruction: str) -> Parameter:
     def normal(given: str) -> str:
         form = Form.of(instruction, given)
@@ -51,7 +47,8 @@ def _form(instruction: str) -> Parameter:
             )
         return _word(form)
 
-    return Parameter("form", "how many matrices, and of which kind", legal=_words(instruction), normal=normal)
+    legal = tuple(dict.fromkeys(map(_word, forms(instruction))))
+    return Parameter("form", "how many matrices, and of which kind", legal=legal, normal=normal)
 
 
 def _said_by(instruction: str) -> Callable[[str], dict[str, Value]]:

@@ -83,7 +83,8 @@ def _operand(operand: str) -> Callable[..., Built]:
             "builtins": [this.builtin for this in some],
             "architecture": ARCHITECTURE,
             **_costs(some[0]),
-            **_FILES,
+            "register_files": ["VGPR", "AccVGPR"],
+            "lanes": WAVE,
         }
         return fragment_built(layout, element, letter, facts, notes=notes, documented=not apart)
 
@@ -96,7 +97,6 @@ def _by_result(values: dict[str, Any]) -> dict[str, Any]:
     return values | {"dtype": this.d, "blocks": this.blocks_of_result}
 
 
-_FILES = {"register_files": ["VGPR", "AccVGPR"], "lanes": WAVE}
 _EVEN = "several registers of an operand follow each other, and the first one's number is even"
 _BROADCAST = "as CBSZ, ABID and BLGP of 0 have it; others have blocks, or lanes, share what one holds"
 _TOGETHER = "C and D are both in VGPRs, or both in AccVGPRs"

@@ -165,7 +165,11 @@ def _listed(letter: str) -> Callable[[], list[dict[str, Value]]]:
     def instances() -> list[dict[str, Value]]:
         found = []
         order = values(DENSE, letter)
-        for this in sorted(DENSE, key=lambda this: (this.shape, order.index(getattr(this, letter)))):
+
+        def place(this: Instruction) -> tuple[Shape, int, list[int]]:
+            return this.shape, order.index(getattr(this, letter)), [*map(MAJORS.index, this.majors)]
+
+        for this in sorted(DENSE, key=place):
             major = {"major": this.majors["ab".index(letter)]} if letter in "ab" else {}
             for product in range(this.products):
                 said = {"shape": str(this.shape), "dtype": getattr(this, letter), **major}

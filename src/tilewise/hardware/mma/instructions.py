@@ -253,24 +253,6 @@ def shapes_of(dtype: DType | str, arch: Architecture | str | None = None) -> tup
     return values(families_of(None, dtype, arch), "shape")
 
 
-def sparse_shapes(dtype: DType | str) -> tuple[Shape, ...]:
-    """Return the shapes of mma.sp that take A of a type.
-
-    >>> [str(shape) for shape in sparse_shapes("e2m1")]
-    ['m16n8k64', 'm16n8k128']
-    """
-    return tuple(sorted(values(where(SPARSE, a=DType.of(dtype).name), "shape")))
-
-
-def inputs() -> tuple[str, ...]:
-    """Return every type that is multiplied without a kind.
-
-    >>> inputs()
-    ('f16', 'bf16', 'tf32', 'f64', 'e4m3', 'e5m2', 's8', 'u8', 's4', 'u4', 'b1')
-    """
-    return values(FAMILIES, "types")
-
-
 # -- what is refused -------------------------------------------------------------------------------
 
 

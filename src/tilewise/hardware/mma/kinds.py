@@ -84,6 +84,10 @@ class Kind:
 
     engine = "mma"
 
+    def __post_init__(self) -> None:
+        if self.packed and any(DType.of(name).bits > self.taken for name in self.types):
+            raise ValueError(f"a type of {self.name} does not fit {self.taken} bits")
+
     @classmethod
     def every(cls) -> Mapping[str, Any]:
         """Return {name: kind} of its engine."""

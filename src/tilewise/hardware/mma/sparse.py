@@ -200,13 +200,11 @@ class Sparse:
         """
         rows = self.check_indices(indices, len(stored))
         _check_rows(stored, self.stored, "a stored A")
-        return [self._row(kept, said) for kept, said in zip(stored, rows, strict=True)]
-
-    def _row(self, stored: Sequence[int], indices: Sequence[int]) -> list[int]:
-        row = [0] * self.shape.k
-        for number, value in enumerate(stored):
-            row[self.column(number, indices)] = value
-        return row
+        dense = [[0] * self.shape.k for _ in rows]
+        for row, kept, said in zip(dense, stored, rows, strict=True):
+            for number, value in enumerate(kept):
+                row[self.column(number, said)] = value
+        return dense
 
     def compress(self, dense: Sequence[Sequence[int]]) -> tuple[list[list[int]], list[list[int]]]:
         """The stored A and the indices of an A [M, K], or a refusal at the first chunk that has too much.

@@ -69,7 +69,8 @@ def _remarks(one: Instruction) -> Iterator[str]:
 def _says(one: Instruction) -> Iterator[tuple[str, str]]:
     yield "selector", f"metadata of selector {one.selector}" if one.sparse else "not read: A is dense"
     yield "sparse", "A is sparse" if one.sparse else "A is dense"
-    yield "saturate", _saturation(one)
+    sums = "sums saturate" if one.saturate else "sums wrap"
+    yield "saturate", sums if one.d == "s32" else "floats do not saturate"
     for operand, dtype in (("d", one.d), ("a", one.a), ("b", one.b)):
         yield operand, f"{operand.upper()} is of {dtype}"
     for operand, negated in (("a", one.negate_a), ("b", one.negate_b)):
@@ -84,9 +85,3 @@ def _says(one: Instruction) -> Iterator[tuple[str, str]]:
     for operand, number in (("a", one.sfa_id), ("b", one.sfb_id)):
         yield f"sf{operand}_id", f"{operand.upper()}'s scales begin in byte {number} of their 32-bit words"
     yield "deep", f"K = {one.k}"
-
-
-def _saturation(one: Instruction) -> str:
-    if one.d != "s32":
-        return "floats do not saturate"
-    return "sums saturate" if one.saturate else "sums wrap"

@@ -99,7 +99,7 @@ def beside(name: str, said: Said, known: Iterable[str]) -> Callable[[str], str]:
 
 
 def _any_of(words: Iterable[str]) -> str:
-    return "|".join(map(re.escape, dict.fromkeys(words)))
+    return "|".join(map(re.escape, words))
 
 
 def _reader(opcode: str, patterns: Mapping[str, str], such: str) -> Said:

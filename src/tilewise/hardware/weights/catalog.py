@@ -55,15 +55,6 @@ VLLM_SCALE = _github("vLLM", "marlin_utils.py, marlin_permute_scales", f"{_VLLM}
 VLLM_ZERO = _github("vLLM", "marlin_utils.py, marlin_zero_points", f"{_VLLM}.py#L566-L589")
 
 
-def _ggml(block: Block) -> Source:
-    name = block.name.replace("k", "K")
-    return _github(
-        "llama.cpp",
-        f"ggml-common.h, block_{name}; ggml-quants.c, dequantize_row_{name}",
-        f"{_GGML}/ggml-common.h#:~:text=block_{name}",
-    )
-
-
 # -- parameters ------------------------------------------------------------------------------------
 
 
@@ -200,6 +191,8 @@ _SIZES: dict[str, Value] = {"k": 256, "n": 64}
 
 
 def _block_entry(block: Block) -> Entry:
+    name = block.name.replace("k", "K")
+    section = f"ggml-common.h, block_{name}; ggml-quants.c, dequantize_row_{name}"
     return Entry(
         f"gguf.{block.name}",
         f"the weights of a tensor of GGUF's type {block.name.upper()}, [rows, K]: among their blocks' scales",
@@ -207,7 +200,7 @@ def _block_entry(block: Block) -> Entry:
             number("rows", "rows of the tensor, ggml's ne1", "1 or more"),
             number("k", "weights of a row, ggml's ne0", f"a multiple of {block.weights}"),
         ),
-        _ggml(block),
+        _github("llama.cpp", section, f"{_GGML}/ggml-common.h#:~:text=block_{name}"),
         partial(_gguf, block),
         {"rows": 2, "k": 256},
         f"{_PACKED} ggml llama.cpp block",

@@ -214,11 +214,11 @@ def _products() -> Iterator[tuple[Kind, DataPath, dict[str, Value]]]:
                     yield kind, path, {"m": path.m, **such}
 
 
-def _accumulators() -> Iterator[dict[str, Value]]:
-    """Yield the instances of D: all paths, types and slabs, for one N."""
-    for kind, _, such in _products():
-        for dtype in kind.results:
-            yield {"dtype": dtype, **such}
+def _accumulators() -> list[dict[str, Value]]:
+    """Return the instances of D: all paths, types and slabs, for one N."""
+    every = [(path, dtype, such) for kind, path, such in _products() for dtype in kind.results]
+    every.sort(key=lambda one: (one[0].letter, RESULTS.index(one[1])))
+    return [{"dtype": dtype, **such} for _, dtype, such in every]
 
 
 def _multiplicands() -> Iterator[dict[str, Value]]:

@@ -40,7 +40,14 @@ def _address(lane: int | None, column: int | None, address: int | None, dtype: s
             hint="the address says both: give it alone, or the lane and the column",
         )
     if (lane, column, address, dtype) == (None, None, None, None):
-        return Built(None, _whole())
+        whole = {
+            "address": "lane << 16 | column",
+            "lanes": LANES,
+            "columns": {"count": COLUMNS, "bits": COLUMN_BITS},
+            "allocations": list(ALLOCATIONS),
+            "warps": {f"warp_{warp}": _ends(lanes_of(warp), "_lane") for warp in range(WARPS)},
+        }
+        return Built(None, whole)
     word = Address(lane or 0, column or 0) if address is None else Address.of(address)
     facts: dict[str, Any] = {
         "address": str(word),
@@ -49,26 +56,11 @@ def _address(lane: int | None, column: int | None, address: int | None, dtype: s
         "reached_by": {"warp": word.warp, **_ends(lanes_of(word.warp), "_lane")},
     }
     if dtype is not None:
-        facts["TCol"] = _packed(Cells.of(dtype), word.column)
+        cells = Cells.of(dtype)
+        first, past = (column * COLUMN_BITS for column in (word.column, word.column + 1))
+        packed = range(first // cells.taken, (past - 1) // cells.taken + 1)
+        facts["TCol"] = {"dtype": cells.dtype.name, **_ends(packed)}
     return Built(None, facts)
-
-
-def _whole() -> dict[str, Any]:
-    """What is true of all addresses."""
-    return {
-        "address": "lane << 16 | column",
-        "lanes": LANES,
-        "columns": {"count": COLUMNS, "bits": COLUMN_BITS},
-        "allocations": list(ALLOCATIONS),
-        "warps": {f"warp_{warp}": _ends(lanes_of(warp), "_lane") for warp in range(WARPS)},
-    }
-
-
-def _packed(cells: Cells, column: int) -> dict[str, Any]:
-    """The elements of a packed row that a column holds, or holds a part of."""
-    first = column * COLUMN_BITS // cells.taken
-    last = ((column + 1) * COLUMN_BITS - 1) // cells.taken
-    return {"dtype": cells.dtype.name, **_ends(range(first, last + 1))}
 
 
 def _ends(some: range, noun: str = "") -> dict[str, int]:
