@@ -73,15 +73,16 @@ def where(rows: Iterable[Row], **wanted: Any) -> tuple[Row, ...]:
     >>> where([Shape(16, 8, 8), Shape(16, 8, 16)], m=16, k=8, n=None)
     (Shape(m=16, n=8, k=8),)
     """
-    return tuple(
-        row
-        for row in rows
-        if all(value is None or _has(getattr(row, field), value) for field, value in wanted.items())
-    )
-
-
-def _has(held: Any, value: Any) -> bool:
-    return value in held if isinstance(held, tuple) else bool(held == value)
+    asked = [(field, value) for field, value in wanted.items() if value is not None]
+    found = []
+    for row in rows:
+        for field, value in asked:
+            held = getattr(row, field)
+            if held != value and not (isinstance(held, tuple) and value in held):
+                break
+        else:
+            found.append(row)
+    return tuple(found)
 
 
 def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:

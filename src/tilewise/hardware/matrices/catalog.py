@@ -95,7 +95,8 @@ def _moved(instruction: str) -> Callable[..., Built]:
     def build(form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
         words = Form.of(instruction, form, trans)
         made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
-        met([made], str(made), arch)
+        if arch is not None:
+            met([made], str(made), arch)
         said = dtype or f"b{made.kind.stored}"
         element = _RAW.get(said) or DType.of(said)
         layout, rows = seen_as(made, element), made.count * made.rows

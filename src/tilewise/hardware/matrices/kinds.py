@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass
 
 from tilewise.hardware.architectures import Needs
-from tilewise.hardware.instructions import where
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.sources import ptx
 
@@ -102,4 +101,7 @@ KINDS = (
 
 def kind_of(instruction: str, shape: str, type: str) -> Kind | None:
     """The kind of that shape and type, or None."""
-    return next(iter(where(KINDS, instruction=instruction, shape=shape, type=type)), None)
+    for kind in KINDS:
+        if (kind.instruction, kind.shape, kind.type) == (instruction, shape, type):
+            return kind
+    return None

@@ -163,18 +163,21 @@ def _listed(letter: str) -> Callable[[], list[dict[str, Value]]]:
 
     @cache
     def instances() -> list[dict[str, Value]]:
-        found = []
-        order = values(DENSE, letter)
+        order, which = values(DENSE, letter), "abcd".index(letter)
 
         def place(this: Instruction) -> tuple[Shape, int, list[int]]:
             return this.shape, order.index(getattr(this, letter)), [*map(MAJORS.index, this.majors)]
 
-        for this in sorted(DENSE, key=place):
-            major = {"major": this.majors["ab".index(letter)]} if letter in "ab" else {}
-            for product in range(this.products):
-                said = {"shape": str(this.shape), "dtype": getattr(this, letter), **major}
-                found.append({**said, "product": product})
-        return found
+        return [
+            {
+                "shape": str(this.shape),
+                "dtype": getattr(this, letter),
+                **({"major": this.majors[which]} if letter in "ab" else {}),
+                "product": product,
+            }
+            for this in sorted(DENSE, key=place)
+            for product in range(this.products)
+        ]
 
     return instances
 

@@ -67,15 +67,15 @@ def named(words: str) -> Instruction:
     mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e3m2.f32
     """
     spelled = _spelled(words)
-    found, wrong = every().get(_MODIFIERS.sub("", spelled)), mistake(spelled)
-    if found and not wrong:
+    found, modifiers = every().get(_MODIFIERS.sub("", spelled)), _MODIFIERS.findall(spelled)
+    if found and len(modifiers) < 2 and all(takes(found, word) for word in modifiers):
         return found
     from difflib import get_close_matches
 
     near = get_close_matches(spelled, every(), n=2, cutoff=_CLOSE)
     raise Refused(
         "TW602",
-        f"there is no {spelled}: {wrong}",
+        f"there is no {spelled}: {mistake(spelled)}",
         witness={"instruction": spelled},
         hint=f"near are {', '.join(near)}" if near else _listing(spelled),
     )

@@ -59,10 +59,11 @@ def _a(dtype: str) -> Built:
 
 
 def _d(dtype: str, n: int) -> Built:
-    layout, inputs = d_fragment(dtype, n), where(INPUTS.values(), accumulators=dtype, n=n)
+    layout = d_fragment(dtype, n)
+    inputs = [row for row in INPUTS.values() if dtype in row.accumulators and n in row.n]
     facts = {
-        "instructions": [f"m64n{n}k{k}" for k in sorted(values(inputs, "k"))],
-        "inputs": [*values(inputs, "name")],
+        "instructions": [f"m64n{n}k{k}" for k in sorted({row.k for row in inputs})],
+        "inputs": [row.name for row in inputs],
     }
     return fragment_built(layout, DType.of(dtype), "d", facts)
 
