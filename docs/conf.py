@@ -41,7 +41,10 @@ nitpick_ignore_regex = [
     (r"py:.*", r"Options|OfMemory"),  # keywords of `parse` and of `plan`, types for checkers
     (r"py:.*", r"st\..*|hypothesis\..*"),
     # what opens a device, or is handed on, is on no page
-    (r"py:.*", r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.mma\.\w+)\..*|Question|Row|Int64s|Bools"),
+    (
+        r"py:.*",
+        r"tilewise\.(gpu\.launch|check\.feeding\w*|emit\.w?g?mma\.\w+)\..*|Had|Owned|Question|Row|Int64s|Bools",
+    ),
     (r"py:.*", r"tilewise\.check\.access\.(access\.Stored|patterns\.Pattern)"),
     (
         r"py:.*",

@@ -469,7 +469,7 @@ class Engine:
             return silent
         if operand is None or found is None:
             return silent
-        why = few(descriptor, operand, self.long(descriptor.mode, operand))
+        why = few(descriptor, operand, self.long(descriptor.mode, operand), of_16_bits=self.name == "wgmma")
         return {
             name: silent.get(name) or f"not read: {self.why(name, descriptor, operand, why)}"
             for name in found
