@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from tilewise.hardware.tcgen05.copies import COPIES, SOURCES
-from tilewise.hardware.tcgen05.instruction import Instruction
+from tilewise.hardware.tcgen05.instruction import InstructionWord
 from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.hardware.tcgen05.loads import FORMS, instruction
 
@@ -86,7 +86,9 @@ def products(cta_group):
         scales = dict.fromkeys(f"{scaling.vector}X" for scaling in kind.scalings) or [""]
         for scale, inside in product(scales if shapes else (), (False, True)):
             m, more = max(shapes), {"scale": scale} if scale else {}
-            one = Instruction(kind.name, m, max(shapes[m]), sparse=sparse, cta_group=cta_group, ws=ws, **more)
+            one = InstructionWord(
+                kind.name, m, max(shapes[m]), sparse=sparse, cta_group=cta_group, ws=ws, **more
+            )
             scaling = one.words.partition("block_scale.")[2]
             for word in (scaling, f"scale_vec::{scale}") if scale else ("",):
                 text = _product(kind.name, cta_group, sparse, ws, word, inside, one.value)

@@ -16,7 +16,7 @@ from tests.hardware.of_tcgen05 import addresses, pieces_of, unread, unread_of
 from tilewise import Refused
 from tilewise.hardware.mma.kinds import Scaling
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.instruction import Instruction
+from tilewise.hardware.tcgen05.instruction import InstructionWord
 from tilewise.hardware.tcgen05.kinds import KINDS
 from tilewise.hardware.tcgen05.operand import modes_of, stored_as
 from tilewise.hardware.tcgen05.scales import Factors, Take, takes
@@ -146,7 +146,7 @@ def test_triton_takes_unsigned_bytes_for_signed_ones() -> None:
     }
     assert words["u8"] == words["s8"]
     (word,) = words["u8"]
-    assert Instruction.decode(word, "i8").a == "s8"
+    assert InstructionWord.decode(word, "i8").a == "s8"
 
 
 # -- instruction descriptors -----------------------------------------------------------------------
@@ -158,7 +158,7 @@ def test_instruction_descriptors_say_the_product_that_was_declared(compiler: str
     unsigned = compiler == "gluon" and case["a"] == "u8"
     for said, step in zip(kernel["products"], _steps(kernel), strict=True):
         scale = {"scale": _scaling(case).word} if "scale_dtype" in case else {}
-        found = Instruction.decode(said["word"], case["kind"], cta_group=case["cta_group"], **scale)
+        found = InstructionWord.decode(said["word"], case["kind"], cta_group=case["cta_group"], **scale)
         assert found.value == said["word"]
         assert kernel["instruction"].startswith(found.words.partition(".block_scale")[0])
         for name in ("m", "n", "d", "a_major", "b_major", *(["scale_dtype"] if scale else [])):

@@ -12,7 +12,7 @@ from tilewise.hardware.catalog import find
 from tilewise.hardware.fields import reserved
 from tilewise.hardware.tcgen05.instruction import (
     IDS,
-    Instruction,
+    InstructionWord,
     fields_of,
     kinds_of_word,
 )
@@ -25,7 +25,7 @@ A_CODES = {
 D_CODES = {"f16": 0, "f32": 1, "s32": 2}
 
 
-def by_hand(one: Instruction) -> int:
+def by_hand(one: InstructionWord) -> int:
     """PTX ISA, Tables 42 to 44, as sums."""
     word = one.sparse << 2 | one.negate_a << 13 | one.negate_b << 14
     word |= (one.a_major == "mn") << 15 | (one.b_major == "mn") << 16 | one.n // 8 << 17
@@ -40,7 +40,7 @@ def by_hand(one: Instruction) -> int:
 
 
 @st.composite
-def instructions(draw: st.DrawFn) -> Instruction:
+def instructions(draw: st.DrawFn) -> InstructionWord:
     kind = KINDS[draw(st.sampled_from([*KINDS]))]
     sparse = draw(st.booleans())
     ws = not kind.scaled and draw(st.booleans())
@@ -62,11 +62,11 @@ def instructions(draw: st.DrawFn) -> Instruction:
         given |= {"d": draw(st.sampled_from(kind.into(a))), "max_shift": draw(st.sampled_from(shifts))}
         given |= {"saturate": kind.name == "i8" and draw(st.booleans())}
         given |= {"selector": draw(st.integers(0, 1)) if sparse and kind.name in ("f16", "tf32") else 0}
-        return Instruction(kind.name, m, n, **given)
+        return InstructionWord(kind.name, m, n, **given)
     scaling = draw(st.sampled_from(kind.scalings))
     word = {"2X": "3X", "4X": "6X"}[scaling.word] if deep else scaling.word
     ids = {name: draw(st.sampled_from(IDS[word])) for name in ("sfa_id", "sfb_id")}
-    return Instruction(kind.name, m, n, **given, scale=word, scale_dtype=scaling.dtype, **ids)
+    return InstructionWord(kind.name, m, n, **given, scale=word, scale_dtype=scaling.dtype, **ids)
 
 
 @given(instructions())
@@ -78,7 +78,7 @@ def test_the_word_is_the_documents(one):
 @given(instructions())
 def test_and_back(one):
     said = {"cta_group": one.cta_group, "ws": one.ws, "scale": one.scale or None}
-    assert Instruction.decode(one.value, one.kind, **said) == one
+    assert InstructionWord.decode(one.value, one.kind, **said) == one
     if not one.ws:
         assert one.kind in kinds_of_word(one.value)
     assert {said.name for said in words(one)} == {field.name for field in fields_of(one.kind)}
@@ -121,7 +121,7 @@ def test_and_back(one):
 )
 def test_what_there_is_not(kind, given, message, hint):
     with pytest.raises(Refused) as no:
-        Instruction(kind, **({"m": 128, "n": 64} | given))
+        InstructionWord(kind, **({"m": 128, "n": 64} | given))
     assert message in no.value.reason
     assert hint in no.value.hint
 
@@ -139,14 +139,14 @@ def test_what_there_is_not(kind, given, message, hint):
 )
 def test_words_that_say_nothing(value, kind, message):
     with pytest.raises(Refused) as no:
-        Instruction.decode(value, kind)
+        InstructionWord.decode(value, kind)
     assert message in no.value.reason
 
 
 def test_64_bits_of_cutlass_are_their_upper_half():
-    assert Instruction.decode(0x0840001000000000, "f16") == Instruction.decode(0x08400010, "f16")
+    assert InstructionWord.decode(0x0840001000000000, "f16") == InstructionWord.decode(0x08400010, "f16")
     with pytest.raises(LayoutError) as no:
-        Instruction.decode(0x0840001000000001, "f16")
+        InstructionWord.decode(0x0840001000000001, "f16")
     assert "the upper half" in no.value.hint
 
 
@@ -177,18 +177,18 @@ def test_shapes_that_there_are_not():
 
 
 def test_what_the_word_does_not_say():
-    fine = remarks(Instruction("mxf4nvf4", 128, 64, scale="4X", scale_dtype="ue8m0"))
+    fine = remarks(InstructionWord("mxf4nvf4", 128, 64, scale="4X", scale_dtype="ue8m0"))
     assert "it is the word of a pair of CTAs as well: the instruction says which" in fine
     assert "in code for sm_100a block16 may be called scale_vec::4X" in fine
     assert "the word does not say how many scales a row has, 2X or 4X: the instruction does" in fine
-    assert remarks(Instruction("mxf4", 128, 64, k=96))[0] == "it is on sm_103a"
-    assert "it is on sm_100a, sm_103a and sm_110a" in remarks(Instruction("mxf4", 128, 64, sparse=True))
-    assert len(remarks(Instruction("f16", 64, 64))) == 1
+    assert remarks(InstructionWord("mxf4", 128, 64, k=96))[0] == "it is on sm_103a"
+    assert "it is on sm_100a, sm_103a and sm_110a" in remarks(InstructionWord("mxf4", 128, 64, sparse=True))
+    assert len(remarks(InstructionWord("f16", 64, 64))) == 1
 
 
 @pytest.mark.parametrize("scale", ["2X", "scale_vec::2X", "block32"])
 def test_scales_by_any_name(scale):
-    one = Instruction("mxf4nvf4", 128, 64, scale=scale)
+    one = InstructionWord("mxf4nvf4", 128, 64, scale=scale)
     assert (one.scale, one.scale_dtype) == ("2X", "ue8m0")
     assert one.words.endswith(".block_scale.block32")
 
@@ -196,10 +196,10 @@ def test_scales_by_any_name(scale):
 @given(instructions())
 def test_what_is_left_out_is_taken_alike(one):
     """A word that is made without saying the scales is read so."""
-    short = Instruction(
+    short = InstructionWord(
         one.kind, one.m, one.n, sparse=one.sparse, ws=one.ws, k=one.k, cta_group=one.cta_group
     )
-    assert Instruction.decode(short.value, one.kind, cta_group=one.cta_group, ws=one.ws) == short
+    assert InstructionWord.decode(short.value, one.kind, cta_group=one.cta_group, ws=one.ws) == short
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_what_is_left_out_is_taken_alike(one):
 )
 def test_values_of_other_types(given, message):
     with pytest.raises(LayoutError) as no:
-        Instruction("f16", 128, 64, **given)
+        InstructionWord("f16", 128, 64, **given)
     assert message in no.value.message
 
 

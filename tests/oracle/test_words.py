@@ -10,7 +10,7 @@ import pytest
 from tilewise import Refused
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.instruction import Instruction
+from tilewise.hardware.tcgen05.instruction import InstructionWord
 from tilewise.hardware.tcgen05.kinds import KINDS
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
@@ -40,7 +40,7 @@ def theirs():
     return pytest.importorskip("tvm.backend.cuda.cpp.descriptors", reason="apache-tvm is not installed")
 
 
-def products(scaled: bool) -> Iterator[Instruction]:
+def products(scaled: bool) -> Iterator[InstructionWord]:
     """Every kind, types that go together, majors, signs, sparse A, and some shapes."""
     for kind in (kind for kind in KINDS.values() if kind.scaled == scaled):
         for a, b, d in product(kind.types, kind.types, kind.results):
@@ -57,7 +57,7 @@ def products(scaled: bool) -> Iterator[Instruction]:
                 scales = [(s.word, s.dtype) for s in kind.scalings] or [("", "")]
                 for word, dtype in scales:
                     try:
-                        yield Instruction(
+                        yield InstructionWord(
                             kind.name, m, n, a=a, b=b, d=d, scale=word, scale_dtype=dtype, **majors, **such
                         )
                     except Refused:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from tilewise.hardware.tcgen05.instruction import Instruction
+    from tilewise.hardware.tcgen05.instruction import InstructionWord
 
 OPERATIONS = ("encode", "decode")
 _NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id", "cta_group")
@@ -109,8 +109,8 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _encoded(args: argparse.Namespace) -> Instruction:
-    from tilewise.hardware.tcgen05.instruction import Instruction
+def _encoded(args: argparse.Namespace) -> InstructionWord:
+    from tilewise.hardware.tcgen05.instruction import InstructionWord
 
     if args.value is not None:
         raise LayoutError("TW401", f"encode does not take {args.value}", hint="decode does")
@@ -119,11 +119,11 @@ def _encoded(args: argparse.Namespace) -> Instruction:
         hint = "such as " + " ".join(f"{name} {value}" for name, value in missing.items())
         raise LayoutError("TW401", f"encode needs {' and '.join(missing)}", hint=hint)
     types = {} if args.dtype is None else {"a": args.dtype, "b": args.dtype}
-    return Instruction(args.kind, **types | _given(args))
+    return InstructionWord(args.kind, **types | _given(args))
 
 
-def _decoded(args: argparse.Namespace) -> list[Instruction]:
-    from tilewise.hardware.tcgen05.instruction import Instruction, kinds_of_word, word_of
+def _decoded(args: argparse.Namespace) -> list[InstructionWord]:
+    from tilewise.hardware.tcgen05.instruction import InstructionWord, kinds_of_word, word_of
 
     own = [name for name in (*_NUMBERS, *_WORDS, *_FLAGS, "dtype") if name not in _BESIDE]
     if odd := [name for name in own if getattr(args, name)]:
@@ -141,10 +141,10 @@ def _decoded(args: argparse.Namespace) -> list[Instruction]:
             hint="with --kind the reason is said",
         )
     beside = {"cta_group": None, **_given(args)}
-    return [Instruction.decode(value, kind, **beside) for kind in kinds]
+    return [InstructionWord.decode(value, kind, **beside) for kind in kinds]
 
 
-def _shown(several: Sequence[Instruction]) -> Answer:
+def _shown(several: Sequence[InstructionWord]) -> Answer:
     """The word with all that it says; of several kinds, what it says of each."""
     sheets = [_sheet(one) for one in several]
     if len(sheets) == 1:
@@ -155,7 +155,7 @@ def _shown(several: Sequence[Instruction]) -> Answer:
     return Answer(data, "\n\n".join([said, *(text for _, text in sheets)]))
 
 
-def _sheet(one: Instruction) -> tuple[dict[str, Any], str]:
+def _sheet(one: InstructionWord) -> tuple[dict[str, Any], str]:
     from tilewise.hardware.fields import picture
     from tilewise.hardware.tcgen05.instruction import BITS, SOURCE, fields_of
     from tilewise.hardware.tcgen05.instruction_words import remarks, words

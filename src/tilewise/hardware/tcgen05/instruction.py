@@ -132,16 +132,16 @@ def fields_of(kind: Kind | str) -> tuple[Field, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class InstructionWord:
     """A product of tcgen05.mma; what is left out is what the kind has first, and 0.
 
         requires       types, M, N and ids that the kind has
-        postcondition  Instruction.decode(i.value, i.kind, cta_group=i.cta_group, ws=i.ws, scale=i.scale) == i
+        postcondition  decode(i.value, i.kind, cta_group=i.cta_group, ws=i.ws, scale=i.scale) == i
 
-    >>> one = Instruction("f16", 128, 256, a="bf16")
+    >>> one = InstructionWord("f16", 128, 256, a="bf16")
     >>> hex(one.value), one.b, one.d
     ('0x8400490', 'bf16', 'f32')
-    >>> Instruction.decode(0x8400490, "f16") == one
+    >>> InstructionWord.decode(0x8400490, "f16") == one
     True
     """
 
@@ -190,7 +190,7 @@ class Instruction:
     def encoded(self) -> dict[str, int]:
         """What every field holds.
 
-        >>> Instruction("mxf4", 128, 64).encoded["m"], Instruction("f16", 64, 64).encoded["m"]
+        >>> InstructionWord("mxf4", 128, 64).encoded["m"], InstructionWord("f16", 64, 64).encoded["m"]
         (1, 4)
         """
         kind = Kind.of(self.kind)
@@ -206,7 +206,7 @@ class Instruction:
     def shape(self) -> str:
         """M, N and K in one word.
 
-        >>> Instruction("tf32", 64, 40, sparse=True).shape
+        >>> InstructionWord("tf32", 64, 40, sparse=True).shape
         'm64n40k16'
         """
         return f"m{self.m}n{self.n}k{self.k}"
@@ -215,7 +215,7 @@ class Instruction:
     def words(self) -> str:
         """The instruction as PTX names it.
 
-        >>> Instruction("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
+        >>> InstructionWord("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
         'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16'
         """
         words = Kind.of(self.kind).words_of(self.cta_group, self.ws, self.sparse)
@@ -238,7 +238,7 @@ class Instruction:
         cta_group: int | None = None,
         ws: bool = False,
         scale: str | None = None,
-    ) -> Instruction:
+    ) -> InstructionWord:
         """The product that 32 bits say; what no product says is refused, with the field.
 
         The kind, the CTA group, `.ws` and how many scales there are stand in the instruction. Where they are
@@ -290,13 +290,13 @@ def word_of(value: int) -> int:
 def kinds_of_word(value: int) -> list[str]:
     """The kinds for which a word says a product.
 
-    >>> kinds_of_word(Instruction("i8", 128, 64).value), kinds_of_word(0)
+    >>> kinds_of_word(InstructionWord("i8", 128, 64).value), kinds_of_word(0)
     (['i8'], [])
     """
     found = []
     for name in KINDS:
         try:
-            Instruction.decode(value, name)
+            InstructionWord.decode(value, name)
         except LayoutError:
             continue
         found.append(name)
@@ -332,7 +332,7 @@ def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
 # -- what there is not -----------------------------------------------------------------------------
 
 
-def _settled(one: Instruction) -> None:
+def _settled(one: InstructionWord) -> None:
     """Refuse what no product has; K and the scales become those that are read from the kind."""
     kind = Kind.of(one.kind)
     for name in ("a_major", "b_major"):
@@ -358,7 +358,7 @@ def _settled(one: Instruction) -> None:
             )
 
 
-def _faults(one: Instruction, kind: Kind) -> Iterator[tuple[str, dict[str, Any], str]]:
+def _faults(one: InstructionWord, kind: Kind) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield (reason, witness, hint) of what a word of the kind may say, and no product of it does."""
     name = {"kind": kind.name}
     for operand, dtype, major in (("A", one.a, one.a_major), ("B", one.b, one.b_major)):

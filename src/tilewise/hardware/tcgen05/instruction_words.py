@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.hardware.instructions import values
-from tilewise.hardware.tcgen05.instruction import BITS, Instruction, fields_of
+from tilewise.hardware.tcgen05.instruction import BITS, InstructionWord, fields_of
 from tilewise.hardware.tcgen05.kinds import BLOCKS, Kind
 
 
@@ -20,10 +20,10 @@ class Said:
     says: str
 
 
-def words(one: Instruction) -> tuple[Said, ...]:
+def words(one: InstructionWord) -> tuple[Said, ...]:
     """Every field, the lowest first.
 
-    >>> for said in words(Instruction("mxf4", 128, 64))[:3]:
+    >>> for said in words(InstructionWord("mxf4", 128, 64))[:3]:
     ...     print(said.where, said.name, said.encoded, said.says)
     2 sparse 0 A is dense
     5-4 sfb_id 0 B's scales begin in byte 0 of their 32-bit words
@@ -34,10 +34,10 @@ def words(one: Instruction) -> tuple[Said, ...]:
     return tuple(Said(f.name, f.where, held[f.name], says[f.name]) for f in fields_of(one.kind))
 
 
-def remarks(one: Instruction) -> tuple[str, ...]:
+def remarks(one: InstructionWord) -> tuple[str, ...]:
     """What the word does not hold, and a program has to say elsewhere.
 
-    >>> for remark in remarks(Instruction("f16", 256, 64, cta_group=2)):
+    >>> for remark in remarks(InstructionWord("f16", 256, 64, cta_group=2)):
     ...     print(remark)
     the word has no CTA group: M = 256 is that of a pair, each CTA of which has 128 rows of A and 32 of B
     CUTLASS hands it on in the upper 32 bits of 64: 0x1010001000000000
@@ -45,7 +45,7 @@ def remarks(one: Instruction) -> tuple[str, ...]:
     return tuple(_remarks(one))
 
 
-def _remarks(one: Instruction) -> Iterator[str]:
+def _remarks(one: InstructionWord) -> Iterator[str]:
     kind = Kind.of(one.kind)
     if one.cta_group == 2:
         yield (
@@ -66,7 +66,7 @@ def _remarks(one: Instruction) -> Iterator[str]:
     yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"
 
 
-def _says(one: Instruction) -> Iterator[tuple[str, str]]:
+def _says(one: InstructionWord) -> Iterator[tuple[str, str]]:
     yield "selector", f"metadata of selector {one.selector}" if one.sparse else "not read: A is dense"
     yield "sparse", "A is sparse" if one.sparse else "A is dense"
     sums = "sums saturate" if one.saturate else "sums wrap"
