@@ -108,3 +108,9 @@ def test_the_command_answers_for_d(tilewise):
     no = tilewise("match", "S[(64, 64) : (64, 1)]", "--operand", "D", "--dtype", "f32", "--form", "matrices")
     assert no.code == 1
     assert "a warpgroup does not store it as D of f32" in no.out
+
+
+def test_a_type_that_no_accumulator_has_is_refused():
+    found = match(S[(64, 64) : (64, 1)], operand="D", dtype="f64")
+    assert isinstance(found, Mismatch)
+    assert (found.reasons[0].rule, found.reasons[0].witness) == ("type", {"dtype": "f64"})

@@ -1,12 +1,11 @@
 """Why no descriptor reads a tile, in the order in which an engineer would look.
 
 First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
-another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are
-the
-digits of the tile held against those of the template, the finest first: 16 bytes that stay together, eight
-rows
-a mode's width apart, the swizzle of that mode, then one stride from group to group, which a field of the
-descriptor holds. Each of these faults is one sentence: digit d of the template steps by t, and the tile by s.
+another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps
+are the digits of the tile held against those of the template, the finest first: 16 bytes that stay together,
+eight rows a mode's width apart, the swizzle of that mode, then one stride from group to group, which a field
+of the descriptor holds. Each of these faults is one sentence: digit d of the template steps by t, and the
+tile by s.
 """
 
 from __future__ import annotations
@@ -406,7 +405,7 @@ class _Walk:
 
     @property
     def many(self) -> str:
-        """What eight of make a core matrix."""
+        """Return the word for those of which a core matrix has eight."""
         return "rows" if self.major == "k" else "columns of K"
 
     def _across(self, found: int, by_width: dict[int, Mode], used: int) -> Reason:

@@ -5,9 +5,8 @@ Sw is the permutation of a mode, W its width in bytes. Where the descriptor with
     U(x) = Sw(L(x) - 128 b) + 128 b
 
 steps as the template does: by its numbers, and by LBO and SBO, which are read there. Where the tile is
-written
-under Sw, in a pattern that starts at 128 b, U is what its own digits say: the tile is read iff they are those
-of the template, as few as can be. Under any other swizzle U is listed, cell by cell.
+written under Sw, in a pattern that starts at 128 b, U is what its own digits say: the tile is read iff they
+are those of the template, as few as can be. Under any other swizzle U is listed, cell by cell.
 
 Where LBO is an address it is that of the first chunk along K past the end of a row: U of that chunk.
 

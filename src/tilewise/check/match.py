@@ -3,8 +3,8 @@
 `match` asks any of them. Of an engine with descriptors it gives these, or why none reads the tile and what is
 nearest.
 
-A tile is recognised by what it maps, however it is written: from a few addresses follows the only descriptor
-that may read it, and `same` proves that it does, part by part.
+A tile is recognised by what it maps, however it is written: as the fewest digits of its bytes, grouped to the
+engine's template. The strides that the template leaves free are the fields of the descriptor.
 """
 
 from __future__ import annotations

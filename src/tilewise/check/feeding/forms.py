@@ -1,10 +1,9 @@
 """A tile of shared memory as a warp's registers see it, and the instructions that move it.
 
 With T the tile in bytes and F the fragment of one instruction, T o F^-1 places what a lane holds. Both are
-made
-of bits: F permutes those of (row, column, byte) into those of (laneid, byte of the lane's registers), and T
-steps by one stride a bit before its swizzle. So T o F^-1 is one stride a bit of laneid and of the byte, and
-one a digit of which instruction it is, inside T's own swizzle.
+made of bits: F permutes those of (row, column, byte) into those of (laneid, byte of the lane's registers),
+and T steps by one stride a bit before its swizzle. So T o F^-1 is one stride a bit of laneid and of the byte,
+and one a digit of which instruction it is, inside T's own swizzle.
 
 With L the layout of a form of ldmatrix or stmatrix, which takes [j, r, byte of a row] to (laneid, byte of the
 registers), the form moves the operand iff T o F^-1 o L places [j, r, byte] at a(j, r) + byte, each a(j, r) a

@@ -165,6 +165,13 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
             witness={"dtype": dtype.name},
             hint="pack them in registers first",
         )
+    if this.group and dtype.bits > REGISTER_BITS:
+        raise Refused(
+            "TW602",
+            f"a wgmma leaves no {dtype} in its registers",
+            witness={"dtype": dtype.name},
+            hint="its D is f16, f32 or s32, which the kernel may narrow before the store",
+        )
     needs = [] if this.group else _needs(this)
     if this.group:
         return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, 16, shape.n))

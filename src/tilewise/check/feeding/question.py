@@ -206,8 +206,7 @@ def feed(
 
     A of a `sparse` mma.sp is what is stored of it, [M, K/2]. Volta's m8n8k4 computes four products, so many
     of them along M and along N as `products` says; the operands of the four lie in one tile. D of a `group`
-    is
-    that of wgmma, and the addresses are those of the warpgroup's 128 threads.
+    is that of wgmma, and the addresses are those of the warpgroup's 128 threads.
 
         requires       operand is A [M, K], B [N, K], C or D [M, N], of any whole number of instructions
         postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the form that

@@ -1,10 +1,9 @@
 """Why a tile is not moved, or not by matrices: reasons as data, the first one to look at in front.
 
-What ends all questions comes first: the shape, bytes that elements share, the end of shared memory. Where
-vectors move the tile and no matrices do, it may be the architecture, the form that was asked for, or the
-unit;
-else the template of a matrix: rows of 16 bytes that stay together, at multiples of 16, of which a lane holds
-4.
+The shape comes first, then bytes that elements share, and the end of shared memory: each of them ends all
+questions. Where vectors move the tile and no matrices do, it may be the architecture, the form that the user
+named, or the unit. Else it is the template of a matrix: rows of 16 bytes that stay together, at multiples of
+16, of which a lane holds 4.
 """
 
 from __future__ import annotations

@@ -24,11 +24,13 @@ ask for its size. --lbo-mode absolute is that of K = 96, 48 bytes in one chunk o
 mma's answer is the ldmatrix, or the plain loads, with which a warp brings the tile into the registers of
 mma.sync, and for D [M, N] the stmatrix or the stores: the address of every lane as a layout and as code.
 --shape alone means it too. --form asks for matrices, vectors, or one form such as x2, and --arch for what
-that architecture has. Of wgmma --operand D, [M, N], asks how its warpgroup stores the accumulator; the type
-is
-that in memory, and lanes are the 128 threads. With --form matrices the answer is no where only vectors move
-the tile. --code prints
-CUDA alone, with every load of the tile, and --lane 17 what that lane gives and gets.
+that architecture has. With --form matrices the answer is no where only vectors move the tile.
+
+wgmma's --operand D, [M, N], asks how its warpgroup stores the accumulator: the type is that in memory, and
+lanes are the 128 threads.
+
+For mma and for D of wgmma --code prints CUDA alone, with every load of the tile, and --lane 17 what that
+lane gives and gets.
 
 What a descriptor of yours reads of a tile, byte by byte, is asked with
   tilewise agree 'S[(128, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype bf16

@@ -103,15 +103,12 @@ def answer(args: argparse.Namespace) -> Answer:
 
 def _type_called(text: str, args: argparse.Namespace) -> str | None:
     """Return the type of the elements of a call of the catalogue, or None where a text is no such call."""
-    from tilewise.hardware.calls import read_call
+    from tilewise.show.calls import dtype_of_call
 
     try:
-        entry, given, named = read_call(text, let_from(args))
+        return dtype_of_call(text, let_from(args))
     except LayoutError:
         return None
-    by_position = {parameter.name: value for parameter, value in zip(entry.parameters, given, strict=False)}
-    dtype = (by_position | named).get("dtype")
-    return None if dtype is None else str(dtype)
 
 
 def plan_text(plan: WarpPlan) -> str:

@@ -75,8 +75,7 @@ class WgmmaEngine(Engine):
         one: int | None = None,
         **at: Any,
     ) -> stepping.Feeding[Descriptor]:
-        """Return the descriptors of a tile; where one N was asked that does not feed it,
-        name those that do."""
+        """Return the descriptors of a tile; an error over one N that does not feed it names those that do."""
         one = intake.rows[0] if len(intake.rows) == 1 else one
         every = self.intake(intake.name, intake.operand)
         return super().feed(every, mode, major, rows, k, order, one, **at)
