@@ -187,6 +187,15 @@ def coordinates(flat: int, shape: Shape, order: str = "row") -> tuple[int, ...]:
     return tuple(result)
 
 
+def one_mode(shape: Shape) -> Mode:
+    """Return a shape as one mode.
+
+    >>> one_mode((4,)), one_mode((4, 2)), one_mode(())
+    (4, (4, 2), 1)
+    """
+    return shape[0] if len(shape) == 1 else shape or 1
+
+
 def refined_mode(mode: Mode, parts: Iterator[Sequence[tuple[int, Any]]]) -> Mode:
     """Return a mode with every extent replaced by those of some digits, one list of them after another.
 

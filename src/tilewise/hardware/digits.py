@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewise.core.algebra.tilings import one_mode
 from tilewise.core.layout import Iter, Layout
+from tilewise.core.shapes import one_mode
 from tilewise.core.vectors import ZERO, Vector
 
 Digit = tuple[int, Vector]

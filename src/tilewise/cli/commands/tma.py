@@ -207,11 +207,11 @@ def _other_order(
 
 def _for_wgmma(plan: Plan, tile: Layout, args: argparse.Namespace) -> Iterator[str]:
     """Yield the mode that wgmma reads, where none was named and the tile would fit one."""
+    if (args.layout, args.mode, args.order) != (None, None, None) or len(tile.shape) != 2:
+        return
     from tilewise.check.suggest import suggest
     from tilewise.core.shapes import extents_of
 
-    if (args.layout, args.mode, args.order) != (None, None, None) or len(tile.shape) != 2:
-        return
     rows, k = extents_of(tile.shape)
     major = "k" if plan.fold.dimensions[0].dim == len(plan.tensor.shape) - 1 else "mn"
     try:

@@ -34,7 +34,7 @@ from tilewise.core.builders import dense
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
-from tilewise.core.shapes import as_shape, leaves, size_of, spell
+from tilewise.core.shapes import as_shape, leaves, one_mode, size_of, spell
 from tilewise.core.vectors import ZERO, Vector, along
 
 TYPE_CHECKING = False
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from tilewise.core.axes import Axis
-    from tilewise.core.shapes import Mode, Shape
+    from tilewise.core.shapes import Mode
 
     _Digit: TypeAlias = tuple[int, Axis | None, int]
 
@@ -73,15 +73,6 @@ class Piece:
 
 WHOLE = Piece(1, (ZERO,))
 """A mode of one element."""
-
-
-def one_mode(shape: Shape) -> Mode:
-    """A shape as one mode.
-
-    >>> one_mode((4,)), one_mode((4, 2)), one_mode(())
-    (4, (4, 2), 1)
-    """
-    return shape[0] if len(shape) == 1 else shape or 1
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
