@@ -280,8 +280,9 @@ def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis,
     named = dict.fromkeys(axes)
     found = [{axis} for axis in named]
     for it in iters:
-        touched = set(it.stride.nonzero.axes)
-        named |= dict.fromkeys(it.stride.nonzero.axes)
+        moving = it.stride.nonzero.axes
+        touched = set(moving)
+        named |= dict.fromkeys(moving)
         joined = [g for g in found if g & touched]
         if touched and touched not in [g & touched for g in joined]:
             found = [g for g in found if not g & touched] + [touched.union(*joined)]
