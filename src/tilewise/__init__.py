@@ -15,6 +15,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
+from tilewise.questions import SUMMARIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ def __getattr__(name: str) -> Any:
         from tilewise import moves
 
         return getattr(moves, name)
+    if name in SUMMARIES:
+        from tilewise.questions.asking import question
+
+        return question(name)
     if name == "algebra":
         from importlib import import_module
 

@@ -11,14 +11,15 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tilewise.cli.answer import NOT_UNDERSTOOD, UNDECIDED, YES, Answer, misused, witness_data
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
-SCHEMA = 1
+    from tilewise.questions.report import Report
+
+YES, NO, NOT_UNDERSTOOD, UNDECIDED = 0, 1, 2, 3
 REQUIRED = ("numpy", "rich")
 """What some commands import, when they run."""
 
@@ -51,16 +52,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _answer(words: list[str], as_json: bool) -> Answer:
+def _answer(words: list[str], as_json: bool) -> Report:
     from tilewise.cli.arguments import read
 
-    args = read(words, as_json)
-    args.json = as_json
-    found: Answer = args.answer(args)  # set by `read`
-    texts = args.told.pop("texts", 0)
-    if len(getattr(args, "part", [])) > max(1, texts):
-        raise misused(f"--part {args.part[-1]} has no text: there is one a layout, in order")
-    return found.noted(*args.notes).with_told(args.told)
+    return read(words, as_json)()
 
 
 def _lacking(error: ModuleNotFoundError) -> LayoutError:
@@ -103,19 +98,20 @@ def _positional(word: str) -> str:
     return f" {word}" if _NUMBER.match(word) else word
 
 
-def _print(answer: Answer, as_json: bool) -> int:
-    """Print an answer, then do what goes on after it; the exit code is the answer's."""
-    text = answer.text
+def _print(report: Report, as_json: bool) -> int:
+    """Print a report, then do the work that follows it; the exit code is the answer."""
+    answered = UNDECIDED if report.answer is None else YES if report.answer else NO
+    text = report.text
     if as_json:
-        code = _print_json(answer.data, answer.code)
+        code = _print_json(report.data(), answered)
     elif isinstance(text, str):
-        code = _print_text(text, sys.stderr if answer.instead else sys.stdout, answer.code)
+        code = _print_text(text, sys.stderr if report.instead else sys.stdout, answered)
     else:
-        code = _written(sys.stdout, text, answer.code)
-    if answer.note and not as_json:
-        _print_text(f"note: {answer.note}", sys.stderr, code)
-    if answer.then is not None and code == answer.code:
-        code = _written(sys.stdout, answer.then, code)
+        code = _written(sys.stdout, text, answered)
+    if report.notes and not as_json:
+        _print_text(f"note: {'; '.join(report.notes)}", sys.stderr, code)
+    if report.then is not None and code == answered:
+        code = _written(sys.stdout, report.then, code)
     return code
 
 
@@ -126,11 +122,14 @@ def _print_text(text: str, stream: TextIO, code: int) -> int:
 def _print_json(data: dict[str, Any], code: int) -> int:
     import json
 
+    from tilewise.questions.report import SCHEMA
+
     return _print_text(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False), sys.stdout, code)
 
 
 def _print_error(error: LayoutError, as_json: bool) -> int:
-    from tilewise.cli.hints import in_a_shell
+    from tilewise.questions.hints import in_a_shell
+    from tilewise.questions.report import as_json as plain
 
     undecided = isinstance(error, NotDecided)
     error.hint = in_a_shell(error.hint)
@@ -141,7 +140,7 @@ def _print_error(error: LayoutError, as_json: bool) -> int:
         report["span"] = None if error.span is None else list(error.span)
         report["hint"] = error.hint
         if isinstance(error, Refused):
-            report["witness"] = witness_data(error.witness)
+            report["witness"] = plain(error.witness)
         return _print_json({"error": report}, NOT_UNDERSTOOD)
     if undecided:
         return _print_text(str(error), sys.stdout, UNDECIDED)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 
-from tilewise.cli.answer import misused
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.units import unit_bits
+from tilewise.questions.texts import misused, number_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.questions.asking import Number, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +46,24 @@ class Buffer:
         return self.base + unit * self.bits // 8
 
 
-def buffer_from(layout: Layout, args: argparse.Namespace) -> Buffer:
-    """The buffer of --base and --dtype."""
-    if layout.unit == "element" and args.dtype is None:
+def buffer_from(layout: Layout, dtype: Type | None, base: Number | None) -> Buffer:
+    """Return the buffer of a layout that begins at a byte address."""
+    if layout.unit == "element" and dtype is None:
         raise misused("byte addresses need the type of an element", "such as --dtype bf16")
-    base, bits = (
-        address_from(args.base or "0", "--base"),
-        unit_bits(layout.unit, DType.of(args.dtype or "u8")),
-    )
-    if base * 8 % bits:
+    address, bits = address_in(base), unit_bits(layout.unit, DType.of(dtype or "u8"))
+    if address * 8 % bits:
         raise LayoutError(
             "TW106",
-            f"the base {base:#x} is no multiple of an element of {bits} bits",
+            f"the base {address:#x} is no multiple of an element of {bits} bits",
             hint="align the buffer",
         )
-    return Buffer(base, bits)
+    return Buffer(address, bits)
 
 
-def address_from(spelled: str, option: str) -> int:
-    """Return a byte address, decimal or hexadecimal."""
-    return integer_from(spelled, option, "address", "0x1a40 or 6720")
+def address_in(given: Number | None, option: str = "--base") -> int:
+    """Return a byte address; a text may be decimal or hexadecimal, and 0 stands for none."""
+    return number_in(given or 0, option, "address", "0x1a40 or 6720")
 
 
-def integer_from(spelled: str, option: str, noun: str, such: str) -> int:
-    """Return the value of an option that is a number, decimal or hexadecimal."""
-    try:
-        return int(spelled, 0)
-    except ValueError:
-        raise misused(f"{option} {spelled} is no {noun}", f"such as {such}") from None
-
-
-OF_BASE = ("A", "the byte address where the buffer begins (0); the swizzle acts on it")
-"""The value of --base, and its help."""
+OF_BASE = "A: the byte address where the buffer begins (0); the swizzle acts on it"
+"""The help of --base."""

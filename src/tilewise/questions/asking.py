@@ -1,0 +1,147 @@
+"""Questions as functions: the signature of each says how Python, a shell and a tool of others call it.
+
+A question is a function of the module that has its name. Its parameters say by their annotations how a shell
+gives them: `Text`, `Index` and `Word` are words, all others are options. `asks` has the help of each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import Parameter as Given
+from inspect import signature
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+    from typing import Any, Literal, TypedDict, TypeVar
+
+    from tilewise.core.dtypes import DType
+    from tilewise.core.layout import Layout
+    from tilewise.core.shapes import Shape
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+    Text = Layout | str
+    Index = int | str | Sequence[Any]
+    Word = str
+    Words = Sequence[str]
+    Type = DType | str
+    Extents = Shape | str
+    Number = int | str
+    Many = str | Layout | Sequence[str | Layout]
+
+    class TextOptions(TypedDict, total=False):
+        """How to read the texts of layouts."""
+
+        dtype: Type | None
+        let: Mapping[str, int] | Sequence[str]
+        storage: Sequence[str]
+        unit: Literal["element", "byte", "bit"]
+        dialect: str | None
+        part: Sequence[str]
+        triton: str | None
+        shape: Extents | None
+        tensor: Extents | None
+
+
+WORDS = ("Text", "Index", "Word", "Words")
+"""Annotations of parameters that a shell gives as words, in their order."""
+
+_HELP: dict[str, dict[str, tuple[str, str]]] = {}
+"""{question: {parameter: (title of its group, help)}}."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShellInput:
+    """An input of a question, as a shell gives it."""
+
+    name: str
+    kind: str
+    """The annotation without `| None`."""
+    default: Any
+    required: bool
+    help: str
+    group: str
+
+    @property
+    def is_word(self) -> bool:
+        """Return whether a shell gives it as a word, and not as an option."""
+        return self.kind in WORDS
+
+    @property
+    def spelled(self) -> str:
+        """Return the option: `as_` is `--as`, for a word of Python's own has an underscore behind it."""
+        return "--" + self.name.rstrip("_").replace("_", "-")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Return the only values that there are, or nothing."""
+        return tuple(re.findall(r'"([^"]*)"', self.kind)) if self.kind.startswith("Literal[") else ()
+
+
+def asks(
+    groups: Mapping[str, Mapping[str, str]] | None = None, /, **helps: str
+) -> Callable[[Function], Function]:
+    """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
+
+    Groups with a title of their own follow in a mapping.
+    """
+
+    def asked(function: Function) -> Function:
+        told = {name: ("", text) for name, text in helps.items()}
+        for title, members in (groups or {}).items():
+            told |= {name: (title, text) for name, text in members.items()}
+        _HELP[function.__name__] = told
+        return function
+
+    return asked
+
+
+def question(name: str) -> Callable[..., Any]:
+    """Return the function of a question; its module is imported when it is first needed."""
+    function: Callable[..., Any] = getattr(module_of(name), name)
+    return function
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of a question."""
+    return import_module(f"tilewise.questions.{name}")
+
+
+def reads_texts(name: str) -> bool:
+    """Return whether a question takes the options that say how to read layouts."""
+    given = signature(question(name)).parameters.values()
+    return any(parameter.kind is Given.VAR_KEYWORD for parameter in given)
+
+
+def inputs(name: str) -> list[ShellInput]:
+    """Return the inputs of a question, those with a title of their own last."""
+    given = signature(question(name)).parameters.values()
+    helps = _HELP.get(name, {})
+    found = [
+        ShellInput(
+            each.name,
+            str(each.annotation).removesuffix(" | None"),
+            None if each.default is Given.empty else each.default,
+            each.default is Given.empty,
+            helps.get(each.name, ("", ""))[1],
+            helps.get(each.name, ("", ""))[0],
+        )
+        for each in given
+        if each.kind is not Given.VAR_KEYWORD
+    ]
+    unknown = helps.keys() - {parameter.name for parameter in found}
+    if unknown:
+        raise TypeError(f"{name} has help for {', '.join(sorted(unknown))}, which it does not take")
+    return sorted(found, key=lambda parameter: bool(parameter.group))
+
+
+LAYOUT = "LAYOUT: a layout, a file that has one, or - for standard input"
+ASKED_IN = (
+    "S: ask in this shape of the same size, such as 8,8; an encoding or a sharding has its tensor's from here"
+)
+TENSOR = "S: the tensor's, where an encoding or a sharding has none, such as 128,64"

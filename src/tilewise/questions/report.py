@@ -1,0 +1,158 @@
+"""Reports: the answer to a question, for programs and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tilewise.core.errors import NotDecided, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The answer to a question: its fields, a text for people, and yes, no or not decided.
+
+    A field is an attribute. `data()` has all of them as JSON has them, and `print` shows the text. In an `if`
+    a report is its answer; one that is not decided raises `NotDecided` there.
+
+    >>> import tilewise
+    >>> report = tilewise.same("S[(4, 4) : (4, 1)]", "S[(4, 4) : (1, 4)]")
+    >>> report.answer, report.witness, report.b
+    (False, (0, 1), (4@m,))
+    >>> report.data()["b"]
+    [{'m': 4}]
+    >>> print(report)
+    not the same: index (0, 1)
+      a: 1@m
+      b: 4@m
+    """
+
+    fields: Mapping[str, Any]
+    text: str | Callable[[], None]
+    """The text, or what prints it: a picture is drawn when it is wanted."""
+    answer: bool | None = True
+    notes: tuple[str, ...] = ()
+    """Sentences for the reader alone; a shell has them on standard error."""
+    instead: bool = False
+    """The text is a reason where source code was wanted; a shell has it on standard error."""
+    then: Callable[[], None] | None = None
+    """The work that follows the answer, such as a server's."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self.fields:
+            raise AttributeError(f"this report has no field {name}; it has {', '.join(self.fields)}")
+        return self.fields[name]
+
+    def __bool__(self) -> bool:
+        if self.answer is None:
+            raise NotDecided(str(self.fields.get("reason", "not decided")))
+        return self.answer
+
+    def __str__(self) -> str:
+        return "\n".join([self.shown(), *(f"note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def shown(self) -> str:
+        """Return the text."""
+        if isinstance(self.text, str):
+            return self.text
+        from contextlib import redirect_stdout
+        from io import StringIO
+
+        written = StringIO()
+        with redirect_stdout(written):
+            self.text()
+        return written.getvalue().rstrip("\n")
+
+    def data(self) -> dict[str, Any]:
+        """Return the fields as JSON has them, with the notes in one sentence."""
+        notes = "; ".join(filter(None, (self.fields.get("note"), *self.notes)))
+        return {"schema": SCHEMA, **as_json(self.fields)} | ({"note": notes} if notes else {})
+
+    def noted(self, *notes: str) -> Report:
+        """Return the report with more notes; one that its text or its notes have is left out."""
+        told = "; ".join((self.text if isinstance(self.text, str) else "", *self.notes))
+        more = [note for note in notes if any(part not in told for part in note.split("; "))]
+        return replace(self, notes=(*self.notes, *more)) if more else self
+
+
+def refused(
+    no: Refused,
+    fields: Mapping[str, Any],
+    rule: str = "",
+    *,
+    hint: str = "",
+    witness: str = "",
+    instead: bool = False,
+) -> Report:
+    """Return a no with its reason, its witness and its hint; other fields have the last word.
+
+    The text begins with a rule, and may show the witness; `hint` is for a refusal without its own.
+    """
+    told = refusal_fields(no, hint)
+    details = {"witness": witness, "hint": told["hint"]}.items()
+    lines = [f"no: {rule}{no.reason}", *(f"  {name}: {text}" for name, text in details if text)]
+    return Report({**told, **fields}, "\n".join(lines), False, instead=instead)
+
+
+def refusal_fields(no: Refused, hint: str = "") -> dict[str, Any]:
+    """Return the fields of a refusal, with a hint where it has none of its own."""
+    from tilewise.questions.hints import in_a_shell
+
+    return {"code": no.code, "reason": no.reason, "witness": no.witness, "hint": in_a_shell(no.hint) or hint}
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON has it: a place by its axes, a layout and all else without a word there as text.
+
+    >>> from tilewise import S, laneid
+    >>> as_json({"tile": S[8 : 1], "places": (4 @ laneid,)})
+    {'tile': 'S[8 : 1]', 'places': [{'laneid': 4}]}
+    """
+    if isinstance(value, Vector):
+        return value.as_dict()
+    if isinstance(value, Mapping):
+        return {str(key): as_json(part) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_json(part) for part in value]
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def fields_of(value: object, *names: str) -> dict[str, Any]:
+    """Return fields of a value under their names."""
+    return {name: getattr(value, name) for name in names}
+
+
+def order_of(*layouts: Layout) -> dict[str, str]:
+    """Return `{"order": "cute"}` where a layout counts in CuTe's order, nothing else."""
+    return {"order": "cute"} if any(layout.order == "cute" for layout in layouts) else {}
+
+
+def index_text(index: tuple[int, ...]) -> str:
+    """Return an index for people: `(5, 3, 1)`, and `37` where there is one mode."""
+    return str(index[0]) if len(index) == 1 else str(index)
+
+
+def table_lines(rows: Iterable[Sequence[object]], sides: str = "", others: str = "<") -> list[str]:
+    """Return rows with aligned columns, which lean to the side of < or >; those without a sign to `others`.
+
+    >>> table_lines([("access", "bytes"), ("row:16B", 16)], "<>")
+    ['access   bytes', 'row:16B     16']
+    """
+    lines = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    columns = list(zip(sides.ljust(len(widths), others), widths, strict=False))
+    return [
+        "  ".join(f"{cell:{side}{width}}" for cell, (side, width) in zip(line, columns, strict=True)).rstrip()
+        for line in lines
+    ]

@@ -1,0 +1,447 @@
+"""The texts of one question: read as its options say, with all that they tell beside their layouts."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.notation.dialects import Reading as Told
+    from tilewise.notation.read import Options
+    from tilewise.questions.asking import Extents, Index, Number, Text, Type
+    from tilewise.questions.report import Report
+
+OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
+"""Ends of words that name files of layouts."""
+
+_BY = re.compile(r"\s*[1-9]\d*(\s*[xX]\s*\d+)+\s*")
+"""Extents with x between them; 0x10 is a number."""
+
+
+def misused(message: str, hint: str = "") -> LayoutError:
+    """Return the error of a question, an option or an argument that does not fit."""
+    return LayoutError("TW401", message, hint=hint)
+
+
+class Texts:
+    """The layouts of one question, as its options say how to read them.
+
+    What a text says beside its layout is kept: the type of an element, the box of a padded tensor, notes. The
+    report of the question has it. `asked_shape` is the shape in which an index is asked; a question has its
+    `own_shape` where that word is about something else than the tensor.
+    """
+
+    def __init__(
+        self,
+        dtype: Type | None = None,
+        *,
+        let: Mapping[str, int] | Sequence[str] = (),
+        storage: Sequence[str] = (),
+        unit: str = "element",
+        dialect: str | None = None,
+        part: Sequence[str] | str = (),
+        triton: str | None = None,
+        shape: Extents | None = None,
+        tensor: Extents | None = None,
+        asked_shape: Extents | None = None,
+        own_shape: bool = False,
+    ) -> None:
+        self.dtype: Any = dtype
+        self.let = let if isinstance(let, Mapping) else _values(let)
+        self.storage = [name for names in _listed(storage) for name in names.split(",")]
+        self.unit, self.dialect, self.triton = unit, dialect, triton
+        self.part = _listed(part)
+        self.notes: list[str] = []
+        self.told: dict[str, Any] = {}
+        self._read = 0
+        self._asked_in = asked_shape
+        """The shape that a question is asked in, which is the tensor's where a text has none."""
+        self._option = "--tensor" if own_shape else "--shape"
+        self._tensor = shape if tensor is None else tensor
+
+    # -- layouts -------------------------------------------------------------------------------------
+
+    def layout(self, given: Text, *, as_counted: bool = False) -> Layout:
+        """Return a layout, or the one that a text spells; `as_counted` in the unit of the text.
+
+        A word that spells no layout may name a file that has one.
+        """
+        if isinstance(given, Layout):
+            return self._converted(given)
+        text = text_from(given)
+        try:
+            found = self._reading(text, as_counted)
+        except LayoutError as error:
+            if given == "-" or not os.path.isfile(text):  # noqa: PTH113 - pathlib costs more than the question
+                if self._option == "--tensor":
+                    error.hint = error.hint.replace("shape=", "tensor=")
+                if text.endswith(OF_FILES) and len(text.split()) == 1:
+                    raise LayoutError("TW402", f"there is no file {text}") from None
+                raise
+            path, text = text, text_from(_content(text))
+            try:
+                found = self._reading(text, as_counted)
+            except LayoutError as inside:
+                inside.message = f"{path}: {inside.message}"
+                raise
+        self._read += 1
+        self._refuse_another_shape(found)
+        if is_document(text):
+            return found.layout
+        self._settle_type(found)
+        if found.box is not None:
+            self.told["box"] = list(found.box)
+            self.notes.append(f"the tensor is {_by(found.box)}, and the layout is padded beyond it")
+        self.note(*found.notes)
+        self._note_doubts(text, found.layout)
+        return found.layout
+
+    def pair(self, a: Text, b: Text) -> tuple[Layout, Layout]:
+        """Return two layouts, of which one may come from standard input."""
+        if isinstance(a, str) and isinstance(b, str):
+            a, b = two_texts(a, b)
+        return self.layout(a), self.layout(b)
+
+    def note(self, *notes: str) -> None:
+        """Keep notes for the reader, each of them once."""
+        self.notes += [note for note in dict.fromkeys(notes) if note not in self.notes]
+
+    def of_type(self, dtype: Type | None) -> Texts:
+        """Return texts whose elements have another type, with the same notes."""
+        other = object.__new__(Texts)
+        other.__dict__ = {**self.__dict__, "dtype": dtype or self.dtype}
+        return other
+
+    def _reading(self, text: str, as_counted: bool) -> Told:
+        """Return what a text says, read as the options tell; the shape is for a text without its own."""
+        if is_document(text):
+            from tilewise.notation.dialects import Reading as Told
+
+            if self.unit not in ("element", (layout := _document(text)).unit):
+                raise LayoutError("TW106", f"the document counts {layout.unit}s, and --unit says {self.unit}")
+            for option in ("storage", "dialect"):
+                if getattr(self, option):
+                    raise misused(f"--{option} says how to read text, and this is a document")
+            return Told(self._converted(layout))
+        from tilewise.hardware.calls import reading
+
+        options: Options = {  # a part is named for each text in turn, and the last one goes on
+            "dialect": self.dialect,
+            "storage": self.storage,
+            "unit": self.unit,
+            "dtype": None if as_counted and self.unit != "element" else self.dtype,
+            "let": self.let,
+            "part": self.part[min(self._read, len(self.part) - 1)] if self.part else None,
+            "triton": self.triton,
+        }
+        try:
+            return reading(text, **options)
+        except LayoutError as error:
+            shape = self._shape_of_tensor()
+            if error.code != "TW202" or shape is None:
+                raise
+            return reading(text, **(options | {"shape": shape}))
+
+    def _converted(self, layout: Layout) -> Layout:
+        """Return a layout that tells its unit itself, in elements where their type is known."""
+        if self.dtype is None:
+            return layout
+        from tilewise.core.units import converted
+
+        return converted(layout, "element", self.dtype)
+
+    def _shape_of_tensor(self) -> Any:
+        """Return the shape that is given for texts without their own, or None."""
+        given = self._asked_in if self._tensor is None else self._tensor
+        return None if given is None else self.extents(given, self._option)
+
+    def _settle_type(self, found: Told) -> None:
+        """Take the type that a text says; note where the question says another one."""
+        from tilewise.core.dtypes import DType
+
+        if found.dtype is None:
+            return
+        if self.dtype is None:
+            self.dtype = self.told["dtype"] = found.dtype.name
+        elif DType.of(self.dtype) != found.dtype:
+            self.notes.append(f"the text says {found.dtype}, and is taken as {self.dtype}")
+
+    def _refuse_another_shape(self, found: Told) -> None:
+        """Refuse a shape that is not the tensor's, where the question is not about that shape."""
+        from tilewise.core.shapes import as_shape, extents_of, spell
+
+        given = None if self._tensor is None else self._shape_of_tensor()
+        shape = found.box or extents_of(found.layout.shape)
+        if given is not None and shape != extents_of(as_shape(given)):
+            raise LayoutError(
+                "TW202",
+                f"{self._option} {spell(as_shape(given))} is not the shape of this tensor, which is"
+                f" {_by(shape)}",
+                hint=f"{self._option} is for encodings and shardings that have no shape of their own",
+            )
+
+    def _note_doubts(self, text: str, layout: Layout) -> None:
+        """Note what a text leaves open of its layout."""
+        from tilewise.hardware.calls import doubts
+
+        self.note(*doubts(text, layout, self.unit, self.dtype))
+
+    # -- what an answer in JSON or another system's text tells -------------------------------------------
+
+    def told_by(self, given: Text | None, *names: str) -> tuple[Text | None, dict[str, str]]:
+        """Return a text, read from standard input where it is -, and values that it tells under some names.
+
+        An answer in JSON tells any of the names; a text of another system tells the type, which is taken
+        where the question does not say one.
+        """
+        if not isinstance(given, str):
+            return given, {}
+        text = _standard_input() if given.strip() == "-" else given
+        told: dict[str, str] = {}
+        if is_document(text):
+            from tilewise.questions.piped import told_in
+
+            told = {name: value for name, value in told_in(text).items() if name in names}
+        elif "dtype" in names:
+            self.settle_type(text)
+        if self.dtype is None and "dtype" in told:
+            self.dtype = told["dtype"]
+        return text, told
+
+    def settle_type(self, *given: Text) -> None:
+        """Take the type of an element from the first text of another system that says one."""
+        from tilewise.notation.dialects import dialect_of
+
+        for text in given:
+            if self.dtype is None and isinstance(text, str) and not is_document(text) and dialect_of(text):
+                dtype = self._reading(text, as_counted=False).dtype
+                self.dtype = None if dtype is None else dtype.name
+
+    # -- shapes, indices, numbers --------------------------------------------------------------------------
+
+    @property
+    def box(self) -> tuple[int, ...] | None:
+        """Return the extents of a tensor whose layout is padded beyond them, or None."""
+        box = self.told.get("box")
+        return None if box is None else tuple(box)
+
+    @property
+    def asked_shape(self) -> Any:
+        """Return the shape that the question is asked in, or None, also where it is that of a padded tensor."""
+        given = None if self._asked_in is None else self.extents(self._asked_in, "--shape")
+        return None if given == self.box else given
+
+    def extents(self, given: Extents, option: str) -> Any:
+        """Return a shape; a text may have x between its extents, as in 64x64."""
+        if not isinstance(given, str):
+            return given
+        from tilewise.notation import parse_shape
+
+        by = _BY.fullmatch(given)
+        try:
+            return parse_shape(given.lower().replace("x", ",") if by else given, self.let)
+        except LayoutError as error:
+            if error.hint:
+                raise
+            hint = f"a shape is its extents alone: {option} 8,8"
+            raise LayoutError(
+                error.code, error.message, hint=hint, span=error.span, source=error.source
+            ) from None
+
+    def index(self, layout: Layout, given: Index) -> tuple[int, tuple[int, ...]]:
+        """Return an index as one number, and as one number a mode of the shape that is asked in."""
+        from tilewise.notation import parse_index
+
+        shape, box = self.asked_shape, self.box
+        index = parse_index(given, self.let) if isinstance(given, str) else given
+        if box is not None and shape is None:
+            index = _in_box(index, box)
+        flat = layout.flat_index(index, shape=shape)
+        return flat, layout.coordinates(flat, shape)
+
+    def window(self, given: str | Sequence[tuple[int, int]] | None) -> Any:
+        """Return the ranges of a window, or None."""
+        from tilewise.notation import parse_window
+
+        return parse_window(given, self.let) if isinstance(given, str) else given
+
+    def order(self, given: Index | None) -> Any:
+        """Return the value of --permute, a mode or several, or None."""
+        if not isinstance(given, str):
+            return given
+        from tilewise.core.shapes import spell
+        from tilewise.notation import parse_index
+
+        order = parse_index(given, self.let)
+        if isinstance(order, tuple) and not all(isinstance(mode, int) for mode in order):
+            raise misused(f"--permute {spell(order)} is not a list of modes", "such as 1,0")
+        return order
+
+    # -- the report ------------------------------------------------------------------------------------------
+
+    def report(
+        self, fields: Mapping[str, Any], text: Any, answer: bool | None = True, **settings: Any
+    ) -> Report:
+        """Return a report with all that the texts told."""
+        from tilewise.questions.report import Report
+
+        return self.reported(Report(fields, text, answer, **settings))
+
+    def reported(self, report: Report) -> Report:
+        """Return a report with all that the texts told beside its own fields and notes."""
+        if len(self.part) > max(1, self._read):
+            raise misused(f"--part {self.part[-1]} has no text: there is one a layout, in order")
+        return replace(report, fields={**self.told, **report.fields}).noted(*self.notes)
+
+
+# -- words -------------------------------------------------------------------------------------------------
+
+
+def text_from(text: str) -> str:
+    """Return a text, or standard input where it is -; of an answer in JSON the layout that it holds."""
+    text = text.strip() if text != "-" else _standard_input()
+    if not is_document(text):
+        return text
+    from tilewise.questions.piped import result_in
+
+    return result_in(text)
+
+
+def two_texts(one: str, other: str) -> tuple[str, str]:
+    """Return the texts of two layouts, of which one may come from standard input."""
+    if one == other == "-":
+        raise misused(
+            "only one layout can come from standard input",
+            "write the other one as text, such as 'S[(8, 4) : (4, 1)]'",
+        )
+    return text_from(one), text_from(other)
+
+
+def is_document(text: str) -> bool:
+    """Return True if a text is JSON, and no layout or sharding in braces.
+
+    >>> is_document('{"schema": 1}'), is_document("{1,0:T(8,128)}")
+    (True, False)
+    """
+    return text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", "")
+
+
+def in_cute(text: object, dialect: str | None) -> bool:
+    """Return True if the text of a layout is read in CuTe's dialect."""
+    from tilewise.notation import is_cute
+
+    if not isinstance(text, str):
+        return isinstance(text, Layout) and text.order == "cute"
+    return dialect == "cute" or (dialect is None and not is_document(text) and is_cute(text))
+
+
+def is_padding(index: Sequence[Any], box: tuple[int, ...] | None) -> bool:
+    """Return True if an index lies beyond the tensor, in what its layout is padded by."""
+    numbers = all(isinstance(number, int) for number in index)
+    return box is not None and numbers and any(i >= extent for i, extent in zip(index, box, strict=False))
+
+
+def sizes_in(option: str, given: str | Sequence[int], form: str, such: str) -> Any:
+    """Return the sizes of an option, as many as its form has; a text has x or commas between them."""
+    if not isinstance(given, str):
+        given = "x".join(map(str, given))
+    parts = [part.strip() for part in re.split("[xX×,]", given)]
+    if len(parts) != len(form.split("x")) or not all(map(str.isdecimal, parts)):
+        raise misused(f"{option} {given} is not {form}", f"such as {such}")
+    return tuple(map(int, parts))
+
+
+def number_in(given: Number, option: str, noun: str, such: str) -> int:
+    """Return the value of an option that is a number; a text may be decimal or hexadecimal."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    try:
+        return int(given, 0)
+    except (ValueError, TypeError):
+        raise misused(f"{option} {given} is no {noun}", f"such as {such}") from None
+
+
+def refuse_given(given: Mapping[str, Any], why: str, hint: str = "") -> None:
+    """Refuse the first of some options that has a value; `why` goes on after its name, {} in a hint is it."""
+    for name, value in given.items():
+        if value not in (None, (), [], False):
+            option = name.rstrip("_").replace("_", "-")
+            raise misused(f"--{option} {why}", hint.format(option))
+
+
+def _listed(given: Iterable[str] | str) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _values(words: Iterable[str]) -> dict[str, int]:
+    """Return {name: value} of words such as M=4096."""
+    values = {}
+    for spelled in _listed(words):
+        name, equals, value = (part.strip() for part in spelled.partition("="))
+        try:
+            values[name] = int(value, 0) if equals and name.isidentifier() else int("")
+        except ValueError:
+            raise misused(f"--let {spelled} is not NAME=N", "such as --let M=4096") from None
+    return values
+
+
+def _by(extents: Sequence[int]) -> str:
+    return " x ".join(map(str, extents))
+
+
+def _in_box(index: Any, box: tuple[int, ...]) -> Any:
+    """Return an index of a padded layout by coordinates: a flat number counts the tensor's elements."""
+    from tilewise.core.shapes import coordinates
+
+    if isinstance(index, int):
+        if not 0 <= index < prod(box):
+            raise LayoutError("TW201", f"element {index} is not of the tensor, which is {_by(box)}")
+        return coordinates(index, box)
+    if is_padding(index, box):
+        raise LayoutError("TW201", f"{index} is padding: the tensor is {_by(box)}")
+    return index
+
+
+def _content(path: str) -> str:
+    """Return the text of a file."""
+    from tilewise.notation.tokens import MAX_TEXT
+
+    try:
+        with open(path, encoding="utf-8") as file:  # noqa: PTH123 - likewise
+            return file.read(MAX_TEXT + 1).strip()
+    except UnicodeDecodeError as error:
+        raise LayoutError("TW402", f"{path} is not UTF-8 text: {error.reason}") from None
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise LayoutError("TW402", "there is no standard input to read")
+    binary = getattr(sys.stdin, "buffer", None)
+    try:
+        return (binary.read().decode() if binary else sys.stdin.read()).strip()
+    except UnicodeDecodeError as error:
+        raise LayoutError("TW402", f"standard input is not UTF-8 text: {error.reason}") from None
+    except OSError as error:
+        raise LayoutError("TW402", f"standard input cannot be read: {error.strerror}") from None
+
+
+def _document(text: str) -> Layout:
+    import json
+
+    from tilewise.notation import from_json
+
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LayoutError("TW108", f"not a JSON document: {error}") from None
+    return from_json(document.get("layout", document) if isinstance(document, dict) else document)
