@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import Extents, Index, Number, TextOptions, Text, Type
+    from tilewise.questions.asking import Extents, Index, Number, Text, TextOptions, Type
 
 
 @asks(

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Request
     from tilewise.hardware.memory.banks import Operation
-    from tilewise.questions.asking import Many, Number, TextOptions, Text, Type
+    from tilewise.questions.asking import Many, Number, Text, TextOptions, Type
 
 
 @asks(

@@ -237,7 +237,7 @@ class Texts:
 
     @property
     def asked_shape(self) -> Any:
-        """Return the shape that the question is asked in, or None, also where it is that of a padded tensor."""
+        """Return the shape in which the question is asked; None where that is the shape of a padded tensor."""
         given = None if self._asked_in is None else self.extents(self._asked_in, "--shape")
         return None if given == self.box else given
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.check.access import Width
-    from tilewise.questions.asking import Many, Number, TextOptions, Text, Type
+    from tilewise.questions.asking import Many, Number, Text, TextOptions, Type
 
 
 @asks(
