@@ -31,8 +31,8 @@ standard input, where another command's answer in JSON will do as well.
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
-_METAVAR = re.compile(r"(\[?[A-Z][\w,.|=\]]*): ")
-"""The word that stands for a value, where a help begins with one."""
+_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=\]]*): ")
+"""The word that stands for a value, where a help begins with one; an option before it is another spelling."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,11 +93,29 @@ class Parser(argparse.ArgumentParser):
         if options[0] in theirs:
             return f"{other} takes --{options[0]}"
         own = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+        if "engine" in own and options[0] in ("wgmma", "tcgen05", "mma"):
+            return f"an engine is a word: {options[0]}, or {options[0]}.B with its operand"
         near = get_close_matches(options[0], own, n=1, cutoff=0.8)
         return f"did you mean --{near[0]}?" if near else ""
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
+
+
+class Word(argparse.Action):
+    """What keeps a word, and refuses one that an option contradicts."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the word."""
+        if getattr(namespace, self.dest, values) != values:
+            parser.error(f"the {self.dest} is {values}, and {getattr(namespace, self.dest)}")
+        setattr(namespace, self.dest, values)
 
 
 def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
@@ -153,8 +171,9 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     """Add a parameter, as its annotation and its default say."""
     told = _METAVAR.match(parameter.help)
     settings: dict[str, Any] = {"help": parameter.help[told.end() :] if told else parameter.help}
+    other = told[1] if told else None
     if told:
-        settings["metavar"] = told[1]
+        settings["metavar"] = told[2]
     if parameter.kind == "bool":
         settings = {"action": "store_true", "help": parameter.help}
     elif parameter.kind == "Many" or parameter.kind.startswith("Sequence["):
@@ -168,11 +187,17 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
             settings["nargs"] = "*" if not parameter.required else "+"
         elif not parameter.required:
             settings["nargs"] = "?"
-        group.add_argument(parameter.name, **settings, **({} if parameter.required else _default(parameter)))
+        if other:
+            settings["action"] = Word
+        group.add_argument(parameter.name, **settings, **_default(parameter))
+        if other:
+            settings = {"metavar": settings["metavar"], "help": "the same, as an option"}
+            group.add_argument(other, dest=parameter.name, **settings, **_default(parameter))
     else:
         if parameter.required:
             settings["required"] = True
-        group.add_argument(parameter.spelled, dest=parameter.name, **settings, **_default(parameter))
+        spellings = [parameter.spelled, *([other] if other else [])]
+        group.add_argument(*spellings, dest=parameter.name, **settings, **_default(parameter))
 
 
 def _default(parameter: ShellInput) -> dict[str, Any]:

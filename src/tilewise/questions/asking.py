@@ -74,13 +74,13 @@ class ShellInput:
 
     @property
     def spelled(self) -> str:
-        """Return the option: `as_` is `--as`, for a word of Python's own has an underscore behind it."""
-        return "--" + self.name.rstrip("_").replace("_", "-")
+        """Return the option."""
+        return option_of(self.name)
 
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the only values that there are, or nothing."""
-        return tuple(re.findall(r'"([^"]*)"', self.kind)) if self.kind.startswith("Literal[") else ()
+        return tuple(re.findall(r"'([^']*)'", self.kind)) if self.kind.startswith("Literal[") else ()
 
 
 def asks(
@@ -88,7 +88,8 @@ def asks(
 ) -> Callable[[Function], Function]:
     """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
 
-    Groups with a title of their own follow in a mapping.
+    Before METAVAR may stand another spelling: `--swizzle MODE: help`. Groups with a title of their own follow
+    in a mapping.
     """
 
     def asked(function: Function) -> Function:
@@ -99,6 +100,11 @@ def asks(
         return function
 
     return asked
+
+
+def option_of(name: str) -> str:
+    """Return the option of a parameter: `--as` of `as_`, for a word of Python has an underscore behind it."""
+    return "--" + name.rstrip("_").replace("_", "-")
 
 
 def question(name: str) -> Callable[..., Any]:

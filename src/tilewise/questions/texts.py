@@ -11,6 +11,7 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.questions.asking import option_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -373,10 +374,21 @@ def number_in(given: Number, option: str, noun: str, such: str) -> int:
 
 def refuse_given(given: Mapping[str, Any], why: str, hint: str = "") -> None:
     """Refuse the first of some options that has a value; `why` goes on after its name, {} in a hint is it."""
-    for name, value in given.items():
-        if value not in (None, (), [], False):
-            option = name.rstrip("_").replace("_", "-")
-            raise misused(f"--{option} {why}", hint.format(option))
+    for name in with_values(given):
+        raise misused(f"{option_of(name)} {why}", hint.format(option_of(name)[2:]))
+
+
+def with_values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that have a value.
+
+    >>> with_values({"m": 0, "n": None, "sparse": False, "access": ()})
+    {'m': 0}
+    """
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not None and value is not False and value != () and value != []
+    }
 
 
 def _listed(given: Iterable[str] | str) -> list[str]:
