@@ -48,7 +48,7 @@ from tilewise.questions.addresses import address_in
 from tilewise.questions.asking import LAYOUT, asks, option_of
 from tilewise.questions.engines import MAJOR, OF_TCGEN05, N, asked_for, reader_in, step_fields
 from tilewise.questions.report import Report, fields_of
-from tilewise.questions.texts import Texts, misused, number_in, sizes_in
+from tilewise.questions.texts import Texts, misused, number_in, refuse_missing, sizes_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,8 @@ def match(
         by_words = "mma" if shape else told.get("engine", "wgmma")
         name = "wgmma" if by_words == "mma" and not shape else by_words
     letter = letter or told.get("operand")
-    _refuse_missing(name, {"operand": letter, "dtype": texts.dtype, "shape": shape})
+    needed = {"operand": letter, "dtype": texts.dtype} | ({"shape": shape} if name == "mma" else {})
+    refuse_missing("match", needed, {"operand": "B", "dtype": "bf16", "shape": "m16n8k16"})
     options = asked_for(
         {"kind": kind, "m": m, "cta_group": cta_group, "ws": ws, "lbo_mode": lbo_mode, "atomicity": atomicity}
         | {"k": k, "shape": shape, "arch": arch, "form": form, "sparse": sparse, "code": code, "lane": lane}
@@ -179,14 +180,6 @@ def _no_engine(name: str) -> LayoutError:
 
     hint = f"did you mean --dtype {name}?" if known_type(name) else known_hint(name, ENGINES)
     return misused(f"{name!r} is no engine", hint)
-
-
-def _refuse_missing(engine: str, given: dict[str, Any]) -> None:
-    such = {"operand": "B", "dtype": "bf16"} | ({"shape": "m16n8k16"} if engine == "mma" else {})
-    missing = {f"--{name}": value for name, value in such.items() if given[name] is None}
-    if missing:
-        hint = "such as " + " ".join(f"{option} {value}" for option, value in missing.items())
-        raise misused(f"match needs {' and '.join(missing)}", hint)
 
 
 def _refuse_others(engine: str, given: dict[str, Any], stored: Sequence[str]) -> None:

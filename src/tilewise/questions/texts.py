@@ -378,6 +378,14 @@ def refuse_given(given: Mapping[str, Any], why: str, hint: str = "") -> None:
         raise misused(f"{option_of(name)} {why}", hint.format(option_of(name)[2:]))
 
 
+def refuse_missing(asker: str, given: Mapping[str, Any], such: Mapping[str, str], why: str = "") -> None:
+    """Refuse options that have no value; the hint shows each with such a one, and may say why."""
+    missing = {option_of(name): such[name] for name, value in given.items() if value is None}
+    if missing:
+        hint = "such as " + " ".join(f"{option} {value}" for option, value in missing.items())
+        raise misused(f"{asker} needs {' and '.join(missing)}", hint + why)
+
+
 def with_values(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that have a value.
 
