@@ -23,82 +23,87 @@ tile that an engine takes several instructions for all are compared, and with at
 
 from __future__ import annotations
 
-import argparse
-
-from tilewise.cli.addresses import address_from
-from tilewise.cli.answer import NO, UNDECIDED, Answer, fields, misused, refused, witness_data
-from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from, note_doubts, text_from
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
+from tilewise.core.layout import Layout
+from tilewise.questions.addresses import address_in
+from tilewise.questions.asking import asks
+from tilewise.questions.report import Report, fields_of, refused
+from tilewise.questions.texts import Texts, misused, text_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Unpack
 
     from tilewise.check.sides import Spec
-    from tilewise.core.dtypes import DType
+    from tilewise.questions.asking import Number, Text, TextOptions, Type
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """WRITER READER --dtype T [--base ADDR]."""
-    add_options(
-        parser,
-        {
-            "writer": ("WRITER", "what writes the tile, or - for standard input"),
-            "reader": ("READER", "what reads it, or - for standard input"),
-            "--base": {"metavar": "ADDR", "default": "0", "help": "the tile's byte address (0)"},
-        },
-    )
-    layout_options(parser)
+@asks(
+    writer="WRITER: what writes the tile, or - for standard input",
+    reader="READER: what reads it, or - for standard input",
+    base="ADDR: the tile's byte address (0)",
+)
+def agree(
+    writer: Text,
+    reader: Text,
+    dtype: Type | None = None,
+    *,
+    base: Number | None = None,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return yes with its proof, no with the first element of a tile that differs, or that it is not decided.
 
+    A no has that element as `first`: where it is written and read, and the element that lies there.
 
-def answer(args: argparse.Namespace) -> Answer:
-    """Yes with its proof, no with the first element that differs, or not decided."""
+    >>> report = agree("tma(tile=64x64, mode=64B)", "wgmma(A, 128B)", "bf16")
+    >>> report.first["index"], report.first["written"], report.first["read"]
+    ((0, 32), 4096, 64)
+    """
     from tilewise.check.agree import agree_of
-    from tilewise.core.dtypes import DType
 
-    if args.writer == args.reader == "-":
+    if writer == reader == "-":
         raise misused("only one side can come from standard input")
-    dtype = None if args.dtype is None else DType.of(args.dtype)
-    sides = [_side(text_from(text), dtype, args) for text in (args.writer, args.reader)]
+    texts = Texts(dtype, **reading)
+    element = None if dtype is None else DType.of(dtype)
+    sides = [_side(side, element, texts) for side in (writer, reader)]
     try:
-        found = agree_of(*sides, dtype=dtype, base=address_from(args.base, "--base"))
+        found = agree_of(*sides, dtype=element, base=address_in(base))
     except Refused as no:
-        return refused(no, {"agree": False, "first": None})
-    writer, reader, first = found.writer, found.reader, found.first
-    data: dict[str, Any] = {
+        return texts.reported(refused(no, {"agree": False, "first": None}))
+    rows, k = found.rows, found.k
+    fields: dict[str, Any] = {
         "agree": found.answer,
         "elements": found.elements,
-        "compared": {"rows": found.rows, "k": found.k, "instructions": reader.instructions},
+        "compared": {"rows": rows, "k": k, "instructions": found.reader.instructions},
     }
-    for name, side in (("writer", writer), ("reader", reader)):
-        data[name] = {"is": side.words, "mode": side.label, "dtype": side.dtype.name, "tile": side.tile}
-    box, part = (found.rows, found.k), ""
-    if (0, 0) not in box and box != ((0, writer.tile[0]), (0, writer.tile[1])):
-        (top, bottom), (left, right) = box
-        part = f": rows {top}..{bottom - 1}, K {left}..{right - 1}"
-    about = [f"written by {writer.words}", f"read by {reader.words}{part}"]
+    for name, side in (("writer", found.writer), ("reader", found.reader)):
+        fields[name] = {"is": side.words, "mode": side.label, "dtype": side.dtype.name, "tile": side.tile}
+    part = ""
+    if (0, 0) not in (rows, k) and (rows, k) != tuple((0, extent) for extent in found.writer.tile):
+        part = f": rows {rows[0]}..{rows[1] - 1}, K {k[0]}..{k[1] - 1}"
+    about = [f"written by {found.writer.words}", f"read by {found.reader.words}{part}"]
     if found.answer:
-        data |= {"proof": found.proof, "notes": found.notes}
-        told = f"agree: {found.elements} elements, {found.proof}"
-        return Answer(data, "\n  ".join([told, *about, *found.notes]))
-    data |= {"reason": found.reason}
-    if found.answer is None:
-        return Answer(data, "\n  ".join([found.reason, *about]), UNDECIDED)
-    names = ("index", "written", "read", "holds", "unit")
-    data |= {"code": "TW606", "first": first and fields(first, *names)}
-    data |= {"witness": witness_data(found.witness), "hint": found.hint}
-    hints = [f"hint: {found.hint}"] if found.hint else []
-    return Answer(data, "\n  ".join([f"no: {found.reason}", *about, *hints]), NO)
+        head, ends = f"agree: {found.elements} elements, {found.proof}", found.notes
+        fields |= fields_of(found, "proof", "notes")
+    elif found.answer is None:
+        head, ends = found.reason, ()
+        fields["reason"] = found.reason
+    else:
+        head, ends = f"no: {found.reason}", (f"hint: {found.hint}",) if found.hint else ()
+        first = found.first and fields_of(found.first, "index", "written", "read", "holds", "unit")
+        fields |= {"code": "TW606", "first": first, **fields_of(found, "reason", "witness", "hint")}
+    return texts.report(fields, "\n  ".join([head, *about, *ends]), found.answer)
 
 
-def _side(text: str, dtype: DType | None, args: argparse.Namespace) -> Spec:
+def _side(given: Text, dtype: DType | None, texts: Texts) -> Spec:
     from tilewise.check.sides import Copied
     from tilewise.check.spelling import Reading, side_of
 
-    if text.startswith("{"):
-        return Copied(layout_from(text, args), dtype)
-    storage = tuple(name for names in args.storage for name in names.split(","))
-    side = side_of(text, Reading(let_from(args), args.unit, args.dialect, storage, dtype))
+    text = given if isinstance(given, Layout) else text_from(given)
+    if isinstance(text, Layout) or text.startswith("{"):
+        return Copied(texts.layout(text), dtype)
+    side = side_of(text, Reading(texts.let, texts.unit, texts.dialect, tuple(texts.storage), dtype))
     if isinstance(side, Copied):
-        note_doubts(text, side.layout, args, args.unit, side.dtype)
+        texts.of_type(side.dtype).note_doubts(text, side.layout)
     return side

@@ -104,7 +104,7 @@ class Texts:
             self.told["box"] = list(found.box)
             self.notes.append(f"the tensor is {_by(found.box)}, and the layout is padded beyond it")
         self.note(*found.notes)
-        self._note_doubts(text, found.layout)
+        self.note_doubts(text, found.layout)
         return found.layout
 
     def pair(self, a: Text, b: Text) -> tuple[Layout, Layout]:
@@ -191,7 +191,7 @@ class Texts:
                 hint=f"{self._option} is for encodings and shardings that have no shape of their own",
             )
 
-    def _note_doubts(self, text: str, layout: Layout) -> None:
+    def note_doubts(self, text: str, layout: Layout) -> None:
         """Note what a text leaves open of its layout."""
         from tilewise.hardware.calls import doubts
 
