@@ -70,7 +70,7 @@ class ShellInput:
     @property
     def is_word(self) -> bool:
         """Return whether a shell gives it as a word, and not as an option."""
-        return self.kind in WORDS
+        return self.kind.partition(" | ")[0] in WORDS
 
     @property
     def spelled(self) -> str:
@@ -125,7 +125,7 @@ def reads_texts(name: str) -> bool:
 
 
 def inputs(name: str) -> list[ShellInput]:
-    """Return the inputs of a question, those with a title of their own last."""
+    """Return the inputs of a question, those with a title of their own last, in the order of their help."""
     given = signature(question(name)).parameters.values()
     helps = _HELP.get(name, {})
     found = [
@@ -143,7 +143,7 @@ def inputs(name: str) -> list[ShellInput]:
     unknown = helps.keys() - {parameter.name for parameter in found}
     if unknown:
         raise TypeError(f"{name} has help for {', '.join(sorted(unknown))}, which it does not take")
-    return sorted(found, key=lambda parameter: bool(parameter.group))
+    return sorted(found, key=lambda parameter: [*helps].index(parameter.name) if parameter.group else -1)
 
 
 LAYOUT = "LAYOUT: a layout, a file that has one, or - for standard input"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from tilewise.questions.asking import option_of
 from tilewise.questions.report import fields_of
 from tilewise.questions.texts import misused, number_in, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from tilewise.hardware.operands.stepping import Step
@@ -27,8 +29,11 @@ OF_TCGEN05 = {
 }
 """{what only tcgen05 is asked for: its help}."""
 
-NUMBERS = ("m", "n", "k", "cta_group", "atomicity")
+NUMBERS = ("m", "n", "k", "cta_group", "atomicity", "selector", "max_shift", "sfa_id", "sfb_id")
 FLAGS = ("ws", "sparse")
+
+_C_SUFFIX = re.compile(r"(?<=[0-9a-f])u?l{0,2}$", re.IGNORECASE)
+"""What C and C++ write after an unsigned constant of 64 bits."""
 
 
 def reader_in(engine: str | None, operand: str | None) -> tuple[str | None, str | None]:
@@ -58,6 +63,35 @@ def asked_for(given: Mapping[str, Any], told: Mapping[str, str] | None = None) -
         name: number_in(value, option_of(name), "number", "64 or 0x40") if name in NUMBERS else value
         for name, value in with_values(values).items()
     } | {name: True for name in FLAGS if values.get(name)}
+
+
+def operation_in(
+    word: int | str, value: int | str | None, operations: Sequence[str]
+) -> tuple[str, int | str | None]:
+    """Return an operation and the value after it; of a value alone the operation is decode.
+
+    >>> operation_in("0x10", None, ("encode", "decode")), operation_in("encode", None, ("encode", "decode"))
+    (('decode', '0x10'), ('encode', None))
+    """
+    name = str(word).strip()
+    if name.lower() in operations:
+        return name.lower(), value
+    if value is None and (name == "-" or name[:1].isdecimal()):
+        return "decode", word
+    raise misused(f"{name!r} is no operation", f"one of {', '.join(operations)}")
+
+
+def bits_in(given: int | str, noun: str, such: str) -> int:
+    """Return the bits of a descriptor; as in C, their number may have a suffix.
+
+    >>> hex(bits_in("0x4000004000010000ull", "descriptor", "64 bits as a number"))
+    '0x4000004000010000'
+    """
+    spelled = _C_SUFFIX.sub("", str(given).strip())
+    try:
+        return int(spelled, 0)
+    except ValueError:
+        raise misused(f"{spelled or 'nothing'} is no {noun}", such) from None
 
 
 def step_fields(step: Step[Any]) -> dict[str, Any]:
