@@ -49,6 +49,8 @@ class Parser(argparse.ArgumentParser):
         hint = f"{self.prog} --help shows how it is called"
         if message.startswith("unrecognized arguments"):
             hint = self._meant(message.partition(": ")[2].split()) or hint
+        if ": invalid choice: " in message:
+            hint = _nearest(*re.findall(r"[\w.]+", message.partition("invalid choice: ")[2])) or hint
         if message.endswith(": expected one argument"):
             hint = self._kept_apart(message.removeprefix("argument ").partition(":")[0]) or hint
         raise misused(message, hint)
@@ -100,6 +102,14 @@ class Parser(argparse.ArgumentParser):
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
+
+
+def _nearest(word: str, *known: str) -> str:
+    """Return a hint to the word that is near, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 class Word(argparse.Action):

@@ -1,7 +1,7 @@
 """Matrix descriptors: 64 bits made, taken apart, explained, and what they read.
 
   tilewise descriptor encode --mode 128B --sbo 1024 --start 0x400
-  tilewise descriptor decode 0x4000004000010000
+  tilewise descriptor 0x4000004000010000
   tilewise descriptor decode 0x4000004000010000 --operand B --dtype bf16 --n 64
   tilewise descriptor reads 0x4000004000010000 --operand B --dtype f16 --n 64
   tilewise descriptor steps --mode 128B --operand A --dtype bf16 --tile 128x64 --stages 4
@@ -17,10 +17,13 @@ element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the 
 tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next;
 of an answer of suggest, in the order of its atoms.
 
+encode takes the fields, decode and reads a VALUE and the operand, steps a mode, the operand and the tile.
 A word tells its engine by bits 48-46: 0b000 is Hopper's, 0b001 Blackwell's. decode and reads go by that, and
 say so, where no --engine is named; a word that contradicts --engine is read as asked, with a note.
 
-Whether a descriptor reads a tile as it lies, and the right one where it does not, is asked with
+A word alone is decoded. With a layout behind it the answer says whether the descriptor reads that tile as it
+lies, and the right one where it does not; it is that of `tilewise agree`:
+  tilewise descriptor 0x4000004000010000 'S[(128, 64) : (64, 1)]' --operand A --dtype bf16
   tilewise agree 'S[(128, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype bf16
 
 Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CTA has in its shared memory.
@@ -28,43 +31,36 @@ Of tcgen05 A is [m, K] and B [n, K], of a pair of CTAs half of each: what one CT
 
 from __future__ import annotations
 
-import argparse
 import json
-import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilewise.cli.answer import NO, Answer, witness_data
-from tilewise.cli.arguments import filled_in
-from tilewise.cli.commands.match import one_engine_of
-from tilewise.cli.hints import in_a_shell
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
-from tilewise.hardware.engines import ENGINES, VERSION, VERSIONS, Engine, engine, engine_of_word
+from tilewise.hardware.engines import ENGINES, VERSION, VERSIONS, Engine, engine_of_word
+from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS, picture
 from tilewise.hardware.modes import mode_of
+from tilewise.questions.asking import asks, option_of
+from tilewise.questions.engines import OF_TCGEN05, asked_for, bits_in, is_value, operation_in, step_fields
+from tilewise.questions.report import Report, fields_of, refused, table_lines
+from tilewise.questions.texts import Texts, misused, refuse_given, refuse_missing, sizes_in, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Literal
 
     from tilewise.hardware.modes import Mode
+    from tilewise.questions.asking import Number, Text, Type, Word
 
 OPERATIONS = ("encode", "decode", "reads", "steps")
-
-_C_SUFFIX = re.compile(r"(?<=[0-9a-f])u?l{0,2}$", re.IGNORECASE)
-"""What C and C++ write after an unsigned constant of 64 bits."""
 
 _OPTIONS = ("n", "m", "kind", "cta_group", "sparse", "ws", "k")
 """What the instructions of some engine are asked for besides type, operand and major."""
 
-_FLAGS = ("sparse", "ws")
-_NUMBERS = ("n", "m", "cta_group", "k")
-
 _MADE_OF = ("lbo_mode", "atomicity")
 """What the descriptors of some engine are made of besides what those of all are."""
 
-_OF_TILE = ("tile", "order", "base", "pattern", "stages", "stage_stride")
 _OF_OPERAND = ("operand", "dtype", "major", *_OPTIONS)
 _TAKES = {
     "encode": ("mode", "start", "lbo", "sbo", "base_offset", *_MADE_OF, *_OF_OPERAND),
@@ -72,389 +68,433 @@ _TAKES = {
     "reads": ("value", *_OF_OPERAND),
     "steps": (
         *("mode", *_MADE_OF, *_OF_OPERAND),
-        *_OF_TILE,
+        *("tile", "order", "base", "pattern", "stages", "stage_stride"),
     ),
 }
 """What each operation takes; --engine goes with all."""
 
-
 _WHY_N = (
-    "no field of a descriptor has the rows of B, the instruction's shape m64nNk16 has them; "
+    "; no field of a descriptor has the rows of B, the instruction's shape m64nNk16 has them; "
     "A has 64 and needs none (--operand A)"
 )
 """Why B is not read without N: PTX ISA, Matrix Shape (wgmma)."""
 
-
 _SUCH = {"mode": "128B", "dtype": "bf16", "operand": "B", "tile": "128x64", "n": "64", "m": "128"}
-"""Values that are spoken of where one is missing."""
+"""Values that stand in the hint where one is missing."""
+
+_UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is read from, moves too"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """OP [VALUE] and the options of each."""
-    parser.usage = (
-        "tilewise descriptor encode --mode MODE [--start A] [--lbo BYTES] [--sbo BYTES] [--base-offset B]\n"
-        "       tilewise descriptor decode VALUE [--operand A|B --dtype T] [--major k|mn] [--n N]\n"
-        "       tilewise descriptor reads VALUE --operand A|B --dtype T [--major k|mn] [--n N]\n"
-        "       tilewise descriptor steps --mode MODE --operand A|B --dtype T --tile RxK [options]"
-    )
-    parser.add_argument(
-        "op", metavar="OP", choices=OPERATIONS, type=_operation, help="encode, decode, reads or steps"
-    )
-    parser.add_argument(
-        "value",
-        metavar="VALUE",
-        nargs="?",
-        help="the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them",
-    )
-    names = tuple(ENGINES)
-    parser.add_argument(
-        "--engine",
-        choices=names,
-        type=one_engine_of(names),
-        help="whose descriptor (by the version in VALUE, else wgmma)",
-    )
-    made = parser.add_argument_group("the fields, in bytes")
-    made.add_argument(
-        "--mode", metavar="MODE", help="the swizzle mode: none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B"
-    )
-    made.add_argument("--start", metavar="A", help="the start address in shared memory (0)")
-    made.add_argument("--lbo", metavar="BYTES", help="leading dimension byte offset (16 where none reads it)")
-    made.add_argument("--sbo", metavar="BYTES", help="stride dimension byte offset (0)")
-    made.add_argument("--base-offset", metavar="B", help="0 to 7: 128 bytes that the pattern is past (0)")
-    made.add_argument(
-        "--atomicity",
-        choices=("16", "32"),
-        help="bytes that the mode keeps together: 128B with 32 is 128B_ATOM_32B",
-    )
-    made.add_argument(
-        "--lbo-mode",
-        choices=("relative", "absolute"),
-        help="tcgen05: LBO is an offset, or an address (relative)",
-    )
-    read = parser.add_argument_group("the operand")
-    read.add_argument("--operand", choices=("A", "B"), help="A [64, K] or B [n, K] (B)")
-    read.add_argument("--dtype", metavar="T", help="the type of an element, such as bf16")
-    read.add_argument("--major", choices=("k", "mn"), help="the direction that is contiguous (k)")
-    read.add_argument("--n", metavar="N", help="N of the instruction, for B")
-    of_tcgen05 = parser.add_argument_group("the operand, of tcgen05")
-    of_tcgen05.add_argument("--m", metavar="M", help="M of the instruction, for A")
-    of_tcgen05.add_argument("--kind", metavar="KIND", help="the kind (the first that has the type)")
-    of_tcgen05.add_argument("--cta-group", metavar="G", help="the CTAs that multiply together: 1 or 2 (1)")
-    of_tcgen05.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
-    of_tcgen05.add_argument("--ws", action="store_true", default=None, help="tcgen05.mma.ws")
-    of_tcgen05.add_argument("--k", metavar="K", help="K of the instruction: 64 or 96 of mxf4 (64)")
-    tile = parser.add_argument_group("the tile")
-    tile.add_argument("--tile", metavar="RxK", help="rows and K in elements, such as 128x64")
-    tile.add_argument("--order", choices=("mn", "k"), help="the direction in which atoms follow (mn)")
-    tile.add_argument("--base", metavar="A", help="the address where the tile begins (0)")
-    tile.add_argument(
-        "--pattern",
-        choices=("tile", "address"),
-        help="where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
-    )
-    tile.add_argument("--stages", metavar="N", help="so many tiles, one after another")
-    tile.add_argument("--stage-stride", metavar="BYTES", help="from one to the next")
+@asks(
+    {
+        "the fields, in bytes": {
+            "mode": "MODE: the swizzle mode: none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B",
+            "start": "A: the start address in shared memory (0)",
+            "lbo": "BYTES: leading dimension byte offset (16 where none reads it)",
+            "sbo": "BYTES: stride dimension byte offset (0)",
+            "base_offset": "B: 0 to 7: 128 bytes that the pattern is past (0)",
+            "atomicity": "bytes that the mode keeps together: 128B with 32 is 128B_ATOM_32B",
+            "lbo_mode": "tcgen05: LBO is an offset, or an address (relative)",
+        },
+        "the operand": {
+            "operand": "A [64, K] or B [n, K] (B)",
+            "dtype": "T: the type of an element, such as bf16",
+            "major": "the direction that is contiguous (k)",
+            "n": "N: N of the instruction, for B",
+        },
+        "the operand, of tcgen05": {
+            "m": "M: M of the instruction, for A",
+            "kind": OF_TCGEN05["kind"],
+            "cta_group": "G: the CTAs that multiply together: 1 or 2 (1)",
+            "sparse": "A is sparse",
+            "ws": OF_TCGEN05["ws"],
+            "k": "K: K of the instruction: 64 or 96 of mxf4 (64)",
+        },
+        "the tile": {
+            "tile": "RxK: rows and K in elements, such as 128x64",
+            "order": "the direction in which atoms follow (mn)",
+            "base": "A: the address where the tile begins (0)",
+            "pattern": "where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
+            "stages": "N: so many tiles, one after another",
+            "stage_stride": "BYTES: from one to the next",
+        },
+    },
+    operation="OP: encode, decode, reads or steps (decode)",
+    value="VALUE: the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them; or LAYOUT",
+    engine="whose descriptor (by the version in VALUE, else wgmma)",
+)
+def descriptor(
+    operation: Word | int,
+    value: Text | int | None = None,
+    dtype: Type | None = None,
+    *,
+    engine: Literal["wgmma", "tcgen05"] | None = None,
+    operand: Literal["A", "B"] | None = None,
+    major: Literal["k", "mn"] | None = None,
+    n: Number | None = None,
+    m: Number | None = None,
+    kind: str | None = None,
+    cta_group: Number | None = None,
+    sparse: bool = False,
+    ws: bool = False,
+    k: Number | None = None,
+    mode: str | None = None,
+    start: Number | None = None,
+    lbo: Number | None = None,
+    sbo: Number | None = None,
+    base_offset: Number | None = None,
+    atomicity: Literal["16", "32"] | int | None = None,
+    lbo_mode: Literal["relative", "absolute"] | None = None,
+    tile: str | Sequence[int] | None = None,
+    order: Literal["mn", "k"] | None = None,
+    base: Number | None = None,
+    pattern: Literal["tile", "address"] | None = None,
+    stages: Number | None = None,
+    stage_stride: Number | None = None,
+) -> Report:
+    """Return what a descriptor says or reads, or those of a tile; no where an engine has none such.
 
+    The report has the `value`; of encode and decode the `fields` and the `words` that explain them, of reads
+    the `layout` and the `addresses`, of steps the `tile`, the `steps` and the `stages`. A value alone is
+    decoded, and one with a layout behind it gives the report of `agree`.
 
-def _operation(word: str) -> str:
-    """The word; where it is the value itself, what is missing is said."""
-    if word[:1].isdecimal():
-        raise argparse.ArgumentTypeError(f"did you mean decode {word}, or reads {word}?")
-    return word
-
-
-def answer(args: argparse.Namespace) -> Answer:
-    """The value, its words, what it reads, or the steps; no where the engine has no such thing."""
-    _check_words(args)
-    run = {"encode": _encode, "decode": _decode, "reads": _reads, "steps": _steps}[args.op]
-    of = engine(args.engine or _engine_of(args))
-    _check_options(args, of)
+    >>> report = descriptor("encode", mode="128B", sbo=1024)
+    >>> report.value, descriptor(report.value).encoded["sbo"]
+    ('0x4000004000010000', 64)
+    """
+    of_fields = {"mode": mode, "start": start, "lbo": lbo, "sbo": sbo, "base_offset": base_offset}
+    of_fields |= {"lbo_mode": lbo_mode, "atomicity": atomicity}
+    of_operand = {"operand": operand, "dtype": dtype, "major": major, "n": n, "m": m, "kind": kind}
+    of_operand |= {"cta_group": cta_group, "sparse": sparse, "ws": ws, "k": k}
+    of_tile = {"tile": tile, "order": order, "pattern": pattern, "stages": stages}
+    of_tile |= {"stage_stride": stage_stride}
+    if is_value(operation) and value is not None:
+        refuse_given(of_fields | of_tile, "is not for a tile that a descriptor reads")
+        return _agreed(operation, value, dtype, base, {"engine": engine, **of_operand})
+    operation, value = operation_in(operation, value, OPERATIONS)
+    options = {"engine": engine, **of_fields, **of_operand, **of_tile, "base": base}
+    asked = _asked(operation, value, options)
+    run = {"encode": _encode, "decode": _decode, "reads": _reads, "steps": _steps}[operation]
     try:
-        return run(args, of)
+        return run(asked)
     except Refused as no:
-        hint = in_a_shell(_with_engine(no.hint, args, of))
-        data = {"op": args.op, "code": no.code, "reason": no.reason, "witness": witness_data(no.witness)}
-        return Answer(data | {"hint": hint}, f"no: {no.reason}" + (f"\n  hint: {hint}" if hint else ""), NO)
+        no.hint = asked.with_engine(no.hint)
+        return refused(no, {"op": operation})
 
 
-def _engine_of(args: argparse.Namespace) -> str:
-    """The engine where none is named: of a word by its version."""
-    return engine_of_word(_value(args)) if "value" in _TAKES[args.op] else "wgmma"
+def _agreed(
+    word: int | str, layout: Text | int, dtype: Type | None, base: Number | None, options: Mapping[str, Any]
+) -> Report:
+    """Return whether a descriptor reads a tile as it lies."""
+    from tilewise.questions.agree import agree
+
+    if isinstance(layout, int):
+        raise misused(f"{layout} is no layout")
+    given = with_values({**options, "dtype": None})
+    words = [str(word).strip(), *(name if v is True else f"{name}={v}" for name, v in given.items())]
+    return agree(layout, f"descriptor({', '.join(words)})", dtype, base=base)
 
 
-def _with_engine(hint: str, args: argparse.Namespace, of: Engine) -> str:
-    """A hint, and where the engine is that of the word's version, which one it is."""
-    return hint if of.name == "wgmma" else hint + _read_as(args, of)
+# -- the question ----------------------------------------------------------------------------------
 
 
-def _read_as(args: argparse.Namespace, of: Engine) -> str:
-    """Which engine's descriptor a word is read as, where that is by its version."""
-    if args.engine or "value" not in _TAKES[args.op]:
-        return ""
-    by = _by_version(of, _value(args))
-    return f"; it was {by}" if by.startswith("read") else f"; it was read as {by}"
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a descriptor of an engine: its options that have a value, numbers as numbers."""
+
+    operation: str
+    engine: Engine
+    options: Mapping[str, Any]
+    bits: int | None
+    """Those of the descriptor, where it is decoded or read."""
+    remarks: tuple[str, ...] = ()
+    """What there is to say of the word as it is written."""
+
+    def get(self, name: str, usual: Any = None) -> Any:
+        """Return the value of an option, or the usual one."""
+        return self.options.get(name, usual)
+
+    @property
+    def by_version(self) -> str:
+        """Return whose descriptor a word is taken for where no engine is named, and by which bits."""
+        return "" if self.bits is None or "engine" in self.options else _by_version(self.engine, self.bits)
+
+    @property
+    def read_as(self) -> str:
+        """Return the end of a hint that says the same, where no engine is named."""
+        by = self.by_version
+        if not by:
+            return ""
+        return f"; it was {by}" if by.startswith("read") else f"; it was read as {by}"
+
+    def with_engine(self, hint: str) -> str:
+        """Return a hint that says which engine it is, where that is another than Hopper's."""
+        return hint if self.engine.name == "wgmma" else hint + self.read_as
+
+    @property
+    def instruction(self) -> dict[str, Any]:
+        """Return what the instruction is asked for, of what the engine knows."""
+        names = [name for name in _OPTIONS if name in self.engine.options]
+        return {name: self.options[name] for name in names if name in self.options}
+
+    @property
+    def sizes(self) -> list[str]:
+        """Return the size of the instruction that says how many rows the operand has, if any."""
+        name = "m" if self.get("operand") == "A" else "n"
+        return [name] if name in self.engine.sizes else []
+
+    @property
+    def mode(self) -> Mode:
+        """Return the swizzle mode."""
+        return mode_of(self.options["mode"], self.get("atomicity"), self.engine.modes)
+
+    @property
+    def operand(self) -> Any:
+        """Return what the descriptor is for; None where no type is named."""
+        if "dtype" not in self.options:
+            given = {name: self.get(name) for name in ("operand", *_OPTIONS)}
+            refuse_given(given, "needs --dtype", "such as --dtype bf16")
+            return None
+        options, letter = self.instruction, self.get("operand", "B")
+        why = _WHY_N if self.engine.name == "wgmma" else ""
+        refuse_missing(letter, {name: options.get(name) for name in self.sizes}, _SUCH, why)
+        dtype, major = self.options["dtype"], self.get("major", "k")
+        return self.engine.operand(dtype=dtype, major=major, operand=letter, **options)
+
+    def need(self, *names: str) -> None:
+        """Refuse options that are not given."""
+        of_n = "n" in names and "n" not in self.options and self.engine.name == "wgmma"
+        why = self.with_engine(_WHY_N if of_n else "")
+        refuse_missing(self.operation, {name: self.get(name) for name in names}, _SUCH, why)
 
 
-def _check_words(args: argparse.Namespace) -> None:
-    takes = _TAKES[args.op]
-    for name in dict.fromkeys(name for names in _TAKES.values() for name in names):
-        if name not in takes and getattr(args, name) is not None and not _of_suggest(args, name):
-            spelled = args.value if name == "value" else _flag(name)
-            others = ", ".join(op for op in OPERATIONS if name in _TAKES[op])
-            raise LayoutError("TW401", f"{args.op} does not take {spelled}", hint=f"it goes with {others}")
-    if "value" in takes and args.value is None:
-        raise LayoutError("TW401", f"{args.op} takes a value", hint="such as 0x4000004000010000")
-    if args.value == "-":
-        _take_answer(args)
-
-
-def _of_suggest(args: argparse.Namespace, name: str) -> bool:
-    """Whether this is the answer of which the steps are asked."""
-    return args.op == "steps" and name == "value" and args.value == "-"
-
-
-def _check_options(args: argparse.Namespace, of: Engine) -> None:
-    """Refuse what is asked of another engine's instructions and descriptors."""
+def _asked(operation: str, value: Text | int | None, options: Mapping[str, Any]) -> Asked:
+    """Return a question that makes sense: of one operation, and of an engine that has what it says."""
+    takes, reads_answer = _TAKES[operation], operation == "steps" and value == "-"
+    for name, given in with_values({**options, "value": None if reads_answer else value}).items():
+        if name not in (*takes, "engine"):
+            others = ", ".join(other for other in OPERATIONS if name in _TAKES[other])
+            what = given if name == "value" else option_of(name)
+            raise misused(f"{operation} does not take {what}", f"it goes with {others}")
+    if "value" in takes and value is None:
+        raise misused(f"{operation} takes a value", "such as 0x4000004000010000")
+    told: dict[str, str] = {}
+    if value == "-":
+        value, told = _told(operation, options)
+    given = asked_for(options, told)
+    bits, remarks = None, ()
+    if "value" in takes:
+        bits, remarks = _bits(str(value).strip())
+    of = engine_of(given.get("engine") or ("wgmma" if bits is None else engine_of_word(bits)))
+    asked = Asked(operation, of, given, bits, remarks)
     for name in (*_OPTIONS, *_MADE_OF):
-        if getattr(args, name) is not None and name not in (*of.options, *of.made_of):
-            having = [one for one in ENGINES if name in (*engine(one).options, *engine(one).made_of)]
-            hint = f"--engine {' or '.join(having)} does"
-            raise LayoutError(
-                "TW401", f"{of.name} does not take {_flag(name)}", hint=f"{hint}{_read_as(args, of)}"
-            )
+        if name in given and name not in (*of.options, *of.made_of):
+            having = [
+                each for each in ENGINES if name in (*engine_of(each).options, *engine_of(each).made_of)
+            ]
+            hint = f"--engine {' or '.join(having)} does{asked.read_as}"
+            raise misused(f"{of.name} does not take {option_of(name)}", hint)
+    return asked
 
 
-def _take_answer(args: argparse.Namespace) -> None:
-    """The value from standard input, and from an answer in JSON what it is for, as far as its engine asks."""
-    args.value = None
-    said = {name: getattr(args, name) for name in _OPTIONS}
-    if args.op == "steps":
-        _take_tile(args, filled_in("-", args, "engine", "mode", *_MADE_OF, *_OF_OPERAND))
-    else:
-        text = filled_in("-", args, "value", "engine", *_OF_OPERAND)
-        args.value = args.value or text
-    taken = engine(args.engine).options if args.engine in ENGINES else ()
-    for name, value in said.items():
-        if value is None and name not in taken:
-            setattr(args, name, None)
-        elif name in _FLAGS and getattr(args, name):
-            setattr(args, name, True)
+def _told(operation: str, options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the text on standard input, or the value in it, and what an answer in JSON tells its engine."""
+    names = ("engine", "mode", *_MADE_OF) if operation == "steps" else ("value", "engine")
+    text, told = Texts(options["dtype"]).told_by("-", *names, *_OF_OPERAND)
+    if operation == "steps":
+        told |= _tile_in(str(text))
+    name = options["engine"] or told.get("engine")
+    taken = engine_of(name).options if name in ENGINES else ()
+    told = {option: value for option, value in told.items() if option not in _OPTIONS or option in taken}
+    return told.get("value", str(text)), told
 
 
-def _take_tile(args: argparse.Namespace, text: str) -> None:
-    """The tile that an answer in JSON is about, the order of its atoms and its stages."""
+def _tile_in(text: str) -> dict[str, str]:
+    """Return the tile that an answer in JSON is about, the order of its atoms and its stages."""
     try:
         answer = json.loads(text)
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or "schema" not in answer:
-        raise LayoutError(
-            "TW108", "steps - takes an answer in JSON", hint="that of tilewise suggest ... --json"
-        )
+        hint = "that of tilewise suggest ... --json"
+        raise LayoutError("TW108", "steps - takes an answer in JSON", hint=hint)
     shape, order, stages = (answer.get(name) for name in ("shape", "order", "stages"))
     told = {
         "tile": "x".join(map(str, shape)) if isinstance(shape, list) else None,
         "order": order.get("first") if isinstance(order, dict) else None,
         "stages": stages.get("count") if isinstance(stages, dict) else None,
     }
-    for name, value in told.items():
-        if value and getattr(args, name) is None:
-            setattr(args, name, str(value))
+    return {name: str(value) for name, value in told.items() if value}
 
 
-def _needed(args: argparse.Namespace, of: Engine, *names: str) -> None:
-    missing = [name for name in names if getattr(args, name) is None]
-    if missing:
-        raise LayoutError(
-            "TW401",
-            f"{args.op} needs {' and '.join(_flag(name) for name in missing)}",
-            hint=_with_engine(
-                "such as "
-                + " ".join(f"{_flag(name)} {_SUCH[name]}" for name in missing)
-                + (f"; {_WHY_N}" if "n" in missing and of.name == "wgmma" else ""),
-                args,
-                of,
-            ),
-        )
+def _bits(spelled: str) -> tuple[int, tuple[str, ...]]:
+    """Return the bits of a word, and a remark on 16 decimal digits: there are as many in hexadecimal."""
+    if spelled.startswith("{"):
+        hint = "those of match, suggest and encode do"
+        raise LayoutError("TW108", "the answer holds no descriptor", hint=hint)
+    bits = bits_in(spelled, "descriptor", "64 bits as a number, such as 0x4000004000010000")
+    if len(spelled) != WORD_BITS // 4 or not spelled.isdecimal():
+        return bits, ()
+    return bits, (f"{spelled} was read as a decimal number; in hexadecimal it is 0x{spelled}",)
+
+
+def _by_version(of: Engine, value: int) -> str:
+    """Return whose descriptor a word is taken for, and by which bits."""
+    held = VERSION.of(value)
+    bits = f"bits {VERSION.where} are {held:#05b}"
+    if held not in VERSIONS:
+        return f"read as {of.name}'s: {bits}, of no engine"
+    others = (f"{other}'s {version:#05b}" for version, other in VERSIONS.items() if version != held)
+    return f"{of.name}'s: {bits}, {', '.join(others)}"
 
 
 # -- one descriptor --------------------------------------------------------------------------------
 
 
-def _encode(args: argparse.Namespace, of: Engine) -> Answer:
-    _needed(args, of, "mode")
-    major, mode = args.major or "k", _mode(args, of)
-    lbo, sbo = (_number(args, name) for name in ("lbo", "sbo"))
-    if lbo is None and args.lbo_mode != "absolute":
-        lbo = of.default_lbo(mode, major)
-    more = {"major": major, "lbo_mode": args.lbo_mode}
-    descriptor = of.descriptor(
-        start=_number(args, "start") or 0,
+def _encode(asked: Asked) -> Report:
+    asked.need("mode")
+    of, major = asked.engine, asked.get("major", "k")
+    lbo, sbo = asked.get("lbo"), asked.get("sbo")
+    if lbo is None and asked.get("lbo_mode") != "absolute":
+        lbo = of.default_lbo(asked.mode, major)
+    more = {"major": major, "lbo_mode": asked.get("lbo_mode")}
+    made = of.descriptor(
+        start=asked.get("start", 0),
         lbo=lbo or 0,
         sbo=sbo or 0,
-        mode=mode,
-        base_offset=_number(args, "base_offset") or 0,
+        mode=asked.mode,
+        base_offset=asked.get("base_offset", 0),
         **{name: value for name, value in more.items() if name in of.made_of and value is not None},
     )
-    operand = _operand(args, of)
-    silent = of.ignored(descriptor, major, operand)
+    silent = of.ignored(made, major, asked.operand)
     notes = [
-        f"{_flag(name)} was not given and is read here: 0"
+        f"{option_of(name)} was not given and is read here: 0"
         for name, given in (("lbo", lbo), ("sbo", sbo))
         if given is None and name not in silent
     ]
-    return _shown(of, descriptor, descriptor.value, [major], operand, notes)
+    return _shown(asked, made, made.value, [major], notes)
 
 
-def _mode(args: argparse.Namespace, of: Engine) -> Mode:
-    return mode_of(args.mode, None if args.atomicity is None else int(args.atomicity), of.modes)
+def _decode(asked: Asked) -> Report:
+    of, bits, operand = asked.engine, asked.bits or 0, asked.operand
+    made = of.descriptors.decode(bits)
+    major = asked.get("major") if operand is None else operand.major
+    majors = [major] if major else [*of.majors_of(made)]
+    notes = [*asked.remarks]
+    others = [other.upper() for other in of.majors if other not in majors]
+    if others and not major:
+        spoken = " and ".join(f"{each.upper()}-major" for each in majors)
+        notes.append(f"said of {spoken} operands: no {' or '.join(others)}-major one has such a descriptor")
+    whose = f", {_by_version(of, bits)}" if of.name == engine_of_word(bits) else ""
+    report = _shown(asked, made, bits, majors, notes, whose)
+    return replace(report, text=f"{report.text}\n\nthe byte of every element: {_command_of_reads(asked)}")
 
 
-def _decode(args: argparse.Namespace, of: Engine) -> Answer:
-    value = _value(args)
-    descriptor = of.descriptors.decode(value)
-    operand = _operand(args, of)
-    asked = operand.major if operand is not None else args.major
-    majors = [asked] if asked else [*(of.majors_of(descriptor))]
-    notes = [*_without_0x(args), *([] if asked else _of_no_other(of, majors))]
-    whose = f", {_by_version(of, value)}" if of.name == engine_of_word(value) else ""
-    found = _shown(of, descriptor, value, majors, operand, notes, whose)
-    return replace(found, text=f"{found.text}\n\nthe byte of every element: {_asks_reads(value, args, of)}")
-
-
-def _by_version(of: Engine, value: int) -> str:
-    """Whose descriptor it is taken for, and by which bits."""
-    held = VERSION.of(value)
-    bits = f"bits {VERSION.where} are {held:#05b}"
-    if held not in VERSIONS:
-        return f"read as {of.name}'s: {bits}, of no engine"
-    return f"{of.name}'s: {bits}, " + ", ".join(
-        f"{other}'s {own:#05b}" for own, other in VERSIONS.items() if own != held
-    )
-
-
-def _of_no_other(of: Engine, majors: Sequence[str]) -> list[str]:
-    """Which operands are spoken of, where those of another major are not read."""
-    others = [major.upper() for major in of.majors if major not in majors]
-    if not others:
-        return []
-    said = " and ".join(f"{major.upper()}-major" for major in majors)
-    return [f"said of {said} operands: no {' or '.join(others)}-major one has such a descriptor"]
-
-
-def _asks_reads(value: int, args: argparse.Namespace, of: Engine) -> str:
-    """The command that lists what the descriptor reads, with the words that are given here."""
-    given = {name: getattr(args, name) for name in _OF_OPERAND if getattr(args, name) is not None}
-    asked = {"operand": "B" if args.dtype else "A", "dtype": "bf16"} | given
-    words = [
-        _flag(name) + (f" {asked[name]}" * (name not in _FLAGS)) for name in _OF_OPERAND if name in asked
-    ]
+def _command_of_reads(asked: Asked) -> str:
+    """Return the command that lists what the descriptor reads, with the options that are given here."""
+    letter, of = "B" if "dtype" in asked.options else "A", asked.engine
+    options = {"operand": letter, "dtype": "bf16"} | asked.options
+    words = ["tilewise descriptor reads", _hex(asked.bits or 0)]
+    for name in _OF_OPERAND:
+        if name in options:
+            words += [option_of(name), *([] if options[name] is True else [str(options[name])])]
     if of.name != "wgmma":
-        size = "m" if asked["operand"] == "A" else "n"
-        words += [f"--engine {of.name}", *([] if size in asked else [f"--{size} 128"])]
-    return " ".join(["tilewise descriptor reads", _hex(value), *words])
+        size = "m" if options["operand"] == "A" else "n"
+        words += [f"--engine {of.name}", *([] if size in options else [f"--{size} 128"])]
+    return " ".join(words)
 
 
 def _shown(
-    of: Engine,
-    descriptor: Any,
-    value: int,
-    majors: Sequence[str],
-    operand: Any,
-    notes: Sequence[str] = (),
-    whose: str = "",
-) -> Answer:
-    """A descriptor with all that is said of it."""
-    by_major = {major: of.words(descriptor, major, operand) for major in majors}
-    first = next(iter(by_major.values()))
-    remarks = [*notes, *_common([of.remarks(descriptor, major, operand, value) for major in majors])]
-    silent = _common([of.ignored(descriptor, major, operand) for major in majors])
-    says = {
-        said.name: _says([words[i].says for words in by_major.values()], majors)
-        for i, said in enumerate(first)
+    asked: Asked, made: Any, value: int, majors: Sequence[str], notes: Sequence[str], whose: str = ""
+) -> Report:
+    """Return a descriptor with all that there is to say of it."""
+    of, operand = asked.engine, asked.operand
+    by_major = [of.words(made, major, operand) for major in majors]
+    first = by_major[0]
+    remarks = [*notes, *_common([of.remarks(made, major, operand, value) for major in majors])]
+    sentences = {
+        field.name: _sentences([words[i].says for words in by_major], majors) for i, field in enumerate(first)
     }
-    data = {
+    fields = {
         "engine": of.name,
         "value": _hex(value),
-        "fields": descriptor.named,
-        "encoded": {said.name: said.encoded for said in first},
-        "bits": {said.name: said.where for said in first},
-        "words": {name: "; ".join(lines) for name, lines in says.items()},
-        "ignored": silent,
+        "fields": made.named,
+        "encoded": {field.name: field.encoded for field in first},
+        "bits": {field.name: field.where for field in first},
+        "words": {name: "; ".join(lines) for name, lines in sentences.items()},
+        "ignored": _common([of.ignored(made, major, operand) for major in majors]),
         "reserved": of.descriptors.reserved_bits(value),
         "remarks": remarks,
     }
-    rows = [("field", "bits", "bytes", "encoded", "")]
-    for said in first:
-        in_bytes = "" if said.bytes is None else str(said.bytes)
-        lines = says[said.name]
-        rows.append((said.name, said.where, in_bytes, str(said.encoded), lines[0]))
-        rows += [("", "", "", "", line) for line in lines[1:]]
+    rows: list[tuple[object, ...]] = [("field", "bits", "bytes", "encoded", "")]
+    for field in first:
+        head, *more = sentences[field.name]
+        bytes = "" if field.bytes is None else field.bytes
+        rows.append((field.name, field.where, bytes, field.encoded, head))
+        rows += [("", "", "", "", line) for line in more]
     parts = [
         [_hex(value) + whose],
         picture(of.fields, value),
-        _table(rows, "<<>><"),
-        [f"note: {said}" for said in remarks],
+        table_lines(rows, "<<>><"),
+        [f"note: {remark}" for remark in remarks],
     ]
-    return Answer(data, "\n\n".join("\n".join(lines) for lines in parts if lines))
+    return Report(fields, "\n\n".join("\n".join(lines) for lines in parts if lines))
 
 
-def _says(sentences: list[str], majors: Sequence[str]) -> list[str]:
-    """One sentence, or one for each major where they differ."""
+def _sentences(sentences: list[str], majors: Sequence[str]) -> list[str]:
+    """Return one sentence, or one for each major where they differ."""
     if len(set(sentences)) == 1:
         return sentences[:1]
     return [f"{major.upper()}-major: {said}" for major, said in zip(majors, sentences, strict=True)]
 
 
 def _common(lists: Sequence[Sequence[str]]) -> list[str]:
-    """What all lists have."""
-    return [one for one in lists[0] if all(one in other for other in lists[1:])]
+    """Return what all lists have."""
+    return [each for each in lists[0] if all(each in other for other in lists[1:])]
 
 
 # -- what it reads ---------------------------------------------------------------------------------
 
 
-def _reads(args: argparse.Namespace, of: Engine) -> Answer:
-    _needed(args, of, "dtype", *_sizes(args, of))
-    value = _value(args)
-    descriptor, operand = of.descriptors.decode(value), _operand(args, of)
-    pieces = operand.pieces(descriptor)
-    addresses = operand.addresses(descriptor)
-    silent = of.ignored(descriptor, operand.major, operand)
-    taken = [] if args.engine or of.name == "wgmma" else [f"read as {_by_version(of, value)}"]
-    remarks = [*_without_0x(args), *taken, *of.remarks(descriptor, operand.major, operand, value)]
-    first, last = operand.extremes(descriptor)
+def _reads(asked: Asked) -> Report:
+    of, bits = asked.engine, asked.bits or 0
+    asked.need("dtype", *asked.sizes)
+    made, operand = of.descriptors.decode(bits), asked.operand
+    pieces, addresses = operand.pieces(made), operand.addresses(made)
+    unit = pieces[0].layout.unit
+    silent = of.ignored(made, operand.major, operand)
+    taken = [f"read as {asked.by_version}"] if asked.by_version and of.name != "wgmma" else []
+    remarks = [*asked.remarks, *taken, *of.remarks(made, operand.major, operand, bits)]
+    first, last = operand.extremes(made)
     shape = [len(addresses), len(addresses[0])]
-    boxes = [{"box": witness_data(piece.box), "layout": str(piece.layout)} for piece in pieces]
-    data = {
+    fields = {
         "engine": of.name,
-        "value": _hex(value),
+        "value": _hex(bits),
         "shape": shape,
-        "unit": pieces[0].layout.unit,
-        "layout": boxes[0]["layout"] if len(boxes) == 1 else None,
-        "pieces": boxes,
+        "unit": unit,
+        "layout": pieces[0].layout if len(pieces) == 1 else None,
+        "pieces": [fields_of(piece, "box", "layout") for piece in pieces],
         "first": first,
         "last": last,
         "faults": last >= of.shared_end,
-        "ignored": [*silent],
+        "ignored": silent,
         "remarks": remarks,
         "addresses": addresses,
     }
     name = f"{operand.operand} [{shape[0]}, {shape[1]}] of {operand.dtype}, {operand.major.upper()}-major"
+    counts = "" if unit == "byte" else f", in {unit}s"
     lines = [f"{name}: bytes {first} to {last}"]
-    lines += [str(pieces[0].layout)] if len(boxes) == 1 else []
-    if len(boxes) > 1:
-        lines += [f"{_box(piece.box, shape)}  {piece.layout}" for piece in pieces]
-    if pieces[0].layout.unit != "byte":
-        lines[-len(boxes) :] = [f"{line}, in {pieces[0].layout.unit}s" for line in lines[-len(boxes) :]]
+    for piece in pieces:
+        box = f"{_box(piece.box, shape)}  " if len(pieces) > 1 else ""
+        lines.append(f"{box}{piece.layout}{counts}")
     lines += ["", *_corner(addresses), ""]
     lines += [f"not read: {', '.join(silent)}"] if silent else []
-    lines += [f"note: {said}" for said in remarks]
-    return Answer(data, "\n".join(lines).rstrip())
+    lines += [f"note: {remark}" for remark in remarks]
+    return Report(fields, "\n".join(lines).rstrip())
 
 
 def _box(box: Sequence[tuple[int, int]], shape: Sequence[int]) -> str:
-    """The rows of a box, and the k where it has not all of them."""
+    """Return the rows of a box, and the k where it has not all of them."""
     (first, past), (low, high) = box
     rows = f"rows {first} to {past - 1}"
     return rows if high - low == shape[1] else f"{rows}, k {low} to {high - 1}"
@@ -465,106 +505,76 @@ _LANDMARKS = (0, 1, 2, 4, 7, 8, 9, 15, 16, 31, 32, 63, 64)
 
 
 def _corner(addresses: list[list[int]]) -> list[str]:
-    rows, columns = (_landmarks(len(lines)) for lines in (addresses, addresses[0]))
-    head = ("row", *(f"k={k}" for k in columns))
-    return _table(
-        [head, *((str(r), *(str(addresses[r][k]) for k in columns)) for r in rows)], ">" * len(head)
+    rows, columns = (
+        sorted({*(mark for mark in _LANDMARKS if mark < len(lines)), len(lines) - 1})
+        for lines in (addresses, addresses[0])
     )
-
-
-def _landmarks(extent: int) -> list[int]:
-    return sorted({*(one for one in _LANDMARKS if one < extent), extent - 1})
+    head = ("row", *(f"k={k}" for k in columns))
+    return table_lines([head, *((row, *(addresses[row][k] for k in columns)) for row in rows)], "", ">")
 
 
 # -- a whole tile ----------------------------------------------------------------------------------
 
 
-def _steps(args: argparse.Namespace, of: Engine) -> Answer:
+def _steps(asked: Asked) -> Report:
     from tilewise.check.operand import pair_notes
     from tilewise.hardware.operands.stepping import Stages
 
-    _needed(args, of, "mode", "dtype", "operand", "tile")
-    rows, k = _tile(args.tile)
-    lbo_mode = {} if args.lbo_mode is None else {"lbo_mode": args.lbo_mode}
-    intake = of.intake(args.dtype, args.operand, **_options(args, of), **lbo_mode)
-    major = args.major or "k"
+    asked.need("mode", "dtype", "operand", "tile")
+    of, options = asked.engine, asked.options
+    rows, k = sizes_in("--tile", options["tile"], "rows x K", "128x64, in elements")
+    lbo_mode = {"lbo_mode": options["lbo_mode"]} if "lbo_mode" in options else {}
+    intake = of.intake(options["dtype"], options["operand"], **asked.instruction, **lbo_mode)
+    major = asked.get("major", "k")
     if major not in intake.majors:
         reason, hint = intake.no_major
         raise Refused("TW602", reason, witness={"dtype": intake.name, "major": major}, hint=hint)
     fed = of.feed(
         intake,
-        _mode(args, of),
+        asked.mode,
         major,
         rows,
         k,
-        args.order or "mn",
+        asked.get("order", "mn"),
         one=intake.rows[0] if len(intake.rows) == 1 else None,
-        base=_number(args, "base") or 0,
-        pattern=args.pattern or "tile",
+        base=asked.get("base", 0),
+        pattern=asked.get("pattern", "tile"),
     )
-    stages, stride = _number(args, "stages"), _number(args, "stage_stride")
-    if stages is None and stride is not None:
-        raise LayoutError("TW401", "--stage-stride goes with --stages", hint="such as --stages 4")
-    if stride == 0:
-        raise LayoutError("TW401", "--stage-stride 0 puts all stages in one place", hint="leave it out")
-    ring = Stages(fed, 1 if stages is None else stages, stride or 0)
+    if "stages" not in options and "stage_stride" in options:
+        raise misused("--stage-stride goes with --stages", "such as --stages 4")
+    if asked.get("stage_stride") == 0:
+        raise misused("--stage-stride 0 puts all stages in one place", "leave it out")
+    ring = Stages(fed, asked.get("stages", 1), asked.get("stage_stride", 0))
     _check_room(ring, fed.base + ring.bytes, of.shared_end)
-    data = {
+    m, n, depth = intake.shape(fed.n)
+    fields = {
         "engine": of.name,
-        "instruction": _instruction(intake.shape(fed.n)),
-        "tile": str(fed.tile),
+        "instruction": f"m{m or 'M'}n{n or 'N'}k{depth}",
+        "tile": fed.tile,
         "unit": "byte",
         "order": {"first": fed.order, "other": _other_order(of, intake, fed)},
         "bytes": fed.bytes,
         "value": _hex(fed.descriptor.value),
         "fields": fed.descriptor.named,
-        "advance": _advance_data(fed),
-        "steps": [_step_data(step) for step in fed.steps],
-        "stages": _stages_data(ring),
-        "placements": [
-            {"multiple": row.multiple, "base_offset": row.base_offset, "says": row.says}
-            for row in of.placements(fed.mode)
-        ],
-        "notes": [*pair_notes(intake, rows, fed.n)],
+        "advance": {
+            "layout": fed.advance if fed.along_k else None,
+            "mn": _digits(fed.along_mn),
+            "k": _digits(fed.along_k),
+        },
+        "steps": [step_fields(step) for step in fed.steps],
+        "stages": {
+            **fields_of(ring, "count", "stride", "alignment", "one_step", "bytes"),
+            "encoded": ring.stride // 16,
+            "values": [_hex(stage.descriptor.value) for stage in ring],
+        },
+        "placements": [fields_of(row, "multiple", "base_offset", "says") for row in of.placements(fed.mode)],
+        "notes": pair_notes(intake, rows, fed.n),
     }
-    return Answer(data, _steps_text(data, fed, ring))
+    return Report(fields, "\n".join(_lines_of_steps(fields, fed, ring)))
 
 
-def _instruction(shape: tuple[int | None, int | None, int]) -> str:
-    """Its shape, with a letter for what the operand does not say."""
-    m, n, k = shape
-    return f"m{m or 'M'}n{n or 'N'}k{k}"
-
-
-def _advance_data(fed: Any) -> dict[str, Any]:
-    def digits(along: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
-        return [{"count": count, "bytes": step, "encoded": step // 16} for count, step in along]
-
-    layout = str(fed.advance) if fed.along_k else None
-    return {"layout": layout, "mn": digits(fed.along_mn), "k": digits(fed.along_k)}
-
-
-def _step_data(step: Any) -> dict[str, Any]:
-    return {
-        "mn": step.mn,
-        "k": step.k,
-        "bytes": step.bytes,
-        "encoded": step.encoded,
-        "value": _hex(step.descriptor.value),
-        "base_offset": step.base_offset,
-    }
-
-
-def _stages_data(ring: Any) -> dict[str, Any]:
-    return {
-        "count": ring.count,
-        "stride": ring.stride,
-        "encoded": ring.stride // 16,
-        "alignment": ring.alignment,
-        "one_step": ring.one_step,
-        "bytes": ring.bytes,
-        "values": [_hex(stage.descriptor.value) for stage in ring],
-    }
+def _digits(along: Iterable[tuple[int, int]]) -> list[dict[str, int]]:
+    return [{"count": count, "bytes": step, "encoded": step // 16} for count, step in along]
 
 
 def _check_room(ring: Any, end: int, room: int) -> None:
@@ -579,30 +589,24 @@ def _check_room(ring: Any, end: int, room: int) -> None:
     )
 
 
-def _steps_text(data: dict[str, Any], fed: Any, ring: Any) -> str:
-    rows = [("mn", "k", "add bytes", "add encoded", "descriptor")]
-    rows += [
-        (str(step["mn"]), str(step["k"]), str(step["bytes"]), str(step["encoded"]), step["value"])
-        for step in data["steps"]
-    ]
-    along = [
-        f"along {name}: " + (", then ".join(map(_advance, reversed(digits))) or _UNEVEN)
-        for name, digits in ((("M" if fed.operand == "A" else "N"), fed.along_mn), ("K", fed.along_k))
-    ]
-    lines = [
+def _lines_of_steps(fields: Mapping[str, Any], fed: Any, ring: Any) -> Iterator[str]:
+    yield (
         f"{fed.operand} [{fed.rows}, {fed.k}] of {fed.dtype}, {fed.major.upper()}-major, {fed.mode}: "
-        f"{counted(len(fed.steps), 'descriptor')}, {data['instruction']}",
-        f"tile: {fed.tile.coalesce(by_mode=True)}, in bytes",
-        _order_words(**data["order"]),
-        _all_have(fed.descriptor),
-        *along,
-        *(f"note: {said}" for said in data["notes"]),
-        "",
-        *_table(rows, ">>>><"),
-    ]
+        f"{counted(len(fed.steps), 'descriptor')}, {fields['instruction']}"
+    )
+    yield f"tile: {fed.tile.coalesce(by_mode=True)}, in bytes"
+    yield _order_words(**fields["order"])
+    yield _all_have(fed.descriptor)
+    for name, digits in (("M" if fed.operand == "A" else "N", fed.along_mn), ("K", fed.along_k)):
+        yield f"along {name}: {', then '.join(map(_advance, reversed(digits))) or _UNEVEN}"
+    yield from (f"note: {note}" for note in fields["notes"])
+    yield ""
+    columns = ("mn", "k", "bytes", "encoded", "value")
+    rows = [tuple(step[name] for name in columns) for step in fields["steps"]]
+    yield from table_lines([("mn", "k", "add bytes", "add encoded", "descriptor"), *rows], ">>>><")
     if ring.count > 1:
-        lines += ["", *_stages_text(data["stages"], ring)]
-    return "\n".join(lines)
+        yield ""
+        yield from _stages_text(fields["stages"], ring)
 
 
 def _other_order(of: Engine, intake: Any, fed: Any) -> str | None:
@@ -631,9 +635,6 @@ def _all_have(descriptor: Any) -> str:
     return f"all: {lbo}, SBO {descriptor.sbo} bytes ({held['sbo']}), base offset {descriptor.base_offset}"
 
 
-_UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is read from, moves too"
-
-
 def _advance(digit: tuple[int, int]) -> str:
     count, step = digit
     return f"{count} steps of {step} bytes (add {step // 16})" if count > 1 else "one step"
@@ -649,94 +650,5 @@ def _stages_text(stages: dict[str, Any], ring: Any) -> Iterable[str]:
     yield from (f"stage {i}  {value}" for i, value in enumerate(stages["values"]))
 
 
-# -- words -----------------------------------------------------------------------------------------
-
-
-def _operand(args: argparse.Namespace, of: Engine) -> Any:
-    """What the descriptor is for; None where no type is named."""
-    if args.dtype is None:
-        for name in ("operand", *_OPTIONS):
-            if getattr(args, name) is not None:
-                raise LayoutError("TW401", f"{_flag(name)} needs --dtype", hint="such as --dtype bf16")
-        return None
-    operand, options = args.operand or "B", _options(args, of)
-    for name in _sizes(args, of):
-        if name not in options:
-            raise LayoutError(
-                "TW401",
-                f"{operand} needs {_flag(name)}, the {name.upper()} of the instruction",
-                hint=f"such as {_flag(name)} {_SUCH[name]}" + (f"; {_WHY_N}" if of.name == "wgmma" else ""),
-            )
-    return of.operand(dtype=args.dtype, major=args.major or "k", operand=operand, **options)
-
-
-def _options(args: argparse.Namespace, of: Engine) -> dict[str, Any]:
-    """What the instruction is asked for, of what the engine knows."""
-    names = [name for name in _OPTIONS if name in of.options]
-    given = {name: _number(args, name) if name in _NUMBERS else getattr(args, name) for name in names}
-    return {name: value for name, value in given.items() if value is not None}
-
-
-def _sizes(args: argparse.Namespace, of: Engine) -> tuple[str, ...]:
-    """The size of the instruction that says how many rows the operand has, where the engine has several."""
-    name = "m" if args.operand == "A" else "n"
-    return (name,) if name in of.sizes else ()
-
-
-def _value(args: argparse.Namespace) -> int:
-    if args.value.startswith("{"):
-        raise LayoutError(
-            "TW108", "the answer holds no descriptor", hint="those of match, suggest and encode do"
-        )
-    spelled = _C_SUFFIX.sub("", args.value.strip())
-    return _integer(spelled, "no descriptor", "64 bits as a number, such as 0x4000004000010000")
-
-
-def _without_0x(args: argparse.Namespace) -> list[str]:
-    """A remark on 16 decimal digits: a descriptor has as many in hexadecimal."""
-    spelled = (args.value or "").strip()
-    if len(spelled) != WORD_BITS // 4 or not spelled.isdecimal():
-        return []
-    return [f"{spelled} was read as a decimal number; in hexadecimal it is 0x{spelled}"]
-
-
-def _number(args: argparse.Namespace, name: str) -> int | None:
-    spelled = getattr(args, name)
-    return (
-        None if spelled is None else _integer(spelled, f"no number for {_flag(name)}", "such as 64 or 0x40")
-    )
-
-
-def _integer(spelled: str, wanted: str, hint: str) -> int:
-    try:
-        return int(spelled, 0)
-    except ValueError:
-        raise LayoutError("TW401", f"{spelled or 'nothing'} is {wanted}", hint=hint) from None
-
-
-def _tile(spelled: str) -> tuple[int, int]:
-    found = re.fullmatch(r"\s*(\d{1,9})\s*[x,]\s*(\d{1,9})\s*", spelled)
-    if not found:
-        raise LayoutError(
-            "TW401", f"--tile {spelled} is no tile", hint="rows x K in elements, such as 128x64"
-        )
-    return int(found[1]), int(found[2])
-
-
-def _flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
 def _hex(value: int) -> str:
-    return f"0x{value:016x}"
-
-
-def _table(rows: Sequence[Sequence[str]], align: str) -> list[str]:
-    """Rows in columns, each aligned as `align` says."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)
-        ).rstrip()
-        for row in rows
-    ]
+    return f"{value:#018x}"

@@ -29,7 +29,12 @@ OF_TCGEN05 = {
 }
 """{what only tcgen05 is asked for: its help}."""
 
-NUMBERS = ("m", "n", "k", "cta_group", "atomicity", "selector", "max_shift", "sfa_id", "sfb_id")
+NUMBERS = (
+    *("m", "n", "k", "cta_group", "atomicity"),
+    *("selector", "max_shift", "sfa_id", "sfb_id"),
+    *("start", "lbo", "sbo", "base_offset", "base", "stages", "stage_stride"),
+)
+"""Options that are numbers."""
 FLAGS = ("ws", "sparse")
 
 _C_SUFFIX = re.compile(r"(?<=[0-9a-f])u?l{0,2}$", re.IGNORECASE)
@@ -65,6 +70,11 @@ def asked_for(given: Mapping[str, Any], told: Mapping[str, str] | None = None) -
     } | {name: True for name in FLAGS if values.get(name)}
 
 
+def is_value(word: int | str) -> bool:
+    """Return whether a word is a descriptor, and no operation."""
+    return str(word).strip() == "-" or str(word).strip()[:1].isdecimal()
+
+
 def operation_in(
     word: int | str, value: int | str | None, operations: Sequence[str]
 ) -> tuple[str, int | str | None]:
@@ -76,7 +86,7 @@ def operation_in(
     name = str(word).strip()
     if name.lower() in operations:
         return name.lower(), value
-    if value is None and (name == "-" or name[:1].isdecimal()):
+    if value is None and is_value(word):
         return "decode", word
     raise misused(f"{name!r} is no operation", f"one of {', '.join(operations)}")
 
