@@ -120,7 +120,7 @@ _UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is re
         },
     },
     operation="OP: encode, decode, reads or steps (decode)",
-    value="VALUE: the 64 bits, such as 0x4000004000010000, or - for an answer in JSON that has them; or LAYOUT",
+    value="VALUE: the 64 bits, such as 0x4000004000010000, or - for an answer that has them; or LAYOUT",
     engine="whose descriptor (by the version in VALUE, else wgmma)",
 )
 def descriptor(
