@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tilewise import __version__
 from tilewise.core.layout import UNITS
-from tilewise.questions import GROUPS, SUMMARIES
+from tilewise.questions import FORMS, GROUPS, SUMMARIES
 from tilewise.questions.asking import TENSOR, ShellInput, inputs, module_of, question, reads_texts
 from tilewise.questions.texts import misused
 
@@ -107,9 +107,12 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
             raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
     if words and words[0] in SUMMARIES:
         command, *rest = words
-        asks_help = rest[:1] in (["--help"], ["-h"])
-        parser = parser_for(command, rest)
-        arguments = vars(parser.read([*rest[1:], "--help"] if asks_help else rest))
+        if rest[:1] in (["--help"], ["-h"]):
+            rest = [*rest[1:], rest[0]]
+        form = FORMS.get(command, {}).get(rest[0], "") if rest else ""
+        if form:
+            command, *rest = form, *rest[1:]
+        arguments = vars(parser_for(command, rest).read(rest))
         return lambda: _asked(command, arguments, as_json)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
@@ -134,7 +137,8 @@ def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
 def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
     """Return the parser of one command, for words or for any; the other commands are not imported."""
     module = module_of(command)
-    parser = Parser(prog=f"tilewise {command}", description=module.__doc__)
+    prog = f"tilewise {command.replace('_', ' ')}"
+    parser = Parser(prog=prog, usage=getattr(module, "USAGE", None), description=module.__doc__)
     parser.words = words
     groups: dict[str, Any] = {"": parser}
     own = inputs(command)

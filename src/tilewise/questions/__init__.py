@@ -47,3 +47,6 @@ GROUPS = {
 
 SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 """All of them."""
+
+FORMS = {"emit": {"move": "emit_move"}}
+"""{a question: {its first word: a question with inputs of its own, which that word stands for}}."""

@@ -1,7 +1,8 @@
 """Questions as functions: the signature of each says how Python, a shell and a tool of others call it.
 
 A question is a function of the module that has its name. Its parameters say by their annotations how a shell
-gives them: `Text`, `Index` and `Word` are words, all others are options. `asks` has the help of each.
+gives them: before `*` a `Text`, an `Index`, a `Word` and a choice are words; all others are options. `asks`
+has the help of each.
 """
 
 from __future__ import annotations
@@ -66,11 +67,13 @@ class ShellInput:
     required: bool
     help: str
     group: str
+    by_name: bool
+    """Whether Python gives it by its name alone."""
 
     @property
     def is_word(self) -> bool:
         """Return whether a shell gives it as a word, and not as an option."""
-        return self.kind in WORDS
+        return not self.by_name and (self.kind in WORDS or bool(self.choices))
 
     @property
     def spelled(self) -> str:
@@ -80,7 +83,9 @@ class ShellInput:
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the only values that there are, or nothing."""
-        return tuple(re.findall(r'"([^"]*)"', self.kind)) if self.kind.startswith("Literal[") else ()
+        return (
+            tuple(re.findall(r"""['"]([^'"]*)['"]""", self.kind)) if self.kind.startswith("Literal[") else ()
+        )
 
 
 def asks(
@@ -130,6 +135,7 @@ def inputs(name: str) -> list[ShellInput]:
             each.default is Given.empty,
             helps.get(each.name, ("", ""))[1],
             helps.get(each.name, ("", ""))[0],
+            each.kind is Given.KEYWORD_ONLY,
         )
         for each in given
         if each.kind is not Given.VAR_KEYWORD
