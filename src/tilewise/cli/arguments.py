@@ -31,7 +31,7 @@ standard input, where another command's answer in JSON will do as well.
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
-_METAVAR = re.compile(r"(\[?[A-Z][\w,.|=\]]*): ")
+_METAVAR = re.compile(r"(\[?[A-Z][\w,.|=*\]]*): ")
 """The word that stands for a value, where a help begins with one."""
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Index = int | str | Sequence[Any]
     Word = str
     Words = Sequence[str]
+    Tile = Layout | str | Sequence[int]
     Type = DType | str
     Extents = Shape | str
     Number = int | str
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
         tensor: Extents | None
 
 
-WORDS = ("Text", "Index", "Word", "Words")
+WORDS = ("Text", "Index", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
 _HELP: dict[str, dict[str, tuple[str, str]]] = {}
