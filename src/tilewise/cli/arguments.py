@@ -10,7 +10,16 @@ from itertools import pairwise
 from tilewise import __version__
 from tilewise.core.layout import UNITS
 from tilewise.questions import FORMS, GROUPS, SUMMARIES
-from tilewise.questions.asking import TENSOR, ShellInput, inputs, module_of, question, reads_texts
+from tilewise.questions.asking import (
+    HIDDEN,
+    TENSOR,
+    ShellInput,
+    inputs,
+    module_of,
+    page,
+    question,
+    reads_texts,
+)
 from tilewise.questions.texts import misused
 
 TYPE_CHECKING = False
@@ -136,19 +145,22 @@ def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
 
 def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
     """Return the parser of one command, for words or for any; the other commands are not imported."""
-    module = module_of(command)
-    prog = f"tilewise {command.replace('_', ' ')}"
-    parser = Parser(prog=prog, usage=getattr(module, "USAGE", None), description=module.__doc__)
+    shown = page(command, words)
+    parser = Parser(
+        prog=f"tilewise {command.replace('_', ' ')}",
+        usage=shown.usage,
+        description=shown.description,
+        epilog=shown.epilog,
+    )
     parser.words = words
     groups: dict[str, Any] = {"": parser}
-    own = inputs(command)
-    for parameter in own:
-        if parameter.group not in groups:
-            groups[parameter.group] = parser.add_argument_group(parameter.group)
-        if parameter.name not in ("dtype", "json") or parameter.help:
-            _add(groups[parameter.group], parameter)
+    for each in shown.inputs:
+        if each.group not in groups:
+            groups[each.group] = parser.add_argument_group(each.group)
+        if each.name not in ("dtype", "json") or each.help:
+            _add(groups[each.group], each)
     if reads_texts(command):
-        _add_reading(parser, {parameter.name: parameter for parameter in own})
+        _add_reading(parser, {each.name: each for each in inputs(command)})
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     return parser
 
@@ -159,8 +171,10 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     settings: dict[str, Any] = {"help": parameter.help[told.end() :] if told else parameter.help}
     if told:
         settings["metavar"] = told[1]
+    if parameter.help == HIDDEN:
+        settings["help"] = argparse.SUPPRESS
     if parameter.kind == "bool":
-        settings = {"action": "store_true", "help": parameter.help}
+        settings = {"action": "store_true", "help": settings["help"]}
     elif parameter.kind == "Many" or parameter.kind.startswith("Sequence["):
         settings |= {"action": "append"}
     elif parameter.choices:

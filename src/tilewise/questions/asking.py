@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import Parameter as Given
 from inspect import signature
@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 WORDS = ("Text", "Index", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
+HIDDEN = "hidden"
+"""The help of an input that help does not show."""
+
 _HELP: dict[str, dict[str, tuple[str, str]]] = {}
 """{question: {parameter: (title of its group, help)}}."""
 
@@ -75,6 +78,11 @@ class ShellInput:
     def is_word(self) -> bool:
         """Return whether a shell gives it as a word, and not as an option."""
         return not self.by_name and (self.kind in WORDS or bool(self.choices))
+
+    @property
+    def hidden(self) -> ShellInput:
+        """Return the input as help does not show it."""
+        return replace(self, help=HIDDEN)
 
     @property
     def spelled(self) -> str:
@@ -120,8 +128,29 @@ def module_of(name: str) -> ModuleType:
 
 def reads_texts(name: str) -> bool:
     """Return whether a question takes the options that say how to read layouts."""
-    given = signature(question(name)).parameters.values()
-    return any(parameter.kind is Given.VAR_KEYWORD for parameter in given)
+    return signature(question(name)).parameters.keys() >= {"reading"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The help of a question, and its inputs in a shell; a module's `page(words)` has one for some words."""
+
+    usage: str | None
+    description: str | None
+    epilog: str | None
+    inputs: Sequence[ShellInput]
+
+
+def page(name: str, words: Sequence[str]) -> Page:
+    """Return the help and the inputs of a question, for words or for any."""
+    module = module_of(name)
+    return module.page(words) if hasattr(module, "page") else usual_page(name)
+
+
+def usual_page(name: str) -> Page:
+    """Return the help of a question out of its module, and the inputs of its signature."""
+    module = module_of(name)
+    return Page(getattr(module, "USAGE", None), module.__doc__, None, inputs(name))
 
 
 def inputs(name: str) -> list[ShellInput]:
