@@ -19,6 +19,7 @@ from tilewise.questions import SUMMARIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tilewise import algebra
@@ -79,15 +80,20 @@ def __getattr__(name: str) -> Any:
         from tilewise import moves
 
         return getattr(moves, name)
-    if name in SUMMARIES:
-        from tilewise.questions.asking import question
-
-        return question(name)
     if name == "algebra":
         from importlib import import_module
 
         return import_module("tilewise.algebra")
+    if name in SUMMARIES:
+        return _question(name)
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
+
+
+def _question(name: str) -> Callable[..., Any]:
+    """Return the function of a question, whose module is imported when it is first needed."""
+    from tilewise.questions.asking import question
+
+    return question(name)
 
 
 def _drawn(layout: Layout, form: str) -> str | None:
@@ -98,3 +104,4 @@ def _drawn(layout: Layout, form: str) -> str | None:
 
 
 _layout.drawer = _drawn
+_layout.question = _question
