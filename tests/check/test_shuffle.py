@@ -20,7 +20,7 @@ from tilewise.check.registers.rounds import LaneMap, completed, lane_layout
 from tilewise.check.registers.steps import Program, WarpStep, followed
 from tilewise.check.registers.warp import LANE, LabelMap, WarpTable, bound, fitted
 from tilewise.check.shuffle import reorder, shuffle
-from tilewise.cli.commands.shuffle import plan_data, plan_text
+from tilewise.questions.shuffle import plan_data, plan_text
 from tilewise.core.bits import Basis
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of

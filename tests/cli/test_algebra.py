@@ -12,8 +12,8 @@ import pytest
 from tests.interpreter import said
 
 from tilewise import parse
-from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS
-from tilewise.cli.words import words_of
+from tilewise.questions.operations import FAMILIES, OPERATIONS, OPTIONS
+from tilewise.questions.words import words_of
 from tilewise.core import algebra
 from tilewise.core.errors import NotDecided
 from tilewise.testing.generate import random_layout

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tilewise import parse
-from tilewise.cli.operations import OPERATIONS
+from tilewise.questions.operations import OPERATIONS
 from tilewise.notation import to_cute
 from tilewise.testing.generate import random_layout
 

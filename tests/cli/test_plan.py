@@ -7,8 +7,8 @@ import re
 import pytest
 
 from tilewise import S
-from tilewise.cli.commands import plan as command
-from tilewise.cli.moving import EXAMPLES
+from tilewise.questions import plan as command
+from tilewise.questions.moving import EXAMPLES
 from tilewise.moves import plan
 from tilewise.moves.named import NAMES
 

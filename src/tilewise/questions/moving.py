@@ -17,7 +17,7 @@ from tilewise.cli.arguments import (
     two_texts,
     type_from,
 )
-from tilewise.cli.hints import witness_text
+from tilewise.questions.hints import witness_text
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.moves.named import NAMES, Named
 

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.cli.words import Asked
+    from tilewise.questions.words import Asked
     from tilewise.core.axes import Axis
     from tilewise.core.shapes import Shape
     from tilewise.notation.formulas import Formula
