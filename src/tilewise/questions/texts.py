@@ -379,7 +379,7 @@ def number_in(given: Number, option: str, noun: str, such: str) -> int:
 def refuse_given(given: Mapping[str, Any], why: str, hint: str = "") -> None:
     """Refuse the first of some options that has a value; `why` goes on after its name, {} in a hint is it."""
     for name, value in given.items():
-        if value not in (None, (), [], False):
+        if value is not None and value is not False and value != () and value != []:
             option = name.rstrip("_").replace("_", "-")
             raise misused(f"--{option} {why}", hint.format(option))
 
