@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tilewise import __version__
@@ -42,6 +42,13 @@ Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not unde
 
 _METAVAR = re.compile(r"(\[?[A-Z][\w,.|=*\]]*): ")
 """The word that stands for a value, where a help begins with one."""
+
+
+JOINED = ("Index", "Place")
+"""Inputs that may be given as several words: 5 3 1 is 5,3,1."""
+
+_VALUE = re.compile(r"[^\W\d]\w*=[\w.]+")
+"""A name with its value, such as M=4096."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -121,6 +128,7 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
         form = FORMS.get(command, {}).get(rest[0], "") if rest else ""
         if form:
             command, *rest = form, *rest[1:]
+        rest = [*_named(command, rest)]
         arguments = vars(parser_for(command, rest).read(rest))
         return lambda: _asked(command, arguments, as_json)
     if words and not words[0].startswith("-"):
@@ -134,9 +142,24 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
     raise misused("no command was given", "commands: " + " ".join(SUMMARIES))
 
 
+def _named(command: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the words, and `M=4096` as `--let M=4096` where the question has no other use for it."""
+    kinds = {parameter.kind for parameter in inputs(command)}
+    lets = reads_texts(command) and not kinds & {"Place", "Words", "Word"}
+    for before, word in pairwise(("", *words)):
+        if lets and _VALUE.fullmatch(word) and not before.startswith("--"):
+            yield "--let"
+        yield word
+
+
 def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
     """Return the report of a question; `arguments` are those of its function, with `json`."""
-    arguments = {name: value for name, value in arguments.items() if name != "json"}
+    words = {parameter.name for parameter in inputs(command) if parameter.kind in JOINED}
+    arguments = {
+        name: ",".join(value) if name in words else value
+        for name, value in arguments.items()
+        if name != "json" and (name not in words or value)
+    }
     if getattr(module_of(command), "TAKES_JSON", False):
         arguments["json"] = as_json
     report: Report = question(command)(**arguments)
@@ -182,8 +205,8 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     elif parameter.kind == "int":
         settings |= {"type": int}
     if parameter.is_word:
-        if parameter.kind == "Words":
-            settings["nargs"] = "*" if not parameter.required else "+"
+        if parameter.kind in ("Words", *JOINED):
+            settings["nargs"] = "+" if parameter.required else "*"
         elif not parameter.required:
             settings["nargs"] = "?"
         group.add_argument(parameter.name, **settings, **({} if parameter.required else _default(parameter)))

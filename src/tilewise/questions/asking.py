@@ -1,8 +1,8 @@
 """Questions as functions: the signature of each says how Python, a shell and a tool of others call it.
 
 A question is a function of the module that has its name. Its parameters say by their annotations how a shell
-gives them: before `*` a `Text`, an `Index`, a `Word` and a choice are words; all others are options. `asks`
-has the help of each.
+gives them: before `*` a `Text`, an `Index`, a `Place`, a `Word` and a choice are words; all others are
+options. `asks` has the help of each.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import wraps
 from importlib import import_module
 from inspect import Parameter as Given
 from inspect import signature
+
+from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +31,14 @@ if TYPE_CHECKING:
 
     Text = Layout | str
     Index = int | str | Sequence[Any]
+    Place = str | int | Mapping[str, int]
     Word = str
     Words = Sequence[str]
     Tile = Layout | str | Sequence[int]
     Type = DType | str
     Extents = Shape | str
+    Ranges = Sequence[tuple[int, int]] | str
+    Order = Sequence[int] | int | str
     Number = int | str
     Many = str | Layout | Sequence[str | Layout]
 
@@ -50,7 +56,7 @@ if TYPE_CHECKING:
         tensor: Extents | None
 
 
-WORDS = ("Text", "Index", "Word", "Words", "Tile")
+WORDS = ("Text", "Index", "Place", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
 HIDDEN = "hidden"
@@ -66,7 +72,7 @@ class ShellInput:
 
     name: str
     kind: str
-    """The annotation without `| None`."""
+    """The annotation, or the first of its alternatives: how a shell gives it."""
     default: Any
     required: bool
     help: str
@@ -92,9 +98,7 @@ class ShellInput:
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the only values that there are, or nothing."""
-        return (
-            tuple(re.findall(r"""['"]([^'"]*)['"]""", self.kind)) if self.kind.startswith("Literal[") else ()
-        )
+        return choices_of(self.kind)
 
 
 def asks(
@@ -102,7 +106,8 @@ def asks(
 ) -> Callable[[Function], Function]:
     """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
 
-    Groups with a title of their own follow in a mapping.
+    Groups with a title of their own follow in a mapping. The question refuses a value that is not among the
+    few that a parameter takes.
     """
 
     def asked(function: Function) -> Function:
@@ -110,9 +115,32 @@ def asks(
         for title, members in (groups or {}).items():
             told |= {name: (title, text) for name, text in members.items()}
         _HELP[function.__name__] = told
-        return function
+        few = {
+            name: values for name, kind in function.__annotations__.items() if (values := choices_of(kind))
+        }
+        if not few:
+            return function
+
+        @wraps(function)
+        def checked(*words: Any, **options: Any) -> Any:
+            for name in few.keys() & options.keys():
+                if options[name] is not None and options[name] not in few[name]:
+                    known = ", ".join(few[name])
+                    raise LayoutError("TW401", f"{name}={options[name]!r} is not one of {known}")
+            return function(*words, **options)
+
+        return checked  # type: ignore[return-value]
 
     return asked
+
+
+def choices_of(annotation: str) -> tuple[str, ...]:
+    """Return the only values that a parameter takes, or nothing.
+
+    >>> choices_of('Literal["k", "mn"] | None'), choices_of("str")
+    (('k', 'mn'), ())
+    """
+    return tuple(re.findall("""["'](.*?)["']""", annotation)) if annotation.startswith("Literal[") else ()
 
 
 def question(name: str) -> Callable[..., Any]:
@@ -160,7 +188,7 @@ def inputs(name: str) -> list[ShellInput]:
     found = [
         ShellInput(
             each.name,
-            str(each.annotation).removesuffix(" | None"),
+            str(each.annotation).split(" | ")[0],
             None if each.default is Given.empty else each.default,
             each.default is Given.empty,
             helps.get(each.name, ("", ""))[1],

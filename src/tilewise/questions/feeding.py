@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tilewise.cli.answer import YES, Answer
-from tilewise.cli.reasons import near_data, near_lines, reason_lines, reasons_data
+from tilewise.questions.reasons import near_data, near_lines, reason_lines, reasons_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
