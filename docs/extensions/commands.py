@@ -10,7 +10,7 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 from tilewise.cli.main import main
 
 

@@ -19,11 +19,38 @@ from tilewise.questions import SUMMARIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from tilewise import algebra
     from tilewise.hardware.calls import parse
     from tilewise.moves import move, plan
+    from tilewise.questions.agree import agree
+    from tilewise.questions.at import at
+    from tilewise.questions.banks import banks
+    from tilewise.questions.catalog import catalog
+    from tilewise.questions.coalesce import coalesce
+    from tilewise.questions.code import code
+    from tilewise.questions.descriptor import descriptor
+    from tilewise.questions.emit import emit
+    from tilewise.questions.explain import explain
+    from tilewise.questions.explore import explore
+    from tilewise.questions.idesc import idesc
+    from tilewise.questions.info import info
+    from tilewise.questions.match import match
+    from tilewise.questions.relation import relation
+    from tilewise.questions.same import same
+    from tilewise.questions.say import say
+    from tilewise.questions.show import show
+    from tilewise.questions.shuffle import shuffle
+    from tilewise.questions.suggest import suggest
+    from tilewise.questions.swizzle import swizzle
+    from tilewise.questions.table import table
+    from tilewise.questions.tma import tma
+    from tilewise.questions.tmem import tmem
+    from tilewise.questions.vector import vector
+    from tilewise.questions.verify import verify
+    from tilewise.questions.who import who
 
 __version__ = "0.1.0"
 
@@ -47,25 +74,51 @@ __all__ = [
     "Swizzle",
     "TCol",
     "TLane",
+    "agree",
     "algebra",
+    "at",
+    "banks",
     "bx",
     "by",
     "bz",
+    "catalog",
     "cbx",
     "cby",
     "cbz",
+    "coalesce",
+    "code",
+    "descriptor",
+    "emit",
+    "explain",
+    "explore",
     "gpuid_x",
     "gpuid_y",
+    "idesc",
+    "info",
     "laneid",
     "m",
+    "match",
     "move",
     "parse",
     "plan",
     "reg",
+    "relation",
+    "same",
+    "say",
+    "show",
+    "shuffle",
+    "suggest",
+    "swizzle",
+    "table",
     "tid_in_wg",
+    "tma",
+    "tmem",
     "tx",
+    "vector",
+    "verify",
     "warpid",
     "wgid",
+    "who",
     "wid_in_wg",
 ]
 
@@ -79,15 +132,20 @@ def __getattr__(name: str) -> Any:
         from tilewise import moves
 
         return getattr(moves, name)
-    if name in SUMMARIES:
-        from tilewise.questions.asking import question
-
-        return question(name)
     if name == "algebra":
         from importlib import import_module
 
         return import_module("tilewise.algebra")
+    if name in SUMMARIES:
+        return _question(name)
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
+
+
+def _question(name: str) -> Callable[..., Any]:
+    """Return the function of a question, whose module is imported when it is first needed."""
+    from tilewise.questions.asking import question
+
+    return question(name)
 
 
 def _drawn(layout: Layout, form: str) -> str | None:
@@ -98,3 +156,4 @@ def _drawn(layout: Layout, form: str) -> str | None:
 
 
 _layout.drawer = _drawn
+_layout.question = _question

@@ -20,16 +20,22 @@ from tilewise.check.registers.rounds import LaneMap, completed, lane_layout
 from tilewise.check.registers.steps import Program, WarpStep, followed
 from tilewise.check.registers.warp import LANE, LabelMap, WarpTable, bound, fitted
 from tilewise.check.shuffle import reorder, shuffle
-from tilewise.cli.commands.shuffle import plan_data, plan_text
 from tilewise.core.bits import Basis
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of
 from tilewise.hardware.limits import LANE_BITS
+from tilewise.questions.report import as_json
+from tilewise.questions.shuffle import plan_fields, plan_text
 
 __all__ = ["golden", "tilewise"]
 
 GOLDENS = Path(__file__).parent / "goldens"
 RANDOM = 80
+
+
+def plan_data(plan: Any) -> Any:
+    """Return the fields of a plan as JSON has them."""
+    return as_json(plan_fields(plan))
 
 
 def wrong_in(case: Case, data: dict[str, Any] | None = None, seed: int = 1) -> int:

@@ -38,7 +38,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         urls.extend([opened] if opened else [])
         server.server_close()
 
-    monkeypatch.setattr("tilewise.cli.commands.explore._serve", ended)
+    monkeypatch.setattr("tilewise.questions.explore._serve", ended)
     return urls
 
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from dataclasses import replace
 from random import Random
 
 import pytest
 from tests.interpreter import said
 
 from tilewise import parse
-from tilewise.cli.operations import FAMILIES, OPERATIONS, OPTIONS
-from tilewise.cli.words import words_of
 from tilewise.core import algebra
 from tilewise.core.errors import NotDecided
+from tilewise.questions.operations import FAMILIES, OPERATIONS, OPTIONS
+from tilewise.questions.words import words_of
 from tilewise.testing.generate import random_layout
 
 SIXES = "S[(6, 6) : (1, 6)]"
@@ -300,10 +298,10 @@ def test_what_is_not_decided_is_exit_code_3(tilewise):
 
 
 def test_a_search_that_ends_is_not_decided(tilewise, monkeypatch):
-    def endless(ask, a):
+    def endless(layout):
         raise NotDecided("the search ended")
 
-    monkeypatch.setitem(OPERATIONS, "coalesce", replace(OPERATIONS["coalesce"], adapted=endless))
+    monkeypatch.setattr(algebra, "coalesce", endless, raising=False)
     run = tilewise("algebra", "coalesce", "S[4 : 1]", "--json")
     assert (run.code, run.json) == (3, {"op": "coalesce", "result": None, "reason": "the search ended"})
 
@@ -393,11 +391,11 @@ def test_any_words_end_in_an_answer_or_an_error(tilewise, times):
                 samples = SAMPLES.get(word.name, layouts)
                 words.append(rng.choice(layouts if rng.random() < 0.1 else samples))
         for name in operation.options:
-            option = OPTIONS[name]
+            kind, takes_value, _ = OPTIONS[name].partition(": ")
             if rng.random() < 0.3:
                 words += [
-                    option.flag,
-                    *([rng.choice(SAMPLES.get(option.metavar, ["m"]))] if option.metavar else []),
+                    f"--{name.replace('_', '-')}",
+                    *([rng.choice(SAMPLES[kind])] if takes_value else []),
                 ]
         run = tilewise("algebra", operation.name, *words, "--storage", "buf", "--json")
         assert run.code in (0, 1, 2, 3), words
@@ -411,8 +409,7 @@ def test_any_words_end_in_an_answer_or_an_error(tilewise, times):
     assert min(codes[code] for code in (0, 1, 2)) > times(100), codes
 
 
-def test_help_in_json(tilewise):
-    data = tilewise("algebra", "split", "--help", "--json").json
-    assert data["usage"] == "tilewise algebra split LAYOUT MODE EXTENT..."
+def test_laws_in_json(tilewise):
+    (data,) = tilewise("algebra", "split", "--list", "--json").json["operations"]
+    assert data["takes"] == "LAYOUT MODE EXTENT..."
     assert "postcondition" in data["law"]
-    assert json.dumps(data)

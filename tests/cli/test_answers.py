@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tilewise import __version__
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 
 FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
 MESH = "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]"

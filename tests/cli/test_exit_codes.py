@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 from tilewise.cli.main import main
 
 FULL = Path("/dev/full")

@@ -11,7 +11,7 @@ import pytest
 from tests.docs.examples import piped
 
 from tilewise.cli.arguments import parser_for, read
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 
 EXAMPLE = re.compile(r"^ *(?:\$ |eval \"\$\()?(tilewise .*?)(?:\)\" .*| > ~.*)?$")
 ASKS_A_GPU = ("verify",)

@@ -7,9 +7,9 @@ import shlex
 
 import pytest
 
-from tilewise.cli.commands import SUMMARIES
-from tilewise.cli.hints import ALIASES, in_a_shell
-from tilewise.cli.operations import OPERATIONS
+from tilewise.questions import SUMMARIES
+from tilewise.questions.hints import ALIASES, in_a_shell
+from tilewise.questions.operations import OPERATIONS
 
 
 def hint_of(run) -> str:

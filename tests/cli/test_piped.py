@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from tilewise import parse
-from tilewise.cli.operations import OPERATIONS
 from tilewise.notation import to_cute
+from tilewise.questions.operations import OPERATIONS
 from tilewise.testing.generate import random_layout
 
 GRID = "S[(8, 4) : (4, 1)]"

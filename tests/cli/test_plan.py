@@ -7,10 +7,10 @@ import re
 import pytest
 
 from tilewise import S
-from tilewise.cli.commands import plan as command
-from tilewise.cli.moving import EXAMPLES
 from tilewise.moves import plan
 from tilewise.moves.named import NAMES
+from tilewise.questions.asking import module_of
+from tilewise.questions.moving import EXAMPLES
 
 TURN = ("S[64, 96]", "S[(64, 96) : (1, 64)]", "--dtype", "bf16")
 KEYS = {"class", "kernel", "tile", "vector", "swizzle", "bytes", "copy_fraction", "steps"}
@@ -62,7 +62,7 @@ def test_bytes_and_time_are_said(tilewise):
 @pytest.mark.parametrize("name", NAMES)
 def test_named_moves_are_listed_and_planned(tilewise, name):
     assert EXAMPLES[name].startswith(f"{name}(")
-    assert f"  {EXAMPLES[name]} " in str(command.__doc__)
+    assert f"  {EXAMPLES[name]} " in str(module_of("plan").__doc__)
     assert tilewise("plan", EXAMPLES[name], "--dtype", dtype_of(name)).code == 0
 
 

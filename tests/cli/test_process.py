@@ -100,7 +100,7 @@ def test_bash_completes_commands_and_options(tmp_path):
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_get_a_script_with_every_command(shell):
-    from tilewise.cli.commands import SUMMARIES
+    from tilewise.questions import SUMMARIES
 
     out = run("completion", shell).stdout
     assert all(name in out for name in SUMMARIES)

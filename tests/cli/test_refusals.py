@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 from tilewise.core.errors import CODES
 
 FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
@@ -165,6 +165,6 @@ def test_a_package_that_is_missing_is_named(package, words):
 
 
 def test_a_module_of_our_own_that_is_missing_is_a_fault(tilewise, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tilewise.cli.commands.at", None)
+    monkeypatch.setitem(sys.modules, "tilewise.questions.at", None)
     with pytest.raises(ModuleNotFoundError):
         tilewise("at", FRAGMENT, "1,2,1")

@@ -3,7 +3,7 @@
 import pytest
 
 from tilewise.cli.arguments import parser_for
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 
 DSL = "S<3,4,3> o 0 o ((8,16),(64,1)):((64,512),(1,0))"
 """As CuTe's DSL prints the tile of `make_smem_layout_atom(K_SW128, Float16)`. Its swizzle counts elements

@@ -28,11 +28,12 @@ MAY_IMPORT = {
     "gpu": f"{BELOW_GPU} cuda numpy",
     "moves": f"{BELOW_SHOW} gpu numpy",
     "show": f"{BELOW_SHOW} numpy rich PIL",
-    "cli": f"{BELOW_SHOW} gpu moves show numpy rich __init__",
+    "questions": f"{BELOW_SHOW} gpu moves show numpy rich __init__",
+    "cli": "core notation questions __init__",
     "notebook": "core show anywidget traitlets",
     "testing": "core check hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra hardware moves show",
+    "__init__": "core notation algebra hardware moves show questions",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""

@@ -17,7 +17,7 @@ import pytest
 from tests.docs.examples import compare
 
 import tilewise
-from tilewise.cli.commands import SUMMARIES
+from tilewise.questions import SUMMARIES
 from tilewise.cli.main import main
 from tilewise.core.errors import CODES
 from tilewise.hardware.catalog.registry import ENGINES

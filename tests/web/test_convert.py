@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 from tests.web.chromium import CONTROL, Page
 
-from tilewise.cli.commands.explore import converted
+from tilewise.questions.explore import converted
 from tilewise.notation.dialects import DIALECTS
 from tilewise.show.address import fragment
 from tilewise.show.server import Server

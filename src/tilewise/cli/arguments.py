@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from tilewise import __version__
 from tilewise.core.layout import UNITS
-from tilewise.questions import GROUPS, SUMMARIES
-from tilewise.questions.asking import TENSOR, ShellInput, inputs, module_of, question, reads_texts
+from tilewise.questions import FORMS, GROUPS, SUMMARIES
+from tilewise.questions.asking import (
+    HIDDEN,
+    TENSOR,
+    ShellInput,
+    inputs,
+    module_of,
+    page,
+    question,
+    reads_texts,
+)
 from tilewise.questions.texts import misused
 
 TYPE_CHECKING = False
@@ -31,8 +40,15 @@ standard input, where another command's answer in JSON will do as well.
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
-_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=\]]*): ")
+_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
 """The word that stands for a value, where a help begins with one; an option before it is another spelling."""
+
+
+JOINED = ("Index", "Place")
+"""Inputs that may be given as several words: 5 3 1 is 5,3,1."""
+
+_VALUE = re.compile(r"[^\W\d]\w*=[\w.]+")
+"""A name with its value, such as M=4096."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -135,9 +151,13 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
             raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
     if words and words[0] in SUMMARIES:
         command, *rest = words
-        asks_help = rest[:1] in (["--help"], ["-h"])
-        parser = parser_for(command, rest)
-        arguments = vars(parser.read([*rest[1:], "--help"] if asks_help else rest))
+        if rest[:1] in (["--help"], ["-h"]):
+            rest = [*rest[1:], rest[0]]
+        form = FORMS.get(command, {}).get(rest[0], "") if rest else ""
+        if form:
+            command, *rest = form, *rest[1:]
+        rest = [*_named(command, rest)]
+        arguments = vars(parser_for(command, rest).read(rest))
         return lambda: _asked(command, arguments, as_json)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
@@ -150,9 +170,24 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
     raise misused("no command was given", "commands: " + " ".join(SUMMARIES))
 
 
+def _named(command: str, words: Sequence[str]) -> Iterator[str]:
+    """Yield the words, and `M=4096` as `--let M=4096` where the question has no other use for it."""
+    kinds = {parameter.kind for parameter in inputs(command)}
+    lets = reads_texts(command) and not kinds & {"Place", "Words", "Word"}
+    for before, word in pairwise(("", *words)):
+        if lets and _VALUE.fullmatch(word) and not before.startswith("--"):
+            yield "--let"
+        yield word
+
+
 def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
     """Return the report of a question; `arguments` are those of its function, with `json`."""
-    arguments = {name: value for name, value in arguments.items() if name != "json"}
+    words = {parameter.name for parameter in inputs(command) if parameter.kind in JOINED}
+    arguments = {
+        name: ",".join(value) if name in words else value
+        for name, value in arguments.items()
+        if name != "json" and (name not in words or value)
+    }
     if getattr(module_of(command), "TAKES_JSON", False):
         arguments["json"] = as_json
     report: Report = question(command)(**arguments)
@@ -161,18 +196,22 @@ def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
 
 def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
     """Return the parser of one command, for words or for any; the other commands are not imported."""
-    module = module_of(command)
-    parser = Parser(prog=f"tilewise {command}", description=module.__doc__)
+    shown = page(command, words)
+    parser = Parser(
+        prog=f"tilewise {command.replace('_', ' ')}",
+        usage=shown.usage,
+        description=shown.description,
+        epilog=shown.epilog,
+    )
     parser.words = words
     groups: dict[str, Any] = {"": parser}
-    own = inputs(command)
-    for parameter in own:
-        if parameter.group not in groups:
-            groups[parameter.group] = parser.add_argument_group(parameter.group)
-        if parameter.name not in ("dtype", "json") or parameter.help:
-            _add(groups[parameter.group], parameter)
+    for each in shown.inputs:
+        if each.group not in groups:
+            groups[each.group] = parser.add_argument_group(each.group)
+        if each.name not in ("dtype", "json") or each.help:
+            _add(groups[each.group], each)
     if reads_texts(command):
-        _add_reading(parser, {parameter.name: parameter for parameter in own})
+        _add_reading(parser, {each.name: each for each in inputs(command)})
     parser.add_argument("--json", action="store_true", help="answer in JSON")
     return parser
 
@@ -184,8 +223,10 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     other = told[1] if told else None
     if told:
         settings["metavar"] = told[2]
+    if parameter.help == HIDDEN:
+        settings["help"] = argparse.SUPPRESS
     if parameter.kind == "bool":
-        settings = {"action": "store_true", "help": parameter.help}
+        settings = {"action": "store_true", "help": settings["help"]}
     elif parameter.kind == "Many" or parameter.kind.startswith("Sequence["):
         settings |= {"action": "append"}
     elif parameter.choices:
@@ -193,8 +234,8 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     elif parameter.kind == "int":
         settings |= {"type": int}
     if parameter.is_word:
-        if parameter.kind == "Words":
-            settings["nargs"] = "*" if not parameter.required else "+"
+        if parameter.kind in ("Words", *JOINED):
+            settings["nargs"] = "+" if parameter.required else "*"
         elif not parameter.required:
             settings["nargs"] = "?"
         if other:

@@ -74,19 +74,31 @@ def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
     return any(axis.name not in asked for axis in layout.axes)
 
 
+EVERYDAY = {
+    "lane": ("laneid",),
+    "warp": ("warpid", "wid_in_wg"),
+    "thread": ("tid_in_wg", "tx", "laneid"),
+    "register": ("reg",),
+    "block": ("cbx", "bx"),
+}
+"""Words of everyday, and the axes that they may stand for; the first of which a layout has a part is meant."""
+
+
 def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
     """The place as the layout names it: of a thread, say, the warp and the lane where it has those.
 
         postcondition  whoever lives at the place lives there after fuse_axes, on the axis that was asked
 
     A known axis that the layout has not, but parts of it, becomes its parts, unless others are asked of them.
-    Of a layout that has lane 32 a warp has 64 lanes, as a wave of CDNA.
+    Of a layout that has lane 32 a warp has 64 lanes, as a wave of CDNA. `lane`, `warp` and `thread` stand for
+    the axes that are meant, where the layout has none of that name.
 
     >>> from tilewise import S, laneid, reg, wid_in_wg
     >>> on_its_axes(S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)], {"tid_in_wg": 45, "reg": 1})
     {'reg': 1, 'wid_in_wg': 1, 'laneid': 13}
     """
-    axes, asked = {axis.name for axis in layout.axes}, dict(place)
+    axes = {axis.name for axis in layout.axes}
+    asked = {_meant(name, axes): steps for name, steps in place.items()}
     for name, ways in SPLITS.items():
         if name not in asked or name in axes or not _parts(name) & axes:
             continue
@@ -98,6 +110,12 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
             del asked[name]
             asked |= parts
     return asked
+
+
+def _meant(name: str, axes: set[str]) -> str:
+    """Return the axis that a word of everyday stands for, or the word."""
+    known = [axis for axis in EVERYDAY.get(name, ()) if _parts(axis) & axes]
+    return known[0] if known and name not in axes else name
 
 
 def _parts(name: str) -> set[str]:

@@ -67,6 +67,9 @@ drawer: Callable[[Layout, str], str | None] | None = None
 """From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
 `tilewise` says who does."""
 
+question: Callable[[str], Callable[..., Any]]
+"""From the name of a question to its function. The core does not answer: `tilewise` says who does."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Replicas:
@@ -612,6 +615,43 @@ class Layout(Algebra):
     def in_bits(self, dtype: DType | str) -> Layout:
         """Every element at its first bit."""
         return units.converted(self, "bit", dtype)
+
+    # -- what one tries first ------------------------------------------------------------------------
+
+    def __call__(self, *index: Any) -> Vector:
+        """Return the place of an element, as `place` does.
+
+        >>> from tilewise import S
+        >>> S[(4, 8) : (8, 1)](2, 3)
+        19@m
+        """
+        return self.place(*index)
+
+    @property
+    def T(self) -> Layout:  # noqa: N802 - as NumPy and torch have it
+        """Return the layout with its modes in the opposite order.
+
+        >>> from tilewise import S
+        >>> S[(4, 8) : (8, 1)].T
+        S[(8, 4) : (1, 8)]
+        """
+        return self.permute(*reversed(range(len(self.shape))))
+
+    def info(self) -> Any:
+        """Return the facts of the layout, as `tilewise.info` does."""
+        return question("info")(self)
+
+    def show(self, **options: Any) -> Any:
+        """Return a picture of the layout, as `tilewise.show` does; print it, or ask for a file: svg="a.svg"."""
+        return question("show")(self, **options)
+
+    def explain(self, *index: Any, **options: Any) -> Any:
+        """Return the layout on one screen, or the steps to the place of an index, as `tilewise.explain` does."""
+        return question("explain")(self, index if len(index) > 1 else index[0] if index else None, **options)
+
+    def table(self, **options: Any) -> Any:
+        """Return the whole map, or a window of it, as `tilewise.table` does."""
+        return question("table")(self, **options)
 
     # -- text --------------------------------------------------------------------------------------
 

@@ -1,17 +1,21 @@
 """Questions as functions: the signature of each says how Python, a shell and a tool of others call it.
 
 A question is a function of the module that has its name. Its parameters say by their annotations how a shell
-gives them: `Text`, `Index` and `Word` are words, all others are options. `asks` has the help of each.
+gives them: before `*` a `Text`, an `Index`, a `Place`, a `Word` and a choice are words; all others are
+options. `asks` has the help of each.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import wraps
 from importlib import import_module
 from inspect import Parameter as Given
 from inspect import signature
+
+from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,10 +31,14 @@ if TYPE_CHECKING:
 
     Text = Layout | str
     Index = int | str | Sequence[Any]
+    Place = str | int | Mapping[str, int]
     Word = str
     Words = Sequence[str]
+    Tile = Layout | str | Sequence[int]
     Type = DType | str
     Extents = Shape | str
+    Ranges = Sequence[tuple[int, int]] | str
+    Order = Sequence[int] | int | str
     Number = int | str
     Many = str | Layout | Sequence[str | Layout]
 
@@ -48,8 +56,11 @@ if TYPE_CHECKING:
         tensor: Extents | None
 
 
-WORDS = ("Text", "Index", "Word", "Words")
+WORDS = ("Text", "Index", "Place", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
+
+HIDDEN = "hidden"
+"""The help of an input that help does not show."""
 
 _HELP: dict[str, dict[str, tuple[str, str]]] = {}
 """{question: {parameter: (title of its group, help)}}."""
@@ -61,16 +72,23 @@ class ShellInput:
 
     name: str
     kind: str
-    """The annotation without `| None`."""
+    """The annotation, or the first of its alternatives: how a shell gives it."""
     default: Any
     required: bool
     help: str
     group: str
+    by_name: bool
+    """Whether Python gives it by its name alone."""
 
     @property
     def is_word(self) -> bool:
         """Return whether a shell gives it as a word, and not as an option."""
-        return self.kind.partition(" | ")[0] in WORDS
+        return not self.by_name and (self.kind in WORDS or bool(self.choices))
+
+    @property
+    def hidden(self) -> ShellInput:
+        """Return the input as help does not show it."""
+        return replace(self, help=HIDDEN)
 
     @property
     def spelled(self) -> str:
@@ -80,7 +98,7 @@ class ShellInput:
     @property
     def choices(self) -> tuple[str, ...]:
         """Return the only values that there are, or nothing."""
-        return tuple(re.findall(r"'([^']*)'", self.kind)) if self.kind.startswith("Literal[") else ()
+        return choices_of(self.kind)
 
 
 def asks(
@@ -89,7 +107,7 @@ def asks(
     """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
 
     Before METAVAR may stand another spelling: `--swizzle MODE: help`. Groups with a title of their own follow
-    in a mapping.
+    in a mapping. The question refuses a value that is not among the few that a parameter takes.
     """
 
     def asked(function: Function) -> Function:
@@ -97,9 +115,32 @@ def asks(
         for title, members in (groups or {}).items():
             told |= {name: (title, text) for name, text in members.items()}
         _HELP[function.__name__] = told
-        return function
+        few = {
+            name: values for name, kind in function.__annotations__.items() if (values := choices_of(kind))
+        }
+        if not few:
+            return function
+
+        @wraps(function)
+        def checked(*words: Any, **options: Any) -> Any:
+            for name in few.keys() & options.keys():
+                if options[name] is not None and str(options[name]) not in few[name]:
+                    known = ", ".join(few[name])
+                    raise LayoutError("TW401", f"{name}={options[name]!r} is not one of {known}")
+            return function(*words, **options)
+
+        return checked  # type: ignore[return-value]
 
     return asked
+
+
+def choices_of(annotation: str) -> tuple[str, ...]:
+    """Return the only values that a parameter takes, or nothing.
+
+    >>> choices_of('Literal["k", "mn"] | None'), choices_of("str")
+    (('k', 'mn'), ())
+    """
+    return tuple(re.findall("""["'](.*?)["']""", annotation)) if annotation.startswith("Literal[") else ()
 
 
 def option_of(name: str) -> str:
@@ -120,8 +161,29 @@ def module_of(name: str) -> ModuleType:
 
 def reads_texts(name: str) -> bool:
     """Return whether a question takes the options that say how to read layouts."""
-    given = signature(question(name)).parameters.values()
-    return any(parameter.kind is Given.VAR_KEYWORD for parameter in given)
+    return signature(question(name)).parameters.keys() >= {"reading"}
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The help of a question, and its inputs in a shell; a module's `page(words)` has one for some words."""
+
+    usage: str | None
+    description: str | None
+    epilog: str | None
+    inputs: Sequence[ShellInput]
+
+
+def page(name: str, words: Sequence[str]) -> Page:
+    """Return the help and the inputs of a question, for words or for any."""
+    module = module_of(name)
+    return module.page(words) if hasattr(module, "page") else usual_page(name)
+
+
+def usual_page(name: str) -> Page:
+    """Return the help of a question out of its module, and the inputs of its signature."""
+    module = module_of(name)
+    return Page(getattr(module, "USAGE", None), module.__doc__, None, inputs(name))
 
 
 def inputs(name: str) -> list[ShellInput]:
@@ -131,11 +193,12 @@ def inputs(name: str) -> list[ShellInput]:
     found = [
         ShellInput(
             each.name,
-            str(each.annotation).removesuffix(" | None"),
+            str(each.annotation).split(" | ")[0],
             None if each.default is Given.empty else each.default,
             each.default is Given.empty,
             helps.get(each.name, ("", ""))[1],
             helps.get(each.name, ("", ""))[0],
+            each.kind is Given.KEYWORD_ONLY,
         )
         for each in given
         if each.kind is not Given.VAR_KEYWORD

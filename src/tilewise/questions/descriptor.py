@@ -17,7 +17,6 @@ element (row, k) of one instruction: A is [64, K], B is [n, K]. steps gives the 
 tile of rows x K elements, as `tilewise catalog wgmma.smem` makes it, and what to add from one to the next;
 of an answer of suggest, in the order of its atoms.
 
-encode takes the fields, decode and reads a VALUE and the operand, steps a mode, the operand and the tile.
 A word tells its engine by bits 48-46: 0b000 is Hopper's, 0b001 Blackwell's. decode and reads go by that, and
 say so, where no --engine is named; a word that contradicts --engine is read as asked, with a note.
 
@@ -52,6 +51,13 @@ if TYPE_CHECKING:
 
     from tilewise.hardware.modes import Mode
     from tilewise.questions.asking import Number, Text, Type, Word
+
+USAGE = """\
+tilewise descriptor [decode] VALUE [--operand A|B --dtype T] [--major k|mn] [--n N]
+       tilewise descriptor VALUE LAYOUT --operand A|B --dtype T [--major k|mn] [--n N]
+       tilewise descriptor encode --mode MODE [--start A] [--lbo BYTES] [--sbo BYTES] [--base-offset B]
+       tilewise descriptor reads VALUE --operand A|B --dtype T [--major k|mn] [--n N]
+       tilewise descriptor steps --mode MODE --operand A|B --dtype T --tile RxK [options]"""
 
 OPERATIONS = ("encode", "decode", "reads", "steps")
 

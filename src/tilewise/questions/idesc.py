@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from tilewise.hardware.tcgen05.instruction import InstructionWord
     from tilewise.questions.asking import Number, Type, Word
 
+USAGE = """\
+tilewise idesc encode --kind KIND --m M --n N [options]
+       tilewise idesc [decode] VALUE [--kind KIND] [--cta-group 1|2] [--ws] [--scale 2X]"""
+
 OPERATIONS = ("encode", "decode")
 
 

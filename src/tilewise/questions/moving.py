@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from math import inf
 
-from tilewise.cli.answer import Answer, how_paired, misused, refused
-from tilewise.cli.arguments import (
-    add_options,
-    box_from,
-    layout_from,
-    layout_options,
-    let_from,
-    shape_from,
-    two_texts,
-    type_from,
-)
-from tilewise.cli.hints import witness_text
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.moves.named import NAMES, Named
+from tilewise.questions.hints import witness_text
+from tilewise.questions.orders import how_paired
+from tilewise.questions.report import Report, refused
+from tilewise.questions.texts import Texts, misused, two_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, Plan
+    from tilewise.questions.asking import Extents, Text
+
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")
 """Commas that are not inside parentheses."""
@@ -47,117 +41,81 @@ EXAMPLES = {
 """How each named move is called."""
 
 
-def pair_arguments(parser: argparse.ArgumentParser) -> None:
-    """SRC DST, what moves, and how the layouts are read."""
-    source = "where the elements are: a layout, - for standard input, or a named move, and then no DST"
-    fill = "what fills places of the target that no element takes: a number, or its bits such as 0x7f (0)"
-    aligned = "bytes to which both storages are aligned, a power of two (256)"
-    arch = "between registers, the architecture that has the instructions, such as sm_80 (sm_90)"
-    add_options(
-        parser,
-        {
-            "source": ("SRC", source),
-            "[target]": ("DST", "where they shall be, a layout"),
-            "--dtype": (
-                "T",
-                "the type of an element, such as bf16; moves of scales and of tiles know their own",
-            ),
-            "--shape": ("S", "the box that moves, mode by mode, where one of them is larger, such as 300,5"),
-            "--fill": ("V", fill),
-            "--aligned": {"metavar": "N", "type": int, "help": aligned},
-            "--device": ("D", "whose times are expected: h200 or h100 (h200)"),
-            "--arch": ("A", arch),
-        },
-    )
-    layout_options(parser, has_dtype=True, shape=None)
+OF_MOVES = {
+    "source": "SRC: where the elements are: a layout, - for standard input, or a named move, and then no DST",
+    "target": "DST: where they shall be, a layout",
+    "dtype": "T: the type of an element, such as bf16; moves of scales and of tiles know their own",
+    "shape": "S: the box that moves, mode by mode, where one of them is larger, such as 300,5",
+    "fill": "V: what fills places of the target that no element takes: a number, or bits such as 0x7f (0)",
+    "aligned": "N: bytes to which both storages are aligned, a power of two (256)",
+    "device": "D: whose times are expected: h200 or h100 (h200)",
+    "arch": "A: between registers, the architecture that has the instructions, such as sm_80 (sm_90)",
+}
+"""The helps of what every question about a move takes."""
 
 
-def planned(args: argparse.Namespace) -> Plan | Exchange | Answer:
-    """The plan that is asked for, or the no with its reason."""
-    try:
-        return _plan(args)
-    except Refused as no:
-        return no_move(no)
-
-
-def no_move(no: Refused, kind: str | None = None) -> Answer:
-    """No, with the reason and a witness; `kind` where there is a plan."""
-    witness = "" if no.witness is None else witness_text(no.witness)
-    return refused(no, {"class": kind}, witness=witness)
-
-
-def _plan(args: argparse.Namespace) -> Plan | Exchange:
+def planned(
+    texts: Texts, source: Text, target: Text | None, shape: Extents | None, **asked: Any
+) -> Plan | Exchange:
+    """Return the plan of a move; `asked` are other options of `tilewise.plan`, None where it has its own."""
     from tilewise.moves import plan
 
-    asked = _asked(args)
-    dtype = asked.element(args.dtype)
-    given: dict[str, Any] = {"shape": asked.shape}
-    given |= {name: getattr(args, name) for name in ("device", "aligned", "arch")}
-    given["fill"] = None if args.fill is None else _element(args.fill, dtype)
-    said = {name: value for name, value in given.items() if value is not None}
-    found: Plan | Exchange = plan(asked.source, asked.target, dtype, **said)
+    named = _named(texts, source, target, shape)
+    dtype = named.element(texts.dtype)
+    if isinstance(asked["fill"], str):
+        asked["fill"] = _element(asked["fill"], dtype)
+    asked["shape"] = named.shape
+    given = {name: value for name, value in asked.items() if value is not None}
+    found: Plan | Exchange = plan(named.source, named.target, dtype, **given)
     return found
+
+
+def no_move(no: Refused, kind: str | None = None, *, instead: bool = False) -> Report:
+    """Return a no, with the reason and a witness; `kind` where there is a plan."""
+    witness = "" if no.witness is None else witness_text(no.witness)
+    return refused(no, {"class": kind}, witness=witness, instead=instead)
 
 
 # -- the two layouts -------------------------------------------------------------------------------
 
 
-def _asked(args: argparse.Namespace) -> Named:
-    """The two layouts and the box, whoever says them."""
-    named = _named(args)
-    if named is not None:
-        return named
-    texts = two_texts(args.source, args.target)
-    type_from(texts, args)
-    if args.dtype is None:
+def _named(texts: Texts, source: Text, target: Text | None, shape: Extents | None) -> Named:
+    """Return the two layouts and the box, which a named move says in one word."""
+    name = _name(source) if isinstance(source, str) else ""
+    if isinstance(source, str) and name in NAMES:
+        for word, value in (("DST", target), ("--shape", shape)):
+            if value is not None:
+                raise misused(f"{name} is a whole move: it takes no {word}", _example(name))
+        return _called(name, source, texts.let)
+    if target is None:
+        if not isinstance(source, str) or source.strip() != "-":
+            _layout(texts, source, alone=True)
+        raise misused(f"{source} is one layout, and a move has two", _known())
+    if isinstance(target, str) and (name := _name(target)) in NAMES:
+        raise misused(f"{name} is a whole move: it takes no SRC", _example(name))
+    if isinstance(source, str) and isinstance(target, str):
+        source, target = two_texts(source, target)
+    texts.settle_type(source, target)
+    if texts.dtype is None:
         raise misused("the type of an element is not given", "such as --dtype bf16")
-    source, target = (_layout(text, args) for text in texts)
-    shape = shape_from(args) or box_from(args)
-    if shape is None and (note := how_paired(source, target)):
-        args.notes.append(note)
-    return Named(source, target, shape)
-
-
-def _named(args: argparse.Namespace) -> Named | None:
-    """The named move that SRC calls; None where it is a layout."""
-    found, name = _CALL.fullmatch(args.source), _name(args.source)
-    known = name in NAMES
-    if known and not found and "(" in args.source:
-        raise LayoutError("TW004", f"the call of {name} does not end with ')'", hint=_example(name))
-    if not known:
-        _check_two_layouts(args)
-        return None
-    for option, value in (("DST", args.target), ("--shape", args.shape)):
-        if value is not None:
-            raise misused(f"{name} is a whole move: it takes no {option}", _example(name))
-    if found is None:
-        raise misused(f"{name} is given no extents", _example(name))
-    return _made(name, found[2], let_from(args))
+    a, b = _layout(texts, source), _layout(texts, target)
+    box = texts.box if shape is None else texts.extents(shape, "--shape")
+    texts.note(*(how_paired(a, b) if box is None else []))
+    return Named(a, b, box)
 
 
 def _name(text: str) -> str:
-    """The name that a text calls, or may be; of a layout no move's."""
+    """Return the name that a text calls, or may be; of a layout no move's."""
     return text.partition("(")[0].strip()
 
 
-def _check_two_layouts(args: argparse.Namespace) -> None:
-    """Refuse a SRC that is one layout and no more, or no move's name, and a DST that is a whole move."""
-    if args.target is not None:
-        if (name := _name(args.target)) in NAMES:
-            raise misused(f"{name} is a whole move: it takes no SRC", _example(name))
-        return
-    if args.source.strip() != "-":
-        _layout(args.source, args)
-    raise misused(f"{args.source} is one layout, and a move has two", _known())
-
-
-def _layout(text: str, args: argparse.Namespace) -> Layout:
-    """The layout of a text; a word that is none, alone or near to a move's name, is meant to be one."""
+def _layout(texts: Texts, given: Text, alone: bool = False) -> Layout:
+    """Return a layout; a word that is no layout, alone or near to a move's name, stands for a move."""
     try:
-        return layout_from(text, args)
+        return texts.layout(given)
     except LayoutError as error:
-        name, alone = _name(text), args.target is None and error.code in ("TW001", "TW601")
-        if _near(name) or (alone and name.isidentifier()):
+        name = _name(str(given))
+        if _near(name) or (alone and error.code in ("TW001", "TW601") and name.isidentifier()):
             raise _no_move(name) from None
         raise
 
@@ -182,11 +140,16 @@ def _example(name: str) -> str:
     return f"such as '{EXAMPLES[name]}'"
 
 
-def _made(name: str, text: str, let: dict[str, int]) -> Named:
-    """The named move of the arguments of a call."""
+def _called(name: str, call: str, let: Mapping[str, int]) -> Named:
+    """Return the named move of a call."""
     import inspect
 
-    given, named = _arguments(name, text, let)
+    found = _CALL.fullmatch(call)
+    if found is None and "(" in call:
+        raise LayoutError("TW004", f"the call of {name} does not end with ')'", hint=_example(name))
+    if found is None:
+        raise misused(f"{name} is given no extents", _example(name))
+    given, named = _arguments(name, found[2], let)
     signature = inspect.signature(NAMES[name])
     own = signature.parameters
     for word in named:
@@ -197,14 +160,14 @@ def _made(name: str, text: str, let: dict[str, int]) -> Named:
         bound = signature.bind(*given, **named)
     except TypeError as error:
         raise misused(f"{name}: {error}", _example(name)) from None
-    for word, found in bound.arguments.items():
-        if isinstance(found, str) and "str" not in own[word].annotation:
-            raise LayoutError("TW007", f"'{found}' has no value", hint=f"give it one: --let {found}=64")
+    for word, value in bound.arguments.items():
+        if isinstance(value, str) and "str" not in own[word].annotation:
+            raise LayoutError("TW007", f"'{value}' has no value", hint=f"give it one: --let {value}=64")
     return NAMES[name](*given, **named)
 
 
-def _arguments(name: str, text: str, let: dict[str, int]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call, by their place and by their name."""
+def _arguments(name: str, text: str, let: Mapping[str, int]) -> tuple[list[Any], dict[str, Any]]:
+    """Return the arguments of a call, by their place and by their name."""
     given: list[Any] = []
     named: dict[str, Any] = {}
     arguments = [part.strip() for part in _COMMAS.split(text)]
@@ -223,8 +186,8 @@ def _arguments(name: str, text: str, let: dict[str, int]) -> tuple[list[Any], di
     return given, named
 
 
-def _value(text: str, let: dict[str, int]) -> Any:
-    """A number, a list of numbers, or a word."""
+def _value(text: str, let: Mapping[str, int]) -> Any:
+    """Return a number, a list of numbers, or a word."""
     from tilewise.notation import parse_index
 
     if _WORD.fullmatch(text) and text not in let:
@@ -236,7 +199,7 @@ def _value(text: str, let: dict[str, int]) -> Any:
 
 
 def _element(text: str, dtype: DType) -> bytes:
-    """The bytes of an element of that value, or with those bits; see `tilewise.moves.pairs.fills`.
+    """Return the bytes of an element of that value, or with those bits; see `tilewise.moves.pairs.fills`.
 
     >>> from tilewise.core.dtypes import DType
     >>> _element("1", DType.of("bf16")).hex(), _element("0x7f", DType.of("u8")).hex()

@@ -1,192 +1,265 @@
-"""The operations of `tilewise algebra`, by family: their words, what they give, an example.
+"""The operations of `tilewise algebra`: what each takes in a shell, and an example.
 
-A word is read by its name (`words`). The functions here make the calls that are more than passing words on.
-The law of an operation is the docstring of what it runs, unless `law` names another.
+An operation is the function of `tilewise.algebra` that has its name, or what a layout has under it, and its
+law is the docstring there. The functions here make the calls that are more than passing words on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import cleandoc
 
-from tilewise.cli.answer import misused
-from tilewise.core import algebra
-from tilewise.core.axes import m
+from tilewise.core import algebra, facts
+from tilewise.core.axes import Axis, m
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import as_shape, extents_of, mirrored
 from tilewise.core.swizzles import Swizzle
+from tilewise.questions.texts import misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.cli.words import Asked
-    from tilewise.core.axes import Axis
     from tilewise.core.shapes import Shape
     from tilewise.notation.formulas import Formula
+
+TABLE = """\
+modes: the same map under another shape
+  coalesce LAYOUT [--by-mode] = 'S[(2, 4, 3) : (12, 3, 1)]'
+    neighbouring digits merged
+  flatten LAYOUT = 'S[((4, 2), 8) : ((16, 8), 1)]'
+    every digit a mode of its own
+  group LAYOUT SHAPE = 'S[(6, 6) : (6, 1)]' 12,3
+    modes of these sizes, digits split and never merged
+  reshape LAYOUT SHAPE = 'S[(4, 2, 2, 4) : (16, 4, 8, 1)]' 8,8
+    the same map in another shape; one extent may be -1
+  split LAYOUT MODE EXTENT... = 'S[(64, 32) : (32, 1)]' 0 4 16
+    one mode as several
+  regroup LAYOUT MODES... = 'S[(4, 2, 8) : (1, 32, 4)]' 0,1 2
+    modes bracketed, in their order
+  permute LAYOUT ORDER = 'S[(4, 8) : (8, 1)]' 1,0
+    modes in another order
+  refinement A B = 'S[(4, 6) : (1, 4)]' 'S[(2, 12) : (1, 2)]'
+    both maps over the coarsest shape that has the digits of both
+maps: one layout after another, parts and inverses
+  compose A TILER... [--modes AXES] = 'S[(2, 6) : (2, 8)]' 'S[(3, 4) : (1, 3)]'
+    A after B: x -> A(B(x)); several tilers go mode by mode, _ keeps one
+  slice LAYOUT REGION [--shape SHAPE] = 'S[(8, 8) : (8, 1)]' 2:6,3
+    a region as one layout, or as an exact list of (box, layout)
+  left_inverse LAYOUT [--axes AXES] = 'S[(4, 8) : (1, 4)]'
+    G with G(LAYOUT(x)) = x
+  right_inverse LAYOUT [--axes AXES] = 'S[(4, 8) : (1, 4)]'
+    G with LAYOUT(G(i)) = i
+  quasi_inverse LAYOUT [--axes AXES] = 'S[(4, 2, 8) : (8, 0, 1)]'
+    from a place to the smallest index that lives there
+  inverse LAYOUT [--axes AXES] = 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]'
+    left_inverse
+  complement LAYOUT [SIZE] [--size SIZE] [--weak] [--round-up] = 'S[(2, 2) : (6, 1)]' 24
+    what fills the rest of [0, SIZE) by moving LAYOUT
+divides: a layout as tiles of it, and which tile
+  logical_divide A TILER... = 'S[(3, 2, 4) : (8, 1, 2)]' 'S[4 : 2]'
+    (in a tile, which tile); several tilers go mode by mode, _ keeps one
+  zipped_divide A TILER... = 'S[(8, 6) : (6, 1)]' '(4,3)'
+    ((all modes in a tile), (which tile, all modes))
+  tiled_divide A TILER... = 'S[(8, 6) : (6, 1)]' '(4,3)'
+    ((all modes in a tile), which tile, mode by mode)
+  flat_divide A TILER... = 'S[(8, 6) : (6, 1)]' '(4,3)'
+    (in a tile, mode by mode, which tile, mode by mode)
+products: a layout repeated, in the order of another
+  logical_product A TILER... = 'S[(2, 2) : (1, 4)]' 6
+    (A, its repetitions)
+  zipped_product A TILER... = 'S[(2, 4) : (4, 1)]' 'S[(3, 2) : (2, 1)]'
+    ((A), (repetitions))
+  tiled_product A TILER... = 'S[(2, 4) : (4, 1)]' 'S[(3, 2) : (2, 1)]'
+    ((A), repetitions, mode by mode)
+  flat_product A TILER... = 'S[(2, 4) : (4, 1)]' 'S[(3, 2) : (2, 1)]'
+    (A, mode by mode, repetitions, mode by mode)
+  blocked_product A B = 'S[(2, 5) : (5, 1)]' 'S[(3, 4) : (1, 3)]'
+    mode by mode: blocks of A, side by side
+  raked_product A B = 'S[(2, 5) : (5, 1)]' 'S[(3, 4) : (1, 3)]'
+    mode by mode: the elements of A dealt out
+  tile_to_shape BLOCK SHAPE [--order ORDER] = 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' 16,128
+    blocks up to a whole shape
+tiles: tiles and sums, side by side in every mode
+  tile OUTER INNER = 'S[(8, 8) : (8, 1)]' 'S[(2, 3) : (3, 1)]'
+    INNER again and again, where OUTER says, in steps of its span
+  direct_sum A B = 'S[(2, 2) : (8, 2)]' 'S[(2, 2) : (4, 1)]'
+    A and B side by side, steps as they are
+widths: elements of another width
+  pack LAYOUT COUNT [--axis AXIS] = 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' 4
+    COUNT neighbouring elements as one
+  unpack LAYOUT COUNT [--axis AXIS] = 'S[(8, 4) : (4@laneid, 1@laneid)] + 3@reg' 2
+    every element as COUNT neighbouring ones
+  recast LAYOUT OLD NEW [--axis AXIS] = 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' bf16 f32
+    the same bytes as elements of another dtype
+places: axes: more, fewer, others
+  broadcast LAYOUT EXTENT [POSITION] = 'S[(4, 2) : (2, 1)]' 3 1
+    a new mode along which nothing moves
+  relabel LAYOUT NAMES = 'S[(8, 4) : (4@laneid, 1@reg)]' laneid=tx,reg=m
+    axes renamed: OLD=NEW,...
+  split_axis LAYOUT AXIS [INTO] = 'S[(2, 64) : (64@tx, 1@tx)]' tx warpid,laneid
+    one axis as two: HIGH,LOW of the known ones, or HIGH,N,LOW
+  fuse_axes LAYOUT AXES [AXIS] = 'S[(4, 32) : (1@warpid, 1@laneid)]' warpid,laneid
+    several axes as one: HIGH,LOW of the known ones, or HIGH,N,LOW and AXIS
+  footprint LAYOUT AXES... = 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid
+    what one owner holds: the layout without these axes
+swizzles: chains of swizzles, and layouts from listed maps
+  merge_swizzles SWIZZLE SWIZZLE = 'Swizzle<3,4,3>' 'Swizzle<2,4,3>'
+    the one swizzle that both are, the right one first
+  swizzle_chain SWIZZLE... = 'Swizzle<1,0,3>' 'Swizzle<1,1,3>' 'Swizzle<1,6,2>'
+    the normal form of a chain, or of a layout's chain on its places
+  inverse_chain SWIZZLE... = 'Swizzle<1,0,1> o Swizzle<1,1,1>'
+    the chain that undoes a chain
+  move_offset LAYOUT [OFFSET] [--inside] = 'Swizzle<1,0,3> o (S[(2, 4) : (8, 1)] + 20)' 4
+    an offset moved out of the swizzles, or back into them
+  recognise TABLE [--shape SHAPE] [--axes AXES] = '[[0, 1, 2, 3], [5, 4, 7, 6]]'
+    the layout, swizzled where it must be, that lists as TABLE: numbers, a .npy file, a lambda
+  explanations TABLE [--shape SHAPE] [--axes AXES] = '[0, 1, 2, 3, 5, 4, 7, 6]'
+    all swizzled layouts that list as TABLE, the fewest bits first
+  recognise_map LAYOUT = 'Swizzle<1,0,2> o Swizzle<1,1,2> o S[16 : 1]'
+    the same map with at most one swizzle, where it is one of XORs
+gf2: layouts whose sums are XORs, as maps over GF(2)
+  bases LAYOUT = 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]'
+    what every bit of the flat index flips, axis by axis
+  from_bases BASES [ORIGIN] [--shape SHAPE] = '{"laneid": [0, 1, 2], "reg": [1, 0, 0]}'
+    the layout of these bases: {axis: one number a bit}, or a list
+  rank LAYOUT = 'S[(4, 2, 8) : (8, 0, 1)]'
+    r, where the layout has 2^r places
+  kernel LAYOUT = 'S[(4, 2, 8) : (8, 0, 1)]'
+    a basis of the d for which x and x ^ d have one place
+facts: what is true of a map
+  canonical LAYOUT = 'S[(1, 4, 2) : (7, 2, 1)] + R[(1, 2) : (3, -8)]'
+    the same map without what has no effect
+  same A B = 'S[(4, 4) : (4, 1)]' 'S[16 : 1]'
+    whether both are one map, by flat index
+  injective LAYOUT = 'S[(8, 64) : (64, 1)]'
+    whether no place is held by two elements
+  disjoint_copies LAYOUT = 'S[4 : 1] + R[2 : 4]'
+    whether the copies of an element never coincide
+  onto LAYOUT = 'S[(8, 64) : (64, 1)]'
+    whether every place between min and max is taken
+  holes LAYOUT = 'S[(4, 3) : (4, 1)]'
+    how many places between min and max hold nothing
+  contiguous LAYOUT = 'S[(8, 64) : (64, 1)]'
+    whether element x is at base + x
+"""
+"""Families; below each its operations with words and options, an example behind =, and a sentence."""
+
+OPTIONS = {
+    "by_mode": "every mode by itself",
+    "modes": "AXES: the axes of B that are coordinates of A, one a mode",
+    "axes": "AXES: the order of an inverse's modes, one an axis; the axes of a table that names none",
+    "shape": "SHAPE: the shape of which the region is one; of what comes out of a table or of bases, its own",
+    "size": "SIZE: fill [0, SIZE)",
+    "weak": "disjoint is enough, holes may stay",
+    "round_up": "go on past SIZE to the next whole number of repeats, as CuTe",
+    "order": "ORDER: a rank a mode, the lowest where blocks lie together",
+    "axis": "AXIS: along this storage axis",
+    "inside": "from outside the swizzles into them",
+}
+"""{an option: its help}, with the word that stands for its value, which says how that is read."""
+
+NOTES = {
+    "tile": "OUTER is the first word, as in A (x) B of the paper; of the method inner.tile(outer) it is the\n"
+    "argument. Products and tile_to_shape put what is repeated first.",
+}
+"""What the help of an operation says besides its law."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of an operation, the order in which tables count that name none, and values of names."""
+
+    options: Mapping[str, Any]
+    order: str = "row"
+    let: Mapping[str, int] | None = None
+
+    def __getitem__(self, option: str) -> Any:
+        return self.options.get(option)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation, as it is called; it runs its function with words and options, unless it is adapted."""
+    """An operation, as it is called."""
 
     name: str
-    words: str
-    summary: str
+    family: str
+    usage: str
+    """The words and options that it takes."""
     example: tuple[str, ...]
-    adapted: Callable[..., Any] | None = None
-    options: tuple[str, ...] = ()
-    law: str = ""
-    note: str = ""
-    tells: Callable[..., dict[str, Any]] | None = None
-    """What JSON says of the result besides."""
-
-    @property
-    def usage(self) -> str:
-        """The words and options that it takes."""
-        return " ".join((self.words, *(f"[{OPTIONS[name].spelled}]" for name in self.options)))
-
-    def run(self, asked: Asked, *values: Any) -> Any:
-        """Return what the operation makes of its words and options."""
-        if self.words == "A TILER...":
-            values = values[0], one_tiler(values[1:])
-        if self.adapted is not None:
-            return self.adapted(asked, *values)
-        return getattr(algebra, self.name)(*values, **asked.options)
-
-
-def one_tiler(tilers: Sequence[Any]) -> Any:
-    """Return one layout or extent; or a tuple by mode, from several words, a shape, or `_`."""
-    return tilers[0] if len(tilers) == 1 and tilers[0] is not None else tuple(tilers)
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An option of some operations: `metavar` says how its value is read, a flag has none."""
-
-    flag: str
     summary: str
-    metavar: str | None = None
 
     @property
-    def spelled(self) -> str:
-        """The option as usage shows it."""
-        return f"{self.flag} {self.metavar}" if self.metavar else self.flag
+    def words(self) -> str:
+        """Return the words that it takes."""
+        return self.usage.partition(" [--")[0]
 
-    def said_of(self, operation: str) -> str:
-        """What the option does to one of its operations."""
-        clauses = (clause.partition(": ") for clause in self.summary.split("; "))
-        own = [said for names, _, said in clauses if operation in names.split(", ")]
-        return own[0] if own else self.summary.partition(": ")[2]
+    @property
+    def options(self) -> list[str]:
+        """Return the names of its options."""
+        return [flag.replace("-", "_") for flag in re.findall(r"\[--([\w-]+)", self.usage)]
 
+    @property
+    def home(self) -> Any:
+        """Return the module or the class that has it."""
+        return next(home for home in (algebra, facts, Layout) if hasattr(home, self.name))
 
-OPTIONS = {
-    option.flag[2:].replace("-", "_"): option
-    for option in (
-        Option("--by-mode", "coalesce: every mode by itself"),
-        Option("--modes", "compose: the axes of B that are coordinates of A, one a mode", "AXES"),
-        Option(
-            "--axes",
-            "left_inverse, right_inverse, quasi_inverse, inverse: the order of the result's modes, "
-            "one an axis; recognise, explanations: the axes of numbers, where the table does not name them",
-            "AXES",
-        ),
-        Option(
-            "--shape",
-            "slice: the region is one of this shape; from_bases, recognise, explanations: the result's",
-            "SHAPE",
-        ),
-        Option("--size", "complement: fill [0, SIZE)", "SIZE"),
-        Option("--weak", "complement: disjoint is enough, holes may stay"),
-        Option("--round-up", "complement: go on past SIZE to the next whole number of repeats, as CuTe"),
-        Option("--order", "tile_to_shape: a rank a mode, the lowest where blocks lie together", "ORDER"),
-        Option("--axis", "pack, unpack, recast: along this storage axis", "AXIS"),
-        Option("--inside", "move_offset: from outside the swizzles into them"),
-    )
-}
+    @property
+    def law(self) -> str:
+        """Return the docstring of what it runs, without its Python examples."""
+        return cleandoc(getattr(self.home, self.name).__doc__ or "").partition(">>>")[0].rstrip()
+
+    def run(self, asked: Asked, values: Sequence[Any]) -> Any:
+        """Return what the operation makes of its words and options."""
+        if self.words == "A TILER..." and [*values[1:]] == [None]:
+            values = values[0], (None,)
+        if self.name in ADAPTED:
+            return ADAPTED[self.name](asked, *values)
+        if self.home is facts or self.name == "onto":
+            return getattr(values[0], self.name)
+        return getattr(self.home, self.name)(*values, **asked.options)
 
 
-def _fact(name: str, summary: str, example: str, law: str = "") -> Operation:
-    """Return the operation that has a fact of a layout; `law` names the function of another name."""
-    return Operation(
-        name,
-        "LAYOUT",
-        summary,
-        (example,),
-        lambda ask, a: getattr(a, name),
-        law=f"tilewise.core.facts:{law or name}",
-    )
+# -- calls that are more than passing words on -------------------------------------------------------
 
 
-# -- modes and maps --------------------------------------------------------------------------------
-
-
-def regroup(ask: Asked, a: Layout, *words: Any) -> Any:
-    """Bracket modes; each word has one bracket or several."""
-    return algebra.regroup(a, *(part for word in words for part in word))
-
-
-def compose(ask: Asked, a: Layout, tiler: Any) -> Any:
+def compose(asked: Asked, a: Layout, *tilers: Any) -> Layout:
     """Compose with one layout, or mode by mode."""
-    if isinstance(tiler, tuple) and ask["modes"]:
+    if asked["modes"] and not (len(tilers) == 1 and isinstance(tilers[0], Layout)):
         raise misused("--modes names the axes of one layout B", "drop it, or give one B")
-    return algebra.compose(a, tiler, modes=ask["modes"])
+    return algebra.compose(a, *tilers, modes=asked["modes"])
 
 
-def sliced(ask: Asked, a: Layout, region: tuple[Any, ...]) -> Any:
-    """Slice a region of the modes, or of --shape's."""
-    return algebra.slices(a, *region, shape=ask["shape"])
-
-
-def inverse_modes(ask: Asked, a: Layout) -> dict[str, Any]:
-    """Return the axes of which the inverse's modes count the steps."""
-    return {"modes": list(ask["axes"] or map(str, a.axes))}
-
-
-def complement(ask: Asked, a: Layout, size: int | None = None) -> Any:
-    """Complement up to SIZE, as a word or as an option."""
-    asked = ask["size"] if size is None else size
-    return algebra.complement(a, asked, bool(ask["weak"]), bool(ask["round_up"]))
-
-
-# -- tiles and places ------------------------------------------------------------------------------
-
-
-def footprint(ask: Asked, a: Layout, *words: Any) -> Any:
-    """Axes, some in each word."""
-    return algebra.footprint(a, *(axis for word in words for axis in word))
-
-
-def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
-    """With a number between the axes, the new one has to be named."""
+def fuse_axes(asked: Asked, a: Layout, axes: Sequence[Any], axis: str | None = None) -> Layout:
+    """Fuse axes; with a number between them, the new one has to be named."""
     if axis is None and any(isinstance(part, int) for part in axes):
         written = ",".join(map(str, axes))
         raise misused("AXIS is missing: the axis that they become", f"such as {written} tx, as two words")
-    return algebra.fuse_axes(a, axes, axis) if axis is not None else algebra.fuse_axes(a, axes)
+    return algebra.fuse_axes(a, axes, axis)
 
 
-# -- swizzles, listed maps, GF(2) ------------------------------------------------------------------
+def complement(asked: Asked, a: Layout, size: int | None = None) -> Layout:
+    """Complement up to SIZE, as a word or as an option."""
+    return algebra.complement(a, **{"size": size, **asked.options})
 
 
-def merge_swizzles(ask: Asked, one: Any, other: Any) -> Any:
-    """Two swizzles as one."""
-    swizzles = _joined((one, other))
+def merge_swizzles(asked: Asked, *chains: Any) -> Swizzle:
+    """Merge two swizzles to one."""
+    swizzles = _joined(chains)
     if len(swizzles) != 2:
         raise misused("one swizzle a word belongs here", "swizzle_chain takes several")
     return algebra.merge_swizzles(*swizzles)
 
 
-def swizzle_chain(ask: Asked, *chains: Any) -> Any:
-    """A chain in one word or in several, or the chain of a layout."""
+def swizzle_chain(asked: Asked, *chains: Any) -> Any:
+    """Return the normal form of a chain in one word or in several, or of the chain of a layout."""
     if isinstance(chains[0], Layout) and len(chains) == 1:
         return algebra.swizzle_chain(chains[0])
     return chain(algebra.swizzle_chain(_joined(chains)))
-
-
-def inverse_chain(ask: Asked, *chains: Any) -> Any:
-    """The chain that undoes one."""
-    return chain(algebra.inverse_chain(_joined(chains)))
 
 
 def _joined(chains: Sequence[Any]) -> list[Swizzle]:
@@ -196,51 +269,51 @@ def _joined(chains: Sequence[Any]) -> list[Swizzle]:
 
 
 def chain(swizzles: Sequence[Swizzle]) -> str:
-    """A chain as it is written; that of none is the swizzle without bits."""
+    """Return a chain as it is written; that of none is the swizzle without bits."""
     return " o ".join(map(str, swizzles)) or str(Swizzle(0, 0, 0))
 
 
-def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
-    """Offsets know no order of indices."""
-    return algebra.move_offset(a, offset, outside=not ask["inside"])
-
-
-def recognise(ask: Asked, table: Any) -> Any:
+def recognise(asked: Asked, table: Any) -> Layout:
     """Recognise a table or a function; a flat table counts as --dialect says."""
     from tilewise.notation.dialects.function import layout_of
-    from tilewise.notation.formulas import Formula
 
-    if isinstance(table, Formula):
-        return layout_of(table, _shape_of(ask, table)).in_order(ask.order)
-    return _listed(ask, table, algebra.recognise(table, *_kept(ask)))
+    if isinstance(table, str):
+        function = _function(asked, table)
+        return layout_of(function, _shape_of(asked, function)).in_order(asked.order)
+    return _listed(asked, table, algebra.recognise(table, *_kept(asked)))
 
 
-def explanations(ask: Asked, table: Any) -> Any:
+def explanations(asked: Asked, table: Any) -> list[Layout]:
     """Return all layouts of a table or of a function."""
-    from tilewise.notation.formulas import Formula
+    if isinstance(table, str):
+        function = _function(asked, table)
+        table = function.listed(extents_of(_shape_of(asked, function)))
+    return [_listed(asked, table, found.layout) for found in algebra.explanations(table, *_kept(asked))]
 
-    if isinstance(table, Formula):
-        table = table.listed(extents_of(_shape_of(ask, table)))
-    return [_listed(ask, table, found.layout) for found in algebra.explanations(table, *_kept(ask))]
+
+def _function(asked: Asked, text: str) -> Formula[Axis]:
+    from tilewise.notation.formulas import read_lambda
+
+    return read_lambda(text, asked.let or {}, [Axis(str(name)) for name in asked["axes"] or ["m"]])
 
 
-def _shape_of(ask: Asked, function: Formula[Axis]) -> Shape:
+def _shape_of(asked: Asked, function: Formula[Axis]) -> Shape:
     """Return the shape on which a function is evaluated."""
     from tilewise.notation.dialects import Given
 
-    if ask["shape"] is None:
+    if asked["shape"] is None:
         Given(function.source.text).needs_shape("a function of coordinates")
-    return as_shape(ask["shape"])
+    return as_shape(asked["shape"])
 
 
-def _kept(ask: Asked) -> tuple[Any, Any]:
+def _kept(asked: Asked) -> tuple[Any, Any]:
     """Return the axes of a table's numbers, and the shape that is kept."""
-    return ask["axes"] or [m], ask["shape"]
+    return asked["axes"] or [m], asked["shape"]
 
 
-def _listed(ask: Asked, table: Any, found: Layout) -> Layout:
+def _listed(asked: Asked, table: Any, found: Layout) -> Layout:
     nested = isinstance(table, list) and any(isinstance(row, list) for row in table)
-    return found.in_order(ask.order) if nested or ask["shape"] else in_flat_order(found, ask.order)
+    return found.in_order(asked.order) if nested or asked["shape"] else in_flat_order(found, asked.order)
 
 
 def in_flat_order(layout: Layout, order: str) -> Layout:
@@ -248,420 +321,45 @@ def in_flat_order(layout: Layout, order: str) -> Layout:
     return layout if layout.order == order else turned(layout)
 
 
-def recognise_map(ask: Asked, a: Layout) -> Any:
-    """Recognise the map of the flat index, over GF(2), with one swizzle or none."""
-    return in_flat_order(algebra.recognise_map(a), a.order)
-
-
-def from_bases(ask: Asked, bases: Any, origin: int = 0) -> Any:
+def from_bases(asked: Asked, bases: Any, origin: int = 0) -> Layout:
     """Return the layout of bases, in the shape of --shape."""
-    shape = ask["shape"]
-    if ask.order != "row":
-        shape = mirrored(shape)
-    return in_flat_order(algebra.from_bases(bases, origin, shape), ask.order)
+    shape = asked["shape"] if asked.order == "row" else mirrored(asked["shape"])
+    return in_flat_order(algebra.from_bases(bases, origin, shape), asked.order)
 
 
-# -- the table -------------------------------------------------------------------------------------
-
-
-_WIDE = "S[(8, 64) : (64, 1)]"
-
-FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
-    "modes": (
-        "the same map under another shape",
-        (
-            Operation(
-                "coalesce",
-                "LAYOUT",
-                "neighbouring digits merged",
-                ("S[(2, 4, 3) : (12, 3, 1)]",),
-                options=("by_mode",),
-            ),
-            Operation(
-                "flatten",
-                "LAYOUT",
-                "every digit a mode of its own",
-                ("S[((4, 2), 8) : ((16, 8), 1)]",),
-            ),
-            Operation(
-                "group",
-                "LAYOUT SHAPE",
-                "modes of these sizes, digits split and never merged",
-                ("S[(6, 6) : (6, 1)]", "12,3"),
-            ),
-            Operation(
-                "reshape",
-                "LAYOUT SHAPE",
-                "the same map in another shape; one extent may be -1",
-                ("S[(4, 2, 2, 4) : (16, 4, 8, 1)]", "8,8"),
-            ),
-            Operation(
-                "split",
-                "LAYOUT MODE EXTENT...",
-                "one mode as several",
-                ("S[(64, 32) : (32, 1)]", "0", "4", "16"),
-            ),
-            Operation(
-                "regroup",
-                "LAYOUT MODES...",
-                "modes bracketed, in their order",
-                ("S[(4, 2, 8) : (1, 32, 4)]", "0,1", "2"),
-                regroup,
-            ),
-            Operation(
-                "permute",
-                "LAYOUT ORDER",
-                "modes in another order",
-                ("S[(4, 8) : (8, 1)]", "1,0"),
-            ),
-            Operation(
-                "refinement",
-                "A B",
-                "both maps over the coarsest shape that has the digits of both",
-                ("S[(4, 6) : (1, 4)]", "S[(2, 12) : (1, 2)]"),
-            ),
-        ),
-    ),
-    "maps": (
-        "one layout after another, parts and inverses",
-        (
-            Operation(
-                "compose",
-                "A TILER...",
-                "A after B: x -> A(B(x)); several tilers go mode by mode, _ keeps one",
-                ("S[(2, 6) : (2, 8)]", "S[(3, 4) : (1, 3)]"),
-                compose,
-                ("modes",),
-            ),
-            Operation(
-                "slice",
-                "LAYOUT REGION",
-                "a region as one layout, or as an exact list of (box, layout)",
-                ("S[(8, 8) : (8, 1)]", "2:6,3"),
-                sliced,
-                ("shape",),
-                law="tilewise.core.algebra.slicing:slices",
-            ),
-            Operation(
-                "left_inverse",
-                "LAYOUT",
-                "G with G(LAYOUT(x)) = x",
-                ("S[(4, 8) : (1, 4)]",),
-                options=("axes",),
-                tells=inverse_modes,
-            ),
-            Operation(
-                "right_inverse",
-                "LAYOUT",
-                "G with LAYOUT(G(i)) = i",
-                ("S[(4, 8) : (1, 4)]",),
-                options=("axes",),
-                tells=inverse_modes,
-            ),
-            Operation(
-                "quasi_inverse",
-                "LAYOUT",
-                "from a place to the smallest index that lives there",
-                ("S[(4, 2, 8) : (8, 0, 1)]",),
-                options=("axes",),
-                tells=inverse_modes,
-            ),
-            Operation(
-                "inverse",
-                "LAYOUT",
-                "left_inverse",
-                ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
-                lambda ask, a: algebra.left_inverse(a, ask["axes"]),
-                ("axes",),
-                law="tilewise.core.algebra:left_inverse",
-                tells=inverse_modes,
-            ),
-            Operation(
-                "complement",
-                "LAYOUT [SIZE]",
-                "what fills the rest of [0, SIZE) by moving LAYOUT",
-                ("S[(2, 2) : (6, 1)]", "24"),
-                complement,
-                ("size", "weak", "round_up"),
-            ),
-        ),
-    ),
-    "divides": (
-        "a layout as tiles of it, and which tile",
-        (
-            Operation(
-                "logical_divide",
-                "A TILER...",
-                "(in a tile, which tile); several tilers go mode by mode, _ keeps one",
-                ("S[(3, 2, 4) : (8, 1, 2)]", "S[4 : 2]"),
-            ),
-            Operation(
-                "zipped_divide",
-                "A TILER...",
-                "((all modes in a tile), (which tile, all modes))",
-                ("S[(8, 6) : (6, 1)]", "(4,3)"),
-            ),
-            Operation(
-                "tiled_divide",
-                "A TILER...",
-                "((all modes in a tile), which tile, mode by mode)",
-                ("S[(8, 6) : (6, 1)]", "(4,3)"),
-            ),
-            Operation(
-                "flat_divide",
-                "A TILER...",
-                "(in a tile, mode by mode, which tile, mode by mode)",
-                ("S[(8, 6) : (6, 1)]", "(4,3)"),
-            ),
-        ),
-    ),
-    "products": (
-        "a layout repeated, in the order of another",
-        (
-            Operation(
-                "logical_product",
-                "A TILER...",
-                "(A, its repetitions)",
-                ("S[(2, 2) : (1, 4)]", "6"),
-            ),
-            Operation(
-                "zipped_product",
-                "A TILER...",
-                "((A), (repetitions))",
-                ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
-            ),
-            Operation(
-                "tiled_product",
-                "A TILER...",
-                "((A), repetitions, mode by mode)",
-                ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
-            ),
-            Operation(
-                "flat_product",
-                "A TILER...",
-                "(A, mode by mode, repetitions, mode by mode)",
-                ("S[(2, 4) : (4, 1)]", "S[(3, 2) : (2, 1)]"),
-            ),
-            Operation(
-                "blocked_product",
-                "A B",
-                "mode by mode: blocks of A, side by side",
-                ("S[(2, 5) : (5, 1)]", "S[(3, 4) : (1, 3)]"),
-            ),
-            Operation(
-                "raked_product",
-                "A B",
-                "mode by mode: the elements of A dealt out",
-                ("S[(2, 5) : (5, 1)]", "S[(3, 4) : (1, 3)]"),
-            ),
-            Operation(
-                "tile_to_shape",
-                "BLOCK SHAPE",
-                "blocks up to a whole shape",
-                (f"Swizzle<3,3,3> o {_WIDE}", "16,128"),
-                options=("order",),
-            ),
-        ),
-    ),
-    "tiles": (
-        "tiles and sums, side by side in every mode",
-        (
-            Operation(
-                "tile",
-                "OUTER INNER",
-                "INNER again and again, where OUTER says, in steps of its span",
-                ("S[(8, 8) : (8, 1)]", "S[(2, 3) : (3, 1)]"),
-                note="OUTER is the first word, as in A (x) B of the paper; of the method inner.tile(outer)\n"
-                "it is the argument. Products and tile_to_shape put what is repeated first.",
-            ),
-            Operation(
-                "direct_sum",
-                "A B",
-                "A and B side by side, steps as they are",
-                ("S[(2, 2) : (8, 2)]", "S[(2, 2) : (4, 1)]"),
-            ),
-        ),
-    ),
-    "widths": (
-        "elements of another width",
-        (
-            Operation(
-                "pack",
-                "LAYOUT COUNT",
-                "COUNT neighbouring elements as one",
-                (f"Swizzle<3,3,3> o {_WIDE}", "4"),
-                options=("axis",),
-            ),
-            Operation(
-                "unpack",
-                "LAYOUT COUNT",
-                "every element as COUNT neighbouring ones",
-                ("S[(8, 4) : (4@laneid, 1@laneid)] + 3@reg", "2"),
-                options=("axis",),
-            ),
-            Operation(
-                "recast",
-                "LAYOUT OLD NEW",
-                "the same bytes as elements of another dtype",
-                (f"Swizzle<3,3,3> o {_WIDE}", "bf16", "f32"),
-                options=("axis",),
-            ),
-        ),
-    ),
-    "places": (
-        "axes: more, fewer, others",
-        (
-            Operation(
-                "broadcast",
-                "LAYOUT EXTENT [POSITION]",
-                "a new mode along which nothing moves",
-                ("S[(4, 2) : (2, 1)]", "3", "1"),
-            ),
-            Operation(
-                "relabel",
-                "LAYOUT NAMES",
-                "axes renamed: OLD=NEW,...",
-                ("S[(8, 4) : (4@laneid, 1@reg)]", "laneid=tx,reg=m"),
-            ),
-            Operation(
-                "split_axis",
-                "LAYOUT AXIS [INTO]",
-                "one axis as two: HIGH,LOW of the known ones, or HIGH,N,LOW",
-                ("S[(2, 64) : (64@tx, 1@tx)]", "tx", "warpid,laneid"),
-            ),
-            Operation(
-                "fuse_axes",
-                "LAYOUT AXES [AXIS]",
-                "several axes as one: HIGH,LOW of the known ones, or HIGH,N,LOW and AXIS",
-                ("S[(4, 32) : (1@warpid, 1@laneid)]", "warpid,laneid"),
-                fuse_axes,
-            ),
-            Operation(
-                "footprint",
-                "LAYOUT AXES...",
-                "what one owner holds: the layout without these axes",
-                ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "laneid"),
-                footprint,
-            ),
-        ),
-    ),
-    "swizzles": (
-        "chains of swizzles, and layouts from listed maps",
-        (
-            Operation(
-                "merge_swizzles",
-                "SWIZZLE SWIZZLE",
-                "the one swizzle that both are, the right one first",
-                ("Swizzle<3,4,3>", "Swizzle<2,4,3>"),
-                merge_swizzles,
-            ),
-            Operation(
-                "swizzle_chain",
-                "SWIZZLE...",
-                "the normal form of a chain, or of a layout's chain on its places",
-                ("Swizzle<1,0,3>", "Swizzle<1,1,3>", "Swizzle<1,6,2>"),
-                swizzle_chain,
-            ),
-            Operation(
-                "inverse_chain",
-                "SWIZZLE...",
-                "the chain that undoes a chain",
-                ("Swizzle<1,0,1> o Swizzle<1,1,1>",),
-                inverse_chain,
-            ),
-            Operation(
-                "move_offset",
-                "LAYOUT [OFFSET]",
-                "an offset moved out of the swizzles, or back into them",
-                ("Swizzle<1,0,3> o (S[(2, 4) : (8, 1)] + 20)", "4"),
-                move_offset,
-                ("inside",),
-            ),
-            Operation(
-                "recognise",
-                "TABLE",
-                "the layout, swizzled where it must be, that lists as TABLE: numbers, a .npy file, a lambda",
-                ("[[0, 1, 2, 3], [5, 4, 7, 6]]",),
-                recognise,
-                ("shape", "axes"),
-            ),
-            Operation(
-                "explanations",
-                "TABLE",
-                "all swizzled layouts that list as TABLE, the fewest bits first",
-                ("[0, 1, 2, 3, 5, 4, 7, 6]",),
-                explanations,
-                ("shape", "axes"),
-            ),
-            Operation(
-                "recognise_map",
-                "LAYOUT",
-                "the same map with at most one swizzle, where it is one of XORs",
-                ("Swizzle<1,0,2> o Swizzle<1,1,2> o S[16 : 1]",),
-                recognise_map,
-            ),
-        ),
-    ),
-    "gf2": (
-        "layouts whose sums are XORs, as maps over GF(2)",
-        (
-            Operation(
-                "bases",
-                "LAYOUT",
-                "what every bit of the flat index flips, axis by axis",
-                ("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]",),
-            ),
-            Operation(
-                "from_bases",
-                "BASES [ORIGIN]",
-                "the layout of these bases: {axis: one number a bit}, or a list",
-                ('{"laneid": [0, 1, 2], "reg": [1, 0, 0]}',),
-                from_bases,
-                ("shape",),
-            ),
-            Operation(
-                "rank",
-                "LAYOUT",
-                "r, where the layout has 2^r places",
-                ("S[(4, 2, 8) : (8, 0, 1)]",),
-            ),
-            Operation(
-                "kernel",
-                "LAYOUT",
-                "a basis of the d for which x and x ^ d have one place",
-                ("S[(4, 2, 8) : (8, 0, 1)]",),
-            ),
-        ),
-    ),
-    "facts": (
-        "what is true of a map",
-        (
-            Operation(
-                "canonical",
-                "LAYOUT",
-                "the same map without what has no effect",
-                ("S[(1, 4, 2) : (7, 2, 1)] + R[(1, 2) : (3, -8)]",),
-                lambda ask, a: a.canonical(),
-                law="tilewise.core.canonical:canonical",
-            ),
-            Operation(
-                "same",
-                "A B",
-                "whether both are one map, by flat index",
-                ("S[(4, 4) : (4, 1)]", "S[16 : 1]"),
-                lambda ask, a, b: a.same(b),
-                law="tilewise.core.compare:same",
-            ),
-            _fact("injective", "whether no place is held by two elements", _WIDE),
-            _fact(
-                "disjoint_copies", "whether the copies of an element never coincide", "S[4 : 1] + R[2 : 4]"
-            ),
-            _fact("onto", "whether every place between min and max is taken", _WIDE, "holes"),
-            _fact("holes", "how many places between min and max hold nothing", "S[(4, 3) : (4, 1)]"),
-            _fact("contiguous", "whether element x is at base + x", _WIDE),
-        ),
-    ),
+ADAPTED: dict[str, Callable[..., Any]] = {
+    "compose": compose,
+    "complement": complement,
+    "fuse_axes": fuse_axes,
+    "merge_swizzles": merge_swizzles,
+    "swizzle_chain": swizzle_chain,
+    "inverse_chain": lambda asked, *chains: chain(algebra.inverse_chain(_joined(chains))),
+    "move_offset": lambda asked, a, *offset: algebra.move_offset(a, *offset, outside=not asked["inside"]),
+    "recognise": recognise,
+    "explanations": explanations,
+    "recognise_map": lambda asked, a: in_flat_order(algebra.recognise_map(a), a.order),
+    "from_bases": from_bases,
 }
-"""{family: (what it is about, its operations)}."""
 
-OPERATIONS = {operation.name: operation for _, family in FAMILIES.values() for operation in family}
+
+# -- the table ---------------------------------------------------------------------------------------
+
+
+def _read() -> tuple[dict[str, str], dict[str, Operation]]:
+    """Return the families, and the operations by name."""
+    families: dict[str, str] = {}
+    operations: dict[str, Operation] = {}
+    family = ""
+    lines = iter(TABLE.splitlines())
+    for line in lines:
+        if not line.startswith(" "):
+            family, _, families[family] = line.partition(": ")
+            continue
+        called, _, example = line.strip().partition(" = ")
+        name, _, usage = called.partition(" ")
+        operations[name] = Operation(name, family, usage, tuple(shlex.split(example)), next(lines).strip())
+    return families, operations
+
+
+FAMILIES, OPERATIONS = _read()
+"""{a family: what it is about}, and {a name: its operation}."""

@@ -1,198 +1,211 @@
-"""Scenes: what `tilewise show --panel` prints, and what `--svg FILE`, `--png` and `--html` write."""
+"""Scenes as pictures: what `tilewise show --panel` prints, and what `--svg FILE`, `--png` and `--html` write."""
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from tilewise.cli.answer import Answer, misused, refuse_given
-from tilewise.cli.arguments import add_options, layout_from, let_from, shape_from, text_from
 from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.questions.accesses import listed
+from tilewise.questions.report import Report
+from tilewise.questions.texts import Texts, misused, refuse_given, text_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.core.layout import Layout
+    from tilewise.questions.asking import Many, Ranges, Text
     from tilewise.show.paper.drawing import Drawing
     from tilewise.show.scene.model import Document, Scene
-
-FORMS = ("svg", "png", "html")
-OF_SCENES = ("panel", "access", "beside", "step")
-"""What asks for more than the index."""
 
 ALL = "all"
 
 
-def picture_arguments(parser: argparse.ArgumentParser) -> None:
-    """--panel, --access, --with, --step; --svg, --png, --html, and what goes with them."""
-    from tilewise.show.scene.model import KINDS
+@dataclass(frozen=True)
+class Picture:
+    """The scenes of one layout or of several, with the panels and the step that are wanted."""
 
-    names = ", ".join((*map(_with_short, KINDS), ALL))
-    page = "the explorer with this layout, in one file that needs nothing else; - for standard output"
-    access = "whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05, boxes"
-    add_options(
-        parser,
-        {
-            "--panel": {"action": "append", "metavar": "P", "help": f"{names}; repeatable"},
-            "--access": ("A", access),
-            "--step": {
-                "type": int,
-                "metavar": "N",
-                "help": "what moves in step N, from 0 on; the rest is pale",
-            },
-            "--with": {
-                "dest": "beside",
-                "action": "append",
-                "metavar": "LAYOUT2",
-                "help": "a second layout, beside the first; repeatable, up to four layouts",
-            },
-        },
-        "more than the index",
-    )
-    add_options(
-        parser,
-        {
-            "--svg": ("FILE", "text as text, light and dark; - for standard output"),
-            "--png": ("FILE", "twice as large; needs Pillow; - for standard output"),
-            "--html": (
-                "FILE",
-                page,
-            ),
-            "--theme": (("auto", "light", "dark"), "auto: as the reader prefers"),
-        },
-        "a picture as a file",
-    )
+    texts: Texts
+    layout: Text
+    beside: Many
+    window: Ranges | None
+    colour: str | None
+    panel: Sequence[str]
+    access: str | None
+    step: int | None
+    theme: str | None
+
+    def are_files(self, files: Mapping[str, str], *, ascii: bool, json: bool) -> bool:
+        """Return True if pictures go to files; refuse options that do not fit."""
+        if not files:
+            if self.theme is not None:
+                raise misused("--theme is of a picture in a file", "add --svg FILE, --png or --html")
+            return False
+        refuse_given({"colour": self.colour, "ascii": ascii}, "is of the picture in a terminal")
+        if self.panel and "html" in files:
+            raise misused("--panel is of a picture, and the page has all panels")
+        if list(files.values()).count("-") > (0 if json else 1):
+            said = "--json writes to standard output" if json else "one picture goes to standard output"
+            raise misused(said, "name a file for the others")
+        return True
+
+    def in_terminal(self, room: tuple[int, int], *, ascii: bool, json: bool) -> Report:
+        """Return the panels in so many columns, and so many rows each; the fields are the document."""
+        from tilewise.show.leaf import lines_of
+        from tilewise.show.scene.moments import refuse_step
+        from tilewise.show.sheet import Room
+
+        document = self._document(self._layouts(self._given()))
+        refuse_step(document, self.step)
+        if json:
+            return Report(document.as_dict(), "")
+        lines = [*lines_of(document, Room(*room), step=self.step, ruled=ascii)]
+
+        def draw() -> None:
+            from tilewise.show.terminal import print_out
+
+            print_out(lines, plain=ascii)
+
+        return Report(document.as_dict(), draw)
+
+    def files(self, files: Mapping[str, str]) -> Report:
+        """Write the files; one that was there before is replaced, as by any compiler."""
+        contents = self._contents(files)
+        written = {form: content for form, content in contents.items() if files[form] != "-"}
+        for form, content in written.items():
+            _write(files[form], content)
+        told = [
+            {"form": form, "file": files[form], "bytes": len(content)} for form, content in written.items()
+        ]
+        lines = "\n".join(f"{files[form]}: {len(content)} bytes" for form, content in written.items())
+        piped = [content for form, content in contents.items() if files[form] == "-"]
+        if not piped:
+            return Report({"files": told}, lines)
+        return Report({"files": told}, lambda: _print(piped[0]), notes=(lines,) if lines else ())
+
+    # -- scenes ---------------------------------------------------------------------------------------
+
+    def _given(self) -> list[Text]:
+        """Return the layout and those beside it, where they are texts as texts."""
+        given = [self.layout, *listed(self.beside)]
+        if given.count("-") > 1:
+            raise misused("only one layout can come from standard input")
+        return [text_from(each) if isinstance(each, str) else each for each in given]
+
+    def _layouts(self, given: Sequence[Text]) -> list[Layout]:
+        return [self.texts.layout(each) for each in given]
+
+    def _document(self, layouts: Sequence[Layout]) -> Document:
+        """Return the scenes of layouts, with the panels that are wanted."""
+        from tilewise.show.scene.build import document_of
+        from tilewise.show.scene.compare import compared
+        from tilewise.show.scene.cut import BY_HEADS, cut
+
+        window = self.texts.window(self.window)
+        names = _panels(self.panel or [ALL])
+        of_panel = window is not None and {*names} <= {*BY_HEADS}
+        options: dict[str, Any] = {
+            "dtype": self.texts.dtype,
+            "shape": self.texts.asked_shape,
+            "window": None if of_panel else window,
+            "access": self.access,
+        }
+        made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
+        shown = _with_panels(_coloured(made, layouts, self.colour), layouts, names)
+        if window is None or not of_panel:
+            return shown
+        cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in shown.scenes)
+        return _changed(shown, (replace(scene, panels=tuple(panels)) for scene, panels in cuts))
+
+    # -- files ----------------------------------------------------------------------------------------
+
+    def _contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
+        """Return {form: bytes} of each picture; all of them are there before one is written."""
+        from tilewise.show.paper.compose import drawing_of, heading_of
+
+        given = self._given()
+        layouts = self._layouts(given)
+        # The explorer draws more than fits on paper: its page then has the head alone where scripts are off.
+        drawn = heading_of if files.keys() == {"html"} else drawing_of
+        drawing = drawn(self._document(layouts), step=self.step)
+        theme = self.theme or "auto"
+        contents: dict[str, bytes] = {}
+        for form in files:
+            if form == "svg":
+                from tilewise.show.paper.svg import svg_of
+
+                contents[form] = svg_of(drawing, theme).encode()
+            elif form == "png":
+                from tilewise.show.paper.png import png_of
+
+                contents[form] = png_of(drawing, theme)
+            else:
+                from tilewise.show.paper.html import html_of
+
+                shown = self._on_the_page(given, layouts)
+                page = html_of(self._address(given, shown), _titled(drawing, layouts, shown))
+                contents[form] = page.encode()
+        return contents
+
+    def _on_the_page(self, given: Sequence[Text], layouts: Sequence[Layout]) -> list[str]:
+        """Return the text of each layout for the page: a call that it knows as such."""
+        from tilewise.show.calls import call_in, page_knows_call
+
+        plain = not self.texts.let and self.texts.unit == "element"
+        return [
+            text if isinstance(text, str) and plain and page_knows_call(call_in(text)) else str(layout)
+            for text, layout in zip(given, layouts, strict=True)
+        ]
+
+    def _address(self, given: Sequence[Text], shown: Sequence[str]) -> str:
+        """Return what the page shows first, as its addresses say it."""
+        from tilewise.show.address import fragment, page_knows
+        from tilewise.show.calls import dtype_of_call
+
+        dtype = self.texts.dtype
+        if self.access is not None and not page_knows(self.access, dtype):
+            raise misused(f"the page does not know the access {self.access}", "--svg and --png draw it")
+        if len(given) > 2:
+            raise misused(f"the page shows two layouts, not {len(given)}", "--svg and --png draw them")
+        if dtype is None and shown[0] != given[0]:  # the page is given a layout, which does not say it
+            dtype = dtype_of_call(str(given[0]), self.texts.let)
+        steps = {} if self.step is None else {"c": str(self.step)}
+        themes = {"t": self.theme} if self.theme in ("light", "dark") else {}
+        return fragment(
+            shown[0],
+            dtype,
+            e2=shown[1] if len(shown) > 1 else None,
+            a=self.access,
+            s=self._in_numbers(self.texts.spelled_shape),
+            w=self._in_numbers(self.window),
+            **steps,
+            **themes,
+        )
+
+    def _in_numbers(self, given: object) -> str | None:
+        """Return the text of a shape or a window with the numbers of its names, which the page does not know."""
+        if given is None:
+            return None
+        if not isinstance(given, str):
+            return ",".join(
+                str(part) if isinstance(part, int) else ":".join(map(str, part)) for part in _tuple(given)
+            )
+        return re.sub(r"\b[^\W\d]\w*", lambda name: str(self.texts.let[name[0]]), given)
 
 
-def _with_short(kind: str) -> str:
-    """A panel with its short word, if it has one."""
-    from tilewise.show.scene.model import SHORT
-
-    short = next((word for word, meant in SHORT.items() if meant == kind), "")
-    return f"{kind} ({short})" if short else kind
+def _tuple(given: Any) -> tuple[Any, ...]:
+    return (given,) if isinstance(given, int) else tuple(given)
 
 
-def files_asked(args: argparse.Namespace) -> dict[str, str]:
-    """{form: file} of the pictures that are asked for."""
-    found = {form: getattr(args, form) for form in FORMS if getattr(args, form) is not None}
-    if not found:
-        if args.theme is not None:
-            raise misused("--theme is of a picture in a file", "add --svg FILE, --png or --html")
-        return {}
-    refuse_given(args, ("colour", "ascii"), "is of the picture in a terminal")
-    if args.panel and "html" in found:
-        raise misused("--panel is of a picture, and the page has all panels")
-    if list(found.values()).count("-") > (0 if args.json else 1):
-        said = "--json writes to standard output" if args.json else "one picture goes to standard output"
-        raise misused(said, "name a file for the others")
-    return found
-
-
-def asks_for_a_scene(args: argparse.Namespace) -> bool:
-    """Whether more than the index is asked for."""
-    return any(getattr(args, name) is not None for name in OF_SCENES)
-
-
-def terminal_answer(args: argparse.Namespace, room: tuple[int, int]) -> Answer:
-    """The panels that are asked for, in so many columns, and so many rows each; in JSON the document."""
-    from tilewise.show.leaf import lines_of
-    from tilewise.show.scene.moments import refuse_step
-    from tilewise.show.sheet import Room
-
-    document = document_from(args, _layouts(args, texts_from(args)))
-    refuse_step(document, args.step)
-    if args.json:
-        return Answer(document.as_dict(), "")
-    lines = [*lines_of(document, Room(*room), step=args.step, ruled=args.ascii)]
-
-    def draw() -> None:
-        from tilewise.show.terminal import print_out
-
-        print_out(lines, plain=args.ascii)
-
-    return Answer({}, draw)
-
-
-def files_answer(args: argparse.Namespace, asked: dict[str, str]) -> Answer:
-    """The files, written; one that was there before is replaced, as by any compiler."""
-    contents = _contents(args, asked)
-    files = {form: content for form, content in contents.items() if asked[form] != "-"}
-    for form, content in files.items():
-        _write(asked[form], content)
-    told = [{"form": form, "file": asked[form], "bytes": len(content)} for form, content in files.items()]
-    lines = "\n".join(f"{asked[form]}: {len(content)} bytes" for form, content in files.items())
-    piped = [content for form, content in contents.items() if asked[form] == "-"]
-    if not piped:
-        return Answer({"files": told}, lines)
-    return Answer({"files": told}, lambda: _print(piped[0]), note=lines)
-
-
-def _contents(args: argparse.Namespace, asked: dict[str, str]) -> dict[str, bytes]:
-    """{form: bytes} of each picture that is asked for; all of them are there before one is written."""
-    from tilewise.show.paper.compose import drawing_of, heading_of
-
-    texts = texts_from(args)
-    layouts = _layouts(args, texts)
-    # The explorer draws more than fits on paper: its page then has the head alone where scripts are off.
-    drawn = heading_of if asked.keys() == {"html"} else drawing_of
-    drawing = drawn(document_from(args, layouts), step=args.step)
-    theme = args.theme or "auto"
-    found: dict[str, bytes] = {}
-    for form in asked:
-        if form == "svg":
-            from tilewise.show.paper.svg import svg_of
-
-            found[form] = svg_of(drawing, theme).encode()
-        elif form == "png":
-            from tilewise.show.paper.png import png_of
-
-            found[form] = png_of(drawing, theme)
-        else:
-            from tilewise.show.paper.html import html_of
-
-            shown = _on_the_page(args, texts, layouts)
-            found[form] = html_of(_address(args, texts, shown), _titled(drawing, layouts, shown)).encode()
-    return found
-
-
-def texts_from(args: argparse.Namespace) -> list[str]:
-    """The texts of LAYOUT, and of those of --with."""
-    texts = [args.layout, *(args.beside or ())]
-    if texts.count("-") > 1:
-        raise misused("only one layout can come from standard input")
-    return [text_from(text) for text in texts]
-
-
-def _layouts(args: argparse.Namespace, texts: Sequence[str]) -> list[Layout]:
-    return [layout_from(text, args) for text in texts]
-
-
-def document_from(args: argparse.Namespace, layouts: list[Layout]) -> Document:
-    """The scenes of the layouts, with the panels that are asked for."""
-    from tilewise.notation import parse_window
-    from tilewise.show.scene.build import document_of
-    from tilewise.show.scene.compare import compared
-    from tilewise.show.scene.cut import BY_HEADS, cut
-
-    window = None if args.window is None else parse_window(args.window, let_from(args))
-    names = _panels(args.panel or [ALL])
-    of_panel = window is not None and {*names} <= {*BY_HEADS}
-    options: dict[str, Any] = {
-        "dtype": args.dtype,
-        "shape": shape_from(args),
-        "window": None if of_panel else window,
-        "access": args.access,
-    }
-    made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
-    found = _with_panels(_coloured(made, layouts, args.colour), layouts, names)
-    if window is None or not of_panel:
-        return found
-    cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in found.scenes)
-    return _changed(found, (replace(scene, panels=tuple(panels)) for scene, panels in cuts))
+def _titled(drawing: Drawing, layouts: Sequence[Layout], shown: Sequence[str]) -> Drawing:
+    """Return a drawing whose title says layouts as the page does."""
+    title = drawing.title
+    for layout, text in zip(layouts, shown, strict=True):
+        title = title.replace(str(layout), text)
+    return replace(drawing, title=title)
 
 
 def _changed(document: Document, scenes: Iterable[Scene]) -> Document:
@@ -200,14 +213,14 @@ def _changed(document: Document, scenes: Iterable[Scene]) -> Document:
 
 
 def _panels(asked: Sequence[str]) -> list[str]:
-    """The panels that words name."""
+    """Return the panels that words name."""
     from tilewise.show.scene.model import SHORT
 
     words = (" ".join(name.lower().replace("-", " ").split()) for names in asked for name in names.split(","))
     return [SHORT.get(word, word) for word in words]
 
 
-def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Document:
+def _coloured(document: Document, layouts: Sequence[Layout], axis: str | None) -> Document:
     from tilewise.show.scene.colours import colour_of
 
     if axis is None:
@@ -219,7 +232,7 @@ def _coloured(document: Document, layouts: list[Layout], axis: str | None) -> Do
 
 
 def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[str]) -> Document:
-    """The document with the panels of some kinds alone; each kind is there in some scene."""
+    """Return the document with the panels of some kinds alone; each kind is there in some scene."""
     from tilewise.show.scene.model import KINDS
 
     if ALL in names:
@@ -255,54 +268,12 @@ def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> N
             )
 
 
-def _on_the_page(args: argparse.Namespace, texts: Sequence[str], layouts: Sequence[Layout]) -> list[str]:
-    """What the page is given of each layout: a call that it knows as such, with what it says of it."""
-    from tilewise.show.calls import call_in, page_knows_call
+def _with_short(kind: str) -> str:
+    """Return a panel with its short word, if it has one."""
+    from tilewise.show.scene.model import SHORT
 
-    def known(text: str) -> bool:
-        return not args.let and args.unit == "element" and page_knows_call(call_in(text))
-
-    return [text if known(text) else str(layout) for text, layout in zip(texts, layouts, strict=True)]
-
-
-def _titled(drawing: Drawing, layouts: Sequence[Layout], shown: Sequence[str]) -> Drawing:
-    """A drawing whose title says layouts as the page does."""
-    title = drawing.title
-    for layout, text in zip(layouts, shown, strict=True):
-        title = title.replace(str(layout), text)
-    return replace(drawing, title=title)
-
-
-def _address(args: argparse.Namespace, texts: Sequence[str], shown: Sequence[str]) -> str:
-    """What the page shows first, as its addresses say it."""
-    from tilewise.show.address import fragment, page_knows
-    from tilewise.show.calls import dtype_of_call
-
-    if args.access is not None and not page_knows(args.access, args.dtype):
-        raise misused(f"the page does not know the access {args.access}", "--svg and --png draw it")
-    if len(texts) > 2:
-        raise misused(f"the page shows two layouts, not {len(texts)}", "--svg and --png draw them")
-    dtype = args.dtype
-    if dtype is None and shown[0] != texts[0]:  # the page is given a layout, which does not say it
-        dtype = dtype_of_call(texts[0], let_from(args))
-    steps = {} if args.step is None else {"c": str(args.step)}
-    themes = {"t": args.theme} if args.theme in ("light", "dark") else {}
-    return fragment(
-        shown[0],
-        dtype,
-        e2=shown[1] if len(shown) > 1 else None,
-        a=args.access,
-        s=_in_numbers(args.shape, args),
-        w=_in_numbers(args.window, args),
-        **steps,
-        **themes,
-    )
-
-
-def _in_numbers(text: str | None, args: argparse.Namespace) -> str | None:
-    """The text of --shape or --window with the numbers of its names, which the page does not know."""
-    values = let_from(args)
-    return text and re.sub(r"\b[^\W\d]\w*", lambda name: str(values[name[0]]), text)
+    short = next((word for word, meant in SHORT.items() if meant == kind), "")
+    return f"{kind} ({short})" if short else kind
 
 
 def _write(file: str, content: bytes) -> None:
@@ -315,7 +286,7 @@ def _write(file: str, content: bytes) -> None:
 
 
 def _print(content: bytes) -> None:
-    """Bytes as they are, where standard output takes them."""
+    """Print bytes as they are, where standard output takes them."""
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:
         sys.stdout.write(content.decode())

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tilewise.notation.dialects import Reading as Told
     from tilewise.notation.read import Options
-    from tilewise.questions.asking import Extents, Index, Number, Text, Type
+    from tilewise.questions.asking import Extents, Index, Number, Order, Ranges, Text, Type
     from tilewise.questions.report import Report
 
 OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
@@ -64,7 +64,7 @@ class Texts:
         self.part = _listed(part)
         self.notes: list[str] = []
         self.told: dict[str, Any] = {}
-        self._read = 0
+        self._texts: list[str] = []
         self._asked_in = asked_shape
         """The shape that a question is asked in, which is the tensor's where a text has none."""
         self._option = "--tensor" if own_shape else "--shape"
@@ -95,7 +95,7 @@ class Texts:
             except LayoutError as inside:
                 inside.message = f"{path}: {inside.message}"
                 raise
-        self._read += 1
+        self._texts.append(text)
         self._refuse_another_shape(found)
         if is_document(text):
             return found.layout
@@ -142,7 +142,7 @@ class Texts:
             "unit": self.unit,
             "dtype": None if as_counted and self.unit != "element" else self.dtype,
             "let": self.let,
-            "part": self.part[min(self._read, len(self.part) - 1)] if self.part else None,
+            "part": self.part[min(len(self._texts), len(self.part) - 1)] if self.part else None,
             "triton": self.triton,
         }
         try:
@@ -242,6 +242,11 @@ class Texts:
         given = None if self._asked_in is None else self.extents(self._asked_in, "--shape")
         return None if given == self.box else given
 
+    @property
+    def spelled_shape(self) -> Any:
+        """Return the shape in which the question is asked, as it was given."""
+        return self._asked_in
+
     def extents(self, given: Extents, option: str) -> Any:
         """Return a shape; a text may have x between its extents, as in 64x64."""
         if not isinstance(given, str):
@@ -270,13 +275,13 @@ class Texts:
         flat = layout.flat_index(index, shape=shape)
         return flat, layout.coordinates(flat, shape)
 
-    def window(self, given: str | Sequence[tuple[int, int]] | None) -> Any:
+    def window(self, given: Ranges | None) -> Any:
         """Return the ranges of a window, or None."""
         from tilewise.notation import parse_window
 
         return parse_window(given, self.let) if isinstance(given, str) else given
 
-    def order(self, given: Index | None) -> Any:
+    def order(self, given: Order | None) -> Any:
         """Return the value of --permute, a mode or several, or None."""
         if not isinstance(given, str):
             return given
@@ -300,7 +305,7 @@ class Texts:
 
     def reported(self, report: Report) -> Report:
         """Return a report with all that the texts told beside its own fields and notes."""
-        if len(self.part) > max(1, self._read):
+        if len(self.part) > max(1, len(self._texts)):
             raise misused(f"--part {self.part[-1]} has no text: there is one a layout, in order")
         return replace(report, fields={**self.told, **report.fields}).noted(*self.notes)
 

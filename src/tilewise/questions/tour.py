@@ -5,12 +5,12 @@ tilewise tour
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from collections.abc import Sequence
 
-from tilewise.cli.answer import Answer
+from tilewise.questions.asking import asks
+from tilewise.questions.report import Report
 
 STOPS: Sequence[tuple[str, Sequence[str]]] = (
     (
@@ -66,18 +66,18 @@ STOPS: Sequence[tuple[str, Sequence[str]]] = (
         ],
     ),
 )
-"""What is said, and the command that shows it."""
+"""(what the tour says, the command that shows it)."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """[--no-pause]."""
-    parser.add_argument("--no-pause", action="store_true", help="do not wait for Enter between the stops")
+@asks(no_pause="do not wait for Enter between the stops")
+def tour(*, no_pause: bool = False) -> Report:
+    """Return the stops of the tour, each with its command; whoever prints the report walks along them.
 
-
-def answer(args: argparse.Namespace) -> Answer:
-    """Every stop, one after the other."""
+    >>> tour().stops[0]["command"]
+    "tilewise show 'S[(4, 4) : (4, 1)]'"
+    """
     stops = [{"text": text, "command": _spelled(words)} for text, words in STOPS]
-    return Answer({"stops": stops}, lambda: _walk(pause=not args.no_pause))
+    return Report({"stops": stops}, lambda: _walk(pause=not no_pause))
 
 
 def _spelled(words: Sequence[str]) -> str:

@@ -7,17 +7,14 @@ tilewise completion fish > ~/.config/fish/completions/tilewise.fish
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable
-from importlib import import_module
+from tilewise.questions import FORMS, SUMMARIES
+from tilewise.questions.asking import asks, inputs
+from tilewise.questions.report import Report
 
-from tilewise.cli.answer import Answer
-from tilewise.cli.commands import SUMMARIES
-
-SHELLS = ("bash", "zsh", "fish")
-
-_OF_THEIR_OWN = {"emit": (["move"],)}
-"""Words of commands after which they have options of their own."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Literal
 
 _BASH = """\
 _tilewise() {
@@ -37,42 +34,36 @@ complete -o default -F _tilewise tilewise
 """
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """SHELL."""
-    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
+@asks(shell="SHELL: bash, zsh or fish")
+def completion(shell: Literal["bash", "zsh", "fish"]) -> Report:
+    """Return the script that teaches a shell the commands and their options.
 
-
-def answer(args: argparse.Namespace) -> Answer:
-    """The script that teaches a shell the commands and their options."""
-    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell]()
-    return Answer({"shell": args.shell, "script": script}, script.rstrip("\n"))
+    >>> completion("fish").script.splitlines()[0]
+    "complete -c tilewise -n __fish_use_subcommand -a at -d 'where an element lives: all its places'"
+    """
+    script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
+    return Report({"shell": shell, "script": script}, script.rstrip("\n"))
 
 
 def _options(command: str) -> list[str]:
     from tilewise.cli.arguments import parser_for
 
-    parsers = [parser_for(command, words) for words in ((), *_OF_THEIR_OWN.get(command, ()))]
+    parsers = [parser_for(name) for name in (command, *FORMS.get(command, {}).values())]
     options = dict.fromkeys(option for parser in parsers for option in parser._option_string_actions)
     return [option for option in options if option.startswith("--")]
 
 
-_FIRST_WORDS = {"descriptor": "OPERATIONS", "idesc": "OPERATIONS", "emit": "ENGINES", "completion": "SHELLS"}
-"""Where the modules of commands have them."""
-
-
 def _first_words(command: str) -> Iterable[str]:
-    """What may stand first, where it is one of a few words."""
-    from tilewise.cli.operations import OPERATIONS
-
+    """Return what may stand first, where that is one of a few words."""
     if command == "catalog":
         from tilewise.hardware.catalog import entries
 
         return [*entries()]
     if command == "algebra":
+        from tilewise.questions.operations import OPERATIONS
+
         return OPERATIONS
-    module = import_module(f"tilewise.cli.commands.{command}")
-    words: Iterable[str] = getattr(module, _FIRST_WORDS.get(command, ""), ())
-    return words
+    return next((word.choices for word in inputs(command) if word.is_word), ())
 
 
 def _values(command: str) -> dict[str, str]:

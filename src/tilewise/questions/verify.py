@@ -14,81 +14,88 @@ GPU of the Hopper generation, and pip install 'tilewise[gpu]'; --from takes neit
 
 from __future__ import annotations
 
-import argparse
 import sys
 from contextlib import contextmanager
 from pathlib import Path
 
 from tilewise import __version__
-from tilewise.cli.answer import NO, YES, Answer, table_lines
+from tilewise.questions.asking import asks
+from tilewise.questions.report import Report, table_lines
+from tilewise.questions.texts import misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tilewise.gpu.verify.part import Part
-    from tilewise.gpu.verify.run import Report
+    from tilewise.gpu.verify.run import Report as Verification
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """[--list | --from DIR | --resume] [--state DIR] [--only PART] [--report DIR]."""
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--list", action="store_true", help="the parts, and ask no device")
-    way.add_argument(
-        "--from", type=Path, metavar="DIR", dest="source", help="a record's answers, and ask no device"
-    )
-    way.add_argument("--resume", action="store_true", help="keep the answers of an earlier, ended run")
-    parser.add_argument("--state", type=Path, metavar="DIR", help="where answers are kept for --resume")
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
-    )
-    parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
-    )
+@asks(
+    list="the parts, and ask no device",
+    from_="DIR: a record's answers, and ask no device",
+    resume="keep the answers of an earlier, ended run",
+    state="DIR: where answers are kept for --resume",
+    only="PART: this part or family alone; repeatable",
+    report="DIR: write report.txt, report.json, report.html",
+)
+def verify(
+    *,
+    list: bool = False,
+    from_: Path | str | None = None,
+    resume: bool = False,
+    state: Path | str | None = None,
+    only: Sequence[str] = (),
+    report: Path | str | None = None,
+) -> Report:
+    """Return what the GPU answers beside what the catalogue says; no where the two differ.
 
-
-def answer(args: argparse.Namespace) -> Answer:
-    """The report; no where the device does something else than the catalogue says."""
+    >>> [part["name"] for part in verify(list=True, only=["tma.rules"]).parts]
+    ['tma.rules']
+    """
     from tilewise.gpu.verify.parts import chosen
 
-    parts = chosen(args.only)
-    if args.list:
+    if (list, from_ is not None, resume).count(True) > 1:
+        raise misused("--list, --from and --resume exclude one another", "one of them at a time")
+    parts = chosen(only)
+    if list:
         return _listed(parts)
-    report = _recorded(parts, args.source) if args.source else _verified(parts, args)
-    if args.report:
-        _write(report, args.report)
-    return Answer(report.data(), report.text(), YES if report.right else NO)
+    found = _verified(parts, state, resume) if from_ is None else _recorded(parts, Path(from_))
+    if report is not None:
+        _write(found, Path(report))
+    return Report(found.data(), found.text(), found.right)
 
 
-def _listed(parts: list[Part]) -> Answer:
+def _listed(parts: list[Part]) -> Report:
     rows = [
         {"name": part.name, "cases": len(part.cases()), "title": part.title, "confirms": list(part.confirms)}
         for part in parts
     ]
     lines = table_lines([(row["name"], f"{row['cases']:,} cases", row["title"]) for row in rows], "<>")
-    return Answer({"parts": rows}, "\n".join(lines))
+    return Report({"parts": rows}, "\n".join(lines))
 
 
-def _verified(parts: list[Part], args: argparse.Namespace) -> Report:
+def _verified(parts: list[Part], state: Path | str | None, resume: bool) -> Verification:
     from tilewise.gpu.compile import cache_folder
     from tilewise.gpu.device import HOPPER, find
-    from tilewise.gpu.verify.run import Report, described, run
+    from tilewise.gpu.verify.run import Report as Verification
+    from tilewise.gpu.verify.run import described, run
 
     device = described(find(capability=HOPPER)) | {"tilewise": __version__}
-    state = args.state or cache_folder() / "verify"
-    with _progress(quiet=args.json) as told:
-        outcomes = list(run(parts, device, state=state, resume=args.resume, told=told))
-    return Report(device, outcomes)
+    folder = cache_folder() / "verify" if state is None else Path(state)
+    with _progress() as told:
+        return Verification(device, [*run(parts, device, state=folder, resume=resume, told=told)])
 
 
-def _recorded(parts: list[Part], folder: Path) -> Report:
-    from tilewise.gpu.verify.run import Report, recorded
+def _recorded(parts: list[Part], folder: Path) -> Verification:
+    from tilewise.gpu.verify.run import Report as Verification
+    from tilewise.gpu.verify.run import recorded
 
-    outcomes = list(recorded(parts, folder))
-    return Report(outcomes[0].truth.device if outcomes[0].truth else {}, outcomes)
+    outcomes = [*recorded(parts, folder)]
+    return Verification(outcomes[0].truth.device if outcomes[0].truth else {}, outcomes)
 
 
-def _write(report: Report, folder: Path) -> None:
+def _write(report: Verification, folder: Path) -> None:
     import json
 
     from tilewise.gpu.verify.page import page
@@ -100,9 +107,9 @@ def _write(report: Report, folder: Path) -> None:
 
 
 @contextmanager
-def _progress(quiet: bool) -> Iterator[Callable[[Part, int, int], None]]:
-    """A bar a part on standard error, where that is a terminal."""
-    if quiet or not sys.stderr.isatty():
+def _progress() -> Iterator[Callable[[Part, int, int], None]]:
+    """Yield what shows a bar for each part on standard error, where that is a terminal."""
+    if not sys.stderr.isatty():
         yield lambda part, done, total: None
         return
     from rich.console import Console

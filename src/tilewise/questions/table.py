@@ -10,75 +10,83 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, Any
 
-from tilewise.cli.answer import Answer, misused, order_data
-from tilewise.cli.arguments import ASKED, add_options, box_from, layout_from, let_from, one_layout, shape_from
 from tilewise.core.errors import LayoutError
+from tilewise.questions.asking import ASKED_IN, LAYOUT, asks
+from tilewise.questions.report import Report, order_of
+from tilewise.questions.texts import Texts, misused
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Unpack
+
     from tilewise.core.layout import Layout
+    from tilewise.questions.asking import Extents, Ranges, Text, TextOptions, Type
     from tilewise.tables import Table
 
 MAX_PLACES = 1 << 20
 MAX_PLACES_OF_A_WINDOW = 1 << 22
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT [--shape S] [--window W] [--csv | --npy FILE]."""
-    one_layout(parser, ASKED)
-    parser.add_argument("--window", metavar="W", help="one range a mode, such as 0:16,8:24")
-    form = parser.add_mutually_exclusive_group()
-    add_options(
-        form,
-        {
-            "--csv": "one line a place, to standard output",
-            "--npy": ("FILE", "a NumPy file"),
-        },
-    )
+@asks(
+    layout=LAYOUT,
+    shape=ASKED_IN,
+    window="W: one range a mode, such as 0:16,8:24",
+    csv="one line a place, to standard output",
+    npy="FILE: a NumPy file",
+)
+def table(
+    layout: Text,
+    dtype: Type | None = None,
+    *,
+    shape: Extents | None = None,
+    window: Ranges | None = None,
+    csv: bool = False,
+    npy: str | None = None,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return every place of every index, in the order in which the layout counts.
 
-
-def answer(args: argparse.Namespace) -> Answer:
-    """Every place of every index, in the order in which the layout counts."""
-    from tilewise.notation import parse_window
-
-    layout = layout_from(args.layout, args)
-    shape = shape_from(args)
-    window = None if args.window is None else parse_window(args.window, let_from(args))
-    if window is None and shape is None and (box := box_from(args)):
-        window = tuple((0, extent) for extent in box)
-    places = _places_asked(layout, shape, window)
-    if places > (MAX_PLACES if window is None else MAX_PLACES_OF_A_WINDOW) and not (args.npy and window):
+    >>> table("S[(2, 2) : (1, 2)]").places
+    [[[0]], [[2]], [[1]], [[3]]]
+    """
+    if csv and npy is not None:
+        raise misused("--csv and --npy are two forms", "ask for one")
+    texts = Texts(dtype, asked_shape=shape, **reading)
+    where = texts.layout(layout)
+    asked, ranges = texts.asked_shape, texts.window(window)
+    if ranges is None and asked is None and texts.box:
+        ranges = tuple((0, extent) for extent in texts.box)
+    places = _places_asked(where, asked, ranges)
+    if places > (MAX_PLACES if ranges is None else MAX_PLACES_OF_A_WINDOW) and not (npy and ranges):
         raise LayoutError(
             "TW301",
             f"the table has {places} places; at most {MAX_PLACES} are listed whole",
             hint="list a part: --window 0:16,0:16, one range a mode, or write a window with --npy",
         )
-    from tilewise.tables import table
+    from tilewise import tables
 
-    listed = table(layout, shape=shape, window=window)
-    if args.npy is not None:
-        return _saved(listed, args.npy)
-    ranges = [range(*ends) for ends in listed.window]
-    indices: Iterator[tuple[int, ...]] = product(*ranges)
-    if layout.order != "row":
-        indices = (index[::-1] for index in product(*reversed(ranges)))
-    rows = _rows(listed, layout.order)
-    data: dict[str, Any] = {"shape": list(listed.shape), "axes": list(listed.axes), "places": rows}
-    data |= order_data(layout)
-    if window is not None:
-        data["window"] = [list(pair) for pair in listed.window]
-    write = _print_csv if args.csv else _print
-    return Answer(data, lambda: write(listed, indices, rows))
+    listed = tables.table(where, shape=asked, window=ranges)
+    if npy is not None:
+        return texts.reported(_saved(listed, npy))
+    ends = [range(*pair) for pair in listed.window]
+    indices: Iterator[tuple[int, ...]] = product(*ends)
+    if where.order != "row":
+        indices = (index[::-1] for index in product(*reversed(ends)))
+    rows = _rows(listed, where.order)
+    fields = {"shape": listed.shape, "axes": listed.axes, "places": rows, **order_of(where)}
+    if ranges is not None:
+        fields["window"] = listed.window
+    counted = [*indices]
+    return texts.report(fields, lambda: (_print_csv if csv else _print)(listed, counted, rows))
 
 
 def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
-    """How many places will be listed, told before anything is."""
+    """Return the number of places that will be listed."""
     from tilewise.core.shapes import extents_of
 
     extents = extents_of(layout.asked_in(shape))
@@ -92,7 +100,7 @@ def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
 
 
 def _rows(listed: Table, order: str) -> list[list[list[int]]]:
-    """For every index its distinct copies, each as steps on the axes."""
+    """Return for every index its distinct copies, each as steps on the axes."""
     modes = range(len(listed.shape))
     columns = []
     for axis in listed.axes:
@@ -102,7 +110,7 @@ def _rows(listed: Table, order: str) -> list[list[list[int]]]:
     return [[list(place) for place in zip(*copies, strict=True)] for copies in zip(*columns, strict=True)]
 
 
-def _print(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
+def _print(listed: Table, indices: list[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
     print("index", ", ".join(listed.axes) + (" | ..." if listed.copies > 1 else ""), sep="  ->  ")
     sys.stdout.writelines(
         f"{','.join(map(str, index))}  ->  {' | '.join(', '.join(map(str, place)) for place in places)}\n"
@@ -110,7 +118,7 @@ def _print(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[li
     )
 
 
-def _print_csv(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
+def _print_csv(listed: Table, indices: list[tuple[int, ...]], rows: list[list[list[int]]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
@@ -120,7 +128,7 @@ def _print_csv(listed: Table, indices: Iterator[tuple[int, ...]], rows: list[lis
         writer.writerows([*index, *place] for place in places)
 
 
-def _saved(listed: Table, path: str) -> Answer:
+def _saved(listed: Table, path: str) -> Report:
     import numpy as np
 
     array = listed.array
@@ -131,5 +139,5 @@ def _saved(listed: Table, path: str) -> Answer:
             np.save(file, array)
     except OSError as error:
         raise LayoutError("TW402", f"{path} cannot be written: {error.strerror}") from None
-    data = {"file": path, "shape": list(array.shape), "axes": list(listed.axes), "dtype": "int64"}
-    return Answer(data, f"{path}: int64 {array.shape}, axes {' '.join(listed.axes)}")
+    fields = {"file": path, "shape": array.shape, "axes": listed.axes, "dtype": "int64"}
+    return Report(fields, f"{path}: int64 {array.shape}, axes {' '.join(listed.axes)}")

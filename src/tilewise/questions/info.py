@@ -9,31 +9,35 @@ contiguous: element x lives at base + x on one storage axis, in one copy.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 
-from tilewise.cli.answer import UNDECIDED, YES, Answer, order_data, place_data, table_lines
-from tilewise.cli.arguments import layout_from, one_layout, text_from
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
+from tilewise.questions.asking import LAYOUT, asks
+from tilewise.questions.report import Report, fields_of, order_of, table_lines
+from tilewise.questions.texts import Texts, text_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Unpack
+
+    from tilewise.questions.asking import Text, TextOptions
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT."""
-    one_layout(parser)
+@asks(layout=LAYOUT)
+def info(layout: Text, **reading: Unpack[TextOptions]) -> Report:
+    """Return every fact of a layout; None where it was not decided.
 
-
-def answer(args: argparse.Namespace) -> Answer:
-    """Every fact; null where it was not decided."""
+    >>> report = info("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]")
+    >>> report.size, report.injective, report.swizzle["period"]
+    (512, True, 512)
+    """
     from tilewise.notation import to_cute, to_latex
     from tilewise.show.facts import left_behind
 
-    text = text_from(args.layout)
-    layout = layout_from(text, args)
+    texts = Texts(**reading)
+    text = text_from(layout) if isinstance(layout, str) else layout
+    facts = texts.layout(text)
     undecided: list[str] = []
 
     def ask(name: str, question: Callable[[], Any]) -> Any:
@@ -44,54 +48,47 @@ def answer(args: argparse.Namespace) -> Answer:
             return None
 
     def ends(axis: str) -> dict[str, int | None]:
-        decided = ask(axis, lambda: layout.extremes(axis))
-        if decided is None:
-            return {"min": None, "max": None, "span": None}
-        low, high = decided
-        return {"min": low, "max": high, "span": 1 + high - low}
+        decided = ask(axis, lambda: facts.extremes(axis))
+        low, high = decided or (None, None)
+        return {"min": low, "max": high, "span": None if decided is None else 1 + high - low}
 
     try:
-        cute = to_cute(layout)
+        cute = to_cute(facts)
     except LayoutError:
         cute = None
-    holes = layout.holes
-    data: dict[str, Any] = {
-        "shape": _listed(layout.shape),
-        "size": layout.size,
-        "axes": {axis.name: ends(axis.name) for axis in layout.axes},
-        "copies": ask("copies", lambda: layout.copies),
-        "injective": ask("injective", lambda: bool(layout.injective)),
-        "onto": ask("onto", lambda: bool(layout.onto)),
-        "holes": {
-            "count": holes.count,
-            "witness": None if holes.witness is None else place_data(holes.witness),
-        },
-        "contiguous": ask("contiguous", lambda: bool(layout.contiguous)),
-        "canonical": ask("canonical", lambda: str(layout.canonical())),
-        "swizzle": _swizzle(layout),
-        "text": {"tilewise": str(layout), "cute": cute, "latex": to_latex(layout)},
+    holes = facts.holes
+    fields: dict[str, Any] = {
+        "shape": facts.shape,
+        "size": facts.size,
+        "axes": {axis.name: ends(axis.name) for axis in facts.axes},
+        "copies": ask("copies", lambda: facts.copies),
+        "injective": ask("injective", lambda: bool(facts.injective)),
+        "onto": ask("onto", lambda: bool(facts.onto)),
+        "holes": fields_of(holes, "count", "witness"),
+        "contiguous": ask("contiguous", lambda: bool(facts.contiguous)),
+        "canonical": ask("canonical", lambda: str(facts.canonical())),
+        "swizzle": _swizzle(facts),
+        "text": {"tilewise": str(facts), "cute": cute, "latex": to_latex(facts)},
+        **order_of(facts),
     }
-    data |= order_data(layout)
-    if layout.unit != "element":
-        data["unit"] = layout.unit
-    witnesses = _witnesses(layout)
-    if witnesses:
-        data["witnesses"] = witnesses
+    if facts.unit != "element":
+        fields["unit"] = facts.unit
+    if witnesses := _witnesses(facts):
+        fields["witnesses"] = witnesses
     if holes.count is None:
         undecided.append("holes")
-    notes = [*left_behind(layout), *_comma_for_colon(text, layout)]
-    if notes:
-        data["notes"] = notes
+    if notes := [*left_behind(facts), *_comma_for_colon(text, facts)]:
+        fields["notes"] = notes
     if undecided:
-        data["undecided"] = undecided
-    return Answer(data, _text(layout, data), UNDECIDED if undecided else YES)
+        fields["undecided"] = undecided
+    return texts.report(fields, _text(facts, fields), None if undecided else True)
 
 
-def _comma_for_colon(text: str, layout: Layout) -> list[str]:
-    """Where what stands for a second mode may be meant as strides."""
+def _comma_for_colon(text: object, layout: Layout) -> list[str]:
+    """Return a note where the second mode of a text may be meant as strides."""
     from tilewise.core.shapes import spell
 
-    if "S[" not in text or ":" in text or len(layout.shape) != 2:
+    if not isinstance(text, str) or "S[" not in text or ":" in text or len(layout.shape) != 2:
         return []
     shape, strides = layout.shape
     if not (isinstance(shape, tuple) and isinstance(strides, tuple)) or _profile(shape) != _profile(strides):
@@ -104,7 +101,7 @@ def _profile(mode: Any) -> Any:
 
 
 def _witnesses(layout: Layout) -> dict[str, str]:
-    """The reason for every no."""
+    """Return the reason for every no."""
     facts = {
         "injective": layout.injective,
         "onto": layout.onto,
@@ -112,10 +109,6 @@ def _witnesses(layout: Layout) -> dict[str, str]:
         "disjoint_copies": layout.disjoint_copies,
     }
     return {name: verdict.reason for name, verdict in facts.items() if verdict.answer is False}
-
-
-def _listed(mode: Any) -> Any:
-    return [_listed(inner) for inner in mode] if isinstance(mode, tuple) else mode
 
 
 def _swizzle(layout: Layout) -> dict[str, Any] | None:
@@ -129,24 +122,24 @@ def _swizzle(layout: Layout) -> dict[str, Any] | None:
     return data
 
 
-def _text(layout: Layout, data: dict[str, Any]) -> str:
-    copies = "" if data["copies"] == 1 else f", {_known(data['copies'])} copies of each"
+def _text(layout: Layout, fields: dict[str, Any]) -> str:
+    copies = "" if fields["copies"] == 1 else f", {_known(fields['copies'])} copies of each"
     rows = [
         ("layout", str(layout)),
-        ("canonical", data["canonical"]),
-        ("CuTe", data["text"]["cute"] or "cannot say this"),
+        ("canonical", fields["canonical"]),
+        ("CuTe", fields["text"]["cute"] or "cannot say this"),
         ("size", f"{layout.size} elements{copies}"),
     ]
-    for name, ends in data["axes"].items():
+    for name, ends in fields["axes"].items():
         low, high, span = map(_known, ends.values())
         rows.append((f"axis {name}", f"{low} .. {high}, span {span}"))
-    witnesses = data.get("witnesses", {})
+    witnesses = fields.get("witnesses", {})
     said = {None: "not decided within the bound", True: "yes"}
     for name in ("injective", "onto", "contiguous"):
-        rows.append((name, said.get(data[name]) or f"no: {witnesses.get(name, '')}"))
+        rows.append((name, said.get(fields[name]) or f"no: {witnesses.get(name, '')}"))
     if "disjoint_copies" in witnesses:
         rows.append(("copies", witnesses["disjoint_copies"]))
-    holes = data["holes"]
+    holes = fields["holes"]
     if holes["count"] is None:
         rows.append(("holes", "how many was not decided within the bound"))
     elif holes["count"]:
@@ -154,7 +147,7 @@ def _text(layout: Layout, data: dict[str, Any]) -> str:
         rows.append(("holes", f"{holes['count']}{such}"))
     if layout.swizzles:
         rows.append(("swizzle", f"repeats every {layout.period} {layout.unit}s; align the base to that"))
-    rows += [("note", note) for note in data.get("notes", [])]
+    rows += [("note", note) for note in fields.get("notes", [])]
     return "\n".join(table_lines(rows))
 
 

@@ -22,91 +22,93 @@ says how few there could be at all; with --cheapest it has the fewest cycles whe
 
 from __future__ import annotations
 
-import argparse
-
-from tilewise.cli.answer import Answer, fields, misused, refused
-from tilewise.cli.arguments import (
-    add_options,
-    layout_from,
-    layout_options,
-    let_from,
-    permute_from,
-    reshape_from,
-    two_texts,
-    type_from,
-)
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.questions.asking import asks
+from tilewise.questions.report import Report, fields_of, refused
+from tilewise.questions.texts import Texts, misused, two_texts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping, Sequence
+    from typing import Any, Unpack
 
     from tilewise.check.registers.steps import WarpStep
     from tilewise.check.shuffle import WarpPlan
+    from tilewise.core.shapes import Shape
     from tilewise.emit.shuffle import Line
+    from tilewise.questions.asking import Text, TextOptions, Type
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """FROM TO [--dtype T] [--code] [--name F] [--cheapest] [--without STEP] [--permute P] [--reshape S]."""
-    add_options(
-        parser,
-        {
-            "source": ("FROM", "where the elements are, or - for standard input"),
-            "target": ("TO", "where they shall be, or - for standard input"),
-            "--code": "the function in CUDA C++",
-            "--name": ("F", "its name (shuffle)"),
-            "--cheapest": "the fewest cycles, not the fewest exchanges",
-            "--without...": ("STEP", "no movmatrix, or no ballot; repeatable"),
-            "--permute": ("P", "the modes of FROM in TO's order, such as 1,0"),
-            "--reshape": ("S", "read FROM in this shape first, such as 8,16"),
-        },
-    )
-    layout_options(parser)
+@asks(
+    source="FROM: where the elements are, or - for standard input",
+    target="TO: where they shall be, or - for standard input",
+    code="the function in CUDA C++",
+    name="F: its name (shuffle)",
+    cheapest="the fewest cycles, not the fewest exchanges",
+    without="STEP: no movmatrix, or no ballot; repeatable",
+    permute="P: the modes of FROM in TO's order, such as 1,0",
+    reshape="S: read FROM in this shape first, such as 8,16",
+)
+def shuffle(
+    source: Text,
+    target: Text,
+    dtype: Type | None = None,
+    *,
+    code: bool = False,
+    name: str | None = None,
+    cheapest: bool = False,
+    without: Sequence[str] = (),
+    permute: str | Sequence[int] | None = None,
+    reshape: Shape | str | None = None,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return the steps that turn one layout into another; no where an element would have to leave its warp.
 
+    >>> report = shuffle("wgmma.D(f32, n=128)", "wgmma.A(bf16)")
+    >>> report.exchanges, report.convert["instruction"]
+    (0, 'cvt.rn.bf16x2.f32')
+    """
+    from tilewise.check.shuffle import shuffle as plan_of
 
-def answer(args: argparse.Namespace) -> Answer:
-    """Return the plan, or its code; no, where something would have to leave its warp."""
-    from tilewise.check.shuffle import shuffle
-
-    texts = two_texts(args.source, args.target)
-    type_from(texts, args)
-    types = [_type_called(text, args) for text in texts]
-    computed, wanted = types if all(types) else (None, None)
-    dtype = args.dtype = wanted if args.dtype is None else args.dtype
-    if dtype is None:
+    texts = Texts(dtype, **reading)
+    if isinstance(source, str) and isinstance(target, str):
+        source, target = two_texts(source, target)
+    texts.settle_type(source, target)
+    computed, wanted = (_type_called(text, texts.let) for text in (source, target))
+    if texts.dtype is None and computed:
+        texts.dtype = wanted
+    if texts.dtype is None:
         raise misused("the type of an element is not given", "such as --dtype f16")
-    if args.name is not None and not args.code:
+    if name is not None and not code:
         raise misused("--name names a function, and none is printed", "add --code")
-    source, target = (layout_from(text, args) for text in texts)
     try:
-        plan = shuffle(
-            source,
-            target,
-            dtype,
-            without=args.without,
-            cheapest=args.cheapest,
-            reshape=reshape_from(args),
-            permute=permute_from(args),
-            computed=computed,
+        plan = plan_of(
+            texts.layout(source),
+            texts.layout(target),
+            texts.dtype,
+            without=without,
+            cheapest=cheapest,
+            reshape=None if reshape is None else texts.extents(reshape, "--reshape"),
+            permute=texts.order(permute),
+            computed=computed if wanted else None,
         )
     except Refused as no:
-        return refused(no, {"exchanges": None}, instead=args.code)
-    data = plan_data(plan)
-    if not args.code:
-        return Answer(data, plan_text(plan))
+        return texts.reported(refused(no, {"exchanges": None}, instead=code))
+    if not code:
+        return texts.report(plan_fields(plan), plan_text(plan))
     from tilewise.emit.shuffle import cuda_source
 
-    name = args.name or "shuffle"
-    code = cuda_source(plan, name)
-    return Answer(data | {"name": name, "source": code}, code)
+    name = name or "shuffle"
+    function = cuda_source(plan, name)
+    return texts.report(plan_fields(plan) | {"name": name, "source": function}, function)
 
 
-def _type_called(text: str, args: argparse.Namespace) -> str | None:
+def _type_called(text: Text, let: Mapping[str, int]) -> str | None:
     """Return the type of the elements of a call of the catalogue, or None where a text is no such call."""
     from tilewise.show.calls import dtype_of_call
 
     try:
-        return dtype_of_call(text, let_from(args))
+        return dtype_of_call(text, let) if isinstance(text, str) else None
     except LayoutError:
         return None
 
@@ -152,51 +154,52 @@ def _notes(plan: WarpPlan) -> list[str]:
     return notes
 
 
-def plan_data(plan: WarpPlan) -> dict[str, Any]:
-    """A plan as JSON."""
+def plan_fields(plan: WarpPlan) -> dict[str, Any]:
+    """Return the fields of a plan."""
     from tilewise.emit.shuffle import lines_of, register_name
 
     reorder = plan.reorder
     before, after = plan.registers
     steps = zip(plan.program.steps, lines_of(plan), strict=True)
-    data: dict[str, Any] = {
-        "dtype": plan.dtype.name,
-        **fields(plan, "free", "exchanges", "least", "cost", "places", "cycles"),
+    fields: dict[str, Any] = {
+        "dtype": plan.dtype,
+        **fields_of(plan, "free", "exchanges", "least", "cost", "places", "cycles"),
         "bound": {"exchanges": plan.bound.count, "reason": plan.bound.reason, "lane": plan.bound.lane},
         "unit_bits": plan.unit,
         "registers": {"from": before, "to": after},
         "steps": [_step(plan, step, line) for step, line in steps],
         "result": [None if own is None else register_name(plan, own) for own in plan.program.results],
         "shared": {
-            **fields(plan.shared, "stores", "loads", "cycles"),
+            **fields_of(plan.shared, "stores", "loads", "cycles"),
             "likely_faster": plan.likely_slower,
         },
         "cheaper": None if plan.cheaper is None else plan.cheaper.counts(),
-        "reorder": reorder
-        and {"mode": reorder.mode, "order": str(reorder.layout), "from": str(reorder.source)},
+        "reorder": reorder and {"mode": reorder.mode, "order": reorder.layout, "from": reorder.source},
     }
     if plan.tiles is not None:
-        data["repeated"] = {"from": list(plan.tiles[0]), "to": list(plan.tiles[1])}
+        fields["repeated"] = {"from": plan.tiles[0], "to": plan.tiles[1]}
     if plan.convert is not None:
-        names = {"from": plan.convert.before.name, "to": plan.convert.after.name}
-        data["convert"] = names | {"instruction": plan.convert.instruction}
-    return data
+        types = {"from": plan.convert.before, "to": plan.convert.after}
+        fields["convert"] = types | {"instruction": plan.convert.instruction}
+    return fields
 
 
 def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
     from tilewise.check.registers.rounds import LaneMap, lane_layout
     from tilewise.emit.shuffle import lane_text, register_name
 
-    data: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "name": line.name,
         "operation": step.operation,
         "of": [register_name(plan, own) for own in step.of],
-        "by": list(step.by),
+        "by": step.by,
         "text": line.told,
     }
     if step.operation != "shfl":
-        return data
+        return fields
     lanes = LaneMap.of(step.by)
-    layout = lane_layout(step.by)
-    data |= {**fields(lanes, "mode", "amount"), "lane": lane_text(lanes)}
-    return data | {"lanes": None if layout is None else str(layout)}
+    return fields | {
+        **fields_of(lanes, "mode", "amount"),
+        "lane": lane_text(lanes),
+        "lanes": lane_layout(step.by),
+    }

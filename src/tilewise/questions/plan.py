@@ -33,38 +33,58 @@ Named moves, each a pair of layouts:
 
 from __future__ import annotations
 
-import argparse
-
-from tilewise.cli.answer import Answer, misused
-from tilewise.cli.moving import pair_arguments, planned
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.questions.asking import asks
+from tilewise.questions.moving import OF_MOVES, no_move, planned
+from tilewise.questions.report import Report
+from tilewise.questions.texts import Texts, misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tilewise.core.shapes import Shape
     from tilewise.moves import Exchange, Plan
+    from tilewise.questions.asking import Text, TextOptions, Type
+
+USAGE = "tilewise plan SRC DST --dtype T [options]"
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """SRC DST --dtype T [--shape S] [--fill V] [--aligned N] [--device D] [--arch A] [--tune]."""
-    parser.usage = "tilewise plan SRC DST --dtype T [options]"
-    pair_arguments(parser)
-    tune = "measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on"
-    parser.add_argument("--tune", action="store_true", help=tune)
+@asks(
+    **OF_MOVES,
+    tune="measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on",
+)
+def plan(
+    source: Text,
+    target: Text | None = None,
+    dtype: Type | None = None,
+    *,
+    shape: Shape | str | None = None,
+    fill: float | str | None = None,
+    aligned: int | None = None,
+    device: str | None = None,
+    arch: str | None = None,
+    tune: bool = False,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return the plan of a move; no where elements would meet in the target.
 
-
-def answer(args: argparse.Namespace) -> Answer:
-    """The plan; no, where elements would meet in the target."""
-    plan = planned(args)
-    if isinstance(plan, Answer):
-        return plan
-    if not args.tune:
-        return Answer(plan.data(), str(plan))
-    plan, told = _tuned(plan)
-    return Answer(plan.data() | {"measured": told}, "\n  ".join([str(plan), *told]))
+    >>> plan("S[64, 96]", "S[(64, 96) : (1, 64)]", "bf16").bytes
+    24576
+    """
+    texts = Texts(dtype, **reading, own_shape=True)
+    try:
+        found = planned(texts, source, target, shape, fill=fill, aligned=aligned, device=device, arch=arch)
+    except Refused as no:
+        return texts.reported(no_move(no))
+    if not tune:
+        return texts.report(found.data(), str(found))
+    found, told = _tuned(found)
+    return texts.report(found.data() | {"measured": told}, "\n  ".join([str(found), *told]))
 
 
 def _tuned(plan: Plan | Exchange) -> tuple[Plan, list[str]]:
-    """The plan with the fastest tile, and what was measured; without a GPU nothing can be."""
-    from tilewise.core.errors import LayoutError, Refused
+    """Return the plan with the fastest tile, and what was measured; without a GPU nothing can be."""
     from tilewise.moves import Plan
     from tilewise.moves.arrays.tuned import tuned
 

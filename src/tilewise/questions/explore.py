@@ -12,88 +12,85 @@ by this command. Without --port the first free one from 8737 on is taken.
 
 from __future__ import annotations
 
-import argparse
-
-from tilewise.cli.answer import Answer, misused, refuse_given
-from tilewise.cli.arguments import add_options, in_cute, layout_from, layout_options, let_from, text_from
 from tilewise.core.errors import LayoutError
+from tilewise.questions.asking import asks
+from tilewise.questions.report import Report
+from tilewise.questions.texts import Texts, in_cute, misused, refuse_given, text_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Unpack
 
+    from tilewise.questions.asking import Number, Text, TextOptions, Type
     from tilewise.show.server import Server
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """[LAYOUT] [--port N] [--open] and the options that say how to read the layout."""
-    add_options(
-        parser,
-        {
-            "[layout]": ("LAYOUT", "what to show first, or - for standard input"),
-            "--port": {"type": _port, "metavar": "N", "help": "this port of 127.0.0.1; 0 for any"},
-            "--open": "open it in the browser of this machine",
-        },
-    )
-    layout_options(parser)
+TAKES_JSON = True
 
 
-def answer(args: argparse.Namespace) -> Answer:
-    """The address; the page is served once it has been printed."""
+@asks(
+    layout="LAYOUT: what to show first, or - for standard input",
+    port="N: this port of 127.0.0.1; 0 for any",
+    open="open it in the browser of this machine",
+)
+def explore(
+    layout: Text | None = None,
+    dtype: Type | None = None,
+    *,
+    port: Number | None = None,
+    open: bool = False,
+    json: bool = False,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return the address of the explorer; `then` of the report serves the page."""
     from tilewise.show.server import Server
 
-    shown = _fragment(args)
+    shown = _fragment(layout, dtype, reading)
+    number = None if port is None else _port(port)
     try:
-        server = Server(args.port, convert=converted)
+        server = Server(number, convert=converted)
     except OSError as error:
         raise LayoutError(
             "TW402",
-            f"port {args.port} of 127.0.0.1 cannot be had: {error.strerror}",
+            f"port {port} of 127.0.0.1 cannot be had: {error.strerror}",
             hint="name another, or none: the first free one is taken",
         ) from None
     url = server.address + shown
     text = f"the explorer: {url}\nCtrl-C ends it"
-    return Answer({"url": url}, text, then=lambda: _serve(server, url if args.open else "", args.json))
+    return Report({"url": url}, text, then=lambda: _serve(server, url if open else "", json))
 
 
-def _port(text: str) -> int:
-    port = int(text) if text.isdecimal() else -1
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port, which is a number up to 65535")
-    return port
+def _port(given: Number) -> int:
+    if not str(given).isdecimal() or int(given) > 65535:
+        raise misused(f"--port {given} is not a port, which is a number up to 65535")
+    return int(given)
 
 
-def _fragment(args: argparse.Namespace) -> str:
-    """What the page shows first: the text where the page reads it as it is read here, else the layout."""
+def _fragment(layout: Text | None, dtype: Type | None, reading: TextOptions) -> str:
+    """Return the address of a layout: its text where the page reads it as it is read here, else the layout."""
     from tilewise.show.address import fragment
     from tilewise.show.calls import call_in, dtype_of_call, page_knows_call
 
-    _refuse_idle_options(args)
-    if args.layout is None:
+    texts = Texts(dtype, **reading)
+    if layout is None:
+        given = {"let": texts.let or None, "storage": texts.storage, "dtype": dtype, "dialect": texts.dialect}
+        refuse_given(given, "says how LAYOUT is read, and there is none", "write it first")
         return ""
-    text = text_from(args.layout)
-    layout = layout_from(text, args)
-    if layout.unit != "element":
-        raise LayoutError(
-            "TW106",
-            f"the explorer counts elements, and this layout {layout.unit}s",
-            hint="--dtype converts it, such as --dtype bf16",
-        )
-    more = args.let or args.unit != "element"
-    if not more and (in_cute(text, args.dialect) or page_knows_call(call_in(text))):
-        return fragment(text, args.dtype)
-    return fragment(str(layout), args.dtype or dtype_of_call(text, let_from(args)))
-
-
-def _refuse_idle_options(args: argparse.Namespace) -> None:
-    """What would go without a word."""
-    if args.layout is None:
-        readings = ("let", "storage", "dtype", "dialect")
-        refuse_given(args, readings, "says how LAYOUT is read, and there is none", "write it first")
-    if args.storage:
+    if texts.storage:
         raise misused(
             "an address of the explorer has no room for --storage", "use an axis that has the kind, such as m"
         )
+    text = text_from(layout) if isinstance(layout, str) else str(layout)
+    shown = texts.layout(text if isinstance(layout, str) else layout)
+    if shown.unit != "element":
+        raise LayoutError(
+            "TW106",
+            f"the explorer counts elements, and this layout {shown.unit}s",
+            hint="--dtype converts it, such as --dtype bf16",
+        )
+    more = texts.let or texts.unit != "element"
+    if not more and (in_cute(text, texts.dialect) or page_knows_call(call_in(text))):
+        return fragment(text, texts.dtype)
+    return fragment(str(shown), texts.dtype or dtype_of_call(text, texts.let))
 
 
 PATIENCE = 10
@@ -135,7 +132,7 @@ def _said(text: str, options: list[str]) -> dict[str, Any]:
 
 
 def _serve(server: Server, opened: str, quiet: bool) -> None:
-    """Until Ctrl-C, or the signal that asks to end."""
+    """Serve until Ctrl-C, or the signal that asks to end."""
     import signal
     import threading
     import webbrowser

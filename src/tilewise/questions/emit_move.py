@@ -1,0 +1,92 @@
+"""A kernel that moves a tensor from layout SRC to layout DST, as source.
+
+  tilewise emit move 'S[8192, 4096]' 'S[(8192, 4096) : (1, 8192)]' --dtype bf16
+  tilewise emit move 'S[300, 5]' 'S[(384, 8) : (8, 1)]' --dtype u8 --shape 300,5 --fill 0x7f --host
+  tilewise emit 'transpose(1021, 1031)' --dtype u8 --name turn
+  tilewise emit move 'wgmma.D(f32, n=32)' 'S[(64, 32) : (1@reg, 1@tx)]' --dtype f16 --arch sm_80
+
+The word move may be left out. The kernel is the one that tilewise plan SRC DST plans, whose help says how
+both are written. It is CUDA C++ and includes nothing; above it stands what it does, and with how many blocks
+and threads it is launched. With --host a function follows that fills the target where it has to be, and
+launches the kernel, for nvcc. With --checked every access is tested, and the first that is not of its storage
+is kept for the host.
+
+Between registers it is a device function, which all threads of a warp, a warpgroup or a block call together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewise.core.errors import Refused
+from tilewise.questions.asking import asks
+from tilewise.questions.moving import OF_MOVES, no_move, planned
+from tilewise.questions.report import Report
+from tilewise.questions.texts import Texts, refuse_given
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from tilewise.core.shapes import Shape
+    from tilewise.moves import Exchange, Plan
+    from tilewise.questions.asking import Text, TextOptions, Type
+
+USAGE = "tilewise emit move SRC DST --dtype T [options]"
+
+
+@asks(
+    {
+        "the text": {
+            "host": "the host's part as well",
+            "checked": "a kernel that tests every access",
+            "name": "F: its name (move_ and the type; between registers exchange)",
+        }
+    },
+    **OF_MOVES,
+)
+def emit_move(
+    source: Text,
+    target: Text | None = None,
+    dtype: Type | None = None,
+    *,
+    shape: Shape | str | None = None,
+    fill: float | str | None = None,
+    aligned: int | None = None,
+    device: str | None = None,
+    arch: str | None = None,
+    host: bool = False,
+    checked: bool = False,
+    name: str = "",
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return the source of the kernel that a move takes, with the move's plan; no where it takes no kernel.
+
+    >>> emit_move("S[64, 96]", "S[(64, 96) : (1, 64)]", "bf16").name
+    'move_bf16'
+    """
+    texts = Texts(dtype, **reading, own_shape=True)
+    kind = None
+    try:
+        plan = planned(texts, source, target, shape, fill=fill, aligned=aligned, device=device, arch=arch)
+        kind = plan.kind
+        style, called, code = _source(plan, host, checked, name)
+    except Refused as no:
+        return texts.reported(no_move(no, kind, instead=True))
+    fields = {"engine": "move", "style": style, "name": called, **plan.data(), "code": code}
+    return texts.report(fields, code)
+
+
+def _source(plan: Plan | Exchange, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
+    """Return the kind of a function, its name, and its source."""
+    from tilewise.moves import Plan
+    from tilewise.moves.source import host_source, kernel_source, name_of
+
+    if not isinstance(plan, Plan):
+        why = "is of kernels: between registers it is a device function, which no host launches"
+        refuse_given({"host": host, "checked": checked}, why, "leave out --{}")
+        name = name or "exchange"
+        return "device function", name, plan.code(name)
+    plan = replace(plan, checked=plan.checked or checked)
+    code = (host_source if host else kernel_source)(plan, name)
+    return "kernel", name_of(plan, name), code.rstrip("\n")
