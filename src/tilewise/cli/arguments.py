@@ -154,7 +154,7 @@ def _named(command: str, words: Sequence[str]) -> Iterator[str]:
 
 def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
     """Return the report of a question; `arguments` are those of its function, with `json`."""
-    words = {parameter.name for parameter in inputs(command) if parameter.kind in JOINED}
+    words = {each.name for each in inputs(command) if each.is_word and each.kind in JOINED}
     arguments = {
         name: ",".join(value) if name in words else value
         for name, value in arguments.items()
@@ -182,6 +182,8 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
             groups[each.group] = parser.add_argument_group(each.group)
         if each.name not in ("dtype", "json") or each.help:
             _add(groups[each.group], each)
+    if shown.inputs[:1] and shown.inputs[0].group:  # which then stands before those without a title
+        parser._action_groups.insert(0, parser._action_groups.pop(2))
     if reads_texts(command):
         _add_reading(parser, {each.name: each for each in inputs(command)})
     parser.add_argument("--json", action="store_true", help="answer in JSON")
@@ -214,6 +216,10 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
         if parameter.required:
             settings["required"] = True
         group.add_argument(parameter.spelled, dest=parameter.name, **settings, **_default(parameter))
+        as_in_python = f"--{parameter.name.rstrip('_')}"
+        if as_in_python != parameter.spelled and not parameter.required:
+            settings["help"] = argparse.SUPPRESS
+            group.add_argument(as_in_python, dest=parameter.name, **settings, **_default(parameter))
 
 
 def _default(parameter: ShellInput) -> dict[str, Any]:

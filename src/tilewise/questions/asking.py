@@ -92,8 +92,8 @@ class ShellInput:
 
     @property
     def spelled(self) -> str:
-        """Return the option: `as_` is `--as`, for a word of Python's own has an underscore behind it."""
-        return "--" + self.name.rstrip("_").replace("_", "-")
+        """Return the option."""
+        return option_of(self.name)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -141,6 +141,11 @@ def choices_of(annotation: str) -> tuple[str, ...]:
     (('k', 'mn'), ())
     """
     return tuple(re.findall("""["'](.*?)["']""", annotation)) if annotation.startswith("Literal[") else ()
+
+
+def option_of(name: str) -> str:
+    """Return the option of a parameter: `--as` of `as_`, for a word of Python has an underscore behind it."""
+    return "--" + name.rstrip("_").replace("_", "-")
 
 
 def question(name: str) -> Callable[..., Any]:

@@ -50,7 +50,7 @@ def _options(command: str) -> list[str]:
 
     parsers = [parser_for(name) for name in (command, *FORMS.get(command, {}).values())]
     options = dict.fromkeys(option for parser in parsers for option in parser._option_string_actions)
-    return [option for option in options if option.startswith("--")]
+    return [option for option in options if option.startswith("--") and "_" not in option]
 
 
 def _first_words(command: str) -> Iterable[str]:
