@@ -37,6 +37,8 @@ XLA and torch, 'lambda i, j: ...' (docs/paste.md). It may be an entry of `tilewi
 'wgmma.D(f32, n=64)', a file that has such a text, a document that `tilewise say --as json` wrote, or - for
 standard input, where another command's answer in JSON will do as well.
 
+An operation of the algebra is a command as well: tilewise compose A B, tilewise reshape LAYOUT SHAPE.
+
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
@@ -47,6 +49,9 @@ _METAVAR = re.compile(r"(\[?[A-Z][\w,.|=*\]]*): ")
 JOINED = ("Index", "Place")
 """Inputs that may be given as several words: 5 3 1 is 5,3,1."""
 
+_LAYOUT = re.compile(r"[\[(:{<]")
+"""A sign that layouts and named moves have, and no engine."""
+
 _VALUE = re.compile(r"[^\W\d]\w*=[\w.]+")
 """A name with its value, such as M=4096."""
 
@@ -56,13 +61,15 @@ class Parser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
     """The words to be read: a question may leave out options that these cannot ask for."""
+    subject: Callable[[], str] = str
+    """The words behind the command whose help an error names."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
-        hint = f"{self.prog} --help shows how it is called"
+        hint = f"{' '.join(filter(None, (self.prog, self.subject())))} --help shows how it is called"
         if message.startswith("unrecognized arguments"):
             hint = self._meant(message.partition(": ")[2].split()) or hint
         if message.endswith(": expected one argument"):
@@ -121,6 +128,7 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
     for word in words:
         if "\0" in word:
             raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
+    words = _completed(words)
     if words and words[0] in SUMMARIES:
         command, *rest = words
         if rest[:1] in (["--help"], ["-h"]):
@@ -140,6 +148,20 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
         return lambda: Report(about, "")
     overview().parse_args(words or ["--help"])
     raise misused("no command was given", "commands: " + " ".join(SUMMARIES))
+
+
+def _completed(words: Sequence[str]) -> Sequence[str]:
+    """Return words with the one that users leave out: algebra before an operation, move before two layouts."""
+    if words and words[0] not in SUMMARIES and not words[0].startswith("-"):
+        from tilewise.questions.operations import OPERATIONS
+
+        return ["algebra", *words] if words[0].strip().replace("-", "_") in OPERATIONS else words
+    if words[:1] == ["emit"] and not {"wgmma", "mma", "move"} & {*words}:
+        from tilewise.moves.named import NAMES
+
+        moves = any(word == "-" or word in NAMES or _LAYOUT.search(word) for word in words[1:])
+        return ["emit", "move", *words[1:]] if moves else words
+    return words
 
 
 def _named(command: str, words: Sequence[str]) -> Iterator[str]:
@@ -175,7 +197,7 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
         description=shown.description,
         epilog=shown.epilog,
     )
-    parser.words = words
+    parser.words, parser.subject = words, shown.subject
     groups: dict[str, Any] = {"": parser}
     for each in shown.inputs:
         if each.group not in groups:
@@ -288,11 +310,9 @@ def _unknown(command: str) -> LayoutError:
     from tilewise.questions.hints import ALIASES
     from tilewise.questions.operations import OPERATIONS
 
-    operation = command.strip().replace("-", "_")
-    near = get_close_matches(command.strip(), SUMMARIES, n=1)
+    near = get_close_matches(command.strip(), [*SUMMARIES, *OPERATIONS], n=1)
     hint = f"did you mean {near[0]}?" if near else "commands: " + " ".join(SUMMARIES)
-    if operation in OPERATIONS:
-        hint = f"an operation: tilewise algebra {operation}"
-    elif operation in ALIASES:
-        hint = f"here that is {ALIASES[operation]}; operations are words of tilewise algebra"
+    operation = command.strip().replace("-", "_")
+    if operation in ALIASES:
+        hint = f"here that is {ALIASES[operation]}"
     return misused(f"there is no command {command.strip()!r}", hint)

@@ -172,6 +172,8 @@ class Page:
     description: str | None
     epilog: str | None
     inputs: Sequence[ShellInput]
+    subject: Callable[[], str] = str
+    """The words behind the command that have this help, for errors."""
 
 
 def page(name: str, words: Sequence[str]) -> Page:

@@ -112,7 +112,13 @@ def page(words: Sequence[str]) -> Page:
     entry = _explained(words)
     if entry is None:
         own = [_input(parameter, HIDDEN) for parameter in _parameters_for(words)]
-        return Page(usual.usage, usual.description, None, [*usual.inputs, *_once(own)])
+        return Page(
+            usual.usage,
+            usual.description,
+            None,
+            [*usual.inputs, *_once(own)],
+            lambda: getattr(_named_in(words), "name", ""),
+        )
     name, example = f"tilewise catalog {entry.name}", entry.example
     needed = [f"{option_of(p.name)} {_metavar(p)}" for p in entry.parameters if p.needed]
     given = [

@@ -87,8 +87,8 @@ def swizzle(
     given, _ = texts.told_by(tile, "dtype")
     accesses = [
         *(_weighted(one) for one in listed(access)),
-        *(_weighted(one, "ld") for one in listed(read)),
         *(_weighted(one, "st") for one in listed(write)),
+        *(_weighted(one, "ld") for one in listed(read)),
     ]
     if texts.dtype is None:
         raise misused("swizzle needs --dtype", "such as --dtype bf16")
