@@ -84,7 +84,8 @@ def swizzle(
     from tilewise.check.swizzling import FAMILIES, choose
 
     texts = Texts(dtype, **reading)
-    given, _ = texts.told_by(tile, "dtype")
+    if isinstance(tile, str):
+        tile = texts.told_by(tile, "dtype")[0] or tile
     accesses = [
         *(_weighted(one) for one in listed(access)),
         *(_weighted(one, "st") for one in listed(write)),
@@ -98,7 +99,7 @@ def swizzle(
         among = among.replace(" ", "").split(",")
     try:
         found = choose(
-            _tile(texts, given),
+            _tile(texts, tile),
             accesses,
             dtype=texts.dtype,
             operation=op,
