@@ -49,9 +49,6 @@ _METAVAR = re.compile(r"(\[?[A-Z][\w,.|=*\]]*): ")
 JOINED = ("Index", "Place")
 """Inputs that may be given as several words: 5 3 1 is 5,3,1."""
 
-_LAYOUT = re.compile(r"[\[(:{<]")
-"""A sign that layouts and named moves have, and no engine."""
-
 _VALUE = re.compile(r"[^\W\d]\w*=[\w.]+")
 """A name with its value, such as M=4096."""
 
@@ -151,16 +148,15 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
 
 
 def _completed(words: Sequence[str]) -> Sequence[str]:
-    """Return words with the one that users leave out: algebra before an operation, move before two layouts."""
+    """Return words with the one that is left out: algebra before an operation, move before two layouts."""
     if words and words[0] not in SUMMARIES and not words[0].startswith("-"):
         from tilewise.questions.operations import OPERATIONS
 
         return ["algebra", *words] if words[0].strip().replace("-", "_") in OPERATIONS else words
     if words[:1] == ["emit"] and not {"wgmma", "mma", "move"} & {*words}:
-        from tilewise.moves.named import NAMES
+        from tilewise.questions.moving import may_be_a_side
 
-        moves = any(word == "-" or word in NAMES or _LAYOUT.search(word) for word in words[1:])
-        return ["emit", "move", *words[1:]] if moves else words
+        return ["emit", "move", *words[1:]] if any(map(may_be_a_side, words[1:])) else words
     return words
 
 

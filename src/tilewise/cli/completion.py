@@ -8,7 +8,7 @@ tilewise completion fish > ~/.config/fish/completions/tilewise.fish
 from __future__ import annotations
 
 from tilewise.questions import FORMS, SUMMARIES
-from tilewise.questions.asking import asks, inputs
+from tilewise.questions.asking import asks, inputs, question
 from tilewise.questions.report import Report
 
 TYPE_CHECKING = False
@@ -56,9 +56,7 @@ def _options(command: str) -> list[str]:
 def _first_words(command: str) -> Iterable[str]:
     """Return what may stand first, where that is one of a few words."""
     if command == "catalog":
-        from tilewise.hardware.catalog import entries
-
-        return [*entries()]
+        return [entry["entry"] for entry in question("catalog")().entries]
     if command == "algebra":
         from tilewise.questions.operations import OPERATIONS
 
