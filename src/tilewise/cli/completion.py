@@ -7,6 +7,7 @@ tilewise completion fish > ~/.config/fish/completions/tilewise.fish
 
 from __future__ import annotations
 
+from tilewise.cli.arguments import parser_for
 from tilewise.questions import FORMS, SUMMARIES
 from tilewise.questions.asking import asks, inputs, question
 from tilewise.questions.report import Report
@@ -46,8 +47,6 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> Report:
 
 
 def _options(command: str) -> list[str]:
-    from tilewise.cli.arguments import parser_for
-
     parsers = [parser_for(name) for name in (command, *FORMS.get(command, {}).values())]
     options = dict.fromkeys(option for parser in parsers for option in parser._option_string_actions)
     return [option for option in options if option.startswith("--") and "_" not in option]
@@ -66,7 +65,6 @@ def _first_words(command: str) -> Iterable[str]:
 
 def _values(command: str) -> dict[str, str]:
     """{option: its values} of the options that have few, and of `--dtype`."""
-    from tilewise.cli.arguments import parser_for
     from tilewise.core.dtypes import DTYPES
 
     actions = parser_for(command)._option_string_actions.items()
