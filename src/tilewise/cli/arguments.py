@@ -42,8 +42,8 @@ An operation of the algebra is a command as well: tilewise compose A B, tilewise
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
-_METAVAR = re.compile(r"(\[?[A-Z][\w,.|=*\]]*): ")
-"""The word that stands for a value, where a help begins with one."""
+_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
+"""The word that stands for a value, where a help begins with one; an option before it is another spelling."""
 
 
 JOINED = ("Index", "Place")
@@ -69,6 +69,8 @@ class Parser(argparse.ArgumentParser):
         hint = f"{' '.join(filter(None, (self.prog, self.subject())))} --help shows how it is called"
         if message.startswith("unrecognized arguments"):
             hint = self._meant(message.partition(": ")[2].split()) or hint
+        if ": invalid choice: " in message:
+            hint = _nearest(*re.findall(r"[\w.]+", message.partition("invalid choice: ")[2])) or hint
         if message.endswith(": expected one argument"):
             hint = self._kept_apart(message.removeprefix("argument ").partition(":")[0]) or hint
         raise misused(message, hint)
@@ -113,11 +115,37 @@ class Parser(argparse.ArgumentParser):
         if options[0] in theirs:
             return f"{other} takes --{options[0]}"
         own = [name[2:] for name in self._option_string_actions if name.startswith("--")]
+        if "engine" in own and options[0] in ("wgmma", "tcgen05", "mma"):
+            return f"an engine is a word: {options[0]}, or {options[0]}.B with its operand"
         near = get_close_matches(options[0], own, n=1, cutoff=0.8)
         return f"did you mean --{near[0]}?" if near else ""
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         return argparse.RawDescriptionHelpFormatter(self.prog, width=100)
+
+
+def _nearest(word: str, *known: str) -> str:
+    """Return a hint to the word that is near, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+class Word(argparse.Action):
+    """What keeps a word, and refuses one that an option contradicts."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Keep the word."""
+        if getattr(namespace, self.dest, values) != values:
+            parser.error(f"the {self.dest} is {values}, and {getattr(namespace, self.dest)}")
+        setattr(namespace, self.dest, values)
 
 
 def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
@@ -212,8 +240,9 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     """Add a parameter, as its annotation and its default say."""
     told = _METAVAR.match(parameter.help)
     settings: dict[str, Any] = {"help": parameter.help[told.end() :] if told else parameter.help}
+    other = told[1] if told else None
     if told:
-        settings["metavar"] = told[1]
+        settings["metavar"] = told[2]
     if parameter.help == HIDDEN:
         settings["help"] = argparse.SUPPRESS
     if parameter.kind == "bool":
@@ -229,13 +258,19 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
             settings["nargs"] = "+" if parameter.required else "*"
         elif not parameter.required:
             settings["nargs"] = "?"
-        group.add_argument(parameter.name, **settings, **({} if parameter.required else _default(parameter)))
+        if other:
+            settings["action"] = Word
+        group.add_argument(parameter.name, **settings, **_default(parameter))
+        if other:
+            settings = {"metavar": settings["metavar"], "help": "the same, as an option"}
+            group.add_argument(other, dest=parameter.name, **settings, **_default(parameter))
     else:
         if parameter.required:
             settings["required"] = True
-        group.add_argument(parameter.spelled, dest=parameter.name, **settings, **_default(parameter))
+        spellings = [parameter.spelled, *([other] if other else [])]
+        group.add_argument(*spellings, dest=parameter.name, **settings, **_default(parameter))
         as_in_python = f"--{parameter.name.rstrip('_')}"
-        if as_in_python != parameter.spelled and not parameter.required:
+        if as_in_python not in spellings and not parameter.required:
             settings["help"] = argparse.SUPPRESS
             group.add_argument(as_in_python, dest=parameter.name, **settings, **_default(parameter))
 

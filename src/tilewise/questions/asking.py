@@ -107,8 +107,8 @@ def asks(
 ) -> Callable[[Function], Function]:
     """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
 
-    Groups with a title of their own follow in a mapping. The question refuses a value that is not among the
-    few that a parameter takes.
+    Before METAVAR may stand another spelling: `--swizzle MODE: help`. Groups with a title of their own follow
+    in a mapping. The question refuses a value that is not among the few that a parameter takes.
     """
 
     def asked(function: Function) -> Function:
@@ -125,7 +125,7 @@ def asks(
         @wraps(function)
         def checked(*words: Any, **options: Any) -> Any:
             for name in few.keys() & options.keys():
-                if options[name] is not None and options[name] not in few[name]:
+                if options[name] is not None and str(options[name]) not in few[name]:
                     known = ", ".join(few[name])
                     raise LayoutError("TW401", f"{name}={options[name]!r} is not one of {known}")
             return function(*words, **options)
@@ -190,7 +190,7 @@ def usual_page(name: str) -> Page:
 
 
 def inputs(name: str) -> list[ShellInput]:
-    """Return the inputs of a question, those with a title of their own last."""
+    """Return the inputs of a question, those with a title of their own last, in the order of their help."""
     given = signature(question(name)).parameters.values()
     helps = _HELP.get(name, {})
     found = [
@@ -209,7 +209,7 @@ def inputs(name: str) -> list[ShellInput]:
     unknown = helps.keys() - {parameter.name for parameter in found}
     if unknown:
         raise TypeError(f"{name} has help for {', '.join(sorted(unknown))}, which it does not take")
-    return sorted(found, key=lambda parameter: bool(parameter.group))
+    return sorted(found, key=lambda parameter: [*helps].index(parameter.name) if parameter.group else -1)
 
 
 LAYOUT = "LAYOUT: a layout, a file that has one, or - for standard input"

@@ -123,7 +123,7 @@ def as_json(value: Any) -> Any:
         return value.as_dict()
     if isinstance(value, Mapping):
         return {str(key): as_json(part) for key, part in value.items()}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | range):
         return [as_json(part) for part in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 

@@ -11,6 +11,7 @@ from math import prod
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.questions.asking import option_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Texts:
             self.told["box"] = list(found.box)
             self.notes.append(f"the tensor is {_by(found.box)}, and the layout is padded beyond it")
         self.note(*found.notes)
-        self._note_doubts(text, found.layout)
+        self.note_doubts(text, found.layout)
         return found.layout
 
     def pair(self, a: Text, b: Text) -> tuple[Layout, Layout]:
@@ -190,7 +191,7 @@ class Texts:
                 hint=f"{self._option} is for encodings and shardings that have no shape of their own",
             )
 
-    def _note_doubts(self, text: str, layout: Layout) -> None:
+    def note_doubts(self, text: str, layout: Layout) -> None:
         """Note what a text leaves open of its layout."""
         from tilewise.hardware.calls import doubts
 
@@ -378,10 +379,29 @@ def number_in(given: Number, option: str, noun: str, such: str) -> int:
 
 def refuse_given(given: Mapping[str, Any], why: str, hint: str = "") -> None:
     """Refuse the first of some options that has a value; `why` goes on after its name, {} in a hint is it."""
-    for name, value in given.items():
-        if value is not None and value is not False and value != () and value != []:
-            option = name.rstrip("_").replace("_", "-")
-            raise misused(f"--{option} {why}", hint.format(option))
+    for name in with_values(given):
+        raise misused(f"{option_of(name)} {why}", hint.format(option_of(name)[2:]))
+
+
+def refuse_missing(asker: str, given: Mapping[str, Any], such: Mapping[str, str], why: str = "") -> None:
+    """Refuse options that have no value; the hint shows each with such a one, and may say why."""
+    missing = {option_of(name): such[name] for name, value in given.items() if value is None}
+    if missing:
+        hint = "such as " + " ".join(f"{option} {value}" for option, value in missing.items())
+        raise misused(f"{asker} needs {' and '.join(missing)}", hint + why)
+
+
+def with_values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that have a value.
+
+    >>> with_values({"m": 0, "n": None, "sparse": False, "access": ()})
+    {'m': 0}
+    """
+    return {
+        name: value
+        for name, value in given.items()
+        if value is not None and value is not False and value != () and value != []
+    }
 
 
 def _listed(given: Iterable[str] | str) -> list[str]:

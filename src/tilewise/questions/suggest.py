@@ -1,6 +1,7 @@
 """Which tile of shared memory to take for an operand: swizzle, TMA box, descriptor, steps, code.
 
-  tilewise suggest --engine wgmma --operand A --tile 128x64 --dtype bf16
+  tilewise suggest wgmma --operand A --tile 128x64 --dtype bf16
+  tilewise suggest tcgen05.B --tile 128x64 --dtype bf16
   tilewise suggest --operand B --tile 256x64 --dtype f16 --blas NT --stages 4
   tilewise suggest --operand A --tile 64x128 --dtype e4m3 --code cuda
   tilewise suggest --operand A --tile 128x64 --dtype bf16 --mode 64B
@@ -14,97 +15,116 @@ A's and then B's: TN has both K-major. The mode is the widest that fits, or that
 
 from __future__ import annotations
 
-import argparse
-
-from tilewise.cli.answer import NO, Answer, fields, refused
-from tilewise.cli.arguments import add_options, sizes_from
-from tilewise.cli.commands.match import asked_of_tcgen05, number, of_tcgen05
 from tilewise.core.errors import Refused
+from tilewise.questions.asking import asks, option_of
+from tilewise.questions.engines import OF_TCGEN05, asked_for, reader_in
+from tilewise.questions.report import Report, fields_of, refused
+from tilewise.questions.texts import refuse_missing, sizes_in, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from tilewise.check.banks import Conflicts
     from tilewise.check.suggest import Suggestion
     from tilewise.hardware.operands.stepping import Digits, Step
+    from tilewise.questions.asking import Number, Type, Word
 
 LISTED = 6
-"""So many steps are listed; of more it is said how they come about."""
+"""So many steps are listed; of more the text says how they come about."""
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """--operand A|B --tile RxK --dtype T [--engine E] [--major M | --blas XY] [--mode W] ..."""
-    needed = {"required": True}
-    engines = {"type": str.lower, "default": "wgmma"}
-    add_options(
-        parser,
-        {
-            "--engine": {"help": "what reads the tile: wgmma or tcgen05 (wgmma)", **engines},
-            "--operand": {"metavar": "A|B", "help": "A, [M, K], or B, [N, K]", **needed},
-            "--tile": {"metavar": "RxK", "help": "rows and K of the tile, such as 128x64", **needed},
-            "--dtype": {"help": "the type of an element, such as bf16", **needed},
-        },
-    )
-    add_options(
-        parser.add_mutually_exclusive_group(),
-        {
-            "--major": (("k", "mn"), "the contiguous direction (k)"),
-            "--blas": ("XY", "BLAS letters, N or T of A and of B, such as TN"),
-        },
-    )
-    add_options(
-        parser,
-        {
-            "--mode": ("MODE", "none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)"),
-            "--stages": {"type": int, "default": 1, "metavar": "N", "help": "tiles in flight (1)"},
-            "--code": (("cuda", "cute"), "the source text alone"),
-        },
-    )
-    only = parser.add_argument_group("tcgen05")
-    of_tcgen05(only)
-    add_options(
-        only,
-        {
-            "--n": ("N", "N of the product (the largest that feeds the tile)"),
-            "--k": ("K", "K of the product, where the kind has several: 64 or 96"),
-        },
-    )
-    only.add_argument("--sparse", action="store_true", default=None, help="A is sparse")
+@asks(
+    {
+        "tcgen05": {
+            **OF_TCGEN05,
+            "n": "N: N of the product (the largest that feeds the tile)",
+            "sparse": "A is sparse",
+        }
+    },
+    engine="--engine ENGINE: what reads the tile, wgmma or tcgen05 (wgmma), or with its operand wgmma.A",
+    dtype="T: the type of an element, such as bf16",
+    operand="A|B: A, [M, K], or B, [N, K]",
+    tile="--shape RxK: rows and K of the tile, such as 128x64",
+    major="the contiguous direction (k)",
+    blas="XY: BLAS letters, N or T of A and of B, such as TN",
+    mode="MODE: none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B (the widest that fits)",
+    stages="N: tiles in flight (1)",
+    code="the source text alone",
+)
+def suggest(
+    engine: Word = "wgmma",
+    dtype: Type | None = None,
+    *,
+    operand: str | None = None,
+    tile: str | Sequence[int] | None = None,
+    major: Literal["k", "mn"] | None = None,
+    blas: str | None = None,
+    mode: str | None = None,
+    stages: int = 1,
+    code: Literal["cuda", "cute"] | None = None,
+    kind: str | None = None,
+    m: Number | None = None,
+    n: Number | None = None,
+    k: Number | None = None,
+    cta_group: Literal["1", "2"] | int | None = None,
+    ws: bool = False,
+    sparse: bool = False,
+    lbo_mode: Literal["relative", "absolute"] | None = None,
+    atomicity: Literal["16", "32"] | int | None = None,
+) -> Report:
+    """Return the tile of shared memory to take for an operand, or no where the hardware has none such.
 
+    The report has the `mode` and `why`, the `atom` and the `tile` as layouts, the copy (`tma`), the
+    descriptor (`value`), the `steps`, the `banks`, the `stages` and the `code`.
 
-def answer(args: argparse.Namespace) -> Answer:
-    """The suggestion; no where the hardware has no such tile."""
-    from tilewise.check.suggest import suggest
+    >>> report = suggest("wgmma.A", "bf16", tile=(128, 64))
+    >>> report.mode, str(report.tile), report.value
+    ('128B', 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]', '0x4000004000010000')
+    """
+    from tilewise.check.suggest import suggest as suggested
     from tilewise.emit.suggested import cuda_of, cute_of
 
-    rows, k = sizes_from("--tile", args.tile, "rows x K", "128x64: M x K for A, N x K for B")
-    asked = asked_of_tcgen05(args)
-    asked |= {} if args.n is None else {"n": number(args.n, "--n", "128")}
+    name, letter = reader_in(engine, operand)
+    such = {"operand": "A", "tile": "128x64", "dtype": "bf16"}
+    refuse_missing("suggest", {"operand": letter, "tile": tile, "dtype": dtype}, such)
+    rows, depth = sizes_in("--tile", tile or "", "rows x K", "128x64: M x K for A, N x K for B")
+    asked = asked_for(
+        {"kind": kind, "m": m, "n": n, "k": k, "cta_group": cta_group, "lbo_mode": lbo_mode}
+        | {"atomicity": atomicity, "sparse": sparse, "ws": ws}
+    )
+    chosen = {"major": major, "blas": blas, "mode": mode}
     try:
-        found = suggest(
-            operand=args.operand.upper(),
+        found = suggested(
+            engine=name or "wgmma",
+            operand=letter or "",
             rows=rows,
-            k=k,
-            **fields(args, "engine", "dtype", "major", "blas", "mode", "stages"),
-            **{"depth" if name == "k" else name: value for name, value in asked.items()},
+            k=depth,
+            dtype=dtype or "",
+            stages=stages,
+            **chosen,
+            **{"depth" if option == "k" else option: value for option, value in asked.items()},
         )
     except Refused as no:
         return refused(no, {"mode": None})
-    code = {"cuda": cuda_of(found), "cute": cute_of(found)}
-    data = _data(found) | {name: value for name, value in asked.items() if name not in "mnk"} | {"code": code}
-    if args.code is None:
-        return Answer(data, "\n".join(_lines(found, data, args)))
-    if code[args.code] is None:
-        reason = f"CuTe has no {found.engine} on {found.intake.name}"
-        if found.intake.absolute:
-            reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
-        return Answer(data | {"reason": reason}, f"no: {reason}", NO)
-    return Answer(data, code[args.code] or "")
+    sources = {"cuda": cuda_of(found), "cute": cute_of(found)}
+    costs = list(_banks(found))
+    fields = _fields(found, costs) | {name: value for name, value in asked.items() if name not in "mnk"}
+    fields["code"] = sources
+    if code is None:
+        given = with_values({**chosen, **asked, "stages": None if stages == 1 else stages})
+        return Report(fields, "\n".join(_lines(found, fields, costs, given)))
+    source = sources[code]
+    if source is not None:
+        return Report(fields, source)
+    reason = f"CuTe has no {found.engine} on {found.intake.name}"
+    if found.intake.absolute:
+        reason = "steps of 48 bytes are no sum of digits: tilewise descriptor steps lists them"
+    return Report(fields | {"reason": reason}, f"no: {reason}", False)
 
 
-def _data(found: Suggestion) -> dict[str, Any]:
+def _fields(found: Suggestion, costs: Sequence[tuple[str, Conflicts]]) -> dict[str, Any]:
     from tilewise.check.suggest import global_words
     from tilewise.core.shapes import extents_of
 
@@ -112,15 +132,15 @@ def _data(found: Suggestion) -> dict[str, Any]:
     arguments = found.plan.tensor_map.arguments
     absolute = found.intake.absolute
     return {
-        **fields(found, "engine", "operand", "major", "trans", "alignment", "bytes"),
+        **fields_of(found, "engine", "operand", "major", "trans", "alignment", "bytes"),
         "dtype": found.intake.name,
         **({"product": found.intake.product} if found.intake.product else {}),
         "shape": [found.rows, found.k],
         **found.intake.fixed,
         "mode": found.mode.name,
-        "why": [{"mode": choice.mode.name, **fields(choice, "fits", "why")} for choice in found.choices],
-        "atom": {"shape": extents_of(found.atom.shape), "layout": str(found.atom)},
-        "tile": str(found.tile.coalesce(by_mode=True)),
+        "why": [{"mode": choice.mode.name, **fields_of(choice, "fits", "why")} for choice in found.choices],
+        "atom": {"shape": extents_of(found.atom.shape), "layout": found.atom},
+        "tile": found.tile.coalesce(by_mode=True),
         "order": {"first": found.order, "why": found.why_order},
         "tma": {
             "boxes": found.plan.count,
@@ -134,18 +154,18 @@ def _data(found: Suggestion) -> dict[str, Any]:
         "ignored": [name for name in found.ignored if name != "lbo" or not absolute],
         "value": f"{found.value:#018x}",
         "instruction": dict(zip("mnk", found.instruction, strict=True)),
-        "steps": [fields(step, "mn", "k", "bytes", "encoded") for step in found.steps],
+        "steps": [fields_of(step, "mn", "k", "bytes", "encoded") for step in found.steps],
         "banks": [
             {
                 "access": cost.access.name,
                 **({"view": view} if view else {}),
-                **fields(cost, "wavefronts", "ideal", "ways"),
+                **fields_of(cost, "wavefronts", "ideal", "ways"),
             }
-            for view, cost in _banks(found)
+            for view, cost in costs
         ],
-        "stages": fields(found.stages, "count", "stride", "bytes"),
-        "notes": list(found.notes),
-        "confirmed": list(found.confirmed),
+        "stages": fields_of(found.stages, "count", "stride", "bytes"),
+        "notes": found.notes,
+        "confirmed": found.confirmed,
     }
 
 
@@ -171,31 +191,40 @@ def _banks(found: Suggestion) -> Iterator[tuple[str, Conflicts]]:
 # -- for people ------------------------------------------------------------------------------------
 
 
-def _lines(found: Suggestion, data: Mapping[str, Any], args: argparse.Namespace) -> Iterator[str]:
+def _lines(
+    found: Suggestion,
+    fields: Mapping[str, Any],
+    costs: Sequence[tuple[str, Conflicts]],
+    given: Mapping[str, Any],
+) -> Iterator[str]:
     name, letter = found.intake.name, "M" if found.operand == "A" else "N"
     major = "K-major" if found.major == "k" else f"{letter}-major"
-    blas = f" ({args.blas.upper()} in BLAS)" if args.blas else ""
+    blas = f" ({given['blas'].upper()} in BLAS)" if "blas" in given else ""
     trans = "imm-trans" if found.engine == "wgmma" else "transpose"
     yield f"{found.operand} [{found.rows}, {found.k}] {name}, {major}{blas}, {trans} {found.trans}"
-    for head, words in _rows(found, data):
+    for head, words in _rows(found, fields, costs):
         yield f"  {head:<10}  {words}"
     if not found.intake.absolute:
-        engine = "" if found.engine == "wgmma" else f"--engine {found.engine} "
-        asked = f"{engine}--operand {found.operand} --tile {args.tile} --dtype {name}{_options(args)}"
-        yield f"  the code: tilewise suggest {asked} --code cuda, or cute"
+        engine = [] if found.engine == "wgmma" else ["--engine", found.engine]
+        words = [*engine, "--operand", found.operand, "--tile", f"{found.rows}x{found.k}", "--dtype", name]
+        for option, value in given.items():
+            words += [option_of(option), *([] if value is True else [str(value)])]
+        yield f"  the code: tilewise suggest {' '.join(words)} --code cuda, or cute"
 
 
-def _rows(found: Suggestion, data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _rows(
+    found: Suggestion, fields: Mapping[str, Any], costs: Sequence[tuple[str, Conflicts]]
+) -> Iterator[tuple[str, object]]:
     """Yield what stands at the head of each row, and the row."""
     *passed_over, taken = found.choices
     yield "mode", f"{found.mode}: {taken.why}"
     for choice in passed_over:
         wider = f"{choice.mode}, wider, would fit" if choice.fits else f"not {choice.mode}"
         yield "", f"{wider}: {choice.why}"
-    yield "atom", data["atom"]["layout"]
-    yield "tile", data["tile"]
+    yield "atom", fields["atom"]["layout"]
+    yield "tile", fields["tile"]
     yield from zip(("order", ""), found.why_order.split("; "), strict=False)
-    tma = data["tma"]
+    tma = fields["tma"]
     boxes = "1 box" if found.plan.count == 1 else f"{found.plan.count} boxes"
     kind = tma["tensorDataType"].removeprefix("CU_TENSOR_MAP_DATA_TYPE_")
     dims, strides = ", ".join(tma["globalDim"]), ", ".join(tma["globalStrides"])
@@ -206,7 +235,7 @@ def _rows(found: Suggestion, data: Mapping[str, Any]) -> Iterator[tuple[str, str
         for name in ("lbo", "sbo")
     )
     lbo = "lbo each step's own address" if found.intake.absolute else lbo
-    yield "descriptor", f"{data['value']}, {lbo}, {sbo} bytes; + address / 16"
+    yield "descriptor", f"{fields['value']}, {lbo}, {sbo} bytes; + address / 16"
     yield found.engine, _instruction(found)
     along_k = [step for step in found.steps if step.mn == 0]
     along_mn = [step for step in found.steps if step.k == 0]
@@ -220,23 +249,11 @@ def _rows(found: Suggestion, data: Mapping[str, Any]) -> Iterator[tuple[str, str
     if stages.count > 1:
         shared += f"; {stages.count} stages {stages.stride} apart, {stages.bytes} in all"
     yield "shared", shared
-    banks = (f"of {view}, {cost}" if view else str(cost) for view, cost in _banks(found))
+    banks = (f"of {view}, {cost}" if view else str(cost) for view, cost in costs)
     yield from zip(("banks", ""), banks, strict=False)
     for note in found.notes:
         yield "note", note
     yield "confirmed", ", ".join(found.confirmed)
-
-
-def _options(args: argparse.Namespace) -> str:
-    """Return the options that were given, as a shell has them."""
-    named = ("major", "blas", "mode", "kind", "m", "n", "k", "cta_group", "lbo_mode", "atomicity")
-    given = fields(args, *named, "sparse", "ws").items()
-    parts = [
-        f" --{name.replace('_', '-')}" + ("" if value is True else f" {value}")
-        for name, value in given
-        if value
-    ]
-    return "".join(parts) + (f" --stages {args.stages}" if args.stages > 1 else "")
 
 
 def _instruction(found: Suggestion) -> str:

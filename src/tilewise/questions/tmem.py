@@ -32,18 +32,17 @@ Exit code 0 where there is a way, 1 where there is none.
 
 from __future__ import annotations
 
-import argparse
-
-from tilewise.cli.answer import NO, Answer, fields, misused, table_lines
-from tilewise.cli.arguments import add_options, filled_in, layout_from, let_from, one_layout
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import spans
+from tilewise.core.integers import counted, spans
 from tilewise.hardware.tcgen05.addresses import WARPS
+from tilewise.questions.asking import LAYOUT, asks
+from tilewise.questions.report import Report, fields_of, table_lines
+from tilewise.questions.texts import Texts, misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+    from typing import Any, Unpack
 
     from tilewise.check.tensor_memory import Plan
     from tilewise.check.tensor_memory.question import Nearest
@@ -52,46 +51,58 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built
     from tilewise.hardware.tcgen05.loads import Form
+    from tilewise.questions.asking import Text, TextOptions, Type
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """LAYOUT [--to FRAGMENT] [--form F] [--store] [--code] [--name N]."""
-    one_layout(parser)
-    add_options(
-        parser,
-        {
-            "--to": ("FRAGMENT", "the registers that are wanted, as a layout"),
-            "--form": ("F", "one form alone, such as 16x256b"),
-            "--store": "tcgen05.st, from registers to tensor memory",
-            "--code": "the function in CUDA C++",
-            "--name": ("N", "its name (load, or store)"),
-        },
-    )
+@asks(
+    layout=LAYOUT,
+    to="FRAGMENT: the registers that are wanted, as a layout",
+    form="F: one form alone, such as 16x256b",
+    store="tcgen05.st, from registers to tensor memory",
+    code="the function in CUDA C++",
+    name="N: its name (load, or store)",
+)
+def tmem(
+    layout: Text,
+    dtype: Type | None = None,
+    *,
+    to: str | Layout | None = None,
+    form: str | None = None,
+    store: bool = False,
+    code: bool = False,
+    name: str | None = None,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return the ways between tensor memory and registers, or the one that fits; no where there is none.
 
+    The report has all `ways`, or with a wanted fragment the `way` that fits, each with its instructions, or
+    the `reasons` why none does.
 
-def answer(args: argparse.Namespace) -> Answer:
-    """The ways, or the one that fits; no where there is none."""
+    >>> report = tmem("tcgen05.D(f32, m=64, n=64)", to="wgmma.D(f32, n=64)")
+    >>> report.way["form"], len(report.way["instructions"])
+    ('16x256b', 1)
+    """
     from tilewise.check.tensor_memory import plan
 
-    if args.name is not None and not args.code:
+    if name is not None and not code:
         raise misused("--name names a function, and none is printed", "add --code")
-    to = None if args.to is None else layout_from(args.to, args)
-    asked = _asked(args)
-    form = None if args.form is None else _form(args.form)
-    found = plan(asked, args.dtype, to=to, form=form, store=args.store)
-    data, text = data_of(found), "\n".join(_lines(found, args.form))
+    texts = Texts(dtype, **reading)
+    wanted = None if to is None else texts.layout(to)
+    asked = _asked(texts, layout)
+    found = plan(asked, texts.dtype, to=wanted, form=None if form is None else _form(form), store=store)
+    fields, text = _fields(found), "\n".join(_lines(found, form is not None))
     if not found.answer:
-        return Answer(data, text, NO, instead=args.code)
-    if not args.code:
-        return Answer(data, text)
+        return texts.report(fields, text, False, instead=code)
+    if not code:
+        return texts.report(fields, text)
     from tilewise.emit.tensor_memory import cuda_source
 
-    code = cuda_source(found, args.name or "")
-    return Answer(data | {"source": code}, code)
+    source = cuda_source(found, name or "")
+    return texts.report(fields | {"source": source}, source)
 
 
 def _form(text: str) -> Form:
-    """The form of that name; where there is none, the hint says which one is meant."""
+    """Return the form of a name; where there is none, the hint names the near one."""
     from tilewise.hardware.catalog.entry import did_you_mean
     from tilewise.hardware.tcgen05.loads import FORMS, Form
 
@@ -106,81 +117,76 @@ def _form(text: str) -> Form:
         raise
 
 
-def _asked(args: argparse.Namespace) -> Layout | Built:
-    """What lies in tensor memory: an entry with its type where it is a call, else a layout.
+def _asked(texts: Texts, given: Text) -> Layout | Built:
+    """Return what lies in tensor memory: an entry with its type where it is a call, else a layout.
 
     An answer in JSON of the catalogue is the call that it answers; of any other the type is taken, if told.
     """
-    from tilewise.cli.piped import told_in
     from tilewise.hardware.calls import read_call
     from tilewise.hardware.catalog import knowing
 
-    text = filled_in(args.layout, args, "dtype")
-    text = told_in(text).get("call", text) if text.startswith("{") else text.strip()
-    name, opens, rest = text.partition("(")
-    if opens and name in knowing(name) and rest.find(")") == len(rest) - 1:
-        entry, given, named = read_call(text, let_from(args))
-        return entry(*given, **named)
-    return layout_from(text, args)
+    text, told = texts.told_by(given, "dtype", "call")
+    assert text is not None
+    call = told.get("call", text)
+    if isinstance(call, str):
+        name, opens, rest = call.strip().partition("(")
+        if opens and name in knowing(name) and rest.find(")") == len(rest) - 1:
+            entry, values, named = read_call(call.strip(), texts.let)
+            return entry(*values, **named)
+    return texts.layout(call)
 
 
-# -- as JSON ---------------------------------------------------------------------------------------
+# -- fields ----------------------------------------------------------------------------------------
 
 
-def data_of(found: Plan) -> dict[str, Any]:
-    """A plan as JSON."""
+def _fields(found: Plan) -> dict[str, Any]:
     words = found.words
-    data: dict[str, Any] = {
-        "layout": str(words.layout),
+    fields = {
+        "layout": words.layout,
         "dtype": words.dtype.name,
         "bits": words.taken,
         "store": found.store,
-        "warps": [*words.warps],
-        "slabs": [*words.slabs],
+        "warps": words.warps,
+        "slabs": words.slabs,
         "columns": {"first": words.columns[0], "count": len(words.columns)},
-        "ways": [_way_data(way) for way in found.ways],
+        "ways": [_way_fields(way) for way in found.ways],
         "left_out": [
             {"form": way.form.name, "packed": way.packed, "reason": way.problem} for way in found.left_out
         ],
     }
     if found.wanted is None:
-        return data
-    fits = {"fits": found.fit is not None, "to": str(found.wanted)}
+        return fields
+    fields |= {"fits": found.fit is not None, "to": found.wanted}
     if found.fit is not None:
-        spare = {"spare": [*found.fit.spare]} if found.fit.spare else {}
-        return data | fits | {"way": _way_data(found.fit.way, found.fit) | spare}
-    reasons = [
-        {
-            "form": way.name,
-            "differs_in": misfit.stage,
-            "reason": misfit.message,
-            "element": [*misfit.element],
-        }
+        spare = {"spare": found.fit.spare} if found.fit.spare else {}
+        return fields | {"way": _way_fields(found.fit.way, found.fit) | spare}
+    fields["reasons"] = [
+        {"form": way.name, "differs_in": misfit.stage, "reason": misfit.message, "element": misfit.element}
         for way, misfit in found.misfits
     ]
-    hint = _hint(found)
-    near = found.near and {
-        "form": found.near.way.name,
-        "fragment": str(found.near.way.fragment),
-        "exchanges_at_least": found.near.bound.count,
-        "times": found.near.times,
+    near = found.near
+    fields["nearest"] = near and {
+        "form": near.way.name,
+        "fragment": near.way.fragment,
+        "exchanges_at_least": near.bound.count,
+        "times": near.times,
     }
-    return data | fits | {"reasons": reasons, "nearest": near} | ({"hint": hint} if hint else {})
+    hint = _hint(found)
+    return fields | ({"hint": hint} if hint else {})
 
 
-def _way_data(way: Way, fit: Fit | None = None) -> dict[str, Any]:
+def _way_fields(way: Way, fit: Fit | None = None) -> dict[str, Any]:
     return {
         "form": way.form.name,
-        **fields(way, "packed", "split", "registers", "rounds"),
+        **fields_of(way, "packed", "split", "registers", "rounds", "fragment"),
         "instructions": [
-            _move_data(way, move, fit, number) for number in way.words.groups.numbers for move in way.moves
+            _move_fields(way, move, fit, number) for number in way.words.groups.numbers for move in way.moves
         ],
-        "fragment": str(way.fragment),
     }
 
 
-def _move_data(way: Way, move: Move, fit: Fit | None, number: int) -> dict[str, Any]:
-    """One instruction, as a warpgroup executes it; with its number where the fragment says that."""
+def _move_fields(way: Way, move: Move, fit: Fit | None, number: int) -> dict[str, Any]:
+    """Return one instruction, as a warpgroup executes it; with its number where the fragment says that."""
     groups, warps = way.words.groups, _warps(way, number)
     lane, column = groups.begin(number)
     whose = {"warpgroup": number, "warps": warps} if groups.named else {}
@@ -188,30 +194,30 @@ def _move_data(way: Way, move: Move, fit: Fit | None, number: int) -> dict[str, 
         "instruction": move.words,
         "lane": move.lane + lane,
         "column": move.column + column,
-        "addresses": [str(move.address(warp)) for warp in warps],
+        "addresses": [move.address(warp) for warp in warps],
         "registers": _named(move, fit),
         "round": move.round,
     }
 
 
 def _warps(way: Way, number: int) -> list[int]:
-    """The warps of a warpgroup that take part, by their numbers in the CTA."""
+    """Return the warps of a warpgroup that take part, by their numbers in the CTA."""
     return [WARPS * number + warp for warp in way.words.warps]
 
 
 def _named(move: Move, fit: Fit | None) -> list[int]:
-    """The registers of the fragment that an instruction names, in its order."""
-    own = range(move.register, move.register + move.registers)
-    return [*own] if fit is None else [fit.registers[register] for register in own]
+    """Return the registers of the fragment that an instruction names, in its order."""
+    registers = range(move.register, move.register + move.registers)
+    return [*registers] if fit is None else [fit.registers[register] for register in registers]
 
 
 # -- for people ------------------------------------------------------------------------------------
 
 
-def _lines(found: Plan, form: str | None) -> list[str]:
+def _lines(found: Plan, alone: bool) -> list[str]:
     if found.wanted is None:
         head = [_where(found), *(_table(found.ways) if found.ways else ["no form moves it:"])]
-        shown = _moves(found.ways[0], None) if form and len(found.ways) == 1 else []
+        shown = _moves(found.ways[0], None) if alone and len(found.ways) == 1 else []
         return [*head, *_indented(shown), *_left_out(found)]
     if found.fit is not None:
         return [*_fitted(found.fit)]
@@ -251,17 +257,17 @@ def _table(ways: Sequence[Way]) -> list[str]:
 
 def _fitted(fit: Fit) -> Iterator[str]:
     """Yield how many instructions there are, and each of them."""
-    way, many = fit.way, len(fit.way.moves)
+    way = fit.way
     rounds = f", in {way.rounds} rounds" if way.rounds > 1 else ""
-    each = f"{many} instruction{'s' * (many > 1)} of each warp"
-    yield f"{way.name}: {each}, {way.registers} registers of a thread{rounds}"
+    many = counted(len(way.moves), "instruction")
+    yield f"{way.name}: {many} of each warp, {way.registers} registers of a thread{rounds}"
     yield from _indented(_by_warpgroups(fit) if way.words.groups.named else _moves(way, fit))
     if fit.spare:
         yield f"  registers {spans(fit.spare)} hold nothing that is wanted"
 
 
 def _by_warpgroups(fit: Fit) -> list[str]:
-    """The instructions of each warpgroup, or of all that begin at one place."""
+    """Return the instructions of each warpgroup, or of all that begin at one place."""
     groups, lines = fit.way.words.groups, []
     for begin in dict.fromkeys(map(groups.begin, groups.numbers)):
         numbers = [number for number in groups.numbers if groups.begin(number) == begin]
@@ -277,7 +283,7 @@ def _counted(warps: Sequence[int]) -> str:
 
 
 def _moves(way: Way, fit: Fit | None, begin: tuple[int, int] = (0, 0)) -> list[str]:
-    """Each instruction with its address, counted from where a warpgroup begins, and its registers."""
+    """Return each instruction with its address, counted from where a warpgroup begins, and its registers."""
     lines = []
     for move in way.moves:
         further, column = move.lane + begin[0], move.column + begin[1]
@@ -296,12 +302,12 @@ def _nearest(near: Nearest | None, store: bool) -> list[str]:
         return []
     order, many = "before the store" if store else "after it", near.bound.count
     times = f"{near.times} times " if near.times > 1 else ""
-    left = f"{times}at least {many} exchange{'s' * (many > 1)} between lanes"
+    left = f"{times}at least {counted(many, 'exchange')} between lanes"
     return [f"  nearest: {near.way.name}, and {order} {left if many else 'steps inside each lane'}"]
 
 
 def _hint(found: Plan) -> str:
-    """What to do where nothing fits: exchange inside the warp, or between warps."""
+    """Return what to do where nothing fits: exchange inside the warp, or between warps."""
     from tilewise.check.tensor_memory.wanted import of_each_cta
 
     if found.near is None:

@@ -1,6 +1,6 @@
 """The copy that TMA makes: arguments, boxes, bytes; or the rule that it breaks.
 
-  tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,64 --mode 128B
+  tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,64 --swizzle 128B
   tilewise tma --dtype bf16 --shape 4096,4096 --tile 128,128 --mode 128B --at 256,128 --code
   tilewise tma --dtype f16 --shape 4096,1000 --strides 1,4096 --tile 128,64 --mode 128B --order k
   tilewise tma 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --dtype bf16 --shape 8,512,4096
@@ -15,144 +15,172 @@ always in the driver's order.
 
 from __future__ import annotations
 
-import argparse
 import re
 from dataclasses import asdict, replace
 
-from tilewise.cli.answer import NO, Answer, fields, misused, refuse_given, refused, table_lines
-from tilewise.cli.arguments import add_options, layout_from, layout_options, let_from
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.questions.asking import asks, option_of
+from tilewise.questions.report import Report, fields_of, refused, table_lines
+from tilewise.questions.texts import Texts, misused, refuse_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, Literal, Unpack
 
     from tilewise.check.tma import Plan
-    from tilewise.cli.arguments import Told
     from tilewise.core.layout import Layout
     from tilewise.hardware.tma.rules import Violation
     from tilewise.hardware.tma.tensor_map import TensorMap
+    from tilewise.questions.asking import Number, Text, TextOptions, Type
+
+    Numbers = str | Sequence[int]
 
 LISTED = 16
 """Boxes and rows that the text shows; JSON has all."""
 
 MAX_ADDRESSES = 1 << 20
 
-OF_PLAN: dict[str, Told] = {
-    "shape": ("S", "the tensor, such as 4096,4096"),
-    "tile": ("S", "the tile, such as 128,64"),
-    "order": {"metavar": "mn|k", "choices": ("mn", "k"), "help": "a tile of wgmma's atoms, down which first"},
-    "layout": ("LAYOUT", "the tile as a layout, instead of --tile and --mode"),
-    "rank": ("N", "dimensions that the map may have (5)"),
-}
-OF_CHECK: dict[str, Told] = {
-    "dims": ("D", "globalDim"),
-    "box": ("B", "boxDim"),
-    "element-strides": ("E", "elementStrides (1)"),
-    "shared": ("A", "where the box lands in shared memory (0)"),
-    "map-address": ("A", "where the map lies (0)"),
-}
-OF_BOTH: dict[str, Told] = {
-    "strides": ("N,...", "of the tensor: in elements; of check: globalStrides, in bytes"),
-    "at": ("COORDS", "the tile's first element; of check: the instruction's coordinates"),
-    "mode": ("MODE", "the swizzle: none, 32B, 64B, 128B (none)"),
-    "interleave": ("INTERLEAVE", "none, 16B or 32B (none)"),
-    "l2": ("L2", "L2 promotion: none, 64B, 128B, 256B (128B)"),
-    "fill": ("FILL", "what lands out of bounds: zero or nan (zero)"),
-    "address": ("A", "where the tensor starts (0)"),
-    "name": ("NAME", "the name of the map in the code (map)"),
-    "store": "the copy goes out, to the tensor",
-    "reads": "where each element lands",
-    "code": "the calls in C++",
-}
-"""{option: what stands for its value in the help, the help}."""
-
-QUESTIONS = {"plan": OF_PLAN, "check": OF_CHECK}
-"""Options that belong to one question alone; both take the others."""
+OPERATIONS = ("plan", "check")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """[plan | check] [LAYOUT] --dtype T ..."""
-    add_options(
-        parser,
-        {
-            "[question]": ("plan|check", "what is asked (plan)"),
-            "[tile_layout]": ("LAYOUT", "the tile of a plan, as with --layout"),
+@asks(
+    {
+        "a plan: logical order, elements": {
+            "shape": "S: the tensor, such as 4096,4096",
+            "tile": "S: the tile, such as 128,64",
+            "order": "a tile of wgmma's atoms, down which first",
+            "rank": "N: dimensions that the map may have (5)",
         },
-    )
-    for title, options in (
-        ("a plan: logical order, elements", OF_PLAN),
-        ("check: the driver's order, bytes", OF_CHECK),
-        ("both", OF_BOTH),
-    ):
-        add_options(parser, {f"--{name}": told for name, told in options.items()}, title)
-    parser.set_defaults(interleave="none", l2="128B", fill="zero", name="map")
-    layout_options(parser, shape=None)
+        "check: the driver's order, bytes": {
+            "dims": "D: globalDim",
+            "box": "B: boxDim",
+            "element_strides": "E: elementStrides (1)",
+            "shared": "A: where the box lands in shared memory (0)",
+            "map_address": "A: where the map lies (0)",
+        },
+        "both": {
+            "strides": "N,...: of the tensor: in elements; of check: globalStrides, in bytes",
+            "at": "COORDS: the tile's first element; of check: the instruction's coordinates",
+            "mode": "--swizzle MODE: the swizzle: none, 32B, 64B, 128B (none)",
+            "interleave": "INTERLEAVE: none, 16B or 32B (none)",
+            "l2": "L2: L2 promotion: none, 64B, 128B, 256B (128B)",
+            "fill": "FILL: what lands out of bounds: zero or nan (zero)",
+            "address": "A: where the tensor starts (0)",
+            "name": "NAME: the name of the map in the code (map)",
+            "store": "the copy goes out, to the tensor",
+            "reads": "where each element lands",
+            "code": "the calls in C++",
+        },
+    },
+    operation="OP: plan or check (plan); or LAYOUT",
+    layout="--layout LAYOUT: the tile of a plan as a layout, instead of --tile and --mode",
+)
+def tma(
+    operation: Text | None = None,
+    layout: Text | None = None,
+    dtype: Type | None = None,
+    *,
+    shape: Numbers | None = None,
+    tile: Numbers | None = None,
+    order: Literal["mn", "k"] | None = None,
+    rank: Number | None = None,
+    dims: Numbers | None = None,
+    box: Numbers | None = None,
+    element_strides: Numbers | None = None,
+    shared: Number | None = None,
+    map_address: Number | None = None,
+    strides: Numbers | None = None,
+    at: Numbers | None = None,
+    mode: str | None = None,
+    interleave: str = "none",
+    l2: str = "128B",
+    fill: str = "zero",
+    address: Number | None = None,
+    name: str = "map",
+    store: bool = False,
+    reads: bool = False,
+    code: bool = False,
+    **reading: Unpack[TextOptions],
+) -> Report:
+    """Return the arguments, the boxes and the bytes of a copy by TMA, or no with every rule that it breaks.
 
+    The report has the driver's `arguments`, the `bytes` of a copy and the `rules` that are broken; a plan has
+    its `boxes` as well, and the `tile` in shared memory.
 
-def answer(args: argparse.Namespace) -> Answer:
-    """The arguments, the boxes and their bytes; no with every rule that is broken."""
-    _place(args)
-    if args.dtype is None:
+    >>> report = tma(shape=(4096, 4096), tile=(128, 64), mode="128B", dtype="bf16")
+    >>> report.arguments["boxDim"], report.bytes
+    ([64, 128], 16384)
+    """
+    if operation is not None and operation not in OPERATIONS:
+        if layout is not None:
+            message = f"{operation} is no question of tma, and a tile is not given twice"
+            raise misused(message, "plan or check, and one layout behind it")
+        operation, layout = "plan", operation
+    if dtype is None:
         raise misused("--dtype is needed", "the type of an element, such as --dtype bf16")
-    for question, options in QUESTIONS.items():
-        if question != args.question:
-            refuse_given(args, options, f"belongs to `tilewise tma {question}`")
+    of_plan = {"shape": shape, "tile": tile, "order": order, "layout": layout, "rank": rank}
+    of_check = {"dims": dims, "box": box, "element_strides": element_strides, "shared": shared}
+    of_check |= {"map_address": map_address}
+    other = ("plan", of_plan) if operation == "check" else ("check", of_check)
+    refuse_given(other[1], f"belongs to `tilewise tma {other[0]}`")
+    texts = Texts(dtype, own_shape=True, **reading)
+    numbers = {
+        option: _numbers(texts.let, option, given)
+        for option, given in (of_check | {"shape": shape, "tile": tile, "strides": strides, "at": at}).items()
+    }
+    single = {"rank": rank, "shared": shared, "map_address": map_address, "address": address}
+    for option, given in single.items():
+        numbers[option] = _number(texts.let, option, given)
+    options = {"mode": mode, "order": order, "interleave": interleave, "l2": l2, "fill": fill, "name": name}
+    options |= {"store": store, "reads": reads, "code": code}
     try:
-        return _checked(args) if args.question == "check" else _planned(args)
+        if operation == "check":
+            return texts.reported(_checked(dtype, numbers, options))
+        return texts.reported(_planned(texts, dtype, layout, numbers, options))
     except Refused as no:
-        return _refused(no)
-
-
-def _place(args: argparse.Namespace) -> None:
-    """Tell the question from the layout: each may stand alone."""
-    if args.question is not None and args.question not in QUESTIONS:
-        if args.tile_layout is not None:
-            raise misused(f"{args.question} is no question of tma", "plan or check, before the layout")
-        args.question, args.tile_layout = None, args.question
-    args.question = args.question or "plan"
-    if args.tile_layout is not None:
-        if args.layout is not None:
-            raise misused("the tile is given twice", "as LAYOUT, or with --layout")
-        args.layout = args.tile_layout
+        return texts.reported(_refused(no))
 
 
 # -- a plan ----------------------------------------------------------------------------------------
 
 
-def _planned(args: argparse.Namespace) -> Answer:
+def _planned(
+    texts: Texts, dtype: Type, layout: Text | None, numbers: Mapping[str, Any], options: Mapping[str, Any]
+) -> Report:
     from tilewise.check.tma import default_tile, plan_copy
     from tilewise.hardware.tma.rules import MAX_RANK, remarks
 
-    if args.interleave != "none":
+    if options["interleave"] != "none":
         raise misused("a plan has interleave none", "tilewise tma check takes interleaves")
-    shape, strides, at, extents = (_numbers(args, name) for name in ("shape", "strides", "at", "tile"))
+    shape, strides, extents = (numbers[name] for name in ("shape", "strides", "tile"))
     if shape is None:
         raise misused("--shape is needed", "the tensor, such as --shape 4096,4096")
-    address = _number(args, "address")
-    more: dict[str, Any] = {"strides": strides, "at": at, "address": address, "stores": args.store}
-    more |= {"max_rank": _number(args, "rank", MAX_RANK), **fields(args, "l2", "fill")}
-    if args.layout is not None:
-        if (args.tile, args.mode, args.order) != (None, None, None):
+    mode, order, address = options["mode"], options["order"], numbers["address"] or 0
+    more = {"strides": strides, "at": numbers["at"], "address": address, "stores": options["store"]}
+    more |= {"max_rank": MAX_RANK if numbers["rank"] is None else numbers["rank"]}
+    more |= {"l2": options["l2"], "fill": options["fill"]}
+    if layout is not None:
+        if (extents, mode, order) != (None, None, None):
             raise misused("a layout says the tile, its swizzle and its order by itself")
-        tile = layout_from(args.layout, args)
+        tile = texts.layout(layout)
     elif extents is None:
         raise misused("LAYOUT or --tile is needed", "such as --tile 128,64 --mode 128B")
     else:
-        mode = args.mode or "none"
-        tile = default_tile(shape, extents, args.dtype, mode, strides=strides, order=args.order)
-    plan = plan_copy(shape, tile, dtype=args.dtype, **more)
-    notes = [*plan.notes, *_other_order(plan, shape, tile, args.dtype, more), *_for_wgmma(plan, tile, args)]
-    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start, stores=args.store)
-    data: dict[str, Any] = {
+        tile = default_tile(shape, extents, dtype, mode or "none", strides=strides, order=order)
+    plan = plan_copy(shape, tile, dtype=dtype, **more)
+    notes = [*plan.notes, *_other_order(plan, shape, tile, dtype, more)]
+    if (layout, mode, order) == (None, None, None):
+        notes += _for_wgmma(plan, tile, dtype)
+    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start, stores=options["store"])
+    fields = {
         "legal": True,
         "arguments": plan.tensor_map.arguments,
         "boxes": [*map(asdict, plan.boxes)],
         "bytes": plan.bytes,
         "rules": [],
         "remarks": _rules(noted),
-        "tile": str(tile),
+        "tile": tile,
         "mode": plan.mode.name,
         "alignment": plan.alignment,
         "shared": plan.shared_bytes,
@@ -160,37 +188,35 @@ def _planned(args: argparse.Namespace) -> Answer:
     }
     lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile)]
     lines += [f"note: {note}" for note in (*notes, *noted)]
-    code = ""
-    if args.code:
-        from tilewise.emit.tma import copy_calls
-
-        code = f"\n\n{copy_calls(plan, args.name, stores=args.store)}"
-    return _told(data, lines, plan.tensor_map, plan.elementwise, args, code, plan)
+    return _legal(fields, lines, plan.tensor_map, plan.elementwise, options, plan)
 
 
-def _told(
-    data: dict[str, Any],
+def _legal(
+    fields: dict[str, Any],
     lines: list[str],
     tensor_map: TensorMap,
-    landing: Layout,
-    args: argparse.Namespace,
-    code: str = "",
+    landing: Layout | None,
+    options: Mapping[str, Any],
     plan: Plan | None = None,
-) -> Answer:
+) -> Report:
     """Return a yes, with the places of all elements and the code where these are wanted."""
-    if args.reads:
-        data["reads"], more = _reads(landing, plan, args.fill)
+    if options["reads"]:
+        assert landing is not None
+        fields["reads"], more = _reads(landing, plan, options["fill"])
         lines += ["", *more]
-    if args.code:
-        from tilewise.emit.tma import encode_call
+    if options["code"]:
+        from tilewise.emit.tma import copy_calls, encode_call
 
-        data["code"] = encode_call(tensor_map, args.name) + code
-        lines = [data["code"]]
-    return Answer(data, "\n".join(lines))
+        calls = [encode_call(tensor_map, options["name"])]
+        if plan is not None:
+            calls.append(copy_calls(plan, options["name"], stores=options["store"]))
+        fields["code"] = "\n\n".join(calls)
+        lines = [fields["code"]]
+    return Report(fields, "\n".join(lines))
 
 
 def _other_order(
-    plan: Plan, shape: Sequence[int], tile: Layout, dtype: str, more: Mapping[str, Any]
+    plan: Plan, shape: Sequence[int], tile: Layout, dtype: Type, more: Mapping[str, Any]
 ) -> Iterator[str]:
     """Yield a note that a tile of atoms in another order takes fewer boxes."""
     from tilewise.check.tma import orders
@@ -205,9 +231,9 @@ def _other_order(
             yield f"with --order {order} it is {boxes} of {box}"
 
 
-def _for_wgmma(plan: Plan, tile: Layout, args: argparse.Namespace) -> Iterator[str]:
-    """Yield the mode that wgmma reads, where none was named and the tile would fit one."""
-    if (args.layout, args.mode, args.order) != (None, None, None) or len(tile.shape) != 2:
+def _for_wgmma(plan: Plan, tile: Layout, dtype: Type) -> Iterator[str]:
+    """Yield the mode that wgmma reads, where the tile would fit one."""
+    if len(tile.shape) != 2:
         return
     from tilewise.check.suggest import suggest
     from tilewise.core.shapes import extents_of
@@ -215,7 +241,7 @@ def _for_wgmma(plan: Plan, tile: Layout, args: argparse.Namespace) -> Iterator[s
     rows, k = extents_of(tile.shape)
     major = "k" if plan.fold.dimensions[0].dim == len(plan.tensor.shape) - 1 else "mn"
     try:
-        mode = suggest(operand="B", rows=rows, k=k, dtype=args.dtype, major=major).mode
+        mode = suggest(operand="B", rows=rows, k=k, dtype=dtype, major=major).mode
     except LayoutError:
         return
     if mode.bits:
@@ -258,25 +284,25 @@ def _argument_lines(tensor_map: TensorMap) -> list[str]:
 # -- check -----------------------------------------------------------------------------------------
 
 
-def _checked(args: argparse.Namespace) -> Answer:
+def _checked(dtype: Type, numbers: Mapping[str, Any], options: Mapping[str, Any]) -> Report:
     from tilewise.hardware.modes import Mode
     from tilewise.hardware.tma.rules import remarks, violations
     from tilewise.hardware.tma.tensor_map import TensorMap
     from tilewise.hardware.tma.types import ElementType
 
-    if args.dims is None or args.box is None:
+    if numbers["dims"] is None or numbers["box"] is None:
         raise misused("--dims and --box are needed", "such as --dims 4096,4096 --box 64,128")
     dims, strides, box, steps = (
-        tuple((_numbers(args, name) or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
+        tuple((numbers[name] or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
     )
-    more = fields(args, "interleave", "l2", "fill")
-    mode = Mode.of(args.mode or "none")
-    tensor_map = TensorMap(ElementType.of(args.dtype), dims, strides, box, steps, mode=mode, **more)
-    address, shared = _number(args, "address"), _number(args, "shared")
-    where = {"shared": shared, "map_address": _number(args, "map_address"), "stores": args.store}
-    broken = violations(tensor_map, address, **where, coordinates=_numbers(args, "at") or ())
+    more = {name: options[name] for name in ("interleave", "l2", "fill")}
+    mode = Mode.of(options["mode"] or "none")
+    tensor_map = TensorMap(ElementType.of(dtype), dims, strides, box, steps, mode=mode, **more)
+    address, shared = numbers["address"] or 0, numbers["shared"] or 0
+    where = {"shared": shared, "map_address": numbers["map_address"] or 0, "stores": options["store"]}
+    broken = violations(tensor_map, address, **where, coordinates=numbers["at"] or ())
     noted = remarks(tensor_map, address, **where)
-    data: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "legal": not broken,
         "arguments": tensor_map.arguments,
         "bytes": None if broken else tensor_map.bytes,
@@ -285,23 +311,24 @@ def _checked(args: argparse.Namespace) -> Answer:
     }
     notes = [f"note: {remark}" for remark in noted]
     if broken:
-        data["reason"] = "; ".join(map(str, broken))
+        fields["reason"] = "; ".join(map(str, broken))
         lines = [f"no: {len(broken)} {'rule is' if len(broken) == 1 else 'rules are'} broken"]
-        for rule in data["rules"]:
+        for rule in fields["rules"]:
             lines += ["{rule}: {message}\n  {asks} ({source})\n  hint: {hint}".format(**rule)]
-        return Answer(data, "\n".join([*lines, *notes]), NO)
+        return Report(fields, "\n".join([*lines, *notes]), False)
     room = _room(tensor_map, tensor_map.bytes, tensor_map.shared_bytes)
     lines = [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy{room}", *notes]
-    try:
-        landing = tensor_map.landing(shared)
-    except Refused as no:
-        if args.reads:
-            return refused(no, data | {"reads": None})
-    return _told(data, lines, tensor_map, landing, args)
+    landing = None
+    if options["reads"]:
+        try:
+            landing = tensor_map.landing(shared)
+        except Refused as no:
+            return refused(no, fields | {"reads": None})
+    return _legal(fields, lines, tensor_map, landing, options)
 
 
 def _rules(violations: Iterable[Violation]) -> list[dict[str, str]]:
-    return [_rule(**fields(violation, "rule", "message", "hint")) for violation in violations]
+    return [_rule(**fields_of(violation, "rule", "message", "hint")) for violation in violations]
 
 
 def _rule(rule: str, message: str, hint: str) -> dict[str, str]:
@@ -315,16 +342,16 @@ def _rule(rule: str, message: str, hint: str) -> dict[str, str]:
     return {"rule": rule, "message": message, "hint": hint, "asks": asks, "source": source}
 
 
-def _refused(no: Refused) -> Answer:
+def _refused(no: Refused) -> Report:
     """Return that there is no plan: the rules as `check` has them."""
     witness = no.witness if isinstance(no.witness, dict) else {}
-    own = [{"rule": witness["rule"], "message": no.reason, "hint": no.hint}] if "rule" in witness else []
-    rules = [_rule(**rule) for rule in witness.get("rules", own)]
-    data = {"legal": False, "arguments": None, "boxes": [], "bytes": None, "rules": rules}
-    found = refused(no, data, f"{rules[0]['rule']}: " if rules else "")
-    del found.data["code"]  # which is what --code asks for
+    single = [{"rule": witness["rule"], "message": no.reason, "hint": no.hint}] if "rule" in witness else []
+    rules = [_rule(**rule) for rule in witness.get("rules", single)]
+    fields = {"legal": False, "arguments": None, "boxes": [], "bytes": None, "rules": rules}
+    report = refused(no, fields, f"{rules[0]['rule']}: " if rules else "")
+    fields = {name: value for name, value in report.fields.items() if name != "code"}  # which --code asks for
     lines = ["{rule}: {message}\n  hint: {hint}".format(**rule) for rule in rules[1:]]
-    return replace(found, text="\n".join([str(found.text), *lines]))
+    return replace(report, fields=fields, text="\n".join([str(report.text), *lines]))
 
 
 # -- where elements land ---------------------------------------------------------------------------
@@ -343,7 +370,7 @@ def _reads(layout: Layout, plan: Plan | None, fill: str) -> tuple[dict[str, Any]
             hint="the layout says them all; ask without --reads",
         )
     addresses = table(layout).array
-    data = {"shape": list(addresses.shape), "unit": "byte", "layout": str(layout)}
+    data = {"shape": list(addresses.shape), "unit": "byte", "layout": layout}
     data |= {"addresses": addresses.tolist()}
     words, dim = addresses.astype(object), addresses.ndim - 1
     step = 16 // max(1, abs(layout.strides[-1]["m"]))
@@ -379,29 +406,29 @@ def _inside(plan: Plan, at: Sequence[int], shape: Sequence[int]) -> Iterator[tup
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _numbers(args: argparse.Namespace, option: str) -> list[int] | None:
-    """Return the numbers of an option, with the values of --let for names; None where it is not given."""
-    text = getattr(args, option)
-    if text is None:
+def _numbers(let: Mapping[str, int], option: str, given: Numbers | Number | None) -> list[int] | None:
+    """Return the numbers of an option, with values for names in it; None where it is not given."""
+    if given is None:
         return None
-    inside = re.fullmatch(r"\s*\((.*)\)\s*", text)
-    spelled = (inside[1] if inside else text).strip().removesuffix(",")
+    if not isinstance(given, str):
+        return [given] if isinstance(given, int) else list(given)
+    inside = re.fullmatch(r"\s*\((.*)\)\s*", given)
+    spelled = (inside[1] if inside else given).strip().removesuffix(",")
     between = r"(?<=\d)(?<!\b0)x(?=\d)" if "," not in spelled else ","
-    names, numbers = let_from(args), []
+    numbers = []
     for part in map(str.strip, re.split(between, spelled)):
         try:
-            numbers.append(names[part] if part in names else int(part, 0))
+            numbers.append(let[part] if part in let else int(part, 0))
         except ValueError:
             shown = repr(part) if part else "nothing"
-            message = f"--{option.replace('_', '-')}: {shown} is no whole number"
             hint = "whole numbers with commas between, such as 128,64"
-            raise misused(message, hint) from None
+            raise misused(f"{option_of(option)}: {shown} is no whole number", hint) from None
     return numbers
 
 
-def _number(args: argparse.Namespace, option: str, usual: int = 0) -> int:
-    """Return the one number of an option."""
-    first, *others = _numbers(args, option) or [usual]
+def _number(let: Mapping[str, int], option: str, given: Number | None) -> int | None:
+    """Return the one number of an option; None where it is not given."""
+    first, *others = _numbers(let, option, given) or [None]
     if others:
-        raise misused(f"--{option.replace('_', '-')}: {getattr(args, option)!r} is no whole number")
+        raise misused(f"{option_of(option)}: {given!r} is no whole number")
     return first
