@@ -79,12 +79,6 @@ def test_commands_are_no_operations(tilewise, command):
     assert hint_of(run) == f"tilewise {command} is a command of its own"
 
 
-@pytest.mark.parametrize("operation", ["compose", "zipped_divide", "left-inverse"])
-def test_operations_are_no_commands(tilewise, operation):
-    run = tilewise(operation, "S[4]", "S[4]", "--json")
-    assert hint_of(run) == f"an operation: tilewise algebra {operation.replace('-', '_')}"
-
-
 def test_names_of_others_are_known_as_commands_too(tilewise):
     assert "zipped_divide" in hint_of(tilewise("local_tile", "S[4]", "--json"))
 

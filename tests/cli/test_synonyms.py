@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 ENCODE = "idesc encode --kind {} --m 128 --n 128"
@@ -121,3 +123,33 @@ def test_calls_take_them_too(tilewise):
         assert tilewise("at", call, "3,2").out == chosen.out, call
     scales = [tilewise("at", f"tcgen05.sfa(mxf4nvf4, 128, scale={word})", "3,2").out for word in ("4X", "4x")]
     assert scales[0] == scales[1] != ""
+
+
+PAIR = "'S[64, 96]' 'S[(64, 96) : (1, 64)]' --dtype bf16"
+HELD = "S[(8, 4, 4) : (4@laneid, 1@laneid, 1@reg)]"
+
+
+@pytest.mark.parametrize(
+    ("short", "whole"),
+    [
+        ("compose '(6,2):(8,2)' '(4,3):(3,1)'", "algebra compose '(6,2):(8,2)' '(4,3):(3,1)'"),
+        ("logical-divide S[24] S[4] --help", "algebra logical_divide S[24] S[4] --help"),
+        ("slice 'S[(2, 2, 4) : (100, 10, 1)]' 6:10 --shape 16", None),
+        (f"emit {PAIR}", f"emit move {PAIR}"),
+        (f"emit --dtype bf16 {PAIR.removesuffix(' --dtype bf16')}", f"emit move {PAIR}"),
+        ("emit 'transpose(64, 96)' --dtype u8", "emit move 'transpose(64, 96)' --dtype u8"),
+        (f"coalesce '{HELD}' --dtype f32", f"coalesce S[8,4,4] --dtype f32 --access '{HELD}'"),
+        (
+            "swizzle 64x64 --dtype bf16 --write cp.async --read 2*ldmatrix.x4",
+            "swizzle 64x64 --dtype bf16 --access row:16B@cp.async --access 2*ldmatrix.x4",
+        ),
+        (
+            "swizzle 64x64 --dtype bf16 --read row:4B --write col:2B",
+            "swizzle 64x64 --dtype bf16 --access col:2B@st --access row:4B@ld",
+        ),
+    ],
+)
+def test_words_that_new_users_leave_out(tilewise, short, whole):
+    asked = tilewise(*shlex.split(short))
+    assert asked.code == 0
+    assert asked.out == tilewise(*shlex.split(whole or f"algebra {short}")).out

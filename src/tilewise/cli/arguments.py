@@ -37,6 +37,8 @@ XLA and torch, 'lambda i, j: ...' (docs/paste.md). It may be an entry of `tilewi
 'wgmma.D(f32, n=64)', a file that has such a text, a document that `tilewise say --as json` wrote, or - for
 standard input, where another command's answer in JSON will do as well.
 
+An operation of the algebra is a command as well: tilewise compose A B, tilewise reshape LAYOUT SHAPE.
+
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
@@ -56,13 +58,15 @@ class Parser(argparse.ArgumentParser):
 
     words: Sequence[str] = ()
     """The words to be read: a question may leave out options that these cannot ask for."""
+    subject: Callable[[], str] = str
+    """The words behind the command whose help an error names."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Refuse the words."""
-        hint = f"{self.prog} --help shows how it is called"
+        hint = f"{' '.join(filter(None, (self.prog, self.subject())))} --help shows how it is called"
         if message.startswith("unrecognized arguments"):
             hint = self._meant(message.partition(": ")[2].split()) or hint
         if ": invalid choice: " in message:
@@ -149,6 +153,7 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
     for word in words:
         if "\0" in word:
             raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
+    words = _completed(words)
     if words and words[0] in SUMMARIES:
         command, *rest = words
         if rest[:1] in (["--help"], ["-h"]):
@@ -170,6 +175,19 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
     raise misused("no command was given", "commands: " + " ".join(SUMMARIES))
 
 
+def _completed(words: Sequence[str]) -> Sequence[str]:
+    """Return words with the one that is left out: algebra before an operation, move before two layouts."""
+    if words and words[0] not in SUMMARIES and not words[0].startswith("-"):
+        from tilewise.questions.operations import OPERATIONS
+
+        return ["algebra", *words] if words[0].strip().replace("-", "_") in OPERATIONS else words
+    if words[:1] == ["emit"] and not {"wgmma", "mma", "move"} & {*words}:
+        from tilewise.questions.moving import may_be_a_side
+
+        return ["emit", "move", *words[1:]] if any(map(may_be_a_side, words[1:])) else words
+    return words
+
+
 def _named(command: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the words, and `M=4096` as `--let M=4096` where the question has no other use for it."""
     kinds = {parameter.kind for parameter in inputs(command)}
@@ -182,7 +200,7 @@ def _named(command: str, words: Sequence[str]) -> Iterator[str]:
 
 def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
     """Return the report of a question; `arguments` are those of its function, with `json`."""
-    words = {parameter.name for parameter in inputs(command) if parameter.kind in JOINED}
+    words = {each.name for each in inputs(command) if each.is_word and each.kind in JOINED}
     arguments = {
         name: ",".join(value) if name in words else value
         for name, value in arguments.items()
@@ -203,13 +221,15 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
         description=shown.description,
         epilog=shown.epilog,
     )
-    parser.words = words
+    parser.words, parser.subject = words, shown.subject
     groups: dict[str, Any] = {"": parser}
     for each in shown.inputs:
         if each.group not in groups:
             groups[each.group] = parser.add_argument_group(each.group)
         if each.name not in ("dtype", "json") or each.help:
             _add(groups[each.group], each)
+    if shown.inputs[:1] and shown.inputs[0].group:  # which then stands before those without a title
+        parser._action_groups.insert(0, parser._action_groups.pop(2))
     if reads_texts(command):
         _add_reading(parser, {each.name: each for each in inputs(command)})
     parser.add_argument("--json", action="store_true", help="answer in JSON")
@@ -249,6 +269,10 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
             settings["required"] = True
         spellings = [parameter.spelled, *([other] if other else [])]
         group.add_argument(*spellings, dest=parameter.name, **settings, **_default(parameter))
+        as_in_python = f"--{parameter.name.rstrip('_')}"
+        if as_in_python not in spellings and not parameter.required:
+            settings["help"] = argparse.SUPPRESS
+            group.add_argument(as_in_python, dest=parameter.name, **settings, **_default(parameter))
 
 
 def _default(parameter: ShellInput) -> dict[str, Any]:
@@ -317,11 +341,9 @@ def _unknown(command: str) -> LayoutError:
     from tilewise.questions.hints import ALIASES
     from tilewise.questions.operations import OPERATIONS
 
-    operation = command.strip().replace("-", "_")
-    near = get_close_matches(command.strip(), SUMMARIES, n=1)
+    near = get_close_matches(command.strip(), [*SUMMARIES, *OPERATIONS], n=1)
     hint = f"did you mean {near[0]}?" if near else "commands: " + " ".join(SUMMARIES)
-    if operation in OPERATIONS:
-        hint = f"an operation: tilewise algebra {operation}"
-    elif operation in ALIASES:
-        hint = f"here that is {ALIASES[operation]}; operations are words of tilewise algebra"
+    operation = command.strip().replace("-", "_")
+    if operation in ALIASES:
+        hint = f"here that is {ALIASES[operation]}"
     return misused(f"there is no command {command.strip()!r}", hint)

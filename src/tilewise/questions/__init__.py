@@ -52,5 +52,8 @@ GROUPS = {
 SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 """All of them."""
 
+OF_THE_SHELL = ("tour", "completion")
+"""Commands about the command line itself, whose modules are in `tilewise.cli`."""
+
 FORMS = {"emit": {"move": "emit_move"}}
 """{a question: {its first word: a question with inputs of its own, which that word stands for}}."""

@@ -157,17 +157,12 @@ def _answered(result: Any) -> tuple[dict[str, Any], str, bool | None]:
     if kind == "Holes":
         return _holes(result)
     if isinstance(result, Verdict):
-        if result.answer:
-            return {"result": True}, "yes", True
-        fields = {"result": result.answer, "reason": result.reason}
-        if result.answer is None:
-            return fields, result.reason, None
-        return fields | {"witness": result.witness}, f"no: {result.reason}", False
+        return _verdict(result)
     parts = result if isinstance(result, tuple | list) else (result,)
     layouts = [part for part in parts if isinstance(part, Layout)]
     units = {layout.unit for layout in layouts} - {"element"}
     storage = {axis.name for layout in layouts for axis in layout.axes if axis.storage and axis.facts is None}
-    fields = {"result": result, **order_of(*layouts)}
+    fields: dict[str, Any] = {"result": result, **order_of(*layouts)}
     fields |= {"unit": units.pop()} if units else {}
     fields |= {"storage": sorted(storage)} if storage else {}
     lines = [str(part) for part in parts]
@@ -175,6 +170,15 @@ def _answered(result: Any) -> tuple[dict[str, Any], str, bool | None]:
         width = max(map(len, result), default=0)
         lines = [f"{name:<{width}}  {' '.join(map(str, numbers))}" for name, numbers in result.items()]
     return fields, "\n".join(lines) or "none", True
+
+
+def _verdict(verdict: Verdict) -> tuple[dict[str, Any], str, bool | None]:
+    if verdict.answer:
+        return {"result": True}, "yes", True
+    fields = {"result": verdict.answer, "reason": verdict.reason}
+    if verdict.answer is None:
+        return fields, verdict.reason, None
+    return fields | {"witness": verdict.witness}, f"no: {verdict.reason}", False
 
 
 def _holes(holes: Holes) -> tuple[dict[str, Any], str, bool | None]:

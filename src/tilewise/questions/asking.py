@@ -16,6 +16,7 @@ from inspect import Parameter as Given
 from inspect import signature
 
 from tilewise.core.errors import LayoutError
+from tilewise.questions import OF_THE_SHELL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,8 +156,8 @@ def question(name: str) -> Callable[..., Any]:
 
 
 def module_of(name: str) -> ModuleType:
-    """Return the module of a question."""
-    return import_module(f"tilewise.questions.{name}")
+    """Return the module of a question; what is about the command line itself is there."""
+    return import_module(f"tilewise.{'cli' if name in OF_THE_SHELL else 'questions'}.{name}")
 
 
 def reads_texts(name: str) -> bool:
@@ -172,6 +173,8 @@ class Page:
     description: str | None
     epilog: str | None
     inputs: Sequence[ShellInput]
+    subject: Callable[[], str] = str
+    """The words behind the command that have this help, for errors."""
 
 
 def page(name: str, words: Sequence[str]) -> Page:

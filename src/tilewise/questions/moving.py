@@ -76,6 +76,15 @@ def no_move(no: Refused, kind: str | None = None, *, instead: bool = False) -> R
     return refused(no, {"class": kind}, witness=witness, instead=instead)
 
 
+def may_be_a_side(word: str) -> bool:
+    """Return whether a word may be a layout or a named move, and is no engine, tile or type.
+
+    >>> may_be_a_side("(8,4):(4,1)"), may_be_a_side("transpose"), may_be_a_side("64x64x64")
+    (True, True, False)
+    """
+    return word == "-" or word in NAMES or any(sign in word for sign in "[(:{<")
+
+
 # -- the two layouts -------------------------------------------------------------------------------
 
 

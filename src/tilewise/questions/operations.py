@@ -227,14 +227,14 @@ class Operation:
 # -- calls that are more than passing words on -------------------------------------------------------
 
 
-def compose(asked: Asked, a: Layout, *tilers: Any) -> Layout:
+def compose(asked: Asked, a: Layout, *tilers: Any) -> Any:
     """Compose with one layout, or mode by mode."""
     if asked["modes"] and not (len(tilers) == 1 and isinstance(tilers[0], Layout)):
         raise misused("--modes names the axes of one layout B", "drop it, or give one B")
     return algebra.compose(a, *tilers, modes=asked["modes"])
 
 
-def fuse_axes(asked: Asked, a: Layout, axes: Sequence[Any], axis: str | None = None) -> Layout:
+def fuse_axes(asked: Asked, a: Layout, axes: Sequence[Any], axis: str | None = None) -> Any:
     """Fuse axes; with a number between them, the new one has to be named."""
     if axis is None and any(isinstance(part, int) for part in axes):
         written = ",".join(map(str, axes))
@@ -242,12 +242,12 @@ def fuse_axes(asked: Asked, a: Layout, axes: Sequence[Any], axis: str | None = N
     return algebra.fuse_axes(a, axes, axis)
 
 
-def complement(asked: Asked, a: Layout, size: int | None = None) -> Layout:
+def complement(asked: Asked, a: Layout, size: int | None = None) -> Any:
     """Complement up to SIZE, as a word or as an option."""
     return algebra.complement(a, **{"size": size, **asked.options})
 
 
-def merge_swizzles(asked: Asked, *chains: Any) -> Swizzle:
+def merge_swizzles(asked: Asked, *chains: Any) -> Any:
     """Merge two swizzles to one."""
     swizzles = _joined(chains)
     if len(swizzles) != 2:

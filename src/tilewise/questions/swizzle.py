@@ -84,11 +84,12 @@ def swizzle(
     from tilewise.check.swizzling import FAMILIES, choose
 
     texts = Texts(dtype, **reading)
-    given, _ = texts.told_by(tile, "dtype")
+    if isinstance(tile, str):
+        tile = texts.told_by(tile, "dtype")[0] or tile
     accesses = [
         *(_weighted(one) for one in listed(access)),
-        *(_weighted(one, "ld") for one in listed(read)),
         *(_weighted(one, "st") for one in listed(write)),
+        *(_weighted(one, "ld") for one in listed(read)),
     ]
     if texts.dtype is None:
         raise misused("swizzle needs --dtype", "such as --dtype bf16")
@@ -98,7 +99,7 @@ def swizzle(
         among = among.replace(" ", "").split(",")
     try:
         found = choose(
-            _tile(texts, given),
+            _tile(texts, tile),
             accesses,
             dtype=texts.dtype,
             operation=op,

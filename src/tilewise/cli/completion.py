@@ -7,8 +7,9 @@ tilewise completion fish > ~/.config/fish/completions/tilewise.fish
 
 from __future__ import annotations
 
+from tilewise.cli.arguments import parser_for
 from tilewise.questions import FORMS, SUMMARIES
-from tilewise.questions.asking import asks, inputs
+from tilewise.questions.asking import asks, inputs, question
 from tilewise.questions.report import Report
 
 TYPE_CHECKING = False
@@ -46,19 +47,15 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> Report:
 
 
 def _options(command: str) -> list[str]:
-    from tilewise.cli.arguments import parser_for
-
     parsers = [parser_for(name) for name in (command, *FORMS.get(command, {}).values())]
     options = dict.fromkeys(option for parser in parsers for option in parser._option_string_actions)
-    return [option for option in options if option.startswith("--")]
+    return [option for option in options if option.startswith("--") and "_" not in option]
 
 
 def _first_words(command: str) -> Iterable[str]:
     """Return what may stand first, where that is one of a few words."""
     if command == "catalog":
-        from tilewise.hardware.catalog import entries
-
-        return [*entries()]
+        return [entry["entry"] for entry in question("catalog")().entries]
     if command == "algebra":
         from tilewise.questions.operations import OPERATIONS
 
@@ -68,7 +65,6 @@ def _first_words(command: str) -> Iterable[str]:
 
 def _values(command: str) -> dict[str, str]:
     """{option: its values} of the options that have few, and of `--dtype`."""
-    from tilewise.cli.arguments import parser_for
     from tilewise.core.dtypes import DTYPES
 
     actions = parser_for(command)._option_string_actions.items()
