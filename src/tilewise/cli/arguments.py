@@ -282,7 +282,7 @@ def _default(parameter: ShellInput) -> dict[str, Any]:
 def _add_reading(parser: Parser, own: dict[str, ShellInput]) -> None:
     """Add the options that say how to read a layout; --shape is the tensor's, where no other is meant."""
     group = parser.add_argument_group("reading the layout")
-    absent = {"default": argparse.SUPPRESS}
+    absent: dict[str, Any] = {"default": argparse.SUPPRESS}
     group.add_argument(
         "--let", metavar="NAME=N", action="append", help="a value for a name in it; repeatable", **absent
     )

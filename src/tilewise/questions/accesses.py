@@ -99,7 +99,6 @@ def tile_and_base(
     if not accesses or texts.dtype is None:
         missing = "--access" if not accesses else "--dtype"
         raise misused(f"{name} of a tile needs {missing}", "such as --dtype bf16 --access row:16B")
-    assert text is not None
     return texts.layout(text, as_counted=True), address_in(base)
 
 

@@ -126,7 +126,6 @@ def _held_by_threads(texts: Texts, layout: Text) -> tuple[Text, list[str | Layou
     Any other layout is a tile without an access.
     """
     text, _ = texts.told_by(layout, "dtype")
-    assert text is not None
     held = texts.layout(text)
     if not any(axis.name in THREADS for axis in held.axes):
         return text, []

@@ -40,7 +40,7 @@ from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS, picture
 from tilewise.hardware.modes import mode_of
 from tilewise.questions.asking import asks, option_of
-from tilewise.questions.engines import OF_TCGEN05, asked_for, bits_in, is_value, operation_in, step_fields
+from tilewise.questions.engines import asked_for, bits_in, is_value, operation_in, step_fields
 from tilewise.questions.report import Report, fields_of, refused, table_lines
 from tilewise.questions.texts import Texts, misused, refuse_given, refuse_missing, sizes_in, with_values
 
@@ -61,21 +61,50 @@ tilewise descriptor [decode] VALUE [--operand A|B --dtype T] [--major k|mn] [--n
 
 OPERATIONS = ("encode", "decode", "reads", "steps")
 
-_OPTIONS = ("n", "m", "kind", "cta_group", "sparse", "ws", "k")
+OF_FIELDS = {
+    "mode": "MODE: the swizzle mode: none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B",
+    "start": "A: the start address in shared memory (0)",
+    "lbo": "BYTES: leading dimension byte offset (16 where none reads it)",
+    "sbo": "BYTES: stride dimension byte offset (0)",
+    "base_offset": "B: 0 to 7: 128 bytes that the pattern is past (0)",
+    "atomicity": "bytes that the mode keeps together: 128B with 32 is 128B_ATOM_32B",
+    "lbo_mode": "tcgen05: LBO is an offset, or an address (relative)",
+}
+OF_OPERAND = {
+    "operand": "A [64, K] or B [n, K] (B)",
+    "dtype": "T: the type of an element, such as bf16",
+    "major": "the direction that is contiguous (k)",
+    "n": "N: N of the instruction, for B",
+}
+OF_TCGEN05 = {
+    "m": "M: M of the instruction, for A",
+    "kind": "KIND: the kind (the first that has the type)",
+    "cta_group": "G: the CTAs that multiply together: 1 or 2 (1)",
+    "sparse": "A is sparse",
+    "ws": "tcgen05.mma.ws",
+    "k": "K: K of the instruction: 64 or 96 of mxf4 (64)",
+}
+OF_TILE = {
+    "tile": "RxK: rows and K in elements, such as 128x64",
+    "order": "the direction in which atoms follow (mn)",
+    "base": "A: the address where the tile begins (0)",
+    "pattern": "where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
+    "stages": "N: so many tiles, one after another",
+    "stage_stride": "BYTES: from one to the next",
+}
+"""{option: its help}."""
+
+_OPTIONS = ("n", *OF_TCGEN05)
 """What the instructions of some engine are asked for besides type, operand and major."""
 
 _MADE_OF = ("lbo_mode", "atomicity")
 """What the descriptors of some engine are made of besides what those of all are."""
 
-_OF_OPERAND = ("operand", "dtype", "major", *_OPTIONS)
 _TAKES = {
-    "encode": ("mode", "start", "lbo", "sbo", "base_offset", *_MADE_OF, *_OF_OPERAND),
-    "decode": ("value", *_OF_OPERAND),
-    "reads": ("value", *_OF_OPERAND),
-    "steps": (
-        *("mode", *_MADE_OF, *_OF_OPERAND),
-        *("tile", "order", "base", "pattern", "stages", "stage_stride"),
-    ),
+    "encode": (*OF_FIELDS, *OF_OPERAND, *OF_TCGEN05),
+    "decode": ("value", *OF_OPERAND, *OF_TCGEN05),
+    "reads": ("value", *OF_OPERAND, *OF_TCGEN05),
+    "steps": ("mode", *_MADE_OF, *OF_OPERAND, *OF_TCGEN05, *OF_TILE),
 }
 """What each operation takes; --engine goes with all."""
 
@@ -93,37 +122,10 @@ _UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is re
 
 @asks(
     {
-        "the fields, in bytes": {
-            "mode": "MODE: the swizzle mode: none, 32B, 64B, 128B, of tcgen05 128B_ATOM_32B",
-            "start": "A: the start address in shared memory (0)",
-            "lbo": "BYTES: leading dimension byte offset (16 where none reads it)",
-            "sbo": "BYTES: stride dimension byte offset (0)",
-            "base_offset": "B: 0 to 7: 128 bytes that the pattern is past (0)",
-            "atomicity": "bytes that the mode keeps together: 128B with 32 is 128B_ATOM_32B",
-            "lbo_mode": "tcgen05: LBO is an offset, or an address (relative)",
-        },
-        "the operand": {
-            "operand": "A [64, K] or B [n, K] (B)",
-            "dtype": "T: the type of an element, such as bf16",
-            "major": "the direction that is contiguous (k)",
-            "n": "N: N of the instruction, for B",
-        },
-        "the operand, of tcgen05": {
-            "m": "M: M of the instruction, for A",
-            "kind": OF_TCGEN05["kind"],
-            "cta_group": "G: the CTAs that multiply together: 1 or 2 (1)",
-            "sparse": "A is sparse",
-            "ws": OF_TCGEN05["ws"],
-            "k": "K: K of the instruction: 64 or 96 of mxf4 (64)",
-        },
-        "the tile": {
-            "tile": "RxK: rows and K in elements, such as 128x64",
-            "order": "the direction in which atoms follow (mn)",
-            "base": "A: the address where the tile begins (0)",
-            "pattern": "where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
-            "stages": "N: so many tiles, one after another",
-            "stage_stride": "BYTES: from one to the next",
-        },
+        "the fields, in bytes": OF_FIELDS,
+        "the operand": OF_OPERAND,
+        "the operand, of tcgen05": OF_TCGEN05,
+        "the tile": OF_TILE,
     },
     operation="OP: encode, decode, reads or steps (decode)",
     value="VALUE: the 64 bits, such as 0x4000004000010000, or - for an answer that has them; or LAYOUT",
@@ -168,17 +170,11 @@ def descriptor(
     >>> report.value, descriptor(report.value).encoded["sbo"]
     ('0x4000004000010000', 64)
     """
-    of_fields = {"mode": mode, "start": start, "lbo": lbo, "sbo": sbo, "base_offset": base_offset}
-    of_fields |= {"lbo_mode": lbo_mode, "atomicity": atomicity}
-    of_operand = {"operand": operand, "dtype": dtype, "major": major, "n": n, "m": m, "kind": kind}
-    of_operand |= {"cta_group": cta_group, "sparse": sparse, "ws": ws, "k": k}
-    of_tile = {"tile": tile, "order": order, "pattern": pattern, "stages": stages}
-    of_tile |= {"stage_stride": stage_stride}
+    given = dict(locals())
+    options = {name: given[name] for name in ("engine", *OF_FIELDS, *OF_OPERAND, *OF_TCGEN05, *OF_TILE)}
     if is_value(operation) and value is not None:
-        refuse_given(of_fields | of_tile, "is not for a tile that a descriptor reads")
-        return _agreed(operation, value, dtype, base, {"engine": engine, **of_operand})
+        return _agreed(operation, value, options)
     operation, value = operation_in(operation, value, OPERATIONS)
-    options = {"engine": engine, **of_fields, **of_operand, **of_tile, "base": base}
     asked = _asked(operation, value, options)
     run = {"encode": _encode, "decode": _decode, "reads": _reads, "steps": _steps}[operation]
     try:
@@ -188,15 +184,15 @@ def descriptor(
         return refused(no, {"op": operation})
 
 
-def _agreed(
-    word: int | str, layout: Text | int, dtype: Type | None, base: Number | None, options: Mapping[str, Any]
-) -> Report:
+def _agreed(word: int | str, layout: Text | int, options: Mapping[str, Any]) -> Report:
     """Return whether a descriptor reads a tile as it lies."""
     from tilewise.questions.agree import agree
 
     if isinstance(layout, int):
         raise misused(f"{layout} is no layout")
-    given = with_values({**options, "dtype": None})
+    given = with_values(options)
+    dtype, base = given.pop("dtype", None), given.pop("base", None)
+    refuse_given({name: given.get(name) for name in (*OF_FIELDS, *OF_TILE)}, "is no question of a tile")
     words = [str(word).strip(), *(name if v is True else f"{name}={v}" for name, v in given.items())]
     return agree(layout, f"descriptor({', '.join(words)})", dtype, base=base)
 
@@ -288,9 +284,7 @@ def _asked(operation: str, value: Text | int | None, options: Mapping[str, Any])
     if value == "-":
         value, told = _told(operation, options)
     given = asked_for(options, told)
-    bits, remarks = None, ()
-    if "value" in takes:
-        bits, remarks = _bits(str(value).strip())
+    bits, remarks = _bits(str(value).strip()) if "value" in takes else (None, ())
     of = engine_of(given.get("engine") or ("wgmma" if bits is None else engine_of_word(bits)))
     asked = Asked(operation, of, given, bits, remarks)
     for name in (*_OPTIONS, *_MADE_OF):
@@ -306,7 +300,7 @@ def _asked(operation: str, value: Text | int | None, options: Mapping[str, Any])
 def _told(operation: str, options: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """Return the text on standard input, or the value in it, and what an answer in JSON tells its engine."""
     names = ("engine", "mode", *_MADE_OF) if operation == "steps" else ("value", "engine")
-    text, told = Texts(options["dtype"]).told_by("-", *names, *_OF_OPERAND)
+    text, told = Texts(options["dtype"]).told_by("-", *names, *OF_OPERAND, *OF_TCGEN05)
     if operation == "steps":
         told |= _tile_in(str(text))
     name = options["engine"] or told.get("engine")
@@ -399,9 +393,9 @@ def _decode(asked: Asked) -> Report:
 def _command_of_reads(asked: Asked) -> str:
     """Return the command that lists what the descriptor reads, with the options that are given here."""
     letter, of = "B" if "dtype" in asked.options else "A", asked.engine
-    options = {"operand": letter, "dtype": "bf16"} | asked.options
+    options = {"operand": letter, "dtype": "bf16", **asked.options}
     words = ["tilewise descriptor reads", _hex(asked.bits or 0)]
-    for name in _OF_OPERAND:
+    for name in (*OF_OPERAND, *OF_TCGEN05):
         if name in options:
             words += [option_of(name), *([] if options[name] is True else [str(options[name])])]
     if of.name != "wgmma":

@@ -75,9 +75,7 @@ def is_value(word: int | str) -> bool:
     return str(word).strip() == "-" or str(word).strip()[:1].isdecimal()
 
 
-def operation_in(
-    word: int | str, value: int | str | None, operations: Sequence[str]
-) -> tuple[str, int | str | None]:
+def operation_in(word: int | str, value: Any, operations: Sequence[str]) -> tuple[str, Any]:
     """Return an operation and the value after it; of a value alone the operation is decode.
 
     >>> operation_in("0x10", None, ("encode", "decode")), operation_in("encode", None, ("encode", "decode"))

@@ -36,37 +36,44 @@ tilewise idesc encode --kind KIND --m M --n N [options]
 OPERATIONS = ("encode", "decode")
 
 
-@asks(
-    {
-        "the instruction": {
-            "kind": "KIND: f16 tf32 f8f6f4 i8 mxf8f6f4 mxf4 mxf4nvf4",
-            "m": "M: M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too",
-            "n": "N: N",
-            "k": "K: K, where a kind has several: 64 or 96 (64)",
-            "cta_group": "G: the CTAs that multiply together: 1 or 2 (1)",
-            "ws": "tcgen05.mma.ws",
-        },
-        "types and operands": {
-            "dtype": "T: the type of A and B (the kind's first)",
-            "a": "T: the type of A",
-            "b": "T: the type of B",
-            "d": "T: the type of D (f32, of i8 s32)",
-            "a_major": "mn: A is transposed (k)",
-            "b_major": "mn: B is transposed (k)",
-            "negate_a": "-A is multiplied",
-            "negate_b": "-B is multiplied",
-            "saturate": "sums of i8 saturate",
-            "sparse": "A is sparse",
-            "selector": "S: the sparsity selector, 0 to 3 (0)",
-            "max_shift": "C: columns that .ws shifts B by at most: 0 8 16 32 (0)",
-        },
-        "scales": {
-            "scale": "NX: how many scales a row has: 1X 2X 4X, of K = 96 3X 6X; block32 block16",
-            "scale_dtype": "T: ue8m0 or ue4m3",
-            "sfa_id": "I: the byte in which A's scales begin (0)",
-            "sfb_id": "I: the byte in which B's scales begin (0)",
-        },
+GROUPS = {
+    "the instruction": {
+        "kind": "KIND: f16 tf32 f8f6f4 i8 mxf8f6f4 mxf4 mxf4nvf4",
+        "m": "M: M: 64 or 128, of a pair of CTAs 128 or 256, of .ws 32 too",
+        "n": "N: N",
+        "k": "K: K, where a kind has several: 64 or 96 (64)",
+        "cta_group": "G: the CTAs that multiply together: 1 or 2 (1)",
+        "ws": "tcgen05.mma.ws",
     },
+    "types and operands": {
+        "dtype": "T: the type of A and B (the kind's first)",
+        "a": "T: the type of A",
+        "b": "T: the type of B",
+        "d": "T: the type of D (f32, of i8 s32)",
+        "a_major": "mn: A is transposed (k)",
+        "b_major": "mn: B is transposed (k)",
+        "negate_a": "-A is multiplied",
+        "negate_b": "-B is multiplied",
+        "saturate": "sums of i8 saturate",
+        "sparse": "A is sparse",
+        "selector": "S: the sparsity selector, 0 to 3 (0)",
+        "max_shift": "C: columns that .ws shifts B by at most: 0 8 16 32 (0)",
+    },
+    "scales": {
+        "scale": "NX: how many scales a row has: 1X 2X 4X, of K = 96 3X 6X; block32 block16",
+        "scale_dtype": "T: ue8m0 or ue4m3",
+        "sfa_id": "I: the byte in which A's scales begin (0)",
+        "sfb_id": "I: the byte in which B's scales begin (0)",
+    },
+}
+"""{title: {option: its help}}."""
+
+BESIDE = ("cta_group", "ws", "scale")
+"""What stands in the instruction and not in its descriptor."""
+
+
+@asks(
+    GROUPS,
     operation="OP: encode or decode (decode)",
     value="VALUE: the 32 bits, such as 0x08400010, or CUTLASS's 64, or -",
 )
@@ -105,21 +112,21 @@ def idesc(
     >>> idesc("encode", kind="f16", m=128, n=256).value
     '0x08400010'
     """
+    given = dict(locals())
     operation, value = operation_in(operation, value, OPERATIONS)
-    beside = {"cta_group": cta_group, "ws": ws, "scale": scale}
-    in_word = {"m": m, "n": n, "k": k, "selector": selector, "max_shift": max_shift, "sfa_id": sfa_id}
-    in_word |= {"sfb_id": sfb_id, "a": a, "b": b, "d": d, "a_major": a_major, "b_major": b_major}
-    in_word |= {"scale_dtype": scale_dtype, "sparse": sparse, "saturate": saturate}
-    in_word |= {"negate_a": negate_a, "negate_b": negate_b}
+    options = {
+        name: given[name] for group in GROUPS.values() for name in group if name not in ("kind", "dtype")
+    }
     try:
         if operation == "decode":
-            refuse_given(in_word | {"dtype": dtype}, "is not for decode", "the word says it")
+            beside = {name: options.pop(name) for name in BESIDE}
+            refuse_given(options | {"dtype": dtype}, "is not for decode", "the word says it")
             return _shown(_decoded(value, kind, beside))
         if value is not None:
             raise misused(f"encode does not take {value}", "decode does")
         refuse_missing("encode", {"kind": kind, "m": m, "n": n}, {"kind": "f16", "m": "128", "n": "256"})
         types = {} if dtype is None else {"a": str(dtype), "b": str(dtype)}
-        return _shown([_made(kind or "", types | asked_for(beside | in_word))])
+        return _shown([_made(kind or "", types | asked_for(options))])
     except Refused as no:
         return refused(no, {"op": operation})
 

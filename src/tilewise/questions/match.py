@@ -131,6 +131,7 @@ def match(
     from tilewise.check.match import Match, Mismatch
     from tilewise.check.match import match as found_by
 
+    given = dict(locals())
     texts = Texts(dtype, own_shape=True, **reading)
     name, letter = reader_in(engine, operand)
     if name is not None and name not in ENGINES:
@@ -142,12 +143,9 @@ def match(
     letter = letter or told.get("operand")
     needed = {"operand": letter, "dtype": texts.dtype} | ({"shape": shape} if name == "mma" else {})
     refuse_missing("match", needed, {"operand": "B", "dtype": "bf16", "shape": "m16n8k16"})
-    options = asked_for(
-        {"kind": kind, "m": m, "cta_group": cta_group, "ws": ws, "lbo_mode": lbo_mode, "atomicity": atomicity}
-        | {"k": k, "shape": shape, "arch": arch, "form": form, "sparse": sparse, "code": code, "lane": lane}
-        | {"products": products and sizes_in("--products", products, "MxN", "--products 2x2")},
-        told,
-    )
+    options = asked_for({option: given[option] for option in (*OF_TCGEN05, *OF_MMA)}, told)
+    if products:
+        options["products"] = sizes_in("--products", products, "MxN", "--products 2x2")
     stores = name == "wgmma" and letter == "D"
     _refuse_others(name, options, ("form", "code", "lane") if stores else ())
     asked_lane = _lane(options, LANES if name == "mma" else THREADS)
@@ -156,7 +154,7 @@ def match(
     found = found_by(
         tile,
         engine=name,
-        operand=letter,
+        operand=letter or "",
         dtype=texts.dtype,
         major=major,
         n=None if n is None else number_in(n, "--n", "number", "--n 64"),

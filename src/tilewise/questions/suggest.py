@@ -35,14 +35,15 @@ LISTED = 6
 """So many steps are listed; of more the text says how they come about."""
 
 
+ONLY_TCGEN05 = {
+    **OF_TCGEN05,
+    "n": "N: N of the product (the largest that feeds the tile)",
+    "sparse": "A is sparse",
+}
+
+
 @asks(
-    {
-        "tcgen05": {
-            **OF_TCGEN05,
-            "n": "N: N of the product (the largest that feeds the tile)",
-            "sparse": "A is sparse",
-        }
-    },
+    {"tcgen05": ONLY_TCGEN05},
     engine="--engine ENGINE: what reads the tile, wgmma or tcgen05 (wgmma), or with its operand wgmma.A",
     dtype="T: the type of an element, such as bf16",
     operand="A|B: A, [M, K], or B, [N, K]",
@@ -86,15 +87,12 @@ def suggest(
     from tilewise.check.suggest import suggest as suggested
     from tilewise.emit.suggested import cuda_of, cute_of
 
+    given = dict(locals())
     name, letter = reader_in(engine, operand)
     such = {"operand": "A", "tile": "128x64", "dtype": "bf16"}
     refuse_missing("suggest", {"operand": letter, "tile": tile, "dtype": dtype}, such)
     rows, depth = sizes_in("--tile", tile or "", "rows x K", "128x64: M x K for A, N x K for B")
-    asked = asked_for(
-        {"kind": kind, "m": m, "n": n, "k": k, "cta_group": cta_group, "lbo_mode": lbo_mode}
-        | {"atomicity": atomicity, "sparse": sparse, "ws": ws}
-    )
-    chosen = {"major": major, "blas": blas, "mode": mode}
+    asked = asked_for({option: given[option] for option in ONLY_TCGEN05})
     try:
         found = suggested(
             engine=name or "wgmma",
@@ -102,8 +100,10 @@ def suggest(
             rows=rows,
             k=depth,
             dtype=dtype or "",
+            major=major,
+            blas=blas,
+            mode=mode,
             stages=stages,
-            **chosen,
             **{"depth" if option == "k" else option: value for option, value in asked.items()},
         )
     except Refused as no:
@@ -113,8 +113,9 @@ def suggest(
     fields = _fields(found, costs) | {name: value for name, value in asked.items() if name not in "mnk"}
     fields["code"] = sources
     if code is None:
-        given = with_values({**chosen, **asked, "stages": None if stages == 1 else stages})
-        return Report(fields, "\n".join(_lines(found, fields, costs, given)))
+        more = {"major": major, "blas": blas, "mode": mode, **asked}
+        more |= {"stages": stages} if stages > 1 else {}
+        return Report(fields, "\n".join(_lines(found, fields, costs, with_values(more))))
     source = sources[code]
     if source is not None:
         return Report(fields, source)

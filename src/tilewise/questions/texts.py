@@ -199,7 +199,7 @@ class Texts:
 
     # -- what an answer in JSON or another system's text tells -------------------------------------------
 
-    def told_by(self, given: Text | None, *names: str) -> tuple[Text | None, dict[str, str]]:
+    def told_by(self, given: Text, *names: str) -> tuple[Text, dict[str, str]]:
         """Return a text, read from standard input where it is -, and values that it tells under some names.
 
         An answer in JSON tells any of the names; a text of another system tells the type, which is taken
@@ -372,8 +372,8 @@ def number_in(given: Number, option: str, noun: str, such: str) -> int:
     if isinstance(given, int) and not isinstance(given, bool):
         return given
     try:
-        return int(given, 0)
-    except (ValueError, TypeError):
+        return int(str(given), 0)
+    except ValueError:
         raise misused(f"{option} {given} is no {noun}", f"such as {such}") from None
 
 

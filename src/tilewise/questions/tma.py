@@ -44,34 +44,43 @@ MAX_ADDRESSES = 1 << 20
 OPERATIONS = ("plan", "check")
 
 
+OF_PLAN = {
+    "shape": "S: the tensor, such as 4096,4096",
+    "tile": "S: the tile, such as 128,64",
+    "order": "a tile of wgmma's atoms, down which first",
+    "rank": "N: dimensions that the map may have (5)",
+}
+OF_CHECK = {
+    "dims": "D: globalDim",
+    "box": "B: boxDim",
+    "element_strides": "E: elementStrides (1)",
+    "shared": "A: where the box lands in shared memory (0)",
+    "map_address": "A: where the map lies (0)",
+}
+OF_BOTH = {
+    "strides": "N,...: of the tensor: in elements; of check: globalStrides, in bytes",
+    "at": "COORDS: the tile's first element; of check: the instruction's coordinates",
+    "mode": "--swizzle MODE: the swizzle: none, 32B, 64B, 128B (none)",
+    "interleave": "INTERLEAVE: none, 16B or 32B (none)",
+    "l2": "L2: L2 promotion: none, 64B, 128B, 256B (128B)",
+    "fill": "FILL: what lands out of bounds: zero or nan (zero)",
+    "address": "A: where the tensor starts (0)",
+    "name": "NAME: the name of the map in the code (map)",
+    "store": "the copy goes out, to the tensor",
+    "reads": "where each element lands",
+    "code": "the calls in C++",
+}
+"""{option: its help}."""
+
+NUMBERS = ("dims", "box", "element_strides", "shape", "tile", "strides", "at")
+SINGLE = ("rank", "shared", "map_address", "address")
+
+
 @asks(
     {
-        "a plan: logical order, elements": {
-            "shape": "S: the tensor, such as 4096,4096",
-            "tile": "S: the tile, such as 128,64",
-            "order": "a tile of wgmma's atoms, down which first",
-            "rank": "N: dimensions that the map may have (5)",
-        },
-        "check: the driver's order, bytes": {
-            "dims": "D: globalDim",
-            "box": "B: boxDim",
-            "element_strides": "E: elementStrides (1)",
-            "shared": "A: where the box lands in shared memory (0)",
-            "map_address": "A: where the map lies (0)",
-        },
-        "both": {
-            "strides": "N,...: of the tensor: in elements; of check: globalStrides, in bytes",
-            "at": "COORDS: the tile's first element; of check: the instruction's coordinates",
-            "mode": "--swizzle MODE: the swizzle: none, 32B, 64B, 128B (none)",
-            "interleave": "INTERLEAVE: none, 16B or 32B (none)",
-            "l2": "L2: L2 promotion: none, 64B, 128B, 256B (128B)",
-            "fill": "FILL: what lands out of bounds: zero or nan (zero)",
-            "address": "A: where the tensor starts (0)",
-            "name": "NAME: the name of the map in the code (map)",
-            "store": "the copy goes out, to the tensor",
-            "reads": "where each element lands",
-            "code": "the calls in C++",
-        },
+        "a plan: logical order, elements": OF_PLAN,
+        "check: the driver's order, bytes": OF_CHECK,
+        "both": OF_BOTH,
     },
     operation="OP: plan or check (plan); or LAYOUT",
     layout="--layout LAYOUT: the tile of a plan as a layout, instead of --tile and --mode",
@@ -112,6 +121,7 @@ def tma(
     >>> report.arguments["boxDim"], report.bytes
     ([64, 128], 16384)
     """
+    given: dict[str, Any] = dict(locals())
     if operation is not None and operation not in OPERATIONS:
         if layout is not None:
             message = f"{operation} is no question of tma, and a tile is not given twice"
@@ -119,25 +129,15 @@ def tma(
         operation, layout = "plan", operation
     if dtype is None:
         raise misused("--dtype is needed", "the type of an element, such as --dtype bf16")
-    of_plan = {"shape": shape, "tile": tile, "order": order, "layout": layout, "rank": rank}
-    of_check = {"dims": dims, "box": box, "element_strides": element_strides, "shared": shared}
-    of_check |= {"map_address": map_address}
-    other = ("plan", of_plan) if operation == "check" else ("check", of_check)
-    refuse_given(other[1], f"belongs to `tilewise tma {other[0]}`")
+    other, options = ("plan", (*OF_PLAN, "layout")) if operation == "check" else ("check", (*OF_CHECK,))
+    refuse_given({name: given[name] for name in options}, f"belongs to `tilewise tma {other}`")
     texts = Texts(dtype, own_shape=True, **reading)
-    numbers = {
-        option: _numbers(texts.let, option, given)
-        for option, given in (of_check | {"shape": shape, "tile": tile, "strides": strides, "at": at}).items()
-    }
-    single = {"rank": rank, "shared": shared, "map_address": map_address, "address": address}
-    for option, given in single.items():
-        numbers[option] = _number(texts.let, option, given)
-    options = {"mode": mode, "order": order, "interleave": interleave, "l2": l2, "fill": fill, "name": name}
-    options |= {"store": store, "reads": reads, "code": code}
+    given |= {name: _numbers(texts.let, name, given[name]) for name in NUMBERS}
+    given |= {name: _number(texts.let, name, given[name]) for name in SINGLE}
     try:
         if operation == "check":
-            return texts.reported(_checked(dtype, numbers, options))
-        return texts.reported(_planned(texts, dtype, layout, numbers, options))
+            return texts.reported(_checked(dtype, given))
+        return texts.reported(_planned(texts, dtype, layout, given))
     except Refused as no:
         return texts.reported(_refused(no))
 
@@ -145,21 +145,19 @@ def tma(
 # -- a plan ----------------------------------------------------------------------------------------
 
 
-def _planned(
-    texts: Texts, dtype: Type, layout: Text | None, numbers: Mapping[str, Any], options: Mapping[str, Any]
-) -> Report:
+def _planned(texts: Texts, dtype: Type, layout: Text | None, given: Mapping[str, Any]) -> Report:
     from tilewise.check.tma import default_tile, plan_copy
     from tilewise.hardware.tma.rules import MAX_RANK, remarks
 
-    if options["interleave"] != "none":
+    if given["interleave"] != "none":
         raise misused("a plan has interleave none", "tilewise tma check takes interleaves")
-    shape, strides, extents = (numbers[name] for name in ("shape", "strides", "tile"))
+    shape, strides, extents = (given[name] for name in ("shape", "strides", "tile"))
     if shape is None:
         raise misused("--shape is needed", "the tensor, such as --shape 4096,4096")
-    mode, order, address = options["mode"], options["order"], numbers["address"] or 0
-    more = {"strides": strides, "at": numbers["at"], "address": address, "stores": options["store"]}
-    more |= {"max_rank": MAX_RANK if numbers["rank"] is None else numbers["rank"]}
-    more |= {"l2": options["l2"], "fill": options["fill"]}
+    mode, order, address = given["mode"], given["order"], given["address"] or 0
+    more = {"strides": strides, "at": given["at"], "address": address, "stores": given["store"]}
+    more |= {"max_rank": MAX_RANK if given["rank"] is None else given["rank"]}
+    more |= {"l2": given["l2"], "fill": given["fill"]}
     if layout is not None:
         if (extents, mode, order) != (None, None, None):
             raise misused("a layout says the tile, its swizzle and its order by itself")
@@ -172,7 +170,7 @@ def _planned(
     notes = [*plan.notes, *_other_order(plan, shape, tile, dtype, more)]
     if (layout, mode, order) == (None, None, None):
         notes += _for_wgmma(plan, tile, dtype)
-    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start, stores=options["store"])
+    noted = remarks(plan.tensor_map, address, shared=plan.boxes[0].start, stores=given["store"])
     fields = {
         "legal": True,
         "arguments": plan.tensor_map.arguments,
@@ -188,7 +186,7 @@ def _planned(
     }
     lines = [*_argument_lines(plan.tensor_map), "", *_plan_lines(plan, tile)]
     lines += [f"note: {note}" for note in (*notes, *noted)]
-    return _legal(fields, lines, plan.tensor_map, plan.elementwise, options, plan)
+    return _legal(fields, lines, plan.tensor_map, plan.elementwise, given, plan)
 
 
 def _legal(
@@ -196,20 +194,20 @@ def _legal(
     lines: list[str],
     tensor_map: TensorMap,
     landing: Layout | None,
-    options: Mapping[str, Any],
+    given: Mapping[str, Any],
     plan: Plan | None = None,
 ) -> Report:
     """Return a yes, with the places of all elements and the code where these are wanted."""
-    if options["reads"]:
+    if given["reads"]:
         assert landing is not None
-        fields["reads"], more = _reads(landing, plan, options["fill"])
+        fields["reads"], more = _reads(landing, plan, given["fill"])
         lines += ["", *more]
-    if options["code"]:
+    if given["code"]:
         from tilewise.emit.tma import copy_calls, encode_call
 
-        calls = [encode_call(tensor_map, options["name"])]
+        calls = [encode_call(tensor_map, given["name"])]
         if plan is not None:
-            calls.append(copy_calls(plan, options["name"], stores=options["store"]))
+            calls.append(copy_calls(plan, given["name"], stores=given["store"]))
         fields["code"] = "\n\n".join(calls)
         lines = [fields["code"]]
     return Report(fields, "\n".join(lines))
@@ -284,23 +282,23 @@ def _argument_lines(tensor_map: TensorMap) -> list[str]:
 # -- check -----------------------------------------------------------------------------------------
 
 
-def _checked(dtype: Type, numbers: Mapping[str, Any], options: Mapping[str, Any]) -> Report:
+def _checked(dtype: Type, given: Mapping[str, Any]) -> Report:
     from tilewise.hardware.modes import Mode
     from tilewise.hardware.tma.rules import remarks, violations
     from tilewise.hardware.tma.tensor_map import TensorMap
     from tilewise.hardware.tma.types import ElementType
 
-    if numbers["dims"] is None or numbers["box"] is None:
+    if given["dims"] is None or given["box"] is None:
         raise misused("--dims and --box are needed", "such as --dims 4096,4096 --box 64,128")
     dims, strides, box, steps = (
-        tuple((numbers[name] or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
+        tuple((given[name] or [])[::-1]) for name in ("dims", "strides", "box", "element_strides")
     )
-    more = {name: options[name] for name in ("interleave", "l2", "fill")}
-    mode = Mode.of(options["mode"] or "none")
+    more = {name: given[name] for name in ("interleave", "l2", "fill")}
+    mode = Mode.of(given["mode"] or "none")
     tensor_map = TensorMap(ElementType.of(dtype), dims, strides, box, steps, mode=mode, **more)
-    address, shared = numbers["address"] or 0, numbers["shared"] or 0
-    where = {"shared": shared, "map_address": numbers["map_address"] or 0, "stores": options["store"]}
-    broken = violations(tensor_map, address, **where, coordinates=numbers["at"] or ())
+    address, shared = given["address"] or 0, given["shared"] or 0
+    where = {"shared": shared, "map_address": given["map_address"] or 0, "stores": given["store"]}
+    broken = violations(tensor_map, address, **where, coordinates=given["at"] or ())
     noted = remarks(tensor_map, address, **where)
     fields: dict[str, Any] = {
         "legal": not broken,
@@ -319,12 +317,12 @@ def _checked(dtype: Type, numbers: Mapping[str, Any], options: Mapping[str, Any]
     room = _room(tensor_map, tensor_map.bytes, tensor_map.shared_bytes)
     lines = [*_argument_lines(tensor_map), f"legal, {tensor_map.bytes} bytes a copy{room}", *notes]
     landing = None
-    if options["reads"]:
+    if given["reads"]:
         try:
             landing = tensor_map.landing(shared)
         except Refused as no:
             return refused(no, fields | {"reads": None})
-    return _legal(fields, lines, tensor_map, landing, options)
+    return _legal(fields, lines, tensor_map, landing, given)
 
 
 def _rules(violations: Iterable[Violation]) -> list[dict[str, str]]:
@@ -428,7 +426,7 @@ def _numbers(let: Mapping[str, int], option: str, given: Numbers | Number | None
 
 def _number(let: Mapping[str, int], option: str, given: Number | None) -> int | None:
     """Return the one number of an option; None where it is not given."""
-    first, *others = _numbers(let, option, given) or [None]
-    if others:
-        raise misused(f"{option_of(option)}: {given!r} is no whole number")
-    return first
+    numbers = _numbers(let, option, given)
+    if numbers is None or len(numbers) == 1:
+        return None if numbers is None else numbers[0]
+    raise misused(f"{option_of(option)}: {given!r} is no whole number")

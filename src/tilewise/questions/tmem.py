@@ -126,7 +126,6 @@ def _asked(texts: Texts, given: Text) -> Layout | Built:
     from tilewise.hardware.catalog import knowing
 
     text, told = texts.told_by(given, "dtype", "call")
-    assert text is not None
     call = told.get("call", text)
     if isinstance(call, str):
         name, opens, rest = call.strip().partition("(")
