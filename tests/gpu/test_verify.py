@@ -11,7 +11,7 @@ from tools.record import confirmed, main, record
 from tilewise import LayoutError
 from tilewise.gpu.verify.page import page
 from tilewise.gpu.verify.parts import PARTS, chosen
-from tilewise.gpu.verify.run import Report, run
+from tilewise.gpu.verify.run import Verification, run
 from tilewise.gpu.verify.truth import Truth, load, save
 from tilewise.hardware.catalog.confirmed import checked, confirmations, table_text
 
@@ -46,7 +46,7 @@ def test_only_so_many_differences_are_kept_and_all_are_counted(tmp_path):
     (outcome,) = outcomes_of(tmp_path, Squares(count=300, wrong=tuple(range(250))).part)
     assert outcome.comparison.different == 250
     assert len(outcome.comparison.differences) == 100
-    assert "and 245 more" in Report(DEVICE, [outcome]).text()
+    assert "and 245 more" in Verification(DEVICE, [outcome]).text()
 
 
 def test_a_part_that_ends_the_device_is_told_and_the_others_go_on(tmp_path):
@@ -228,7 +228,7 @@ def test_the_table_is_written_as_the_catalogue_reads_it(tmp_path):
 
 @pytest.fixture
 def report(tmp_path):
-    return Report(DEVICE, outcomes_of(tmp_path, Squares("toy.<b>", wrong=(3,)).part, broken_part()))
+    return Verification(DEVICE, outcomes_of(tmp_path, Squares("toy.<b>", wrong=(3,)).part, broken_part()))
 
 
 def test_the_report_in_text(report):
@@ -252,7 +252,7 @@ def test_the_report_in_json(report):
 
 
 def test_a_right_report_has_no_reason(tmp_path):
-    right = Report(DEVICE, outcomes_of(tmp_path, Squares().part))
+    right = Verification(DEVICE, outcomes_of(tmp_path, Squares().part))
     assert right.data()["answer"] is True
     assert "reason" not in right.data()
     assert right.verdict == "0 differences in 10 cases and 10 answers"
@@ -272,7 +272,7 @@ def test_the_report_in_html_needs_nothing_else_and_escapes_what_it_shows(report)
 
 
 def test_a_failed_part_alone_is_the_reason(tmp_path):
-    failed = Report(DEVICE, outcomes_of(tmp_path, broken_part()))
+    failed = Verification(DEVICE, outcomes_of(tmp_path, broken_part()))
     assert failed.reason == "toy.broken: RuntimeError: an illegal address"
     assert failed.data()["witness"] is None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
-from tilewise.gpu.verify.run import Outcome, Report
+from tilewise.gpu.verify.run import Outcome, Verification
 from tilewise.hardware.catalog.confirmed import grouped
 
 _HEAD = """\
@@ -18,7 +18,7 @@ _HEAD = """\
 """
 
 
-def page(report: Report) -> str:
+def page(report: Verification) -> str:
     """The whole page."""
     name = escape(str(report.device.get("name", "a device")))
     tone = "good" if report.right else "bad"
@@ -41,7 +41,7 @@ def _pairs(values: Mapping[str, object]) -> str:
     return f"<dl>{rows}</dl>"
 
 
-def _overview(report: Report) -> str:
+def _overview(report: Verification) -> str:
     rows: list[HtmlCells] = []
     for outcome in report.outcomes:
         found, name = outcome.comparison, escape(outcome.part.name)

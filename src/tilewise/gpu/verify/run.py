@@ -141,7 +141,7 @@ def recorded_truth(part: Part, folder: Path) -> Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Verification:
     """The outcomes of all parts, and the device that answered."""
 
     device: Mapping[str, Any]
