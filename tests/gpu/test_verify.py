@@ -1,15 +1,17 @@
 """The verification's framework, with devices that are made up: resuming, recording, differences, reports."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 from tests.gpu.parts import DEVICE, Squares, broken_part
+from tools.questions.__main__ import DRAWN
 from tools.record import confirmed, main, record
 
 from tilewise import LayoutError
 from tilewise.gpu.verify.page import page
+from tilewise.gpu.verify.part import Questions, kept_questions
 from tilewise.gpu.verify.parts import PARTS, chosen
 from tilewise.gpu.verify.run import Report, run
 from tilewise.gpu.verify.truth import Truth, load, save
@@ -207,9 +209,14 @@ def test_a_part_without_answers_confirms_nothing(tmp_path):
     assert confirmed(outcomes_of(tmp_path, broken_part()), table) == table
 
 
+def confirming(part, *words):
+    questions = Questions(words, part.cases())
+    return replace(part, questions=lambda name: questions)
+
+
 def test_a_device_confirms_instance_by_instance(tmp_path):
-    right = replace(Squares("toy.right").part, confirms=("mma.A x f16", "mma.A x bf16"))
-    wrong = replace(Squares("toy.wrong", wrong=(1,)).part, confirms=("mma.A x bf16", "mma.A x s8"))
+    right = confirming(Squares("toy.right").part, "mma.A x f16", "mma.A x bf16")
+    wrong = confirming(Squares("toy.wrong", wrong=(1,)).part, "mma.A x bf16", "mma.A x s8")
     table = checked({"mma.A": {"document": "all", "device: H200": ["x: s8 f64", "y: f64"]}})
     found = confirmed(outcomes_of(tmp_path, right, wrong), table)
     assert found == checked({"mma.A": {"document": "all", "device: H200": ["x: f16 f64", "y: f64"]}})
@@ -291,6 +298,12 @@ def test_an_unknown_part_is_refused():
         chosen(["tma", "tam"])
     assert caught.value.code == "TW601"
     assert "tma.boxes" in caught.value.hint
+
+
+def test_the_questions_are_those_that_are_drawn():
+    assert DRAWN.keys() == PARTS.keys()
+    for name, draw in DRAWN.items():
+        assert json.loads(json.dumps(asdict(draw()))) == asdict(kept_questions(name)), name
 
 
 def test_every_part_has_cases_and_confirms_something():

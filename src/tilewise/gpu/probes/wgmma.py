@@ -63,6 +63,11 @@ class WgmmaProbe:
         return Input.of(self.a).dtype.bits
 
     @property
+    def types(self) -> str:
+        """The types in words."""
+        return f"{self.a} x {self.b} -> {self.d}"
+
+    @property
     def kernel(self) -> str:
         """The kernel's name."""
         return f"probe_{self.a}_{self.b}_{self.d}_n{self.n}_{self.a_major}_{self.b_major}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ import numpy as np
 from tilewise.gpu.launch import Array
 from tilewise.gpu.probes.kernels import FAULTS, MISALIGNED, Progress, alone, places, result_name
 from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices
-from tilewise.gpu.verify.part import Answered, Findings, Part, confirming, measured
+from tilewise.gpu.verify.part import Answered, Findings, Part, measured
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.matrices.forms import Form, forms, short
+from tilewise.hardware.matrices.forms import Form, short
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.matrices.moves import COMES_FROM
 from tilewise.tables import table
@@ -26,37 +27,10 @@ from tilewise.tables import table
 FormCase = tuple[Form, tuple[int, ...]]
 """A form, and the address of each lane."""
 
-SEED = 20_262
-AT_RANDOM = 60
-"""Cases of each form whose addresses are drawn; some more are in order, or all one row."""
 
-INSTRUCTIONS = ("ldmatrix", "stmatrix")
-
-
-def asked(instruction: str) -> list[Form]:
-    """Return the forms of an instruction that sm_90 has."""
-    return [form for form in forms(instruction) if not form.kind.special]
-
-
-def addresses_of(form: Form) -> Array:
-    """Return [case, lane]: addresses from the start of shared memory on, those of unread lanes among them.
-
-    Rows that are stored are all different ones; rows that are loaded may be the same.
-    """
-    dice = np.random.default_rng([SEED, form.count, form.trans])
-    rows, lanes = BYTES // ROW_BYTES, np.arange(LANES)
-    if form.instruction == "stmatrix":
-        drawn = [dice.permutation(rows)[:LANES] for _ in range(AT_RANDOM)]
-        plain = [lanes, lanes[::-1] + rows - LANES]
-    else:
-        drawn = list(dice.integers(0, rows, (AT_RANDOM, LANES)))
-        plain = [lanes, np.full(LANES, rows - 1)]
-    return np.array([*plain, *drawn]) * ROW_BYTES
-
-
-def cases(instruction: str) -> list[FormCase]:
-    """Return every form with each set of its addresses."""
-    return [(form, tuple(lanes)) for form in asked(instruction) for lanes in addresses_of(form).tolist()]
+def form_case(row: Mapping[str, Any]) -> FormCase:
+    """Return the case of a recorded row."""
+    return Form.of(row["instruction"], row["form"]), tuple(row["addresses"])
 
 
 def expected(form: Form, lanes: Sequence[int]) -> Array:
@@ -68,10 +42,9 @@ def expected(form: Form, lanes: Sequence[int]) -> Array:
     return halves
 
 
-def judge(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
+def judge(findings: Findings, case: FormCase, row: Mapping[str, Any], halves: Array) -> None:
     """Hold the byte of every half against the catalogue's layouts."""
-    form = Form.of(row["instruction"], row["form"])
-    want = expected(form, row["addresses"])
+    form, want = case[0], expected(*case)
     if row["others"] and np.array_equal(want, halves):
         findings.differs(form, f"{row['others']} more places of 16 bits were written")
     findings.hold(form, want, halves, partial(_half, each=len(want) // LANES), "byte")
@@ -82,36 +55,23 @@ def _half(number: int, each: int) -> dict[str, int]:
     return {"lane": number // each, "half": number % each}
 
 
-def _row(case: FormCase) -> dict[str, Any]:
-    form, lanes = case
-    return {"form": short(form), "instruction": form.instruction, "addresses": list(lanes)}
-
-
 def _meet(device: Matrices, some: list[FormCase]) -> Iterator[Answered]:
     halves, others = device.meets(some[0][0], np.array([lanes for _, lanes in some]))
     for each, more in zip(halves, others.tolist(), strict=True):
         yield {"bytes": each, "others": more}
 
 
-def _confirmed(instruction: str) -> tuple[str, ...]:
-    """Return the instances of the catalogue's entry that the cases have."""
-    every = asked(instruction)
-    return confirming(
-        instruction, lambda values: Form.of(instruction, values["form"], bool(values["trans"])) in every
-    )
-
-
 def _part(instruction: str, verb: str) -> Part:
     return Part(
         f"matrices.{instruction}",
         f"{instruction}: the bytes of shared memory that each register {verb}, by any addresses",
-        _confirmed(instruction),
         ("bytes",),
-        partial(cases, instruction),
-        _row,
+        form_case,
         partial(
             measured,
-            ready=lambda told: Matrices.of([*asked(instruction), None], told=told),
+            ready=lambda cases, told: Matrices.of(
+                [*dict.fromkeys(form for form, _ in cases), None], told=told
+            ),
             ask=_meet,
             together=lambda case: case[0],
         ),
@@ -120,14 +80,6 @@ def _part(instruction: str, verb: str) -> Part:
 
 
 # -- movmatrix -------------------------------------------------------------------------------------
-
-MOVES, HALVES = 32, 2 * LANES
-
-
-def given() -> list[list[int]]:
-    """Return [case, half]: what the halves hold before, each number once."""
-    dice = np.random.default_rng(SEED)
-    return [list(range(HALVES)), *(dice.permutation(HALVES).tolist() for _ in range(MOVES - 1))]
 
 
 def _move(before: Sequence[list[int]], told: Progress) -> list[Answered]:
@@ -138,14 +90,14 @@ def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
     """Return what is recorded: for each half, the half that held its number before; NOWHERE if none did."""
     answers: list[Answered] = []
     for numbers, row in zip(before, after, strict=True):
-        known = row < HALVES
-        halves = np.full(HALVES, NOWHERE, np.int64)
+        known = row < len(row)
+        halves = np.full(len(row), NOWHERE, np.int64)
         halves[known] = np.argsort(numbers)[row[known]]
         answers.append({"halves": halves})
     return answers
 
 
-def judge_move(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
+def judge_move(findings: Findings, given: Sequence[int], row: Mapping[str, Any], halves: Array) -> None:
     """Hold the half that each comes from against the catalogue's lane map."""
     want, case = places(COMES_FROM).ravel(), f"movmatrix, case {findings.cases}"
 
@@ -157,33 +109,6 @@ def judge_move(findings: Findings, row: Mapping[str, Any], halves: Array) -> Non
 
 
 # -- faults ----------------------------------------------------------------------------------------
-
-FAR, ODD = 0x7FFF_FFF0, 0xFFFF_FFF1
-"""Addresses that no block has, one a multiple of 16 and one not."""
-
-
-def fault_cases() -> list[FormCase]:
-    """Return each form with addresses that are odd or outside, in lanes that are read and in others."""
-    every = []
-    for form in (form for name in INSTRUCTIONS for form in asked(name)):
-        usual = addresses_of(form)[2]
-        unread, last = form.unread, form.unread.start - 1
-        changes: list[tuple[int | range, int]] = [
-            (last, BYTES - ROW_BYTES),
-            (last, BYTES),
-            (last, FAR),
-            (0, usual[0] + 1),
-            (last, usual[last] + 8),
-        ]
-        if unread:
-            first = unread.start
-            changes += [(first, usual[first] + 2), (first, BYTES), (first, FAR), (LANES - 1, ODD)]
-            changes += [(unread, ODD)]
-        for lane, address in changes:
-            lanes = usual.copy()
-            lanes[lane] = address
-            every.append((form, tuple(lanes.tolist())))
-    return every
 
 
 def met_alone(case: FormCase) -> list[int]:
@@ -209,14 +134,14 @@ def agrees(form: Form, lanes: Sequence[int], result: int) -> bool:
     return result == 0
 
 
-def judge_fault(findings: Findings, row: Mapping[str, Any], answers: Array) -> None:
+def judge_fault(findings: Findings, case: FormCase, row: Mapping[str, Any], answers: Array) -> None:
     """A launch faults by the lanes that are read alone, and does what it does by them alone."""
-    form, lanes = Form.of(row["instruction"], row["form"]), row["addresses"]
+    form, lanes = case
     result, halves = int(answers[0]), answers[1:]
     if not agrees(form, lanes, result):
-        findings.differs(form, f"the device says {result_name(result)}", addresses=lanes)
+        findings.differs(form, f"the device says {result_name(result)}", addresses=row["addresses"])
     elif not result and not np.array_equal(expected(form, lanes), halves):
-        findings.differs(form, "the halves met other bytes", addresses=lanes)
+        findings.differs(form, "the halves met other bytes", addresses=row["addresses"])
     findings.count(len(answers), outcome=result_name(result), form=f"{form.instruction} {short(form)}")
 
 
@@ -226,21 +151,17 @@ PARTS = (
     Part(
         "matrices.movmatrix",
         "movmatrix: the lane and the half of a register that each half comes from",
-        ("movmatrix",),
         ("halves",),
-        given,
-        lambda numbers: {"given": numbers},
+        itemgetter("given"),
         _move,
         judge_move,
     ),
     Part(
         "matrices.faults",
         "ldmatrix, stmatrix: whose addresses are read, by those that fault where they are",
-        (*_confirmed("ldmatrix"), *_confirmed("stmatrix")),
         ("answers",),
-        fault_cases,
-        _row,
-        lambda some, told: fault_answers(alone(met_alone, some, told)),
+        form_case,
+        lambda cases, told: fault_answers(alone(met_alone, cases, told)),
         judge_fault,
     ),
 )

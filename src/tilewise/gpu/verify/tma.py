@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -24,10 +24,17 @@ from tilewise.gpu.probes.tma import (
     place_of,
 )
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured, of_row
-from tilewise.gpu.verify.tma_cases import MapArguments, boxes, copies, driver_rules, maps, of_rank
-from tilewise.hardware.modes import Mode
-from tilewise.hardware.tma.rules import HARDWARE, RULES, violations
-from tilewise.hardware.tma.types import nan_fill
+from tilewise.hardware.modes import MODES, Mode
+from tilewise.hardware.tma.rules import DRIVER, HARDWARE, RULES, violations
+from tilewise.hardware.tma.tensor_map import TensorMap
+from tilewise.hardware.tma.types import (
+    ELEMENT_TYPES,
+    FILLS,
+    INTERLEAVES,
+    L2_PROMOTIONS,
+    SWIZZLE_VALUES,
+    nan_fill,
+)
 from tilewise.tables import table
 
 
@@ -84,9 +91,8 @@ def named(box: BoxLoad) -> str:
     )
 
 
-def judge_box(findings: Findings, row: Mapping[str, Any], slots: Array) -> None:
+def judge_box(findings: Findings, box: BoxLoad, row: Mapping[str, Any], slots: Array) -> None:
     """Hold every slot of shared memory, and the count of bytes, against the tables."""
-    box = of_row(BoxLoad, row)
     inner, width = box.box[-1] * box.bytes_each, Mode.of(box.mode).width
     swizzled = "as wide as the swizzle" if inner == width else "narrower" if inner < width else "wider"
     if not _against_the_rules(findings, named(box), row["result"], driver_rules(box.tensor_map)):
@@ -129,6 +135,73 @@ def _slot_name(slot: int) -> str:
 # -- rules -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class MapArguments:
+    """The arguments of a tensor map, fastest dimension first, strides in bytes, enumerators as numbers."""
+
+    dtype: int = 1
+    rank: int = 3
+    address: int = 0
+    """After an address that is a multiple of 256."""
+    dims: tuple[int, ...] = (256, 64, 32)
+    strides: tuple[int, ...] = (512, 32768)
+    box: tuple[int, ...] = (16, 8, 4)
+    element_strides: tuple[int, ...] = (1, 1, 1)
+    interleave: int = 0
+    swizzle: int = 0
+    l2: int = 0
+    fill: int = 0
+
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """In the driver's order, without the address."""
+        tuples = (self.dims, self.strides, self.box, self.element_strides)
+        return (self.dtype, self.rank, *tuples, self.interleave, self.swizzle, self.l2, self.fill)
+
+    @property
+    def broken(self) -> list[str] | None:
+        """The driver's rules that these arguments break; None where our tables lack the name of a number."""
+        interleaves, promotions, fills = (
+            {number: name for name, (_, number) in names.items()}
+            for names in (INTERLEAVES, L2_PROMOTIONS, FILLS)
+        )
+        try:
+            tensor_map = TensorMap(
+                {row.value: row for row in ELEMENT_TYPES.values()}[self.dtype],
+                self.dims[::-1],
+                self.strides[::-1],
+                self.box[::-1],
+                self.element_strides[::-1],
+                interleaves[self.interleave],
+                {SWIZZLE_VALUES[name]: mode for name, mode in MODES.items()}[self.swizzle],
+                promotions[self.l2],
+                fills[self.fill],
+            )
+        except KeyError:
+            return None
+        return driver_rules(tensor_map, self.address)
+
+
+def driver_rules(tensor_map: TensorMap, address: int = 0) -> list[str]:
+    """Return the driver's rules that a tensor map breaks, as our tables have them."""
+    rules = (violation.rule for violation in violations(tensor_map, address))
+    return [rule for rule in rules if RULES[rule].kind == DRIVER]
+
+
+def of_rank(rank: int) -> MapArguments:
+    """Return plain arguments of a rank; the strides are dense."""
+    dims, strides = (256, 64, 32, 16, 8, 4)[:rank], [512]
+    for extent in dims[1:]:
+        strides.append(strides[-1] * extent)
+    return MapArguments(
+        rank=rank,
+        dims=dims,
+        strides=tuple(strides[:-1]),
+        box=(16, 8, 4, 2, 2, 1)[:rank],
+        element_strides=(1,) * rank,
+    )
+
+
 def _ask_the_driver(cases: Sequence[MapArguments], told: Progress) -> list[Answered]:
     base, function, room = TensorCopies().anywhere, encoder(), Aligned(128)
     answers: list[Answered] = []
@@ -150,10 +223,9 @@ def usual_apart(case: MapArguments) -> str:
     )
 
 
-def judge_rules(findings: Findings, row: Mapping[str, Any], results: Array) -> None:
+def judge_rules(findings: Findings, case: MapArguments, row: Mapping[str, Any], results: Array) -> None:
     """The driver refuses what breaks a rule of ours or has no name in our tables, and nothing else."""
-    case, result = of_row(MapArguments, row), int(results[0])
-    broken = case.broken
+    result, broken = int(results[0]), case.broken
     _against_the_rules(findings, usual_apart(case), result, broken, unnamed="no such value")
     rules = sorted(set(broken or ()))
     findings.count(
@@ -177,9 +249,9 @@ def _copy_alone(cases: Sequence[BoxLoad], told: Progress) -> list[Answered]:
     return [{"results": result or refused} for result, refused in alone(copied, cases, told)]
 
 
-def judge_fault(findings: Findings, row: Mapping[str, Any], results: Array) -> None:
+def judge_fault(findings: Findings, box: BoxLoad, row: Mapping[str, Any], results: Array) -> None:
     """A copy faults where it breaks a rule of the hardware's, and nowhere else."""
-    box, result = of_row(BoxLoad, row), int(results[0])
+    result = int(results[0])
     every = violations(box.tensor_map, shared=box.start, coordinates=box.corner[::-1])
     broken = [violation.rule for violation in every if RULES[violation.rule].kind == HARDWARE]
     if bool(result) != bool(broken):
@@ -193,30 +265,24 @@ PARTS = (
     Part(
         "tma.boxes",
         "TMA: the byte of every element of a box, and the bytes that the barrier counts",
-        ("tma.landing",),
         ("slots",),
-        boxes,
-        asdict,
-        partial(measured, ready=lambda told: TensorCopies(), ask=_load),
+        partial(of_row, BoxLoad),
+        partial(measured, ready=lambda cases, told: TensorCopies(), ask=_load),
         judge_box,
     ),
     Part(
         "tma.rules",
         "TMA: which tensor maps the driver takes, and the rule that the others break",
-        ("tma.rules",),
         ("results",),
-        maps,
-        asdict,
+        partial(of_row, MapArguments),
         _ask_the_driver,
         judge_rules,
     ),
     Part(
         "tma.faults",
         "TMA: which shared addresses and which coordinates a copy faults at",
-        ("tma.rules",),
         ("results",),
-        copies,
-        asdict,
+        partial(of_row, BoxLoad),
         _copy_alone,
         judge_fault,
     ),

@@ -1,18 +1,14 @@
 """The parts `fragments.*` and `descriptors.*`: what registers of wgmma hold, and what descriptors read.
 
-Descriptors are legal ones as kernels have them, and odd ones that no kernel should. They are drawn with a
-seed, cell by cell, so that every type, operand, major and mode has as many, inside the shared memory of
-a block. Those of `descriptors.end` end with it or go past it, each in a process of its own.
+Descriptors are legal ones as kernels have them, and odd ones that no kernel should. Those of
+`descriptors.end` end with shared memory or go past it, each in a process of its own.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import product
-from operator import attrgetter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,31 +16,16 @@ import numpy as np
 from tilewise.core.layout import Layout
 from tilewise.gpu.launch import Array
 from tilewise.gpu.probes.kernels import Progress, alone, places, result_name
-from tilewise.gpu.probes.wgmma import AREA, BASE, END, NOTHING, THREADS, Bench, WgmmaProbe
+from tilewise.gpu.probes.wgmma import END, NOTHING, THREADS, Bench, WgmmaProbe
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured
-from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.wgmma.descriptor import BASE_UNIT, LIMIT, Descriptor
+from tilewise.hardware.modes import CHUNK, ROWS
+from tilewise.hardware.wgmma.descriptor import BASE_UNIT, Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
-from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS, M
+from tilewise.hardware.wgmma.instructions import INPUTS, M
 from tilewise.hardware.wgmma.reads import Operand
 from tilewise.tables import table
 
 # -- fragments -------------------------------------------------------------------------------------
-
-
-def instructions() -> list[WgmmaProbe]:
-    """Return every dense wgmma with both operands K-major: every type, accumulator and legal N.
-
-    >>> len(instructions()), len({(i.a, i.b, i.d) for i in instructions()})
-    (474, 17)
-    """
-    return [
-        WgmmaProbe(a.name, b, d, n)
-        for a in INPUTS.values()
-        for b in a.partners
-        for d in a.accumulators
-        for n in a.n
-    ]
 
 
 def owners(fragment: Layout) -> Array:
@@ -54,9 +35,14 @@ def owners(fragment: Layout) -> Array:
     return owned
 
 
-def judge_fragment(findings: Findings, row: Mapping[str, Any], owned: Array) -> None:
+def fragment_probe(row: Mapping[str, Any]) -> WgmmaProbe:
+    """Return the instruction of a recorded row."""
+    return WgmmaProbe(row["a"], row["b"], row["d"], row["n"])
+
+
+def judge_fragment(findings: Findings, probe: WgmmaProbe, row: Mapping[str, Any], owned: Array) -> None:
     """Hold the owner of every element against the catalogue's fragment."""
-    fragment = a_fragment(row["a"]) if row["operand"] == "A" else d_fragment(row["d"], row["n"])
+    fragment = a_fragment(probe.a) if row["operand"] == "A" else d_fragment(probe.d, probe.n)
     width = fragment.size // M
 
     def element(index: int) -> list[int] | None:
@@ -65,46 +51,26 @@ def judge_fragment(findings: Findings, row: Mapping[str, Any], owned: Array) -> 
     def register(place: int) -> dict[str, int]:
         return dict(zip(("thread", "element"), divmod(place, fragment.size // THREADS), strict=True))
 
-    types = f"{row['a']} x {row['b']} -> {row['d']}"
-    case = f"{row['operand']} of m64n{row['n']}, {types}"
+    case = f"{row['operand']} of m64n{probe.n}, {probe.types}"
     findings.hold(case, owners(fragment), owned, register, "element", element)
-    findings.count(len(owned), types=types, n=row["n"])
+    findings.count(len(owned), types=probe.types, n=probe.n)
 
 
-def _fragments(operand: str, confirms: tuple[str, ...]) -> Part:
+def _fragments(operand: str) -> Part:
     def ask(bench: Bench, probes: list[WgmmaProbe]) -> Iterator[Answered]:
         return ({"owned": (bench.a if operand == "A" else bench.d)(probe)} for probe in probes)
 
     return Part(
         f"fragments.{operand.lower()}",
         f"wgmma: the element of {operand} in each register of each thread, every type at every N",
-        confirms,
         ("owned",),
-        instructions,
-        lambda probe: {"operand": operand, "a": probe.a, "b": probe.b, "d": probe.d, "n": probe.n},
-        partial(measured, ready=partial(Bench.of, instructions()), ask=ask),
+        fragment_probe,
+        partial(measured, ready=lambda probes, told: Bench.of(probes, told=told), ask=ask),
         judge_fragment,
     )
 
 
 # -- descriptors -----------------------------------------------------------------------------------
-
-SEED = 20_261
-LEGAL, ODD, RESERVED = 14, 48, 2
-"""Descriptors of a cell; the last have bits set that no field has."""
-
-MIDDLE = 64 * 1024
-"""Odd descriptors start about here, so that what they read stays inside."""
-
-SOME_N = (8, 16, 24, 40, 64, 72, 96, 128, 160, 256)
-"""N of the MN-major instructions with some types and operands; with f16 it is every N."""
-
-KINDS = [
-    *((name, name, d) for name in INPUTS for d in INPUTS[name].accumulators),
-    ("e4m3", "e5m2", "f32"),
-    ("s8", "u8", "s32"),
-]
-"""Types of A, B and D."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +91,6 @@ class DescriptorCase:
         descriptor = Descriptor.decode(value)
         instruction = WgmmaProbe(a, b, d, row["n"], *majors)
         return cls(instruction, row["operand"], descriptor, value ^ descriptor.value)
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The case as it is recorded."""
-        this = self.instruction
-        return {
-            "types": [this.a, this.b, this.d],
-            "n": this.n,
-            "operand": self.operand,
-            "major": self.major,
-            "value": hex(self.value),
-        }
 
     @property
     def value(self) -> int:
@@ -169,23 +123,6 @@ class DescriptorCase:
             f"{self.instruction}: {self.operand} by {self.value:#018x}, mode {d.mode}, start {d.start},"
             f" LBO {d.lbo}, SBO {d.sbo}, base offset {d.base_offset}"
         )
-
-
-@cache
-def drawn(seed: int = SEED) -> tuple[DescriptorCase, ...]:
-    """Return all descriptors, the same for the same seed."""
-    dice = random.Random(seed)
-    cases: list[DescriptorCase] = []
-    for kind, operand, mode in product(KINDS, OPERANDS, MODES.values()):
-        for major in INPUTS[kind[0]].majors:
-            for number in range(LEGAL + ODD + RESERVED):
-                cases.append(_drawn(dice, kind, operand, major, mode, number))
-    return tuple(cases)
-
-
-def asked(dtype: str) -> list[DescriptorCase]:
-    """Return the cases of the instructions whose A has a type."""
-    return [case for case in drawn() if case.instruction.a == dtype]
 
 
 def expected(case: DescriptorCase) -> Array:
@@ -233,9 +170,8 @@ def kept(case: DescriptorCase, read: Array) -> Answered:
     return {"places": read if whole is None else whole, "whole": whole is not None}
 
 
-def judge_descriptor(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
+def judge_descriptor(findings: Findings, case: DescriptorCase, row: Mapping[str, Any], read: Array) -> None:
     """Hold the place of every element against what the catalogue says is read."""
-    case = DescriptorCase.of(row)
     want = expected(case).ravel()
 
     def element(place: int) -> dict[str, list[int]]:
@@ -252,7 +188,7 @@ def judge_descriptor(findings: Findings, row: Mapping[str, Any], read: Array) ->
     odd = descriptor.sbo % unit or (descriptor.lbo % unit and descriptor.lbo > CHUNK)
     findings.count(
         want.size,
-        types=f"{this.a} x {this.b} -> {this.d}",
+        types=this.types,
         operand=f"{case.operand}, {case.major}-major",
         mode=descriptor.mode.name,
         n=this.n,
@@ -270,79 +206,10 @@ def _ask(cases: Sequence[DescriptorCase], told: Progress) -> list[Answered]:
     return measured(
         cases,
         told,
-        ready=partial(Bench.of, {case.instruction for case in cases}),
+        ready=lambda cases, told: Bench.of((case.instruction for case in cases), told=told),
         ask=ask,
         together=lambda case: (case.instruction, case.operand),
     )
-
-
-def _drawn(
-    dice: random.Random, kind: tuple[str, str, str], operand: str, major: str, mode: Mode, number: int
-) -> DescriptorCase:
-    """Return a legal descriptor, an odd one, or a legal one with reserved bits, by its number in the cell."""
-    every = major == "k" or (operand == "B" and kind == ("f16", "f16", "f32"))
-    majors = (major, "k") if operand == "A" else ("k", major)
-    while True:
-        this = WgmmaProbe(*kind, dice.choice(INPUTS[kind[0]].n if every else SOME_N), *majors)
-        draw = _odd if LEGAL <= number < LEGAL + ODD else _legal
-        bits = Descriptor.reserved_bits(dice.getrandbits(64)) if number >= LEGAL + ODD else []
-        reserved = sum(1 << bit for bit in bits)
-        empty = DescriptorCase(this, operand, Descriptor(mode=mode), reserved)
-        case = replace(empty, descriptor=draw(dice, empty))
-        if _inside(case):
-            return case
-
-
-def _legal(dice: random.Random, empty: DescriptorCase) -> Descriptor:
-    """Return a step of K in a tile of atoms, in either order of atoms, anywhere that is aligned."""
-    mode = empty.descriptor.mode
-    deep = dice.choice((1, 2, 4))
-    atom = ROWS * mode.width
-    start = BASE + mode.period * dice.randrange(256 * 64 // mode.period)
-    step = dice.randrange(mode.width // 32) * 32 if mode.bits else 0
-    if empty.major == "k" and mode.bits:
-        return Descriptor(start + step, CHUNK, atom * dice.choice((1, deep)), mode)
-    if empty.major == "k":
-        down_first = dice.choice((True, False))
-        lbo, sbo = (atom * empty.rows // ROWS, atom) if down_first else (atom, atom * 2 * deep)
-        return Descriptor(start, lbo, sbo, mode)
-    atoms = -(-empty.rows // mode.elements(empty.instruction.a))
-    near, far = atom, atom * atoms
-    sbo, lbo = (far, near) if dice.choice((True, False)) else (near, atom * 2 * deep)
-    return Descriptor(start, lbo, sbo, mode) if mode.bits else Descriptor(start, sbo, lbo, mode)
-
-
-def _odd(dice: random.Random, empty: DescriptorCase) -> Descriptor:
-    """Return any start, any strides, any base offset; or a legal one with one field changed."""
-    top = dice.choice((8, 16, 64, 256, 1024))
-    odd = Descriptor(
-        start=MIDDLE + CHUNK * dice.randrange(dice.choice((64, 2048))),
-        lbo=CHUNK * dice.randrange(top),
-        sbo=CHUNK * dice.randrange(top),
-        mode=empty.descriptor.mode,
-        base_offset=dice.randrange(8),
-    )
-    kind = dice.randrange(6)
-    if kind < 2:
-        legal = _legal(dice, empty)
-        field = dice.choice(("start", "lbo", "sbo", "base_offset"))
-        return replace(legal, **{field: getattr(odd, field)})
-    return replace(odd, base_offset=0) if kind < 4 else odd
-
-
-def _inside(case: DescriptorCase) -> bool:
-    """Return whether all that is read lies where the probe put it; a swizzle stays in its row of the atom."""
-    d = case.descriptor
-    groups, width = case.rows // ROWS - 1, d.mode.width
-    if case.major == "k":
-        last = groups * d.sbo + (ROWS - 1) * width + (CHUNK if d.mode.bits else d.lbo)
-    elif d.mode.bits:
-        across, along = divmod(case.rows // case.chunk - 1, d.mode.chunks)
-        last = across * d.lbo + CHUNK * (d.mode.chunks - 1 if across else along) + d.sbo + (ROWS - 1) * width
-    else:
-        last = groups * d.sbo + d.lbo + (ROWS - 1) * CHUNK
-    first, end = d.start // width * width, (d.start + last) // width * width + width
-    return first >= BASE and end <= (AREA if case.operand == "A" else END)
 
 
 # -- the end of shared memory ----------------------------------------------------------------------
@@ -351,25 +218,6 @@ OUTSIDE = 700
 """The CUresult of an address that no block has."""
 
 INSIDE, PAST, WHOLE = "inside", "past with a part of a core matrix", "past with a whole core matrix"
-
-
-def at_the_end() -> list[DescriptorCase]:
-    """Return operands that end where shared memory does, that go past its end row by row, and strides that
-    would come back if sums were taken modulo 2^18."""
-    k_major = WgmmaProbe("f16", "f16", "f32", 16)
-    mn_major = WgmmaProbe("f16", "f16", "f32", 128, "k", "mn")
-    probes = [(k_major, mode) for mode in MODES.values()]
-    probes += [(mn_major, MODES[name]) for name in ("none", "128B")]
-    cases = []
-    for this, mode in probes:
-        plain = DescriptorCase(this, "B", Descriptor(start=MIDDLE, lbo=1024, sbo=2048, mode=mode))
-        length = (int(expected(plain).max()) + 1) * this.bits // 8 - MIDDLE
-        last = (END - length) // mode.period * mode.period
-        starts = [*(last + row * mode.width for row in range(ROWS + 1)), END, LIMIT - 1024]
-        changed: list[dict[str, Any]] = [{"start": start} for start in starts]
-        changed += [{"lbo": LIMIT - 1024}, {"sbo": LIMIT - 1024}]
-        cases += [replace(plain, descriptor=replace(plain.descriptor, **change)) for change in changed]
-    return cases
 
 
 def reach(case: DescriptorCase) -> str:
@@ -393,12 +241,12 @@ def _ask_at_the_end(cases: Sequence[DescriptorCase], told: Progress) -> Iterator
         yield {"places": [] if read is None else read, "faults": read is None}
 
 
-def judge_end(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
+def judge_end(findings: Findings, case: DescriptorCase, row: Mapping[str, Any], read: Array) -> None:
     """Hold what was read, and what faulted, against where the tables say that it is read.
 
     Where a part of a core matrix is past the end, the device may fault or not: no document says.
     """
-    case, faults = DescriptorCase.of(row), row["faults"]
+    faults = row["faults"]
     want, far = expected(case), reach(case)
     byte = want * case.instruction.bits // 8
     wrong = {
@@ -413,20 +261,16 @@ def judge_end(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
     findings.count(max(1, len(read)), mode=case.descriptor.mode.name, reach=fault)
 
 
-def _descriptors(name: str, title: str, cases: Callable[[], Any], ask: Any, judge: Any) -> Part:
-    confirms = ("wgmma.smem", "wgmma.atom", "wgmma.canonical")
-    row = attrgetter("row")
-    return Part(f"descriptors.{name}", f"wgmma{title}", confirms, ("places",), cases, row, ask, judge)
+def _descriptors(name: str, title: str, ask: Any, judge: Any) -> Part:
+    return Part(f"descriptors.{name}", f"wgmma{title}", ("places",), DescriptorCase.of, ask, judge)
 
 
 PARTS = (
-    _fragments("D", ("wgmma.D", "wgmma.shapes")),
-    _fragments("A", ("wgmma.A",)),
+    *map(_fragments, "DA"),
     *(
         _descriptors(
             dtype,
             f", {dtype}: the byte that is read for every element, by descriptors legal and odd",
-            partial(asked, dtype),
             _ask,
             judge_descriptor,
         )
@@ -435,7 +279,6 @@ PARTS = (
     _descriptors(
         "end",
         ": what ends with shared memory is read, what goes past it faults, nothing wraps around",
-        at_the_end,
         _ask_at_the_end,
         judge_end,
     ),
