@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from operator import itemgetter
 
-from tilewise.gpu.probes.tma import BoxLoad, Landed
 from tilewise.gpu.verify import tma
 from tilewise.gpu.verify.part import Part, Questions
 from tilewise.gpu.verify.parts import PARTS
+from tilewise.gpu.verify.tma import BoxLoad, Landed
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.types import nan_fill
 

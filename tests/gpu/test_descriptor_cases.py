@@ -7,8 +7,7 @@ import pytest
 from tests.gpu import rivals
 from tools.questions.descriptors import LEGAL, ODD, RESERVED, drawn
 
-from tilewise.gpu.probes.wgmma import AREA, BASE, END, WgmmaProbe
-from tilewise.gpu.verify.wgmma import DescriptorCase, chunks, expected, spread
+from tilewise.gpu.verify.wgmma import AREA, BASE, END, DescriptorCase, WgmmaProbe, chunks, expected, spread
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from tools.questions.descriptors import at_the_end, row
 
-from tilewise.gpu.probes.wgmma import END
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
-from tilewise.gpu.verify.wgmma import INSIDE, PAST, WHOLE, expected, reach
+from tilewise.gpu.verify.wgmma import END, INSIDE, PAST, WHOLE, expected, reach
 
 EVERY = at_the_end()
 PART = PARTS["descriptors.end"]

@@ -8,9 +8,9 @@ from tests.emit import nvrtc
 from tests.hardware import naive_matrices as naive
 from tools.questions import matrices as questions
 
-from tilewise.gpu.probes.kernels import survived
-from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices, placed
 from tilewise.gpu.verify import matrices
+from tilewise.gpu.verify.kernels import survived
+from tilewise.gpu.verify.matrices import BYTES, NOWHERE, Matrices, placed
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 from tilewise.hardware.matrices.forms import Form, forms

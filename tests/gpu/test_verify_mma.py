@@ -10,9 +10,9 @@ from tests.gpu.warp import Warp
 from tools.questions import products as questions
 
 from tilewise.core.dtypes import DType
-from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.mma import INTEGERS, Products, WarpOperand, factor, source
 from tilewise.gpu.verify import mma
+from tilewise.gpu.verify.kernels import ONE
+from tilewise.gpu.verify.mma import INTEGERS, Products, WarpOperand, factor, source
 from tilewise.gpu.verify.part import Questions
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
@@ -40,7 +40,7 @@ def dense_truth(every):
 def pairs_truth(every, found):
     """The record of pairs, [place of A, place of D]."""
     shapes = [this.instruction.shape for this in every]
-    answers = [mma.listed(pairs, shape.n) for pairs, shape in zip(found, shapes, strict=True)]
+    answers = [mma.as_recorded(pairs, shape.n) for pairs, shape in zip(found, shapes, strict=True)]
     return DENSE.truth(map(questions.row, every), answers)
 
 

@@ -8,9 +8,8 @@ from tests.emit import nvrtc
 from tests.gpu.warp import Warp
 from tools.questions import products as questions
 
-from tilewise.gpu.probes.mma import Products, source
 from tilewise.gpu.verify import mma
-from tilewise.gpu.verify.mma import MmaCase
+from tilewise.gpu.verify.mma import MmaCase, Products, source
 from tilewise.gpu.verify.part import Questions
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
@@ -50,9 +49,8 @@ def truth_of(choices):
     words = [np.array([case.metadata], np.uint32) for case in cases]
     found = [products_of(c).pairs(c.probe, each)[0] for c, each in zip(cases, words, strict=True)]
     shapes = [case.instruction.shape for case in cases]
-    return SPARSE.truth(
-        map(questions.row, cases), [mma.listed(pairs, s.n) for pairs, s in zip(found, shapes, strict=True)]
-    )
+    answers = [mma.as_recorded(pairs, shape.n) for pairs, shape in zip(found, shapes, strict=True)]
+    return SPARSE.truth(map(questions.row, cases), answers)
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from tests.emit import nvrtc
 from tests.gpu.parts import boxes_truth, loaded, rules_truth
 
 from tilewise.gpu.launch import DriverError
-from tilewise.gpu.probes import tma as copying
-from tilewise.gpu.probes.tma import (
+from tilewise.gpu.verify import tma as copying
+from tilewise.gpu.verify.parts import PARTS
+from tilewise.gpu.verify.tma import (
     ELEMENTS,
     FILL,
     MARGIN,
@@ -25,7 +26,6 @@ from tilewise.gpu.probes.tma import (
     passes_of,
     place_of,
 )
-from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 
 BOXES, RULES, FAULTS = (PARTS[f"tma.{name}"] for name in ("boxes", "rules", "faults"))

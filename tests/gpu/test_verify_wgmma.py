@@ -7,11 +7,10 @@ import pytest
 from tests.gpu.emulator import Emulator
 from tools.questions import descriptors
 
-from tilewise.gpu.probes.wgmma import NOTHING, Bench, WgmmaProbe
 from tilewise.gpu.verify import wgmma
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
-from tilewise.gpu.verify.wgmma import DescriptorCase, expected
+from tilewise.gpu.verify.wgmma import NOTHING, Bench, DescriptorCase, WgmmaProbe, expected
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 SMALL = [

@@ -20,7 +20,7 @@ from tools.questions.boxes import every_corner
 from tools.questions.products import dense
 
 from tilewise.core.dtypes import DType
-from tilewise.gpu.probes.tma import MARGIN, BoxLoad
+from tilewise.gpu.verify.tma import MARGIN, BoxLoad
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form
 from tilewise.hardware.mma.instructions import Instruction

@@ -10,10 +10,10 @@ import pytest
 from tests.hardware.naive_tma import swizzled
 
 from tilewise import LayoutError, Refused
-from tilewise.gpu.probes.tma import ELEMENTS, MARGIN, OTHER, UNTOUCHED, BoxLoad, passes_of
 from tilewise.gpu.verify.part import of_row
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.run import recorded_truth
+from tilewise.gpu.verify.tma import ELEMENTS, MARGIN, OTHER, UNTOUCHED, BoxLoad, passes_of
 from tilewise.hardware.tma.tensor_map import TensorMap
 from tilewise.hardware.tma.types import nan_fill
 from tilewise.simulate.memory import Memory

@@ -8,9 +8,8 @@ from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
-from tilewise.gpu.probes.tma import ELEMENTS, MARGIN, MOST_SHARED, BoxLoad
 from tilewise.gpu.verify.part import Questions
-from tilewise.gpu.verify.tma import MapArguments, of_rank
+from tilewise.gpu.verify.tma import ELEMENTS, MARGIN, MOST_SHARED, BoxLoad, MapArguments, of_rank
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.tma.types import ELEMENT_TYPES
 

@@ -14,9 +14,8 @@ from functools import cache, partial
 from itertools import product
 from typing import Any
 
-from tilewise.gpu.probes.wgmma import AREA, BASE, END, WgmmaProbe
 from tilewise.gpu.verify.part import Questions
-from tilewise.gpu.verify.wgmma import DescriptorCase, expected
+from tilewise.gpu.verify.wgmma import AREA, BASE, END, DescriptorCase, WgmmaProbe, expected
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS

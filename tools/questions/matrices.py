@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.matrices import BYTES
+from tilewise.gpu.verify.matrices import BYTES
 from tilewise.gpu.verify.part import Questions
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form, forms, short

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import planes
+from tilewise.gpu.verify.kernels import planes
 from tilewise.gpu.verify.mma import MmaCase
 from tilewise.gpu.verify.part import Questions
 from tilewise.hardware.limits import LANES

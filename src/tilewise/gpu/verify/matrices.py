@@ -3,26 +3,124 @@
 For ldmatrix and stmatrix every lane supplies an address, and a half of a register is read from, or put to,
 one of their rows. The catalogue says both by the same two layouts. Which lanes' addresses are read, those
 tell that cannot be: each of these launches has a process of its own, which a fault ends.
+
+
+ldmatrix, stmatrix and movmatrix on a device: which 16 bits of shared memory each half of a register meets.
+
+A half is 16 bits of a register: half E lane + element, where a lane has E of them. Shared memory, or the
+registers, hold the number of every 16 bits of theirs, so that one launch tells all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tilewise.emit.parts.template import filled, listed
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import FAULTS, MISALIGNED, Progress, alone, places, result_name
-from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices
+from tilewise.gpu.verify.kernels import FAULTS, MISALIGNED, Kernels, alone, places, result_name
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form, short
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.matrices.moves import COMES_FROM
 from tilewise.tables import table
+
+BYTES = 32 * 1024
+"""Shared memory that addresses count from; every 16 bits of it have a number."""
+
+UNTOUCHED = 0xFFFF
+NOWHERE = -1
+"""A half that is found at no single place."""
+
+MOVMATRIX = None
+"""The probe that has no form: every program has its kernel."""
+
+
+class Matrices(Kernels[Form | None]):
+    """The kernels of some forms, ready on a device."""
+
+    shared = BYTES
+
+    @classmethod
+    def programs(cls, wanted: Iterable[Form | None]) -> list[tuple[Form | None, ...]]:
+        """Return the forms and movmatrix as one program."""
+        return [tuple(dict.fromkeys([*wanted, MOVMATRIX]))]
+
+    @staticmethod
+    def source(group: Iterable[Form | None]) -> str:
+        """Return CUDA C++ of a kernel for each of the forms, and of movmatrix's."""
+        shared = Path(__file__).with_name("matrices.cu").read_text(encoding="utf-8")
+        return "\n".join([shared, *(_kernel(form) for form in group if form)])
+
+    @staticmethod
+    def name(probe: Form | None) -> str:
+        """Return the name of a form's kernel, or movmatrix's."""
+        return "probe_" + re.sub(r"\W+", "_", str(probe or "movmatrix"))
+
+    def meets(self, form: Form, addresses: Array) -> tuple[Array, Array]:
+        """Return [case, half]: the byte of shared memory of each half; and how many more are written."""
+        count, words = LANES * form.registers * 2, BYTES // 2
+        loads = form.instruction == "ldmatrix"
+        content = np.arange(words if loads else count, dtype=np.uint16)
+        given = [np.asarray(addresses, np.uint32), content, np.int32(BYTES // 4)]
+        shape = (len(addresses), count if loads else words)
+        out = self.reply(form, len(addresses), LANES, given, "<u2", shape)
+        if loads:
+            return 2 * out.astype(np.int64), np.zeros(len(addresses), np.int64)
+        halves = np.stack([placed(window, count) for window in out])
+        return halves, (out != UNTOUCHED).sum(axis=1) - (halves != NOWHERE).sum(axis=1)
+
+    def moves(self, given: Array) -> Array:
+        """Return [case, half]: what movmatrix makes of what each half held."""
+        return self.reply(MOVMATRIX, len(given), LANES, [np.asarray(given, np.uint16)], "<u2", given.shape)
+
+
+def placed(window: Array, count: int) -> Array:
+    """Return the byte at which each number below `count` stands; NOWHERE if it is not at one alone."""
+    spots = np.flatnonzero(window < count)
+    numbers = window[spots]
+    bytes_of = np.full(count, NOWHERE, np.int64)
+    bytes_of[numbers] = 2 * spots
+    bytes_of[np.bincount(numbers, minlength=count) != 1] = NOWHERE
+    return bytes_of
+
+
+KERNEL = """\
+struct ${name}_move {
+    static constexpr int registers = $count;
+    static __device__ void go(unsigned* held, unsigned address) {
+        asm volatile("$form $operands;" : $outputs : $inputs : "memory");
+    }
+};
+extern "C" __global__ void __launch_bounds__(LANES) $name(const unsigned* addresses,
+    const unsigned* content, int words, unsigned* out) {
+    $way<${name}_move>(addresses, content, words, out);
+}
+"""
+
+
+def _kernel(form: Form) -> str:
+    count, loads = form.registers, form.instruction == "ldmatrix"
+    registers = f"{{{listed('%#', range(count))}}}"
+    held = listed(f'"{"=" * loads}r"(held[#])', range(count))
+    slots = {
+        "name": Matrices.name(form),
+        "count": count,
+        "form": form,
+        "operands": f"{registers}, [%{count}]" if loads else f"[%{count}], {registers}",
+        "outputs": held if loads else "",
+        "inputs": '"r"(address)' if loads else f'{held}, "r"(address)',
+        "way": "load" if loads else "store",
+    }
+    return filled(KERNEL, slots) + "\n"
+
 
 FormCase = tuple[Form, tuple[int, ...]]
 """A form, and the address of each lane."""
@@ -67,14 +165,7 @@ def _part(instruction: str, verb: str) -> Part:
         f"{instruction}: the bytes of shared memory that each register {verb}, by any addresses",
         ("bytes",),
         form_case,
-        partial(
-            measured,
-            ready=lambda cases, told: Matrices.of(
-                [*dict.fromkeys(form for form, _ in cases), None], told=told
-            ),
-            ask=_meet,
-            together=lambda case: case[0],
-        ),
+        partial(measured, device=Matrices, probe=itemgetter(0), ask=_meet),
         judge,
     )
 
@@ -82,8 +173,12 @@ def _part(instruction: str, verb: str) -> Part:
 # -- movmatrix -------------------------------------------------------------------------------------
 
 
-def _move(before: Sequence[list[int]], told: Progress) -> list[Answered]:
-    return moved(before, Matrices.of([None], told=told).moves(np.array(before)))
+def _movmatrix(before: Sequence[int]) -> None:
+    return MOVMATRIX
+
+
+def _move(device: Matrices, before: list[list[int]]) -> list[Answered]:
+    return moved(before, device.moves(np.array(before)))
 
 
 def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
@@ -153,7 +248,7 @@ PARTS = (
         "movmatrix: the lane and the half of a register that each half comes from",
         ("halves",),
         itemgetter("given"),
-        _move,
+        partial(measured, device=Matrices, probe=_movmatrix, ask=_move),
         judge_move,
     ),
     Part(

@@ -13,11 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import Progress
+from tilewise.gpu.verify.kernels import Progress
 from tilewise.gpu.verify.truth import Truth
 
 AskedCase = TypeVar("AskedCase")
-Device = TypeVar("Device")
 Answered = Mapping[str, Any]
 """An answer: its arrays of numbers, and what else the record has of it, by name."""
 
@@ -185,16 +184,22 @@ def measured(
     cases: Sequence[AskedCase],
     told: Progress,
     *,
-    ready: Callable[[Sequence[AskedCase], Progress], Device],
-    ask: Callable[[Device, list[AskedCase]], Iterable[Answered]],
-    together: Callable[[AskedCase], Hashable] | None = None,
+    device: type[Any],
+    probe: Callable[[AskedCase], Hashable],
+    ask: Callable[[Any, list[AskedCase]], Iterable[Answered]],
 ) -> list[Answered]:
-    """Return a device's answers to cases in their order; cases of one `together` share a launch.
+    """Return a device's answers to cases in their order; cases of one probe are put to it together.
 
-    Compiling is most of the work, and counts as such.
+    `device` is a class, such as one of `Kernels`, whose `of` makes it ready for some probes. Compiling is
+    most of the work, and counts as such.
 
+    >>> class Lengths:
+    ...     @classmethod
+    ...     def of(cls, wanted, *, told):
+    ...         told(1, 1)
+    ...         return cls()
     >>> def lengths(device, words): return [{"length": len(word)} for word in words]
-    >>> measured(["a", "bb"], print, ready=lambda words, told: told(1, 1), ask=lengths)
+    >>> measured(["a", "bb"], print, device=Lengths, probe=len, ask=lengths)
     1 3
     2 3
     3 3
@@ -209,12 +214,14 @@ def measured(
 
     groups: dict[Hashable, list[int]] = {}
     for number, case in enumerate(cases):
-        groups.setdefault(together(case) if together else number, []).append(number)
-    device = ready(cases, compiled)
+        groups.setdefault(probe(case), []).append(number)
+    ready = device.of(groups, told=compiled)
     answers: dict[int, Answered] = {}
     for numbers in groups.values():
-        answers |= zip(numbers, ask(device, [cases[number] for number in numbers]), strict=True)
-        told(programs + len(answers), programs + len(cases))
+        replies = ask(ready, [cases[number] for number in numbers])
+        for number, reply in zip(numbers, replies, strict=True):
+            answers[number] = reply
+            told(programs + len(answers), programs + len(cases))
     return [answers[number] for number in range(len(cases))]
 
 
