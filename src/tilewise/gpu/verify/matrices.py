@@ -159,13 +159,17 @@ def _meet(device: Matrices, some: list[FormCase]) -> Iterator[Answered]:
         yield {"bytes": each, "others": more}
 
 
+def _form(case: FormCase) -> Form:
+    return case[0]
+
+
 def _part(instruction: str, verb: str) -> Part:
     return Part(
         f"matrices.{instruction}",
         f"{instruction}: the bytes of shared memory that each register {verb}, by any addresses",
         ("bytes",),
         form_case,
-        partial(measured, device=Matrices, probe=itemgetter(0), ask=_meet),
+        partial(measured, device=Matrices, probe=_form, ask=_meet),
         judge,
     )
 
