@@ -42,9 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", action="append", default=[], metavar="PART", help="this part or family alone; repeatable"
     )
-    parser.add_argument(
-        "--report", type=Path, metavar="DIR", help="write report.txt, report.json, report.html"
-    )
+    parser.add_argument("--report", type=Path, metavar="DIR", help="write report.txt, report.json")
 
 
 def answer(args: argparse.Namespace) -> Answer:
@@ -91,12 +89,9 @@ def _recorded(parts: list[Part], folder: Path) -> Report:
 def _write(report: Report, folder: Path) -> None:
     import json
 
-    from tilewise.gpu.verify.page import page
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.txt").write_text(report.text() + "\n", encoding="utf-8")
     (folder / "report.json").write_text(json.dumps(report.data(), indent=1) + "\n", encoding="utf-8")
-    (folder / "report.html").write_text(page(report), encoding="utf-8")
 
 
 @contextmanager

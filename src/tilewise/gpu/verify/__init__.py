@@ -7,5 +7,5 @@ wgmma     which thread and register owns each element, and which byte a descript
 mma       what mma.sync multiplies by what, and where the sum comes out; sparse with its metadata
 matrices  which bytes of shared memory ldmatrix and stmatrix move, and by whose addresses
 tma       where boxes land, which tensor maps the driver takes, which copies end in a fault
-run       part after part, resumable, and the report; `page` has it as HTML
+run       part after part, resumable, and the report
 """
