@@ -27,7 +27,7 @@ from tilewise.hardware.mma.sparse import UNITS, Sparse
 from tilewise.hardware.mma.words import named
 from tilewise.simulate.faults import Step
 from tilewise.simulate.numbers import decode, encode, fitted
-from tilewise.simulate.registers import EVERY, Registers
+from tilewise.simulate.registers import EVERY, Padded, Registers
 from tilewise.simulate.sums import Adder, product, rounding_float, slack, slack_in_any_order
 
 Array = np.ndarray[Any, Any]
@@ -173,7 +173,7 @@ def registers_of(this: Instruction, name: str) -> int:
     4
     """
     places = sum(fragment.size for fragment in fragments_of(this, name))
-    return places * _container(this, name)[0] // (LANES * REGISTER_BITS)
+    return places * _element(this, name).taken // (LANES * REGISTER_BITS)
 
 
 def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
@@ -182,10 +182,8 @@ def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
         raise LayoutError(
             "TW203", f"{name} of {this} is in {registers_of(this, name)} registers, not {held.count}"
         )
-    taken, lowest = _container(this, name)
-    step, dtype = Step(f"{this}, {name}"), dtype_of(this, name)
-    fragments = fragments_of(this, name)
-    every = [held.numbers(one, dtype, taken=taken, lowest=lowest, step=step, each=True) for one in fragments]
+    step, dtype = Step(f"{this}, {name}"), _element(this, name)
+    every = [held.numbers(one, dtype, step=step, each=True) for one in fragments_of(this, name)]
     return np.stack(every, axis=1)
 
 
@@ -202,18 +200,15 @@ def _numbers(this: Instruction, a: Registers, b: Registers, c: Registers) -> lis
 
 def _into(this: Instruction, name: str, numbers: Array, held: Registers) -> Registers:
     """The registers with numbers [warp, product, ...] in them."""
-    taken, lowest = _container(this, name)
-    dtype = dtype_of(this, name)
     for number, fragment in enumerate(fragments_of(this, name)):
-        held = held.put(numbers[:, number], fragment, dtype, taken=taken, lowest=lowest, each=True)
+        held = held.put(numbers[:, number], fragment, _element(this, name), each=True)
     return held
 
 
 @cache
-def _container(this: Instruction, name: str) -> tuple[int, int]:
-    """(bits of a register that an element takes, the lowest of them that is its own)."""
+def _element(this: Instruction, name: str) -> Padded:
     dtype = dtype_of(this, name)
-    return container(this.shape, dtype) if name in "AB" else (dtype.bits, 0)
+    return Padded(dtype, *container(this.shape, dtype)) if name in "AB" else Padded.of(dtype)
 
 
 @cache
