@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 from tilewise.gpu.verify.part import Questions
-from tilewise.gpu.verify.tma import ELEMENTS, MARGIN, MOST_SHARED, BoxLoad, MapArguments, of_rank
+from tilewise.gpu.verify.tma import ELEMENTS, MARGIN, MOST_SHARED, BoxLoad, MapArguments
 from tilewise.hardware.modes import CHUNK, MODES, Mode
 from tilewise.hardware.tma.types import ELEMENT_TYPES
 
@@ -148,6 +148,20 @@ BYTES = {row.value: row.bits // 8 for row in ELEMENT_TYPES.values() if row.value
 """Bytes of an element by the code of CUtensorMapDataType; the packed types 13, 14, 15 are apart."""
 
 PACKED = (13, 14, 15)
+
+
+def of_rank(rank: int) -> MapArguments:
+    """Return plain arguments of a rank; the strides are dense."""
+    dims, strides = (256, 64, 32, 16, 8, 4)[:rank], [512]
+    for extent in dims[1:]:
+        strides.append(strides[-1] * extent)
+    return MapArguments(
+        rank=rank,
+        dims=dims,
+        strides=tuple(strides[:-1]),
+        box=(16, 8, 4, 2, 2, 1)[:rank],
+        element_strides=(1,) * rank,
+    )
 
 
 def maps() -> list[MapArguments]:

@@ -226,8 +226,9 @@ def measured(
 
 
 def of_row(kind: type[AskedCase], row: Mapping[str, Any]) -> AskedCase:
-    """Return the dataclass whose fields a row has, its lists as tuples."""
-    values = {each.name: row[each.name] for each in fields(kind)}  # type: ignore[arg-type]
+    """Return the dataclass of the fields that a row has, its lists as tuples."""
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    values = {name: value for name, value in row.items() if name in names}
     return kind(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     )

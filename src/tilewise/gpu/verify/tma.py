@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from math import prod
 from operator import attrgetter
@@ -350,7 +350,7 @@ def _load(device: TensorCopies, some: list[BoxLoad]) -> Iterator[Answered]:
         try:
             yield landed(device.load(box))
         except RuntimeError as error:
-            raise RuntimeError(f"{named(box)}: {error}") from error
+            raise RuntimeError(f"{box}: {error}") from error
 
 
 def expected(box: BoxLoad) -> Array:
@@ -362,20 +362,11 @@ def expected(box: BoxLoad) -> Array:
     return slots
 
 
-def named(box: BoxLoad) -> str:
-    """Return a box in words."""
-    return (
-        f"{box.dtype} box {box.box} at {box.corner} of {box.shape}, swizzle {box.mode}, start {box.start}"
-        + (f", element strides {box.steps}" if box.steps else "")
-        + (f", fill {box.fill}" if box.fill != "zero" else "")
-    )
-
-
 def judge_box(findings: Findings, box: BoxLoad, row: Mapping[str, Any], slots: Array) -> None:
     """Hold every slot of shared memory, and the count of bytes, against the tables."""
     inner, width = box.box[-1] * box.bytes_each, Mode.of(box.mode).width
     swizzled = "as wide as the swizzle" if inner == width else "narrower" if inner < width else "wider"
-    if not _against_the_rules(findings, named(box), row["result"], driver_rules(box.tensor_map)):
+    if not _against_the_rules(findings, box, row["result"], driver_rules(box.tensor_map)):
         _judge_slots(findings, box, row, slots)
     findings.count(
         max(len(slots), 1),
@@ -395,14 +386,12 @@ def _judge_slots(findings: Findings, box: BoxLoad, row: Mapping[str, Any], slots
     fill = [hex(nan_fill(8 * each))] if box.fill == "nan" else []
     if counted != box.bytes:
         message = f"the barrier counted {counted} bytes, the box has {box.bytes}"
-        findings.differs(named(box), message, counted=counted, expected=box.bytes)
+        findings.differs(box, message, counted=counted, expected=box.bytes)
     elif strange := [bits for bits in row["others"] if bits not in fill]:
         message = f"the value {strange[0]} is no element of the tensor"
-        findings.differs(named(box), message, others=strange)
+        findings.differs(box, message, others=strange)
     else:
-        findings.hold(
-            named(box), expected(box), slots, lambda slot: {"byte": slot * each}, "holding", _slot_name
-        )
+        findings.hold(box, expected(box), slots, lambda slot: {"byte": slot * each}, "holding", _slot_name)
 
 
 def _slot_name(slot: int) -> str:
@@ -468,20 +457,6 @@ def driver_rules(tensor_map: TensorMap, address: int = 0) -> list[str]:
     return [rule for rule in rules if RULES[rule].kind == DRIVER]
 
 
-def of_rank(rank: int) -> MapArguments:
-    """Return plain arguments of a rank; the strides are dense."""
-    dims, strides = (256, 64, 32, 16, 8, 4)[:rank], [512]
-    for extent in dims[1:]:
-        strides.append(strides[-1] * extent)
-    return MapArguments(
-        rank=rank,
-        dims=dims,
-        strides=tuple(strides[:-1]),
-        box=(16, 8, 4, 2, 2, 1)[:rank],
-        element_strides=(1,) * rank,
-    )
-
-
 def _ask_the_driver(cases: Sequence[MapArguments], told: Progress) -> list[Answered]:
     base, function, room = TensorCopies().anywhere, encoder(), Aligned(128)
     answers: list[Answered] = []
@@ -491,22 +466,10 @@ def _ask_the_driver(cases: Sequence[MapArguments], told: Progress) -> list[Answe
     return answers
 
 
-def usual_apart(case: MapArguments) -> str:
-    """Return the arguments in words: those that are not the usual ones.
-
-    >>> usual_apart(MapArguments(box=(16, 300, 4)))
-    'rank 3, box (16, 300, 4)'
-    """
-    given, usual = asdict(case), asdict(of_rank(case.rank))
-    return ", ".join(
-        f"{name} {value}" for name, value in given.items() if value != usual[name] or name == "rank"
-    )
-
-
 def judge_rules(findings: Findings, case: MapArguments, row: Mapping[str, Any], results: Array) -> None:
     """The driver refuses what breaks a rule of ours or has no name in our tables, and nothing else."""
     result, broken = int(results[0]), case.broken
-    _against_the_rules(findings, usual_apart(case), result, broken, unnamed="no such value")
+    _against_the_rules(findings, case, result, broken, unnamed="no such value")
     rules = sorted(set(broken or ()))
     findings.count(
         1,
@@ -536,7 +499,7 @@ def judge_fault(findings: Findings, box: BoxLoad, row: Mapping[str, Any], result
     broken = [violation.rule for violation in every if RULES[violation.rule].kind == HARDWARE]
     if bool(result) != bool(broken):
         message = f"the device says {result_name(result)}, we say {', '.join(broken) or 'no rule'}"
-        findings.differs(named(box), message, result=result, rules=broken)
+        findings.differs(box, message, result=result, rules=broken)
     rule = ", ".join(broken) or "none"
     findings.count(1, outcome=result_name(result), rule=rule, swizzle=box.mode, element=box.dtype)
 

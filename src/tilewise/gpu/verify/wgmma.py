@@ -35,7 +35,7 @@ from tilewise.core.layout import Layout
 from tilewise.emit.parts.template import filled, listed
 from tilewise.gpu.launch import Array, Session
 from tilewise.gpu.verify.kernels import ONE, Kernels, Progress, alone, packed, places, planes, result_name
-from tilewise.gpu.verify.part import Answered, Findings, Part, measured
+from tilewise.gpu.verify.part import Answered, Findings, Part, measured, of_row
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, LIMIT, Descriptor
@@ -454,11 +454,6 @@ def owners(fragment: Layout) -> Array:
     return owned
 
 
-def fragment_probe(row: Mapping[str, Any]) -> WgmmaProbe:
-    """Return the instruction of a recorded row."""
-    return WgmmaProbe(row["a"], row["b"], row["d"], row["n"])
-
-
 def judge_fragment(findings: Findings, probe: WgmmaProbe, row: Mapping[str, Any], owned: Array) -> None:
     """Hold the owner of every element against the catalogue's fragment."""
     fragment = a_fragment(probe.a) if row["operand"] == "A" else d_fragment(probe.d, probe.n)
@@ -483,7 +478,7 @@ def _fragments(operand: str) -> Part:
         f"fragments.{operand.lower()}",
         f"wgmma: the element of {operand} in each register of each thread, every type at every N",
         ("owned",),
-        fragment_probe,
+        partial(of_row, WgmmaProbe),
         partial(measured, device=Bench, probe=lambda probe: probe, ask=ask),
         judge_fragment,
     )
