@@ -242,6 +242,9 @@ NOTHING = -1
 """An element, or a register, that spells no single place."""
 
 
+NO_REGISTERS, NOTHING_LAID = np.zeros((1, THREADS, 4), np.uint32), np.zeros(0, np.uint32)
+
+
 class Bench(Kernels[WgmmaProbe]):
     """Kernels of some wgmma, ready on a device."""
 
@@ -336,12 +339,12 @@ class Bench(Kernels[WgmmaProbe]):
         self,
         this: WgmmaProbe,
         b: Sequence[int] | Array,
-        a: Sequence[int] | Array | None = None,
-        rows: Array | None = None,
+        a: Sequence[int] | Array | int = 0,
+        rows: Array | int = 0,
         *,
         planes: int,
         registers: Array | None = None,
-        overlay: Array | None = None,
+        overlay: Array = NOTHING_LAID,
         at: int = BASE,
     ) -> Array:
         """Return the words of D, [job, register, thread].
@@ -350,20 +353,18 @@ class Bench(Kernels[WgmmaProbe]):
         [row, thread, 4], or [plane, row, thread, 4]; `overlay` is [words], or [plane, words], and lies from
         the address `at` on.
         """
-        jobs = len(b)
-        held = np.zeros((1, THREADS, 4), np.uint32) if registers is None else registers
-        laid = np.zeros(0, np.uint32) if overlay is None else overlay
-        chunks = laid.shape[-1] // 4
+        jobs, chunks = len(b), overlay.shape[-1] // 4
+        held = NO_REGISTERS if registers is None else registers
         given = [
-            np.asarray(np.zeros(jobs) if a is None else a, np.uint64),
+            np.broadcast_to(np.asarray(a, np.uint64), jobs),
             np.asarray(b, np.uint64),
-            np.asarray(np.zeros(jobs) if rows is None else rows, np.uint32),
+            np.broadcast_to(np.asarray(rows, np.uint32), jobs),
             np.int32(jobs),
             held,
             np.int32(held.shape[1] if held.ndim == 4 else 0),
-            laid,
+            overlay,
             np.int32(chunks),
-            np.int32(chunks if laid.ndim == 2 else 0),
+            np.int32(chunks if overlay.ndim == 2 else 0),
             np.uint32(at),
             np.int32(planes),
             np.int32(registers is not None),
