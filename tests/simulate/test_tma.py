@@ -166,7 +166,7 @@ def test_what_was_loaded_goes_back_by_a_store():
 
 
 def behind_row(copy):
-    """Whether each element is moved though its row has ended: a store does so to the next 16 bytes."""
+    """Mark each element that is moved though its row has ended: a store does so to the next 16 bytes."""
     column = copy.corner[-1] + np.arange(copy.inside.shape[-1])
     return copy.inside & (column >= copy.tensor_map.global_shape[-1])
 

@@ -53,7 +53,7 @@ class Padded:
         return cls(element, element.bits, 0)
 
 
-Element = DType | str | Padded
+HeldType = DType | str | Padded
 """The type of the elements of a tile, padded or not."""
 
 
@@ -96,7 +96,7 @@ class Registers:
         return cls(nothing, nothing.copy())
 
     @classmethod
-    def holding(cls, numbers: Any, layout: Layout, dtype: Element) -> Registers:
+    def holding(cls, numbers: Any, layout: Layout, dtype: HeldType) -> Registers:
         """As many registers as a layout needs, with the numbers where it says; the bits between are 0."""
         place = Placed.of(layout, Padded.of(dtype))
         return cls.empty(place.registers, place.warps).put(numbers, layout, dtype)
@@ -144,7 +144,7 @@ class Registers:
 
     # -- tiles ---------------------------------------------------------------------------------------
 
-    def put(self, numbers: Any, layout: Layout, dtype: Element, *, each: bool = False) -> Registers:
+    def put(self, numbers: Any, layout: Layout, dtype: HeldType, *, each: bool = False) -> Registers:
         """The same with numbers where a layout says, each rounded once to the type; other bits stay.
 
         With `each` the layout speaks of one warp, and there is a tile a warp, [warp, ...].
@@ -179,7 +179,7 @@ class Registers:
             words, known = words & ~covered | fresh, known | covered
         return Registers(words.reshape(shape), known.reshape(shape))
 
-    def numbers(self, layout: Layout, dtype: Element, *, step: Step = HOST, each: bool = False) -> Array:
+    def numbers(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
         """The numbers of a tile, or of a tile a warp, that a layout places, in the layout's extents.
 
         requires  every bit of them was written, and copies of an element are the same
@@ -187,7 +187,7 @@ class Registers:
         element = Padded.of(dtype)
         return decode(self.codes(layout, element, step=step, each=each), element.dtype)
 
-    def codes(self, layout: Layout, dtype: Element, *, step: Step = HOST, each: bool = False) -> Array:
+    def codes(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
         """The bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
 
         >>> from tilewise import S, laneid, reg

@@ -34,7 +34,7 @@ from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.loads import Form, instruction
 from tilewise.simulate.faults import HOST, Step, clash, fault
 from tilewise.simulate.memory import Memory
-from tilewise.simulate.registers import EVERY, Element, Padded, Registers
+from tilewise.simulate.registers import EVERY, HeldType, Padded, Registers
 from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
@@ -79,7 +79,7 @@ class TensorMemory:
 
     # -- what the host does --------------------------------------------------------------------------
 
-    def put(self, numbers: Any, layout: Layout, dtype: Element) -> None:
+    def put(self, numbers: Any, layout: Layout, dtype: HeldType) -> None:
         """Write numbers of a type where a layout over TLane and TCol says; 1@TCol is an element.
 
         requires       the layout of one CTA
@@ -87,7 +87,7 @@ class TensorMemory:
         """
         self._held = self._held.put(numbers, _as_registers(layout, self.columns, dtype), dtype)
 
-    def take(self, layout: Layout, dtype: Element) -> Array:
+    def take(self, layout: Layout, dtype: HeldType) -> Array:
         """The numbers of a type where a layout says.
 
         requires  every bit of them was written, and copies of an element are the same
@@ -315,7 +315,7 @@ def _spread(data: Array, source: str) -> Array:
 # -- layouts as registers ----------------------------------------------------------------------------
 
 
-def _as_registers(layout: Layout, columns: int, dtype: Element) -> Layout:
+def _as_registers(layout: Layout, columns: int, dtype: HeldType) -> Layout:
     """A layout of tensor memory as one of 128 threads with as many registers as there are columns."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
     own = [str(axis) for axis in layout.axes]

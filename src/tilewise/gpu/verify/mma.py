@@ -48,7 +48,7 @@ INTEGERS = {
 
 @dataclass(frozen=True, slots=True)
 class WarpOperand:
-    """What each lane of a warp holds of an operand: elements of a type, in so many 32-bit registers.
+    """The part of an operand in each lane of a warp: elements of a type, in so many 32-bit registers.
 
     >>> WarpOperand("f16", 4).places, WarpOperand("f64", 4).places
     (256, 64)
@@ -59,7 +59,7 @@ class WarpOperand:
 
     @classmethod
     def of(cls, dtype: str, places: int) -> WarpOperand:
-        """As many registers as a warp needs for those places."""
+        """Return as many registers as a warp needs for those places."""
         return cls(dtype, places * DType.of(dtype).bits // (LANES * REGISTER_BITS))
 
     @property
@@ -112,7 +112,7 @@ class MmaProbe:
 
     @property
     def differs(self) -> bool:
-        """Whether bits are compared and not multiplied, so that a pair of zeros counts as a pair of ones."""
+        """True where bits are compared, not multiplied: a pair of zeros then counts as a pair of ones."""
         return self.opcode.endswith(".xor.popc")
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ class MmaProbe:
 
 
 def factor(dtype: str, operand: str) -> tuple[int, int]:
-    """The bits that an element of A or B holds where it holds anything, and the number that they are.
+    """Return the bits that an element of A or B holds where it holds anything, and their number.
 
     >>> factor("s8", "A"), factor("u8", "B"), factor("f16", "A")
     ((254, -2), (255, 255), (15360, 1))
@@ -131,7 +131,7 @@ def factor(dtype: str, operand: str) -> tuple[int, int]:
 
 
 def source(group: Sequence[MmaProbe]) -> str:
-    """CUDA C++ of a kernel for each of the instructions."""
+    """Return CUDA C++ of a kernel for each of the instructions."""
     return "\n".join(_kernel(probe) for probe in group)
 
 
@@ -360,7 +360,7 @@ def meeting(a: Array, d: Array, b: Array) -> tuple[Array, Array]:
     return np.take_along_axis(reached, order, axis=1).ravel(), np.take_along_axis(met, order, axis=1).ravel()
 
 
-# -- what is asked ---------------------------------------------------------------------------------
+# -- the questions --------------------------------------------------------------------------------
 
 
 def _ask_pairs(products: Products, some: list[MmaCase]) -> Iterator[Answered]:

@@ -48,7 +48,7 @@ MARGIN = 1024
 """Elements of the buffer before the tensor."""
 
 TOO_MANY = 16
-"""Bytes that the barrier is told to expect besides a box's, in the last pass: it has to miss just these."""
+"""Bytes that the barrier expects besides a box's, in the last pass: it has to miss just these."""
 
 SLACK = 2048
 """Bytes behind the box that are watched as well."""
@@ -60,8 +60,8 @@ ELEMENTS = {1: 1 << 20, 2: 1 << 20, 4: 1 << 19, 8: 1 << 19}
 """Elements of the buffer, by bytes of one."""
 
 UNTOUCHED, FILL, TORN, OTHER = -1, 0, -2, -3
-"""What a slot of shared memory holds besides element i, which is i + 1: what it held before, zero, a part
-of an element, or, at OTHER - i, the i-th value that is no element of the buffer."""
+"""A slot of shared memory besides element i, which is i + 1: untouched by the copy, zero, a part of an
+element, or, at OTHER - i, the i-th value that is no element of the buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class BoxLoad:
     start: int = 0
     """The copy's address, after a multiple of 1024."""
     steps: tuple[int, ...] = ()
-    """Element strides; ones where there are none."""
+    """Element strides; empty where all are 1."""
     fill: str = "zero"
 
     @property
@@ -119,7 +119,7 @@ class BoxLoad:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the box in shared memory, which the barrier is told to expect."""
+        """Bytes of the box in shared memory, which the barrier expects."""
         return self.tensor_map.bytes
 
     @property
@@ -133,7 +133,7 @@ class BoxLoad:
 
 @dataclass(frozen=True, eq=False)
 class Landed:
-    """What stands in shared memory after a copy, one number an element-sized slot."""
+    """Shared memory after a copy, one number an element-sized slot."""
 
     slots: Array
     """UNTOUCHED, FILL, the element's place in the buffer + 1, or OTHER and below."""
@@ -215,7 +215,7 @@ def encode(function: Any, out: Aligned, address: int, numbers: Iterable[Any]) ->
 
 
 class CopyRequest(ctypes.Structure):
-    """What the kernels that copy are told, as their text has it."""
+    """The request to a kernel that copies, as its text has it."""
 
     _fields_ = (
         ("rank", ctypes.c_int),
@@ -258,7 +258,7 @@ class TensorCopies:
         return self._buffer(1, 0)
 
     def load(self, box: BoxLoad) -> Landed | int:
-        """What the hardware does with a box, or the CUresult with which the driver refuses it."""
+        """Load a box; return what landed, or the CUresult with which the driver refuses it."""
         if box.window > MOST_SHARED:
             raise LayoutError("TW602", f"a box of {box.bytes} bytes with its slack does not fit")
         each = box.bytes_each
