@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     resume="keep the answers of an earlier, ended run",
     state="DIR: where answers are kept for --resume",
     only="PART: this part or family alone; repeatable",
-    report="DIR: write report.txt, report.json, report.html",
+    report="DIR: write report.txt, report.json",
 )
 def verify(
     *,
@@ -96,12 +96,9 @@ def _recorded(parts: list[Part], folder: Path) -> Verification:
 def _write(report: Verification, folder: Path) -> None:
     import json
 
-    from tilewise.gpu.verify.page import page
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.txt").write_text(report.text() + "\n", encoding="utf-8")
     (folder / "report.json").write_text(json.dumps(report.data(), indent=1) + "\n", encoding="utf-8")
-    (folder / "report.html").write_text(page(report), encoding="utf-8")
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Part after part on a device or by its record, and the report of all: as text and as JSON; `page` has HTML.
+"""Part after part on a device or by its record, and the report of all: as text and as JSON.
 
 A run can be resumed, and asks for no answer twice.
 """
