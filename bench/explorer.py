@@ -19,9 +19,9 @@ from threading import Thread
 
 from page import Row, Section
 from tilewise import Layout, R, S, Swizzle
-from tilewise.show.scene.build import scene_of
-from tilewise.show.scene.model import Document
-from tilewise.show.server import Server
+from tilewise.pictures.scene.build import scene_of
+from tilewise.pictures.scene.model import Document
+from tilewise.pictures.server import Server
 
 sys.path.append(str(Path(__file__).parents[1]))  # for the tests' driver of Chromium
 

@@ -311,7 +311,7 @@ def _shared(there, back) -> tuple[int, str, int]:
 
 def our_cubin(asked: dict) -> tuple[bytes, int]:
     """Ours, compiled by NVRTC."""
-    from tests.emit import nvrtc
+    from tests.codegen import nvrtc
 
     text, room = program(asked)
     return nvrtc.compile_to_cubin(nvrtc.load(), text, f"-arch={ARCH}")[0], room

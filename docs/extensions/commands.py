@@ -10,8 +10,8 @@ from typing import Any
 from docutils import nodes
 from docutils.parsers.rst import Directive
 
-from tilewise.questions import SUMMARIES
 from tilewise.cli.main import main
+from tilewise.questions import SUMMARIES
 
 
 class Commands(Directive):

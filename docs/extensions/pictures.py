@@ -15,14 +15,14 @@ from docutils.parsers.rst import Directive, directives
 
 from tilewise import Layout, parse
 from tilewise.notation import parse_shape, parse_window
-from tilewise.show.address import fragment
-from tilewise.show.paper.compose import drawing_of
-from tilewise.show.paper.html import html_of
-from tilewise.show.paper.palette import DARK, LIGHT
-from tilewise.show.paper.svg import TYPE, rules, svg_of
-from tilewise.show.scene.build import document_of
-from tilewise.show.scene.compare import compared
-from tilewise.show.scene.model import Document
+from tilewise.pictures.address import fragment
+from tilewise.pictures.paper.compose import drawing_of
+from tilewise.pictures.paper.html import html_of
+from tilewise.pictures.paper.palette import DARK, LIGHT
+from tilewise.pictures.paper.svg import TYPE, rules, svg_of
+from tilewise.pictures.scene.build import document_of
+from tilewise.pictures.scene.compare import compared
+from tilewise.pictures.scene.model import Document
 
 EXPLORER = "try.html"
 ROOM = {"wide": 760, "narrow": 400}

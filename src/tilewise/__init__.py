@@ -150,7 +150,7 @@ def _question(name: str) -> Callable[..., Any]:
 
 def _drawn(layout: Layout, form: str) -> str | None:
     """What a notebook shows of a layout; what draws it is imported when one asks."""
-    from tilewise.show.paper.glance import glance
+    from tilewise.pictures.paper.glance import glance
 
     return glance(layout, form)
 

@@ -1,6 +1,6 @@
 """The explorer's panels in a notebook: Jupyter, marimo, VS Code. They need the extra `tilewise[notebook]`.
 
-The widget draws what `tilewise.show.scene` builds, by the component that the explorer's page has. What is
+The widget draws what `tilewise.pictures.scene` builds, by the component that the explorer's page has. What is
 clicked comes back to Python as flat indices, and `selected` says what they are and where they live.
 """
 
@@ -15,10 +15,10 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.vectors import Vector
-from tilewise.show.bundle import ending
-from tilewise.show.scene.build import document_of
-from tilewise.show.scene.compare import compared
-from tilewise.show.scene.model import Document
+from tilewise.pictures.bundle import ending
+from tilewise.pictures.scene.build import document_of
+from tilewise.pictures.scene.compare import compared
+from tilewise.pictures.scene.model import Document
 
 try:
     import anywidget

@@ -17,8 +17,8 @@ from pathlib import Path
 from tests.check.test_suggest import SAMPLE
 
 from tilewise.check.suggest import Suggestion, suggest
-from tilewise.emit import source_of
-from tilewise.emit.suggested import cute_of
+from tilewise.codegen import source_of
+from tilewise.codegen.suggested import cute_of
 
 HEAD = """\
 #include <cstdio>

@@ -689,7 +689,7 @@ def test_an_access_imports_the_engine_that_it_names_and_no_other(access, loaded)
     """In an interpreter of its own, for others import them all; the explorer's address asks the same."""
     program = (
         "import sys; from tilewise import S; from tilewise.check.access.patterns import pattern_of; "
-        "from tilewise.check.access.access import Stored; from tilewise.show.address import page_knows; "
+        "from tilewise.check.access.access import Stored; from tilewise.pictures.address import page_knows; "
         f"pattern_of({access!r}, Stored.of(S[(64, 64) : (64, 1)], 'bf16')); page_knows({access!r}); "
         "from tilewise.hardware.catalog.registry import ENGINES; "
         "print(*[name for name, module in ENGINES.items() if module in sys.modules])"

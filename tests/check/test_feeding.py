@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from tests.check.feeding_cases import MATRICES, REFUSED, VECTORS, cases
 from tests.check.naive_feeding import Asked, addresses, held, moved, rows_of, wanted
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.feeding import feed
 from tilewise.check.feeding.near import COSTS
 from tilewise.check.match import match
+from tilewise.codegen.feeding import code_of
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.emit.feeding import code_of
 from tilewise.hardware.limits import sm_shared_bytes
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -373,7 +373,7 @@ def test_the_assembler_takes_the_instruction(operand, shape, dtype, arch, type):
 
 def test_the_code_gives_the_addresses():
     """The function as Python has it, for every lane; it is the same expression that CUDA gets."""
-    from tilewise.emit import source_of
+    from tilewise.codegen import source_of
 
     layout = Swizzle(3, 3, 3) @ S[(64, 64) : (64, 1)]
     for operand in "AB":

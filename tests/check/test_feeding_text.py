@@ -8,14 +8,14 @@ from itertools import product
 import pytest
 from tests.check.feeding_cases import MATRICES, VECTORS, cases
 from tests.check.naive_feeding import Asked, addresses, wanted
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.feeding import feed
 from tilewise.check.feeding.steps import from_the_tile
 from tilewise.check.match import match
+from tilewise.codegen.feeding import source_of_tile
 from tilewise.core.errors import LayoutError
-from tilewise.emit.feeding import source_of_tile
 
 MMA = ("--engine", "mma", "--shape", "m16n8k16", "--dtype", "f16")
 BASES = (0, 0x10, 0x40, 0x400, 0x410, 0x1230)

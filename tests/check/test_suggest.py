@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 from tests.check.naive import one_read
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 from tilewise import LayoutError, Refused
 from tilewise.check.agree import agree
 from tilewise.check.match import match
 from tilewise.check.sides import Boxes, Copied, Fed
 from tilewise.check.suggest import BLAS_MAJORS, Suggestion, global_words, major_of_blas, mode_for, suggest
-from tilewise.emit.suggested import cuda_of, cute_of
+from tilewise.codegen.suggested import cuda_of, cute_of
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 GOLDENS = Path(__file__).parent / "goldens"

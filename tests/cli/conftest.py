@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tilewise.cli.main import main
-from tilewise.show.server import Server
+from tilewise.pictures.server import Server
 
 
 @dataclass(frozen=True)

@@ -132,9 +132,15 @@ def test_nobody_is_a_no_with_a_reason(tilewise, layout, place, reason):
 
 def test_a_known_axis_that_the_layout_does_not_name_is_0_and_a_misspelt_one_is_refused(tilewise):
     assert len(tilewise("who", "S[8 : 1]", "laneid=0", "--json").json["matches"]) == 8
-    error = tilewise("who", FRAGMENT, "lane=5", "--json").json["error"]
-    assert (error["code"], error["message"]) == ("TW203", "the layout has no axis lane")
+    error = tilewise("who", FRAGMENT, "lan=5", "--json").json["error"]
+    assert (error["code"], error["message"]) == ("TW203", "the layout has no axis lan")
     assert "did you mean laneid?" in error["hint"]
+
+
+def test_words_of_everyday_are_axes(tilewise):
+    asked = tilewise("who", FRAGMENT, "lane=5,register=1", "--json").json
+    assert asked["indices"] == tilewise("who", FRAGMENT, "laneid=5,reg=1", "--json").json["indices"] != []
+    assert tilewise("who", "S[8 : 1@lane]", "lane=5", "--json").json["indices"] == [[5]]
 
 
 def test_a_shared_place_names_all_who_share_it(tilewise):

@@ -10,7 +10,7 @@ import pytest
 
 from tilewise import S
 from tilewise.check.banks import MARKS, counted
-from tilewise.show.scene.build import scene_of
+from tilewise.pictures.scene.build import scene_of
 
 ROWS = "S[(64, 64) : (64, 1)]"
 FREE = f"Swizzle<3,3,3> o {ROWS}"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tilewise.questions import SUMMARIES
 from tilewise.cli.main import main
+from tilewise.questions import SUMMARIES
 
 FULL = Path("/dev/full")
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tilewise import parse
-from tilewise.show.screen import screen_of
+from tilewise.pictures.screen import screen_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 

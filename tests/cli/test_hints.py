@@ -87,10 +87,10 @@ def test_names_of_others_are_known_as_commands_too(tilewise):
     ("words", "said"),
     [
         (
-            ("who", "wgmma.D(f32, n=8)", "thread=45"),
+            ("who", "S[8 : 1@reg]", "thread=45"),
             "a thread is tid_in_wg in its warpgroup, tx in its block",
         ),
-        (("who", "wgmma.D(f32, n=8)", "warp=1"), "is wid_in_wg in its warpgroup, warpid in its block"),
+        (("who", "S[8 : 1@reg]", "warp=1"), "is wid_in_wg in its warpgroup, warpid in its block"),
         (("who", "wgmma.D(f32, n=8)", "register=1"), "reg counts elements of one thread"),
         (("who", "wgmma.D(f32, n=8)", "lane=1"), "did you mean laneid?"),
         (("suggest", "--operand", "A", "--tile", "64x64", "--dtype", "fp8"), "fp8 is e4m3 or e5m2"),

@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 import pytest
-from tests.show.documents import document_from
+from tests.pictures.documents import document_from
 
 from tilewise import parse
 from tilewise.notation import parse_window
-from tilewise.show.scene.build import document_of
-from tilewise.show.view.placed import elements_of, placed_of
+from tilewise.pictures.scene.build import document_of
+from tilewise.pictures.view.placed import elements_of, placed_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 MESH = "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]"

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tilewise import parse
-from tilewise.show.address import fragment
+from tilewise.pictures.address import fragment
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 SMALL = "S[(8, 8) : (8, 1)]"

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tilewise.questions import SUMMARIES
 from tilewise.core.errors import CODES
+from tilewise.questions import SUMMARIES
 
 FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
 

@@ -13,8 +13,8 @@ import tilewise
 ROOT = Path(tilewise.__file__).parent
 
 BELOW_SIMULATE = "core notation tables hardware bridge check"
-BELOW_GPU = "core notation tables hardware bridge check emit"
-BELOW_SHOW = "core notation tables hardware bridge check emit simulate"
+BELOW_GPU = "core notation tables hardware bridge check codegen"
+BELOW_SHOW = "core notation tables hardware bridge check codegen simulate"
 
 MAY_IMPORT = {
     "core": "",
@@ -23,17 +23,17 @@ MAY_IMPORT = {
     "hardware": "core notation",
     "bridge": "core notation numpy torch triton tvm jax",
     "check": "core notation tables hardware numpy",
-    "emit": "core notation hardware check",
+    "codegen": "core notation hardware check",
     "simulate": f"{BELOW_SIMULATE} numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",
     "moves": f"{BELOW_SHOW} gpu numpy",
-    "show": f"{BELOW_SHOW} numpy rich PIL",
-    "questions": f"{BELOW_SHOW} gpu moves show numpy rich __init__",
+    "pictures": f"{BELOW_SHOW} numpy rich PIL",
+    "questions": f"{BELOW_SHOW} gpu moves pictures numpy rich __init__",
     "cli": "core notation questions __init__",
-    "notebook": "core show anywidget traitlets",
+    "notebook": "core pictures anywidget traitlets",
     "testing": "core check hypothesis",
     "algebra": "core",
-    "__init__": "core notation algebra hardware moves show questions",
+    "__init__": "core notation algebra hardware moves pictures questions",
     "__main__": "cli",
 }
 """Room: the rooms and the packages that it may import, besides itself and the standard library."""
@@ -104,12 +104,16 @@ def test_every_room_is_in_the_table():
         ("tilewise.core.layout", "def f():\n    import numpy as np", "numpy"),
         ("tilewise.core.layout", "from tilewise import parse", "tilewise.parse"),
         ("tilewise.core.layout", "from ..notation import parse", "tilewise.notation.parse"),
-        ("tilewise.core.layout", "from .. import show", "tilewise.show"),
+        ("tilewise.core.layout", "from .. import check", "tilewise.check"),
         ("tilewise.notation.read", "class A:\n    from tilewise.cli import main", "tilewise.cli.main"),
         ("tilewise.tables.build", "from tilewise.notation import parse", "tilewise.notation.parse"),
-        ("tilewise.check.match", "if True:\n    from tilewise.show import scene", "tilewise.show.scene"),
-        ("tilewise.show.scene", "from tilewise.gpu import device", "tilewise.gpu.device"),
-        ("tilewise.emit.index", "import torch", "torch"),
+        (
+            "tilewise.check.match",
+            "if True:\n    from tilewise.pictures import scene",
+            "tilewise.pictures.scene",
+        ),
+        ("tilewise.pictures.scene", "from tilewise.gpu import device", "tilewise.gpu.device"),
+        ("tilewise.codegen.index", "import torch", "torch"),
     ],
 )
 def test_a_violation_is_noticed(module, source, found):
@@ -123,7 +127,7 @@ def test_a_violation_is_noticed(module, source, found):
     [
         ("tilewise.core.layout", "import math\nfrom tilewise.core.axes import m\nfrom .shapes import Shape"),
         ("tilewise.tables.build", "import numpy as np\nfrom tilewise.core.layout import Layout"),
-        ("tilewise.cli.main", "def f():\n    from tilewise.show import scene"),
+        ("tilewise.questions.show", "def f():\n    from tilewise.pictures import scene"),
         ("tilewise.testing.strategies", "from hypothesis import strategies"),
     ],
 )

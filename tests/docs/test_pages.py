@@ -17,10 +17,10 @@ import pytest
 from tests.docs.examples import compare
 
 import tilewise
-from tilewise.questions import SUMMARIES
 from tilewise.cli.main import main
 from tilewise.core.errors import CODES
 from tilewise.hardware.catalog.registry import ENGINES
+from tilewise.questions import SUMMARIES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

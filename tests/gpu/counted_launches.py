@@ -12,7 +12,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.emit.driver import Driver
+from tests.codegen.driver import Driver
 from tools.counters.kernels import MOST_PATTERNS, WINDOW
 
 from tilewise.hardware.limits import LANES

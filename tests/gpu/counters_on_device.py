@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.gpu import rival_counts
 from tools.counters import counted, kernels, launches, patterns, profiler
 from tools.counters.kinds import KINDS, Kind
@@ -459,7 +459,7 @@ def described(profile: profiler.Profiler, *, dry: bool) -> dict:
     if dry:
         found = {"name": "emulated", "capability": "9.0", "driver": "none"}
     else:
-        from tests.emit.driver import Driver
+        from tests.codegen.driver import Driver
 
         driver = Driver()
         query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from tests.emit.driver import Driver
+from tests.codegen.driver import Driver
 
 PAIRS = 50
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.gpu import counted_launches, counters_on_device, emulated_profiler, rival_counts
 from tests.gpu import merge_rules as rules
 from tools.counters import counted, kernels, launches, patterns, profiler

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tools.questions.descriptors import drawn, instructions
 
 from tilewise import Refused

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.hardware import naive_matrices as naive
 from tools.questions import matrices as questions
 

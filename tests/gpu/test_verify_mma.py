@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.gpu.warp import Warp
 from tools.questions import products as questions
 

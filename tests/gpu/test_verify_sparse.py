@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.gpu.warp import Warp
 from tools.questions import products as questions
 

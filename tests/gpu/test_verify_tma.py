@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.gpu.parts import boxes_truth, loaded, rules_truth
 
 from tilewise.gpu.launch import DriverError

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import product
 
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 BITS = {"f64": 64, "f32": 32, "s32": 32, "tf32": 32, "f16": 16, "bf16": 16, "b1": 1}
 BITS |= dict.fromkeys(("e4m3", "e5m2", "s8", "u8", "e3m2", "e2m3"), 8) | dict.fromkeys(

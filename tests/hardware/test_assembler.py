@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 from tilewise.hardware.catalog import find
 from tilewise.hardware.wgmma.instructions import INPUTS

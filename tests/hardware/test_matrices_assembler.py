@@ -4,7 +4,7 @@ import re
 from itertools import product
 
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 from tilewise.hardware.architectures import KNOWN
 from tilewise.hardware.matrices import moves

@@ -1,7 +1,7 @@
 """mma.sync's table, put to the assembler: what exists where, and what the machine makes of it."""
 
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.hardware.mma_assembled import Candidate, candidates, statement, taken, units
 
 from tilewise import Refused

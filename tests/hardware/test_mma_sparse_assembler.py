@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.hardware.mma_assembled import codes, taken, unit_of
 from tests.hardware.sparse_assembled import (
     Candidate,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from bench.move import cases
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 
 from tilewise.moves.source import kernel_source
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.moves import shim
 from tests.moves.test_source import PLANS, moved_plainly, stored
 

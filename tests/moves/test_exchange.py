@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.moves.exchange_machine import wrong
 
 from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid

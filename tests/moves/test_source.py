@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
-from tests.emit.test_c import tool
+from tests.codegen import nvrtc
+from tests.codegen.test_c import tool
 from tests.moves import shim
 from tests.moves.pairs import WORDS, Case, naive
 

@@ -17,8 +17,8 @@ from tests.web.conftest import browser, page, pages  # noqa: F401 - fixtures
 
 from tilewise import LayoutError, R, S, gpuid_x, laneid, m, reg
 from tilewise.notebook import THEMES, Explorer, Selected, explore
-from tilewise.show.scene.build import document_of
-from tilewise.show.scene.compare import compared
+from tilewise.pictures.scene.build import document_of
+from tilewise.pictures.scene.compare import compared
 from tilewise.testing.strategies import layouts
 
 FRAGMENT = S[(8, 4, 2) : (4 @ laneid, 1 @ laneid, 1 @ reg)]

@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.emit.compiled import check_compiled
-from tests.emit.definition import Calls, calls_of
-from tests.emit.test_cute import sayable
+from tests.codegen.compiled import check_compiled
+from tests.codegen.definition import Calls, calls_of
+from tests.codegen.test_cute import sayable
 
 from tilewise import Refused
 

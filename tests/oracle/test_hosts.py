@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.emit.hosts import NAMES, host
+from tests.codegen.hosts import NAMES, host
 
 pytestmark = pytest.mark.oracle
 

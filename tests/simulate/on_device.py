@@ -212,7 +212,7 @@ def described(*, dry: bool) -> dict[str, str]:
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     if dry:
         return {"name": "the model", "capability": "9.0", "driver": "none", "date": day}
-    from tests.emit.driver import Driver
+    from tests.codegen.driver import Driver
 
     driver, version = Driver(), ctypes.c_int()
     driver("cuDriverGetVersion", ctypes.byref(version))
@@ -275,7 +275,7 @@ class Device:
     """A GPU that runs programs."""
 
     def __init__(self, code_of: dict[str, bytes]) -> None:
-        from tests.emit.driver import Driver
+        from tests.codegen.driver import Driver
 
         self.driver, self.code_of, self.rooms = Driver(), code_of, []
 

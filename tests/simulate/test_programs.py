@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.emit import nvrtc
+from tests.codegen import nvrtc
 from tests.simulate import kernels, models, on_device
 from tests.simulate.programs import (
     CHAIN_BYTES,

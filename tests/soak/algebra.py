@@ -32,7 +32,7 @@ OUTCOMES = ("answered", "refused", "undecided")
 OTHERS = (
     "tests.core.test_bits",
     "tests.bridge.test_strides",
-    "tests.emit.definition",
+    "tests.codegen.definition",
     "tests.cli.test_cute_order",
 )
 """Modules with checks beside the algebra's own tests."""

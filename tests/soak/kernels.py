@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from tests.emit import nvrtc
-from tests.emit.mma_cases import CASES, random_cases
-from tests.emit.test_mma_nvrtc import MODERN, compiled, in_one
+from tests.codegen import nvrtc
+from tests.codegen.mma_cases import CASES, random_cases
+from tests.codegen.test_mma_nvrtc import MODERN, compiled, in_one
 
-from tilewise.emit.mma import Plan, kernel_source
+from tilewise.codegen.mma import Plan, kernel_source
 
 TOGETHER = 8
 """So many kernels are one program."""

@@ -13,7 +13,7 @@ from threading import Thread
 import pytest
 from tests.web.chromium import Browser, Hung, Page, found
 
-from tilewise.show.server import Server
+from tilewise.pictures.server import Server
 
 
 @pytest.fixture(scope="session")

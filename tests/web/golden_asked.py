@@ -26,8 +26,8 @@ from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.instructions import INPUTS
 from tilewise.notation.read import parse as read_plain
-from tilewise.show.scene.model import Step
-from tilewise.show.scene.steps import asked_of
+from tilewise.pictures.scene.model import Step
+from tilewise.pictures.scene.steps import asked_of
 
 GOLDEN = Path(__file__).with_name("golden") / "asked.json.gz"
 SEED = 11

@@ -19,10 +19,10 @@ from tests.web.kept import save
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.calls import parse
 from tilewise.notation.read import parse as read_plain
-from tilewise.show.scene.build import scene_of
-from tilewise.show.scene.compare import compared
-from tilewise.show.scene.model import Document
-from tilewise.show.steps import steps_of
+from tilewise.pictures.scene.build import scene_of
+from tilewise.pictures.scene.compare import compared
+from tilewise.pictures.scene.model import Document
+from tilewise.pictures.steps import steps_of
 from tilewise.testing.generate import random_layout
 
 GOLDEN = Path(__file__).with_name("golden") / "scenes.json.gz"

@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 from tests.web.chromium import Browser, Page
 
-from tilewise.show.server import Server
+from tilewise.pictures.server import Server
 
 FOLDER = Path(__file__).parents[2] / "docs/static/explorer"
 WIDTH, COLOURS = 1280, 255

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.web.chromium import Page
 
-from tilewise.show.address import fragment, page_knows
+from tilewise.pictures.address import fragment, page_knows
 
 ACCESSES = (
     "row:16B",

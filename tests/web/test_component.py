@@ -15,9 +15,9 @@ from tests.web.axe import axe
 from tests.web.chromium import CONTROL, SHIFT, Page
 
 from tilewise import parse
-from tilewise.show.scene.build import document_of, scene_of
-from tilewise.show.scene.model import Document
-from tilewise.show.server import File, Server, files
+from tilewise.pictures.scene.build import document_of, scene_of
+from tilewise.pictures.scene.model import Document
+from tilewise.pictures.server import File, Server, files
 
 HTML = b"""<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

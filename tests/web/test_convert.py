@@ -8,10 +8,10 @@ from threading import Thread
 import pytest
 from tests.web.chromium import CONTROL, Page
 
-from tilewise.questions.explore import converted
 from tilewise.notation.dialects import DIALECTS
-from tilewise.show.address import fragment
-from tilewise.show.server import Server
+from tilewise.pictures.address import fragment
+from tilewise.pictures.server import Server
+from tilewise.questions.explore import converted
 
 FIELD = "#expression"
 TILED = "bf16[16,256]{1,0:T(8,128)(2,1)}"

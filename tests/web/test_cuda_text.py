@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.emit.compiled import HOST
+from tests.codegen.compiled import HOST
 from tests.web import golden_layouts
 from tests.web import kept as kept_answers
 from tests.web.chromium import Page

@@ -8,7 +8,7 @@ from tests.web.chromium import Page
 from tests.web.test_component import address, blank, show  # noqa: F401  the host page of a component
 
 from tilewise import parse
-from tilewise.show.scene.build import document_of
+from tilewise.pictures.scene.build import document_of
 
 TILE = parse("Swizzle<3,3,3> o S[(64, 64) : (64, 1)]")
 DOCUMENT = document_of(TILE, dtype="bf16", access="descriptor.A").as_dict()

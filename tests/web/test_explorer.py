@@ -16,8 +16,8 @@ from tests.web.test_cuda_text import codes
 from tilewise import LayoutError, parse
 from tilewise.hardware.catalog import find
 from tilewise.notation.paper import to_markdown
-from tilewise.show.address import fragment
-from tilewise.show.server import Server
+from tilewise.pictures.address import fragment
+from tilewise.pictures.server import Server
 
 PRESETS = {
     "tiles": 2,

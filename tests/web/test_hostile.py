@@ -290,8 +290,8 @@ DRAW = """async text => {
 def document(**changes: Any) -> dict[str, Any]:
     """A small scene as JSON has it, with some of its parts replaced."""
     from tilewise import S
-    from tilewise.show.scene.build import scene_of
-    from tilewise.show.scene.model import Document
+    from tilewise.pictures.scene.build import scene_of
+    from tilewise.pictures.scene.model import Document
 
     whole = Document((scene_of(S[(2, 2) : (2, 1)]),)).as_dict()
     found: dict[str, Any] = json.loads(json.dumps(whole))

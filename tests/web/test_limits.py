@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tilewise.show.scene import logical, model
+from tilewise.pictures.scene import logical, model
 
 SOURCES = Path(__file__).parents[2] / "web/src"
 NUMBER = re.compile(r"^(?:export )?const (MOST_\w+|FAR) = (\d+(?: <<| \*\*)? ?\d*);$", re.M)

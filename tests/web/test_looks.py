@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.web.chromium import Page
 
-from tilewise.show.address import fragment
+from tilewise.pictures.address import fragment
 
 HELD = ("tiles", "conflict", "ldmatrix.swizzled")
 """One layout, two, and one with steps."""

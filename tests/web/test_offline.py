@@ -14,11 +14,11 @@ from tests.web.chromium import Page
 
 from tilewise import parse
 from tilewise.core.errors import LayoutError
-from tilewise.show import bundle
-from tilewise.show.address import fragment
-from tilewise.show.paper.compose import drawing_of
-from tilewise.show.paper.html import html_of
-from tilewise.show.scene.build import document_of
+from tilewise.pictures import bundle
+from tilewise.pictures.address import fragment
+from tilewise.pictures.paper.compose import drawing_of
+from tilewise.pictures.paper.html import html_of
+from tilewise.pictures.scene.build import document_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 

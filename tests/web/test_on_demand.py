@@ -8,7 +8,7 @@ from threading import Event, Thread
 import pytest
 from tests.web.chromium import Page
 
-from tilewise.show.server import File, Server, files
+from tilewise.pictures.server import File, Server, files
 
 HARDWARE = "/hardware.js"
 PATIENCE = 20.0

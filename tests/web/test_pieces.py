@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.show.documents import document_from
+from tests.pictures.documents import document_from
 from tests.web.chromium import Page
 from tests.web.golden_scenes import STORAGE, Asked, answered
 from tests.web.test_component import DRAWN, address, blank
 from tests.web.test_golden_scenes import CHECK
 
 from tilewise import S, Swizzle
-from tilewise.show.paper.palette import LIGHT
-from tilewise.show.scene.build import scene_of
-from tilewise.show.scene.cells import Places, located
-from tilewise.show.scene.model import Document, Scene
+from tilewise.pictures.paper.palette import LIGHT
+from tilewise.pictures.scene.build import scene_of
+from tilewise.pictures.scene.cells import Places, located
+from tilewise.pictures.scene.model import Document, Scene
 
 __all__ = ["address", "blank"]
 

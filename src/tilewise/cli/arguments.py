@@ -46,7 +46,7 @@ _METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
 """The word that stands for a value, where a help begins with one; an option before it is another spelling."""
 
 
-JOINED = ("Index", "Place")
+JOINED = ("IndexText", "Place")
 """Inputs that may be given as several words: 5 3 1 is 5,3,1."""
 
 _VALUE = re.compile(r"[^\W\d]\w*=[\w.]+")
@@ -314,7 +314,7 @@ def _add_reading(parser: Parser, own: dict[str, ShellInput]) -> None:
     )
     if "shape" not in own:
         group.add_argument("--shape", metavar="S", help=TENSOR[3:], **absent)
-    elif own["shape"].kind != "Extents":
+    elif own["shape"].kind != "ShapeText":
         group.add_argument("--tensor", metavar="S", help=TENSOR[3:], **absent)
 
 

@@ -81,7 +81,7 @@ EVERYDAY = {
     "register": ("reg",),
     "block": ("cbx", "bx"),
 }
-"""Words of everyday, and the axes that they may stand for; the first of which a layout has a part is meant."""
+"""Words of everyday, and the axes that they may stand for: the first of which a layout has a part."""
 
 
 def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:

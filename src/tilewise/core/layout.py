@@ -67,8 +67,8 @@ drawer: Callable[[Layout, str], str | None] | None = None
 """From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
 `tilewise` says who does."""
 
-question: Callable[[str], Callable[..., Any]]
-"""From the name of a question to its function. The core does not answer: `tilewise` says who does."""
+question: Callable[[str], Callable[..., Any]] = {}.__getitem__
+"""From the name of a question to its function. The core has none: `tilewise` puts its own here."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -642,11 +642,11 @@ class Layout(Algebra):
         return question("info")(self)
 
     def show(self, **options: Any) -> Any:
-        """Return a picture of the layout, as `tilewise.show` does; print it, or ask for a file: svg="a.svg"."""
+        """Return a picture of the layout, as `tilewise.show` does, or write a file: svg="a.svg"."""
         return question("show")(self, **options)
 
     def explain(self, *index: Any, **options: Any) -> Any:
-        """Return the layout on one screen, or the steps to the place of an index, as `tilewise.explain` does."""
+        """Return the layout on one screen, or the steps to a place, as `tilewise.explain` does."""
         return question("explain")(self, index if len(index) > 1 else index[0] if index else None, **options)
 
     def table(self, **options: Any) -> Any:

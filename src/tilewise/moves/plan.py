@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from tilewise.codegen.names import checked as checked_name
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.core.integers import as_int, counted
 from tilewise.core.layout import Layout
-from tilewise.emit.names import checked as checked_name
 from tilewise.hardware.limits import BLOCKS
 from tilewise.moves.kernels.gather_kernel import gather_kernel
 from tilewise.moves.kernels.spelling import NAME

@@ -8,11 +8,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from tilewise.codegen.names import checked
+from tilewise.codegen.parts.template import check_free, filled
 from tilewise.core.errors import Refused
 from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
-from tilewise.emit.names import checked
-from tilewise.emit.parts.template import check_free, filled
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
 from tilewise.moves.ways import Bulk

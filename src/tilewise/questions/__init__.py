@@ -15,7 +15,7 @@ GROUPS = {
         "catalog": "the hardware's own layouts by name, with their sources",
     },
     "can the hardware use it": {
-        "match": "can wgmma, tcgen05 or mma.sync read a tile, or store to it: how, or why not and the nearest",
+        "match": "can wgmma, tcgen05 or mma.sync read or store a tile: how, or why not and the nearest",
         "suggest": "the tile of shared memory to take for wgmma or tcgen05, and all that follows",
         "descriptor": "a matrix descriptor: decode its 64 bits, make them, list the bytes that it reads",
         "idesc": "an instruction descriptor of tcgen05: decode its 32 bits, make them",

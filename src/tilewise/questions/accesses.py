@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Conflicts
     from tilewise.check.coalesce import Coalescing
-    from tilewise.questions.asking import Many, Number, Text
+    from tilewise.questions.asking import Many, Number, LayoutText
     from tilewise.questions.texts import Texts
 
-    Cost = TypeVar("Cost", bound=Conflicts | Coalescing)
+    Counted = TypeVar("Counted", bound=Conflicts | Coalescing)
 
 INACTIVE = "x"
 NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"
@@ -42,7 +42,7 @@ def listed(access: Many) -> list[str | Layout]:
 
 
 def refuse_two_questions(
-    layout: Text | None, of_tiles: Mapping[str, Any], of_requests: Mapping[str, Any], name: str, such: str
+    layout: LayoutText | None, of_tiles: Mapping[str, Any], of_requests: Mapping[str, Any], name: str, such: str
 ) -> None:
     """Refuse options of a request beside a tile, and of a tile without one."""
     if layout is not None:
@@ -89,7 +89,7 @@ def addresses_in(given: str | Sequence[int | None]) -> list[int | None]:
 
 
 def tile_and_base(
-    texts: Texts, layout: Text, accesses: Sequence[object], base: Number | None, name: str
+    texts: Texts, layout: LayoutText, accesses: Sequence[object], base: Number | None, name: str
 ) -> tuple[Layout, int]:
     """Return a tile in the unit that it is given in, for what follows counts bytes anyway, and its address.
 
@@ -106,17 +106,17 @@ def tile_costs(
     texts: Texts,
     tile: tuple[Layout, int],
     request: Number | None,
-    costs: Sequence[Cost],
+    costs: Sequence[Counted],
     head: Sequence[str],
-    counts: Callable[[Cost], Sequence[object]],
-) -> tuple[dict[str, Any], list[str], list[tuple[str, Cost, Any]]]:
+    counts: Callable[[Counted], Sequence[object]],
+) -> tuple[dict[str, Any], list[str], list[tuple[str, Counted, Any]]]:
     """Return the costs of accesses as fields, as lines, and of each (its name, the access, a request).
 
     The request is the given one, or the worst. The head of the table names the counts of an access, the
     first of them those that are added up.
     """
     accesses: list[dict[str, Any]] = []
-    shown: list[tuple[str, Cost, Any]] = []
+    shown: list[tuple[str, Counted, Any]] = []
     rows: list[tuple[object, ...]] = [("access", "op", "bytes", "requests", *head)]
     idle: list[str] = []
     for cost in costs:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.check.sides import Spec
-    from tilewise.questions.asking import Number, Text, TextOptions, Type
+    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     base="ADDR: the tile's byte address (0)",
 )
 def agree(
-    writer: Text,
-    reader: Text,
+    writer: LayoutText,
+    reader: LayoutText,
     dtype: Type | None = None,
     *,
     base: Number | None = None,
@@ -96,7 +96,7 @@ def agree(
     return texts.report(fields, "\n  ".join([head, *about, *ends]), found.answer)
 
 
-def _side(given: Text, dtype: DType | None, texts: Texts) -> Spec:
+def _side(given: LayoutText, dtype: DType | None, texts: Texts) -> Spec:
     from tilewise.check.sides import Copied
     from tilewise.check.spelling import Reading, side_of
 

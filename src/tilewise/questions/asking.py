@@ -1,7 +1,7 @@
 """Questions as functions: the signature of each says how Python, a shell and a tool of others call it.
 
 A question is a function of the module that has its name. Its parameters say by their annotations how a shell
-gives them: before `*` a `Text`, an `Index`, a `Place`, a `Word` and a choice are words; all others are
+gives them: before `*` a `LayoutText`, an `IndexText`, a `Place`, a `Word` and a choice are words; all others are
 options. `asks` has the help of each.
 """
 
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.core.shapes import Shape
 
-    Function = TypeVar("Function", bound=Callable[..., Any])
+    Answering = TypeVar("Answering", bound=Callable[..., Any])
 
-    Text = Layout | str
-    Index = int | str | Sequence[Any]
+    LayoutText = Layout | str
+    IndexText = int | str | Sequence[Any]
     Place = str | int | Mapping[str, int]
     Word = str
     Words = Sequence[str]
     Tile = Layout | str | Sequence[int]
     Type = DType | str
-    Extents = Shape | str
+    ShapeText = Shape | str
     Ranges = Sequence[tuple[int, int]] | str
     Order = Sequence[int] | int | str
     Number = int | str
@@ -53,11 +53,11 @@ if TYPE_CHECKING:
         dialect: str | None
         part: Sequence[str]
         triton: str | None
-        shape: Extents | None
-        tensor: Extents | None
+        shape: ShapeText | None
+        tensor: ShapeText | None
 
 
-WORDS = ("Text", "Index", "Place", "Word", "Words", "Tile")
+WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
 HIDDEN = "hidden"
@@ -104,14 +104,14 @@ class ShellInput:
 
 def asks(
     groups: Mapping[str, Mapping[str, str]] | None = None, /, **helps: str
-) -> Callable[[Function], Function]:
+) -> Callable[[Answering], Answering]:
     """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
 
     Before METAVAR may stand another spelling: `--swizzle MODE: help`. Groups with a title of their own follow
     in a mapping. The question refuses a value that is not among the few that a parameter takes.
     """
 
-    def asked(function: Function) -> Function:
+    def asked(function: Answering) -> Answering:
         told = {name: ("", text) for name, text in helps.items()}
         for title, members in (groups or {}).items():
             told |= {name: (title, text) for name, text in members.items()}

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import Extents, Index, Number, Text, TextOptions, Type
+    from tilewise.questions.asking import ShapeText, IndexText, Number, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     base=OF_BASE,
 )
 def at(
-    layout: Text,
-    index: Index,
+    layout: LayoutText,
+    index: IndexText,
     dtype: Type | None = None,
     *,
-    shape: Extents | None = None,
+    shape: ShapeText | None = None,
     bytes: bool = False,
     base: Number | None = None,
     **reading: Unpack[TextOptions],

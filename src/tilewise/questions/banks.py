@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Request
     from tilewise.hardware.memory.banks import Operation
-    from tilewise.questions.asking import Many, Number, Text, TextOptions, Type
+    from tilewise.questions.asking import Many, Number, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     phases="draw the phases of the worst request",
 )
 def banks(
-    layout: Text | None = None,
+    layout: LayoutText | None = None,
     dtype: Type | None = None,
     *,
     access: Many = (),
@@ -148,8 +148,8 @@ def _why(name: str, request: Request) -> Iterator[str]:
 def _print(lines: Sequence[str], drawn: Sequence[tuple[str, Request]]) -> None:
     """Print lines, and the phases of requests below them."""
     from tilewise.check.banks import said
-    from tilewise.show.phases import phase_lines
-    from tilewise.show.terminal import print_out
+    from tilewise.pictures.phases import phase_lines
+    from tilewise.pictures.terminal import print_out
 
     print(*lines, sep="\n")
     for name, request in drawn:

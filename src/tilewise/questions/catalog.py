@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.hardware.catalog import Built, Entry, Parameter
-    from tilewise.questions.asking import Index, Place, Words
+    from tilewise.questions.asking import IndexText, Place, Words
 
 USAGE = """\
 tilewise catalog [WORD ...]
@@ -69,7 +69,7 @@ def catalog(
     *,
     let: Sequence[str] | Mapping[str, int] = (),
     confirmed: bool = False,
-    at: Index | None = None,
+    at: IndexText | None = None,
     who: Place | None = None,
     show: bool = False,
     **values: Any,
@@ -258,7 +258,7 @@ def _named(
 # -- one entry -------------------------------------------------------------------------------------
 
 
-def _sheet(entry: Entry, values: dict[str, Any], at: Index | None, who: Place | None, show: bool) -> Report:
+def _sheet(entry: Entry, values: dict[str, Any], at: IndexText | None, who: Place | None, show: bool) -> Report:
     from tilewise.hardware.catalog.sheet import sheet_of
 
     built = entry.build(**values)
@@ -271,7 +271,7 @@ def _sheet(entry: Entry, values: dict[str, Any], at: Index | None, who: Place | 
     return _shown(built, fields, text) if show else Report(fields, text)
 
 
-def _positions(built: Built, at: Index | None, who: Place | None) -> list[Any]:
+def _positions(built: Built, at: IndexText | None, who: Place | None) -> list[Any]:
     """Return where an element is, or the elements at a place."""
     if at is not None and who is not None:
         raise misused("--at asks for a place and --who for elements: one of them at a time")
@@ -302,7 +302,7 @@ def _positions(built: Built, at: Index | None, who: Place | None) -> list[Any]:
 def _shown(built: Built, fields: dict[str, Any], text: str) -> Report:
     from math import prod
 
-    from tilewise.show.grid import grid_of
+    from tilewise.pictures.grid import grid_of
 
     if built.layout is None:
         raise misused(f"{fields['entry']} is a table, and has no picture")
@@ -312,7 +312,7 @@ def _shown(built: Built, fields: dict[str, Any], text: str) -> Report:
     grid = grid_of(built.layout, tuple(fields["shape"]), window)
 
     def draw() -> None:
-        from tilewise.show.terminal import print_picture
+        from tilewise.pictures.terminal import print_picture
 
         print(text, end="\n\n")
         print_picture(grid)

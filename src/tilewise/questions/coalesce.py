@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.access import Access
     from tilewise.check.coalesce import Coalescing, Transfer
-    from tilewise.questions.asking import Many, Number, Text, TextOptions, Type
+    from tilewise.questions.asking import Many, Number, LayoutText, TextOptions, Type
 
 THREADS = ("laneid", "tid_in_wg", "tx")
 """Axes of threads, of which lanes are counted."""
@@ -71,7 +71,7 @@ THREADS = ("laneid", "tid_in_wg", "tx")
     widths="narrower vectors too",
 )
 def coalesce(
-    layout: Text | None = None,
+    layout: LayoutText | None = None,
     dtype: Type | None = None,
     *,
     access: Many = (),
@@ -120,7 +120,7 @@ def coalesce(
     return texts.report(fields, "\n".join([*lines, *why]))
 
 
-def _held_by_threads(texts: Texts, layout: Text) -> tuple[Text, list[str | Layout]]:
+def _held_by_threads(texts: Texts, layout: LayoutText) -> tuple[LayoutText, list[str | Layout]]:
     """Return a row-major tensor, and its layout over threads and registers as the access of it.
 
     Any other layout is a tile without an access.

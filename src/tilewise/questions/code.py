@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Unpack
 
+    from tilewise.codegen.functions import Range
     from tilewise.core.layout import Layout
-    from tilewise.emit.functions import Range
-    from tilewise.questions.asking import Number, Text, TextOptions, Type
+    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     base=OF_BASE,
 )
 def code(
-    layout: Text,
+    layout: LayoutText,
     dtype: Type | None = None,
     *,
     lang: Literal["cuda", "c", "python", "triton", "cute"] = "cuda",
@@ -62,7 +62,7 @@ def code(
     >>> print(code("S[(4, 4) : (1, 4)]", lang="python").code.splitlines()[-1].strip())
     return (j << 2) | i
     """
-    from tilewise.emit import source_of
+    from tilewise.codegen import source_of
 
     if flat and coordinates:
         raise misused("--flat and --coordinates are two forms of the index", "ask for one")
@@ -94,7 +94,7 @@ def code(
     return texts.report(fields, source.code)
 
 
-def _own_text(text: Text, texts: Texts) -> str:
+def _own_text(text: LayoutText, texts: Texts) -> str:
     """Return a layout as it was typed, on one line; nothing where that has no place in a comment."""
     if not isinstance(text, str):
         return ""

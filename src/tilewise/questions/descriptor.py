@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from tilewise.hardware.modes import Mode
-    from tilewise.questions.asking import Number, Text, Type, Word
+    from tilewise.questions.asking import Number, LayoutText, Type, Word
 
 USAGE = """\
 tilewise descriptor [decode] VALUE [--operand A|B --dtype T] [--major k|mn] [--n N]
@@ -133,7 +133,7 @@ _UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is re
 )
 def descriptor(
     operation: Word | int,
-    value: Text | int | None = None,
+    value: LayoutText | int | None = None,
     dtype: Type | None = None,
     *,
     engine: Literal["wgmma", "tcgen05"] | None = None,
@@ -184,7 +184,7 @@ def descriptor(
         return refused(no, {"op": operation})
 
 
-def _agreed(word: int | str, layout: Text | int, options: Mapping[str, Any]) -> Report:
+def _agreed(word: int | str, layout: LayoutText | int, options: Mapping[str, Any]) -> Report:
     """Return whether a descriptor reads a tile as it lies."""
     from tilewise.questions.agree import agree
 
@@ -270,7 +270,7 @@ class Asked:
         refuse_missing(self.operation, {name: self.get(name) for name in names}, _SUCH, why)
 
 
-def _asked(operation: str, value: Text | int | None, options: Mapping[str, Any]) -> Asked:
+def _asked(operation: str, value: LayoutText | int | None, options: Mapping[str, Any]) -> Asked:
     """Return a question that makes sense: of one operation, and of an engine that has what it says."""
     takes, reads_answer = _TAKES[operation], operation == "steps" and value == "-"
     for name, given in with_values({**options, "value": None if reads_answer else value}).items():

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, Literal
 
-    from tilewise.emit import mma
-    from tilewise.emit.wgmma import Operand, Plan
-    from tilewise.questions.asking import Text, Type
+    from tilewise.codegen import mma
+    from tilewise.codegen.wgmma import Operand, Plan
+    from tilewise.questions.asking import LayoutText, Type
 
 USAGE = """\
 tilewise emit wgmma --tile MxNxK --dtype T [options]
@@ -108,8 +108,8 @@ def emit(
     acc: Type | None = None,
     major_a: str | None = None,
     major_b: str | None = None,
-    layout_a: Text | None = None,
-    layout_b: Text | None = None,
+    layout_a: LayoutText | None = None,
+    layout_b: LayoutText | None = None,
     load: str | None = None,
     stages: int | None = None,
     mode_a: str | None = None,
@@ -121,7 +121,7 @@ def emit(
     warps: str | Sequence[int] | None = None,
     out: Type | None = None,
     store: str | None = None,
-    layout_d: Text | None = None,
+    layout_d: LayoutText | None = None,
     form: str | None = None,
     op: str | None = None,
     arch: str | None = None,
@@ -177,7 +177,7 @@ def emit(
     return texts.report({"engine": engine, "style": style, **fields, "code": code}, code)
 
 
-def _layout(texts: Texts, given: Text | None, dtype: Type | None) -> Layout | None:
+def _layout(texts: Texts, given: LayoutText | None, dtype: Type | None) -> Layout | None:
     """Return a layout of elements of a type; the texts note what it leaves open."""
     if given is None or isinstance(given, Layout):
         return given
@@ -196,9 +196,9 @@ def _of_wgmma(
     sizes: tuple[int, int, int], asked: Mapping[str, Any], style: str, host: bool
 ) -> tuple[dict[str, Any], str]:
     """Return the facts of a kernel, and its source."""
-    from tilewise.emit.wgmma import kernel_source, planned
-    from tilewise.emit.wgmma.kernel import host_source
-    from tilewise.emit.wgmma.styles import constants_source, cute_source
+    from tilewise.codegen.wgmma import kernel_source, planned
+    from tilewise.codegen.wgmma.kernel import host_source
+    from tilewise.codegen.wgmma.styles import constants_source, cute_source
 
     plan = planned(sizes, **asked)
     kernel = host_source if host else kernel_source
@@ -228,7 +228,7 @@ def _operand(plan: Plan, own: Operand) -> dict[str, Any]:
         "steps": {"k": own.along_k, "mn": own.along_rows, "unit": 16},
     }
     if own.load == "tma":
-        from tilewise.emit.wgmma.boxes import Symbolic
+        from tilewise.codegen.wgmma.boxes import Symbolic
 
         made = Symbolic(own)
         words = made.map.arguments
@@ -250,8 +250,8 @@ def _of_mma(
 ) -> tuple[dict[str, Any], str]:
     """Return the facts of a kernel, and its source; the texts note what a reader should know of it."""
     from tilewise.check.feeding.banks import wavefronts_of
-    from tilewise.emit.mma import kernel_source, planned
-    from tilewise.emit.mma.kernel import host_source
+    from tilewise.codegen.mma import kernel_source, planned
+    from tilewise.codegen.mma.kernel import host_source
 
     plan = planned(sizes, **asked)
     beside = [HOPPER] if plan.asked and plan.arch.number == HOPPERS else []

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.shapes import Shape
     from tilewise.moves import Exchange, Plan
-    from tilewise.questions.asking import Text, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise emit move SRC DST --dtype T [options]"
 
@@ -46,8 +46,8 @@ USAGE = "tilewise emit move SRC DST --dtype T [options]"
     **OF_MOVES,
 )
 def emit_move(
-    source: Text,
-    target: Text | None = None,
+    source: LayoutText,
+    target: LayoutText | None = None,
     dtype: Type | None = None,
     *,
     shape: Shape | str | None = None,

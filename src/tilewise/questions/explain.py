@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import Extents, Index, Many, Number, Text, TextOptions, Type
+    from tilewise.questions.asking import ShapeText, IndexText, Many, Number, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     width="W: columns of the screen (those of the terminal, up to 100)",
 )
 def explain(
-    layout: Text,
-    index: Index | None = None,
+    layout: LayoutText,
+    index: IndexText | None = None,
     dtype: Type | None = None,
     *,
-    shape: Extents | None = None,
+    shape: ShapeText | None = None,
     access: Many = (),
     base: Number | None = None,
     width: Number | None = None,
@@ -62,17 +62,17 @@ def explain(
 
 
 def _screen(
-    texts: Texts, layout: Text, accesses: list[Any], base: Number | None, width: Number | None
+    texts: Texts, layout: LayoutText, accesses: list[Any], base: Number | None, width: Number | None
 ) -> Report:
-    from tilewise.show.screen import screen_of
+    from tilewise.pictures.screen import screen_of
 
     text, _ = texts.told_by(layout, "dtype")
     columns = _width(width)
     screen = screen_of(texts.layout(text), texts.dtype, accesses, address_in(base))
 
     def draw() -> None:
-        from tilewise.show.page import page_of
-        from tilewise.show.terminal import print_out
+        from tilewise.pictures.page import page_of
+        from tilewise.pictures.terminal import print_out
 
         print_out(page_of(screen, columns))
 
@@ -80,8 +80,8 @@ def _screen(
 
 
 def _width(asked: Number | None) -> int:
-    from tilewise.show.page import WIDTH
-    from tilewise.show.terminal import size
+    from tilewise.pictures.page import WIDTH
+    from tilewise.pictures.terminal import size
 
     if asked is None:
         return min(WIDTH, size(WIDTH, 40)[0])
@@ -90,8 +90,8 @@ def _width(asked: Number | None) -> int:
     return int(asked)
 
 
-def _steps(texts: Texts, layout: Text, index: Index) -> Report:
-    from tilewise.show.steps import steps_of
+def _steps(texts: Texts, layout: LayoutText, index: IndexText) -> Report:
+    from tilewise.pictures.steps import steps_of
 
     where = texts.layout(layout)
     flat, coordinates = texts.index(where, index)

@@ -21,8 +21,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import Number, Text, TextOptions, Type
-    from tilewise.show.server import Server
+    from tilewise.pictures.server import Server
+    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
 
 TAKES_JSON = True
 
@@ -33,7 +33,7 @@ TAKES_JSON = True
     open="open it in the browser of this machine",
 )
 def explore(
-    layout: Text | None = None,
+    layout: LayoutText | None = None,
     dtype: Type | None = None,
     *,
     port: Number | None = None,
@@ -42,7 +42,7 @@ def explore(
     **reading: Unpack[TextOptions],
 ) -> Report:
     """Return the address of the explorer; `then` of the report serves the page."""
-    from tilewise.show.server import Server
+    from tilewise.pictures.server import Server
 
     shown = _fragment(layout, dtype, reading)
     number = None if port is None else _port(port)
@@ -65,10 +65,10 @@ def _port(given: Number) -> int:
     return int(given)
 
 
-def _fragment(layout: Text | None, dtype: Type | None, reading: TextOptions) -> str:
-    """Return the address of a layout: its text where the page reads it as it is read here, else the layout."""
-    from tilewise.show.address import fragment
-    from tilewise.show.calls import call_in, dtype_of_call, page_knows_call
+def _fragment(layout: LayoutText | None, dtype: Type | None, reading: TextOptions) -> str:
+    """Return the address of a layout, by its text where the page reads that as it is read here."""
+    from tilewise.pictures.address import fragment
+    from tilewise.pictures.calls import call_in, dtype_of_call, page_knows_call
 
     texts = Texts(dtype, **reading)
     if layout is None:

@@ -19,8 +19,8 @@ from tilewise.check.feeding.steps import (
     from_zero,
     stepping,
 )
+from tilewise.codegen.feeding import address_of, code_of
 from tilewise.core.integers import counted
-from tilewise.emit.feeding import address_of, code_of
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.catalog.confirmed import confirmed_by
 from tilewise.hardware.matrices.forms import short

@@ -21,11 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import Text, TextOptions
+    from tilewise.questions.asking import LayoutText, TextOptions
 
 
 @asks(layout=LAYOUT)
-def info(layout: Text, **reading: Unpack[TextOptions]) -> Report:
+def info(layout: LayoutText, **reading: Unpack[TextOptions]) -> Report:
     """Return every fact of a layout; None where it was not decided.
 
     >>> report = info("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]")
@@ -33,7 +33,7 @@ def info(layout: Text, **reading: Unpack[TextOptions]) -> Report:
     (512, True, 512)
     """
     from tilewise.notation import to_cute, to_latex
-    from tilewise.show.facts import left_behind
+    from tilewise.pictures.facts import left_behind
 
     texts = Texts(**reading)
     text = text_from(layout) if isinstance(layout, str) else layout

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
     from tilewise.core.layout import Layout
-    from tilewise.questions.asking import Number, Text, TextOptions, Type, Word
+    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type, Word
 
 ENGINES = ("wgmma", "tcgen05", "mma")
 
@@ -95,7 +95,7 @@ TOLD = ("operand", "dtype", "engine", "kind", "cta_group", "lbo_mode", "ws", "sp
     pattern="where the swizzle counts from: the tile, or address 0 as TMA does (tile)",
 )
 def match(
-    layout: Text,
+    layout: LayoutText,
     engine: Word | None = None,
     dtype: Type | None = None,
     *,
@@ -201,7 +201,7 @@ def _lane(given: dict[str, Any], lanes: int) -> int | None:
     return lane
 
 
-def _note_triton(texts: Texts, layout: Text, operand: str | None, tile: Layout) -> None:
+def _note_triton(texts: Texts, layout: LayoutText, operand: str | None, tile: Layout) -> None:
     """Note that B is [N, K] here, where a text of Triton has it as [K, N]."""
     from tilewise.notation.dialects import dialect_of
 
@@ -224,7 +224,7 @@ def _moved(found: Feed, asked: dict[str, Any], code: bool, lane: int | None) -> 
         of_lane, lines = feeding.of_lane(found, lane)
         return Report(fields | of_lane, "\n".join(lines))
     if code:
-        from tilewise.emit.feeding import source_of_tile
+        from tilewise.codegen.feeding import source_of_tile
 
         source = source_of_tile(found)
         vectors = [f"plain vectors move it: {reason.message}" for reason in found.reasons[:1]]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, Plan
-    from tilewise.questions.asking import Extents, Text
+    from tilewise.questions.asking import ShapeText, LayoutText
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")
@@ -55,7 +55,7 @@ OF_MOVES = {
 
 
 def planned(
-    texts: Texts, source: Text, target: Text | None, shape: Extents | None, **asked: Any
+    texts: Texts, source: LayoutText, target: LayoutText | None, shape: ShapeText | None, **asked: Any
 ) -> Plan | Exchange:
     """Return the plan of a move; `asked` are other options of `tilewise.plan`, None where it has its own."""
     from tilewise.moves import plan
@@ -88,7 +88,7 @@ def may_be_a_side(word: str) -> bool:
 # -- the two layouts -------------------------------------------------------------------------------
 
 
-def _named(texts: Texts, source: Text, target: Text | None, shape: Extents | None) -> Named:
+def _named(texts: Texts, source: LayoutText, target: LayoutText | None, shape: ShapeText | None) -> Named:
     """Return the two layouts and the box, which a named move says in one word."""
     name = _name(source) if isinstance(source, str) else ""
     if isinstance(source, str) and name in NAMES:
@@ -118,7 +118,7 @@ def _name(text: str) -> str:
     return text.partition("(")[0].strip()
 
 
-def _layout(texts: Texts, given: Text, alone: bool = False) -> Layout:
+def _layout(texts: Texts, given: LayoutText, alone: bool = False) -> Layout:
     """Return a layout; a word that is no layout, alone or near to a move's name, stands for a move."""
     try:
         return texts.layout(given)

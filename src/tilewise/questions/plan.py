@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.shapes import Shape
     from tilewise.moves import Exchange, Plan
-    from tilewise.questions.asking import Text, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise plan SRC DST --dtype T [options]"
 
@@ -55,8 +55,8 @@ USAGE = "tilewise plan SRC DST --dtype T [options]"
     tune="measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on",
 )
 def plan(
-    source: Text,
-    target: Text | None = None,
+    source: LayoutText,
+    target: LayoutText | None = None,
     dtype: Type | None = None,
     *,
     shape: Shape | str | None = None,

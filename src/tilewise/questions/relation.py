@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.core.algebra.relations import Relation
-    from tilewise.questions.asking import Extents, Order, Text, TextOptions, Type
+    from tilewise.questions.asking import ShapeText, Order, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     dtype_b="T: the type of B's elements, such as bf16",
 )
 def relation(
-    a: Text,
-    b: Text,
+    a: LayoutText,
+    b: LayoutText,
     dtype: Type | None = None,
     *,
     permute: Order | None = None,
-    reshape: Extents | None = None,
+    reshape: ShapeText | None = None,
     dtype_a: Type | None = None,
     dtype_b: Type | None = None,
     **reading: Unpack[TextOptions],

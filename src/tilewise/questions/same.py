@@ -19,11 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tilewise.questions.asking import Text, TextOptions
+    from tilewise.questions.asking import LayoutText, TextOptions
 
 
 @asks(a="A: a layout, or - for standard input", b="B: a layout, or - for standard input")
-def same(a: Text, b: Text, **reading: Unpack[TextOptions]) -> Report:
+def same(a: LayoutText, b: LayoutText, **reading: Unpack[TextOptions]) -> Report:
     """Return yes if two layouts are one map, else no with the first index where they differ.
 
     >>> bool(same("S[(4, 4) : (4, 1)]", "S[16 : 1]"))

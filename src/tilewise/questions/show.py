@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tilewise.questions.asking import ASKED_IN, LAYOUT, asks
-from tilewise.questions.pictures import Picture
+from tilewise.questions.picture import Picture
 from tilewise.questions.report import Report
 from tilewise.questions.texts import Texts
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Unpack
 
-    from tilewise.questions.asking import Extents, Many, Ranges, Text, TextOptions, Type
+    from tilewise.questions.asking import ShapeText, Many, Ranges, LayoutText, TextOptions, Type
 
 TAKES_JSON = True
 
@@ -45,9 +45,10 @@ _PAGE = "FILE: the explorer with this layout, in one file that needs nothing els
 @asks(
     {
         "more than the index": {
-            "panel": "P: index, memory (mem), registers (regs), tensor memory (tmem), mesh, places, all; repeatable",
-            "access": "A: whose wavefronts are the steps, such as col:16B; descriptor.A, descriptor.B:tcgen05,"
-            " boxes",
+            "panel": "P: index, memory (mem), registers (regs), tensor memory (tmem), mesh, places, all;"
+            " repeatable",
+            "access": "A: the access whose wavefronts are the steps, such as col:16B; descriptor.A,"
+            " descriptor.B:tcgen05, boxes",
             "step": "N: the elements that move in step N, from 0 on; the rest is pale",
             "with_": "LAYOUT2: a second layout, beside the first; repeatable, up to four layouts",
         },
@@ -65,10 +66,10 @@ _PAGE = "FILE: the explorer with this layout, in one file that needs nothing els
     ascii="no colour, no sign beyond ASCII",
 )
 def show(
-    layout: Text,
+    layout: LayoutText,
     dtype: Type | None = None,
     *,
-    shape: Extents | None = None,
+    shape: ShapeText | None = None,
     window: Ranges | None = None,
     colour: str | None = None,
     ascii: bool = False,
@@ -95,14 +96,14 @@ def show(
         return texts.reported(picture.files(files))
     if panel or access is not None or with_ or step is not None:
         return texts.reported(picture.in_terminal(_size(), ascii=ascii, json=json))
-    from tilewise.show.grid import WIDTH, grid_of
+    from tilewise.pictures.grid import WIDTH, grid_of
 
     grid = grid_of(
         texts.layout(layout), texts.asked_shape, texts.window(window), WIDTH if json else _size()[0], colour
     )
 
     def draw() -> None:
-        from tilewise.show.terminal import print_picture
+        from tilewise.pictures.terminal import print_picture
 
         print_picture(grid, ruled=ascii)
 
@@ -111,8 +112,8 @@ def show(
 
 def _size() -> tuple[int, int]:
     """Return the columns of the terminal, and the rows of it that a panel may take."""
-    from tilewise.show.grid import MOST, WIDTH
-    from tilewise.show.terminal import size
+    from tilewise.pictures.grid import MOST, WIDTH
+    from tilewise.pictures.terminal import size
 
     columns, rows = size(WIDTH, MOST[0] + _AROUND)
     return columns, max(_AROUND, rows - _AROUND)

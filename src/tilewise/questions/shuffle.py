@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from tilewise.check.registers.steps import WarpStep
     from tilewise.check.shuffle import WarpPlan
+    from tilewise.codegen.shuffle import Line
     from tilewise.core.shapes import Shape
-    from tilewise.emit.shuffle import Line
-    from tilewise.questions.asking import Text, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 
 @asks(
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     reshape="S: read FROM in this shape first, such as 8,16",
 )
 def shuffle(
-    source: Text,
-    target: Text,
+    source: LayoutText,
+    target: LayoutText,
     dtype: Type | None = None,
     *,
     code: bool = False,
@@ -96,16 +96,16 @@ def shuffle(
         return texts.reported(refused(no, {"exchanges": None}, instead=code))
     if not code:
         return texts.report(plan_fields(plan), plan_text(plan))
-    from tilewise.emit.shuffle import cuda_source
+    from tilewise.codegen.shuffle import cuda_source
 
     name = name or "shuffle"
     function = cuda_source(plan, name)
     return texts.report(plan_fields(plan) | {"name": name, "source": function}, function)
 
 
-def _type_called(text: Text, let: Mapping[str, int]) -> str | None:
+def _type_called(text: LayoutText, let: Mapping[str, int]) -> str | None:
     """Return the type of the elements of a call of the catalogue, or None where a text is no such call."""
-    from tilewise.show.calls import dtype_of_call
+    from tilewise.pictures.calls import dtype_of_call
 
     try:
         return dtype_of_call(text, let) if isinstance(text, str) else None
@@ -115,7 +115,7 @@ def _type_called(text: Text, let: Mapping[str, int]) -> str | None:
 
 def plan_text(plan: WarpPlan) -> str:
     """A plan for people."""
-    from tilewise.emit.shuffle import lines_of, register_name
+    from tilewise.codegen.shuffle import lines_of, register_name
 
     lines = lines_of(plan)
     width = max((len(line.name) for line in lines), default=2)
@@ -156,7 +156,7 @@ def _notes(plan: WarpPlan) -> list[str]:
 
 def plan_fields(plan: WarpPlan) -> dict[str, Any]:
     """Return the fields of a plan."""
-    from tilewise.emit.shuffle import lines_of, register_name
+    from tilewise.codegen.shuffle import lines_of, register_name
 
     reorder = plan.reorder
     before, after = plan.registers
@@ -186,7 +186,7 @@ def plan_fields(plan: WarpPlan) -> dict[str, Any]:
 
 def _step(plan: WarpPlan, step: WarpStep, line: Line) -> dict[str, Any]:
     from tilewise.check.registers.rounds import LaneMap, lane_layout
-    from tilewise.emit.shuffle import lane_text, register_name
+    from tilewise.codegen.shuffle import lane_text, register_name
 
     fields: dict[str, Any] = {
         "name": line.name,

@@ -85,7 +85,7 @@ def suggest(
     ('128B', 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]', '0x4000004000010000')
     """
     from tilewise.check.suggest import suggest as suggested
-    from tilewise.emit.suggested import cuda_of, cute_of
+    from tilewise.codegen.suggested import cuda_of, cute_of
 
     given = dict(locals())
     name, letter = reader_in(engine, operand)

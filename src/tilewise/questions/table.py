@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.core.layout import Layout
-    from tilewise.questions.asking import Extents, Ranges, Text, TextOptions, Type
+    from tilewise.questions.asking import ShapeText, Ranges, LayoutText, TextOptions, Type
     from tilewise.tables import Table
 
 MAX_PLACES = 1 << 20
@@ -40,10 +40,10 @@ MAX_PLACES_OF_A_WINDOW = 1 << 22
     npy="FILE: a NumPy file",
 )
 def table(
-    layout: Text,
+    layout: LayoutText,
     dtype: Type | None = None,
     *,
-    shape: Extents | None = None,
+    shape: ShapeText | None = None,
     window: Ranges | None = None,
     csv: bool = False,
     npy: str | None = None,

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from tilewise.notation.dialects import Reading as Told
     from tilewise.notation.read import Options
-    from tilewise.questions.asking import Extents, Index, Number, Order, Ranges, Text, Type
+    from tilewise.questions.asking import ShapeText, IndexText, Number, Order, Ranges, LayoutText, Type
     from tilewise.questions.report import Report
 
 OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
 """Ends of words that name files of layouts."""
 
 _BY = re.compile(r"\s*[1-9]\d*(\s*[xX]\s*\d+)+\s*")
-"""Extents with x between them; 0x10 is a number."""
+"""ShapeText with x between them; 0x10 is a number."""
 
 
 def misused(message: str, hint: str = "") -> LayoutError:
@@ -52,9 +52,9 @@ class Texts:
         dialect: str | None = None,
         part: Sequence[str] | str = (),
         triton: str | None = None,
-        shape: Extents | None = None,
-        tensor: Extents | None = None,
-        asked_shape: Extents | None = None,
+        shape: ShapeText | None = None,
+        tensor: ShapeText | None = None,
+        asked_shape: ShapeText | None = None,
         own_shape: bool = False,
     ) -> None:
         self.dtype: Any = dtype
@@ -72,7 +72,7 @@ class Texts:
 
     # -- layouts -------------------------------------------------------------------------------------
 
-    def layout(self, given: Text, *, as_counted: bool = False) -> Layout:
+    def layout(self, given: LayoutText, *, as_counted: bool = False) -> Layout:
         """Return a layout, or the one that a text spells; `as_counted` in the unit of the text.
 
         A word that spells no layout may name a file that has one.
@@ -107,7 +107,7 @@ class Texts:
         self.note_doubts(text, found.layout)
         return found.layout
 
-    def pair(self, a: Text, b: Text) -> tuple[Layout, Layout]:
+    def pair(self, a: LayoutText, b: LayoutText) -> tuple[Layout, Layout]:
         """Return two layouts, of which one may come from standard input."""
         if isinstance(a, str) and isinstance(b, str):
             a, b = two_texts(a, b)
@@ -199,7 +199,7 @@ class Texts:
 
     # -- what an answer in JSON or another system's text tells -------------------------------------------
 
-    def told_by(self, given: Text, *names: str) -> tuple[Text, dict[str, str]]:
+    def told_by(self, given: LayoutText, *names: str) -> tuple[LayoutText, dict[str, str]]:
         """Return a text, read from standard input where it is -, and values that it tells under some names.
 
         An answer in JSON tells any of the names; a text of another system tells the type, which is taken
@@ -219,7 +219,7 @@ class Texts:
             self.dtype = told["dtype"]
         return text, told
 
-    def settle_type(self, *given: Text) -> None:
+    def settle_type(self, *given: LayoutText) -> None:
         """Take the type of an element from the first text of another system that says one."""
         from tilewise.notation.dialects import dialect_of
 
@@ -238,7 +238,7 @@ class Texts:
 
     @property
     def asked_shape(self) -> Any:
-        """Return the shape in which the question is asked; None where that is the shape of a padded tensor."""
+        """Return the shape in which the question is asked; None where a padded tensor has that shape."""
         given = None if self._asked_in is None else self.extents(self._asked_in, "--shape")
         return None if given == self.box else given
 
@@ -247,7 +247,7 @@ class Texts:
         """Return the shape in which the question is asked, as it was given."""
         return self._asked_in
 
-    def extents(self, given: Extents, option: str) -> Any:
+    def extents(self, given: ShapeText, option: str) -> Any:
         """Return a shape; a text may have x between its extents, as in 64x64."""
         if not isinstance(given, str):
             return given
@@ -264,7 +264,7 @@ class Texts:
                 error.code, error.message, hint=hint, span=error.span, source=error.source
             ) from None
 
-    def index(self, layout: Layout, given: Index) -> tuple[int, tuple[int, ...]]:
+    def index(self, layout: Layout, given: IndexText) -> tuple[int, tuple[int, ...]]:
         """Return an index as one number, and as one number a mode of the shape that is asked in."""
         from tilewise.notation import parse_index
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.hardware.tma.rules import Violation
     from tilewise.hardware.tma.tensor_map import TensorMap
-    from tilewise.questions.asking import Number, Text, TextOptions, Type
+    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
 
     Numbers = str | Sequence[int]
 
@@ -86,8 +86,8 @@ SINGLE = ("rank", "shared", "map_address", "address")
     layout="--layout LAYOUT: the tile of a plan as a layout, instead of --tile and --mode",
 )
 def tma(
-    operation: Text | None = None,
-    layout: Text | None = None,
+    operation: LayoutText | None = None,
+    layout: LayoutText | None = None,
     dtype: Type | None = None,
     *,
     shape: Numbers | None = None,
@@ -145,7 +145,7 @@ def tma(
 # -- a plan ----------------------------------------------------------------------------------------
 
 
-def _planned(texts: Texts, dtype: Type, layout: Text | None, given: Mapping[str, Any]) -> Report:
+def _planned(texts: Texts, dtype: Type, layout: LayoutText | None, given: Mapping[str, Any]) -> Report:
     from tilewise.check.tma import default_tile, plan_copy
     from tilewise.hardware.tma.rules import MAX_RANK, remarks
 
@@ -203,7 +203,7 @@ def _legal(
         fields["reads"], more = _reads(landing, plan, given["fill"])
         lines += ["", *more]
     if given["code"]:
-        from tilewise.emit.tma import copy_calls, encode_call
+        from tilewise.codegen.tma import copy_calls, encode_call
 
         calls = [encode_call(tensor_map, given["name"])]
         if plan is not None:

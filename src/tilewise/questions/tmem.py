@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built
     from tilewise.hardware.tcgen05.loads import Form
-    from tilewise.questions.asking import Text, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 
 @asks(
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     name="N: its name (load, or store)",
 )
 def tmem(
-    layout: Text,
+    layout: LayoutText,
     dtype: Type | None = None,
     *,
     to: str | Layout | None = None,
@@ -95,7 +95,7 @@ def tmem(
         return texts.report(fields, text, False, instead=code)
     if not code:
         return texts.report(fields, text)
-    from tilewise.emit.tensor_memory import cuda_source
+    from tilewise.codegen.tensor_memory import cuda_source
 
     source = cuda_source(found, name or "")
     return texts.report(fields | {"source": source}, source)
@@ -117,7 +117,7 @@ def _form(text: str) -> Form:
         raise
 
 
-def _asked(texts: Texts, given: Text) -> Layout | Built:
+def _asked(texts: Texts, given: LayoutText) -> Layout | Built:
     """Return what lies in tensor memory: an entry with its type where it is a call, else a layout.
 
     An answer in JSON of the catalogue is the call that it answers; of any other the type is taken, if told.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.check.access import Width
-    from tilewise.questions.asking import Many, Number, Text, TextOptions, Type
+    from tilewise.questions.asking import Many, Number, LayoutText, TextOptions, Type
 
 
 @asks(
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     op="OP: ld, st or cp.async",
 )
 def vector(
-    layout: Text,
+    layout: LayoutText,
     dtype: Type | None = None,
     *,
     access: Many = "row",

@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import Extents, Number, Place, Text, TextOptions, Type
+    from tilewise.questions.asking import ShapeText, Number, Place, LayoutText, TextOptions, Type
 
     Found = tuple[tuple[int, ...], Vector]
 
@@ -56,11 +56,11 @@ MAX_SHARERS = 64
     limit="N: answer with N elements or places at most",
 )
 def who(
-    layout: Text,
+    layout: LayoutText,
     place: Place | None = None,
     dtype: Type | None = None,
     *,
-    shape: Extents | None = None,
+    shape: ShapeText | None = None,
     byte: Number | None = None,
     base: Number | None = None,
     holes: bool = False,
@@ -90,7 +90,7 @@ def who(
 # -- who lives at a place, or at a byte --------------------------------------------------------------
 
 
-def _at_place(texts: Texts, layout: Layout, given: Text, place: Any, limit: int | None) -> Report:
+def _at_place(texts: Texts, layout: Layout, given: LayoutText, place: Any, limit: int | None) -> Report:
     from tilewise.core.inverse import on_its_axes
 
     asked = on_its_axes(layout, _asked_place(texts, given, place))
@@ -101,7 +101,7 @@ def _at_place(texts: Texts, layout: Layout, given: Text, place: Any, limit: int 
     return texts.report(fields, _text(fields, lines), answer)
 
 
-def _asked_place(texts: Texts, given: Text, place: Any) -> dict[str, int]:
+def _asked_place(texts: Texts, given: LayoutText, place: Any) -> dict[str, int]:
     """Return a place; of an entry of the catalogue an element may stand by the name in its manual."""
     from tilewise.notation import parse_place
 
@@ -110,7 +110,7 @@ def _asked_place(texts: Texts, given: Text, place: Any) -> dict[str, int]:
     if _ELEMENT.search(place) and isinstance(given, str):
         from tilewise.hardware.calls import read_call
         from tilewise.hardware.catalog.places import asked_place
-        from tilewise.show.calls import call_in
+        from tilewise.pictures.calls import call_in
 
         if given and call_in(given) == given:
             entry, values, named = read_call(given, texts.let)

@@ -1,4 +1,4 @@
-/** A scene, as `tilewise.show.scene.model` has it: the two files say the same. */
+/** A scene, as `tilewise.pictures.scene.model` has it: the two files say the same. */
 
 export const SCHEMA = 1;
 

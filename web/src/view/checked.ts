@@ -3,7 +3,7 @@
 import { MOST_CELLS, MOST_PARTS } from "../scene/logical";
 import type { Document, Encoded, Panel, Scene } from "../scene/types";
 
-/** The limits of `tilewise.show.scene.read`: panels, axes and notes; slots, and the cells of an element. */
+/** The limits of `tilewise.pictures.scene.read`: panels, axes and notes; slots, and the cells of an element. */
 const MOST_SCENES = 4;
 const MOST_PANELS = 32;
 const MOST_STEPS = 4096;

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.emit.parts.template import filled, listed
+from tilewise.codegen.parts.template import filled, listed
 from tilewise.gpu.launch import Array
 from tilewise.gpu.verify.kernels import FAULTS, MISALIGNED, Kernels, alone, places, result_name
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured

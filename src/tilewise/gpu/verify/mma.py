@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.codegen.parts.template import each, filled, listed
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
-from tilewise.emit.parts.template import each, filled, listed
 from tilewise.gpu.launch import Array
 from tilewise.gpu.verify.kernels import ONE, Kernels, packed, places, planes
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.codegen.parts.template import filled, listed
 from tilewise.core.layout import Layout
-from tilewise.emit.parts.template import filled, listed
 from tilewise.gpu.launch import Array, Session
 from tilewise.gpu.verify.kernels import ONE, Kernels, Progress, alone, packed, places, planes, result_name
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured, of_row

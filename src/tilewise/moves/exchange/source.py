@@ -15,9 +15,9 @@ from tilewise.check.registers.shared import ThroughMemory
 from tilewise.check.registers.steps import Program
 from tilewise.check.registers.warp import ExchangeBound
 from tilewise.check.shuffle import WarpPlan
+from tilewise.codegen.names import checked
+from tilewise.codegen.shuffle import device_function
 from tilewise.core.errors import Refused
-from tilewise.emit.names import checked
-from tilewise.emit.shuffle import device_function
 from tilewise.hardware.limits import LANE_BITS, LANES
 from tilewise.moves.exchange.plan import Exchange
 

@@ -13,7 +13,7 @@ import ctypes
 import re
 from typing import ClassVar
 
-from tilewise.emit.parts.template import filled
+from tilewise.codegen.parts.template import filled
 
 WORD = 4
 """Bytes of the word in which an element of less than a byte is changed; its other bytes keep their values."""

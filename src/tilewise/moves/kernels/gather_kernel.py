@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
+from tilewise.codegen.c import cuda_source
+from tilewise.codegen.forward import place_function
+from tilewise.codegen.functions import Index
+from tilewise.codegen.parts.template import filled
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.emit.c import cuda_source
-from tilewise.emit.forward import place_function
-from tilewise.emit.functions import Index
-from tilewise.emit.parts.template import filled
 from tilewise.moves.kernels.spelling import NAME, PRELUDE, TYPES, swizzled
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.ways import IN_WORD, Gather

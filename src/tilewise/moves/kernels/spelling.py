@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilewise.codegen.parts.template import filled
 from tilewise.core.swizzles import Swizzle
-from tilewise.emit.parts.template import filled
 from tilewise.moves.pairs.pair import Pair
 
 NAME = "move"

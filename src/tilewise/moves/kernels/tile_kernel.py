@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 
-from tilewise.emit.parts.template import filled
+from tilewise.codegen.parts.template import filled
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves.kernels.elements import Elements
 from tilewise.moves.kernels.spelling import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewise.emit.parts.template import filled
+from tilewise.codegen.parts.template import filled
 from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, farthest, fetching
 from tilewise.moves.kernels.tile_kernel import AT_ONCE, STATIC
 from tilewise.moves.tiles.turned import Turned

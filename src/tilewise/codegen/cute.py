@@ -1,0 +1,89 @@
+"""CuTe: the layout itself as a static C++ value, coordinates kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilewise.codegen.functions import Function, Index
+from tilewise.codegen.text import LARGEST_INT
+from tilewise.core.algebra.inverses import left_inverse
+from tilewise.core.algebra.modes import permute
+from tilewise.core.axes import m
+from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.layout import Layout
+from tilewise.core.orders import turned
+from tilewise.core.shapes import Mode, leaves
+from tilewise.core.vectors import Vector
+from tilewise.notation import to_cute
+
+
+def cute_source(function: Function) -> str:
+    """A constant layout; calling it is calling the function.
+
+    refused  TW008 where CuTe has no words for the layout: copies, an offset without a swizzle, ...
+    """
+    layout, index = function.layout, function.index
+    if function.is_inverse:
+        layout = _inverse(layout, index)
+    elif index.flat and not index.leftmost_fastest:  # CuTe's flat index runs from the left
+        layout = turned(replace(layout, shape=tuple(leaves(layout.shape))))
+    try:
+        to_cute(layout)
+    except LayoutError as error:
+        raise Refused(error.code, error.message, hint=error.hint) from None
+    if {m} < {axis for stride in layout.strides for axis in stride.nonzero.axes}:
+        raise Refused("TW008", "in CuTe strides are numbers or basis vectors, not both in one layout")
+    lines = ["#include <cute/tensor.hpp>", "using namespace cute;", ""]
+    lines += [f"// {line}" for line in function.comment]
+    return "\n".join([*lines, f"constexpr auto {function.name} = {_layout_text(layout)};"])
+
+
+def _inverse(layout: Layout, index: Index) -> Layout:
+    if not index.flat:
+        raise Refused(
+            "TW008",
+            "an inverse in CuTe gives one number, the flat index",
+            hint="the coordinates follow from it; the other languages give them",
+        )
+    counted = index.counted(layout)
+    made = left_inverse(counted)
+    if len(layout.axes) == 1:
+        return made
+    return permute(made, [counted.axes.index(axis) for axis in layout.axes])  # a mode for each axis
+
+
+def _layout_text(layout: Layout) -> str:
+    layout = layout.in_order("cute")
+    extents, steps = "Int<1>{}", "Int<0>{}"
+    if layout.shape:
+        extents = _nested("make_shape", layout.shape, map(_number, leaves(layout.shape)))
+        steps = _nested("make_stride", layout.shape, map(_step, layout.strides))
+    text = f"make_layout(\n    {extents},\n    {steps})"
+    head, offset = "composition", f"{_number(layout.offset[m])}, " if layout.offset else ""
+    for swizzle in reversed(layout.swizzles):
+        name = f"Swizzle<{swizzle.bits}, {swizzle.base}, {swizzle.shift}>{{}}"
+        text = f"{head}({name}, {offset}{text})"
+        head, offset = "make_composed_layout", "Int<0>{}, "
+    return text
+
+
+def _nested(make: str, mode: Mode, words: Iterator[str]) -> str:
+    if isinstance(mode, int):
+        return next(words)
+    return f"{make}({', '.join(_nested(make, inner, words) for inner in mode)})"
+
+
+def _number(number: int) -> str:
+    return f"Int<{number}>{{}}" if abs(number) <= LARGEST_INT else f"C<{number}ll>{{}}"
+
+
+def _step(stride: Vector) -> str:
+    moving = stride.nonzero.terms
+    if not moving:
+        return _number(0)
+    ((axis, steps),) = moving
+    if axis == m:
+        return _number(steps)
+    basis = f"E<{axis.name[1:]}>{{}}"  # `to_cute` has seen that it is e0, e1, ...
+    return basis if steps == 1 else f"{_number(steps)} * {basis}"

@@ -1,0 +1,114 @@
+"""What is written: a function from arguments to results, before it is spelled in a language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from tilewise.codegen.expressions import Expr, Variable, parts_of
+from tilewise.core.orders import by_flat_index
+from tilewise.core.shapes import coordinates, flat_index, leaves
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.core.layout import Iter, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """An integer by its name, and the ends between which it lies; None where they were not decided."""
+
+    name: str
+    low: int | None
+    high: int | None
+
+    def __str__(self) -> str:
+        if self.low is None:
+            return self.name
+        if self.low == self.high:
+            return f"{self.name} = {self.low}"
+        return f"{self.name} in {self.low}..{self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """How the index of an element is given: one number a mode, or flat in one of two orders."""
+
+    flat: bool = False
+    leftmost_fastest: bool = False
+
+    @property
+    def order(self) -> str:
+        """The order of a flat index, in words."""
+        if self.leftmost_fastest:
+            return "CuTe's order, the first mode fastest"
+        return "row-major, the last mode fastest"
+
+    def counted(self, layout: Layout) -> Layout:
+        """The layout whose row-major flat index is this one."""
+        if not (self.flat and self.leftmost_fastest):
+            return layout
+        return by_flat_index(layout.in_order("cute"))
+
+    def modes(self, layout: Layout) -> list[Sequence[Iter]]:
+        """The iters that each number of the index counts."""
+        if self.flat:
+            return [self.counted(layout).shard]
+        iters = iter(layout.shard)
+        return [[*islice(iters, sum(1 for _ in leaves(mode)))] for mode in layout.shape]
+
+    def names(self, layout: Layout) -> list[str]:
+        """The names of its numbers: `x`, `i, j, k` for up to three modes, or `i0, i1, ...`."""
+        count = len(layout.shape)
+        return ["x"] if self.flat else [*"ijk"[:count]] if count <= 3 else [f"i{n}" for n in range(count)]
+
+    def of(self, layout: Layout, row_major: int) -> int:
+        """A row-major flat index in the order of this one.
+
+        >>> from tilewise import S
+        >>> Index(leftmost_fastest=True).of(S[4, 8], 1)
+        4
+        """
+        if not self.leftmost_fastest:
+            return row_major
+        return flat_index(coordinates(row_major, layout.shape), layout.shape, "cute")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function of named arguments; its results are the expressions, in order."""
+
+    name: str
+    arguments: tuple[Range, ...]
+    results: tuple[Range, ...]
+    expressions: tuple[Expr, ...]
+    layout: Layout
+    index: Index
+    sentences: tuple[str, ...]
+    """What it computes, for the comment above it."""
+    is_inverse: bool = False
+    """Whether it goes from places to indices."""
+    text: str = ""
+    """How the comment spells the layout, where that is not as this project does."""
+
+    @property
+    def comment(self) -> tuple[str, ...]:
+        """The lines of the comment: the layout, what is computed, the ranges."""
+        ranges = [", ".join(map(str, ends)) for ends in (self.arguments, self.results)]
+        return (self.text or str(self.layout), *self.sentences, "; ".join(filter(None, ranges)))
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """The arguments on which no result depends."""
+        used = {part.name for part in parts_of(self.expressions) if isinstance(part, Variable)}
+        return tuple(argument.name for argument in self.arguments if argument.name not in used)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as words of a sentence.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,0 +1,192 @@
+"""The index panel of a layout of any size: which part of it is drawn, and what stands in its cells.
+
+`scene_of` has every place of a scene; of the index alone few are seen, and only those are computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+
+from tilewise.core.canonical import merged_replica
+from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.facts import plain_extremes
+from tilewise.core.layout import Iter, Layout
+from tilewise.core.orders import by_coordinates
+from tilewise.core.shapes import extents_of
+from tilewise.core.vectors import Vector
+from tilewise.pictures.scene.colours import colour_of
+from tilewise.pictures.scene.logical import Logical, logical_of
+from tilewise.pictures.scene.model import Axis, Scene
+from tilewise.pictures.scene.panels import index_of
+from tilewise.pictures.view.words import MOST_COPIES, axes_in_order, head_text, place_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+MOST = (40, 64)
+"""So many rows and columns are drawn at most, where no window says which."""
+
+WIDTH = 120
+"""Columns where nobody says how many there are."""
+
+PALE, NONE = 8, 9
+"""Colours of what is there and is not asked for, and of what is not there."""
+
+LEAST = 3
+"""Columns of the terminal that a cell takes at least."""
+
+_MOST_CELLS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell, and the number of its colour: 0 to 7, `PALE` or `NONE`."""
+
+    text: str
+    colour: int
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Rows and columns of cells with their labels."""
+
+    title: str
+    key: str
+    row_labels: tuple[str, ...]
+    column_labels: tuple[str, ...]
+    cells: tuple[tuple[Cell, ...], ...]
+    note: str
+
+
+def grid_of(
+    layout: Layout,
+    shape: Any = None,
+    window: Sequence[Any] | None = None,
+    width: int = WIDTH,
+    colour: str | None = None,
+    most: tuple[int, int] = MOST,
+) -> Grid:
+    """A layout as a grid that fits `width` characters, windowed where it is larger.
+
+    `colour` names the axis that gives the colour.
+
+    >>> from tilewise import S
+    >>> grid = grid_of(S[(4, 2, 2, 4) : (16, 4, 8, 1)])
+    >>> [cell.text for cell in grid.cells[1]]
+    ['4', '5', '6', '7', '12', '13', '14', '15']
+    """
+    text, layout = str(layout), by_coordinates(layout, shape)
+    seen = most[0], min(most[1], max(1, width // LEAST))
+    scene = _scene(_thinned(layout), _part(layout, shape, window, seen), colour)
+    (panel,) = scene.panels
+    firsts = scene.places[scene.colour.rule.axis][:: scene.copies]
+    filled = [Cell(place_text(scene, i, scene.copies), scene.colour.rule(x)) for i, x in enumerate(firsts)]
+    axes = ":".join(axis.name for axis in axes_in_order(scene))
+    copies = ", copies between |" * (scene.copies > 1)
+    rows, columns = panel.cells
+    whole = Grid(
+        title=text,
+        key=f"cells {axes}{copies}; colour {scene.colour.words}",
+        row_labels=tuple(head_text(panel.row_heads, row) for row in range(rows)),
+        column_labels=tuple(head_text(panel.column_heads, column) for column in range(columns)),
+        cells=tuple(tuple(filled[at : at + columns]) for at in range(0, len(filled), columns)),
+        note="",
+    )
+    fits = fitting(whole, width) if window is None or len(window) < 2 else columns
+    return replace(
+        whole,
+        column_labels=whole.column_labels[:fits],
+        cells=tuple(line[:fits] for line in whole.cells),
+        note=_note(scene, fits),
+    )
+
+
+def _part(layout: Layout, shape: Any, window: Sequence[Any] | None, most: tuple[int, int]) -> Logical:
+    """The part that is drawn: the window, and where it is open as much as is drawn at most."""
+    whole = logical_of(layout, shape)
+    given = (*(window or ()), None, None)[: max(2, len(window or ()))]
+    ends = []
+    for pair, extent, many in zip(given, (prod(whole.rows), whole.broad), most, strict=False):
+        first, last = pair or (None, None)
+        first = first or 0
+        ends.append((first, min(extent, first + many) if last is None else last))
+    part = logical_of(layout, shape, (*ends, *given[2:]))
+    (top, bottom), (left, right) = part.window
+    if (bottom - top) * (right - left) > _MOST_CELLS:
+        raise LayoutError(
+            "TW301", f"a picture of more than {_MOST_CELLS} cells", hint="give a smaller --window"
+        )
+    return part
+
+
+def _thinned(layout: Layout) -> Layout:
+    """The layout with as many copies as a cell shows, and one more that tells that there are others."""
+    iters, start = merged_replica(layout.replica)
+    kept, room = [], MOST_COPIES + 1
+    for it in iters:
+        extent = min(it.extent, room)
+        kept.append(Iter(extent, it.stride))
+        room = max(1, room // extent)
+    named = Vector(tuple((axis, 0) for axis in layout.axes))  # also those on which no kept copy moves
+    return replace(layout, replica=tuple(kept), offset=layout.offset + start + named)
+
+
+def _scene(layout: Layout, part: Logical, colour: str | None) -> Scene:
+    """The scene of a part with its index alone; its axes reach as far as those of the whole layout."""
+    axes = tuple(Axis(axis.name, axis.kind, *_ends(layout, axis.name)) for axis in layout.axes)
+    points = [point for flat in part.flats for point in layout.points(flat)]
+    return Scene(
+        title=str(layout),
+        expression=str(layout),
+        shape=extents_of(part.shape),
+        rows=part.rows,
+        columns=part.columns,
+        window=part.window,
+        copies=layout.copies,
+        axes=axes,
+        places={axis.name: values for axis, values in zip(axes, zip(*points, strict=True), strict=True)},
+        colour=colour_of(layout, axes, colour),
+        panels=(index_of(part),),
+    )
+
+
+def _ends(layout: Layout, axis: str) -> tuple[int, int]:
+    try:
+        return layout.extremes(axis)
+    except NotDecided:  # before the swizzle is near enough for a colour
+        return plain_extremes(layout, axis)
+
+
+def fitting(grid: Grid, width: int) -> int:
+    """How many columns fit: a cell is padded on both sides, the row's label on one."""
+    return max(1, min(len(grid.column_labels), (width - side_width(grid)) // (cell_width(grid) + 2)))
+
+
+def grid_width(grid: Grid) -> int:
+    """The columns that a grid takes."""
+    return side_width(grid) + len(grid.column_labels) * (cell_width(grid) + 2)
+
+
+def side_width(grid: Grid) -> int:
+    """The columns of the labels of rows."""
+    return max(map(len, grid.row_labels)) + 1
+
+
+def cell_width(grid: Grid) -> int:
+    """The columns of a cell, without those around it."""
+    return max(map(len, (*(cell.text for line in grid.cells for cell in line), *grid.column_labels)))
+
+
+def _note(scene: Scene, columns: int) -> str:
+    """Which part of the grid is drawn; nothing where all is."""
+    (top, bottom), (left, _) = scene.window
+    down, across = prod(scene.rows), prod(scene.columns)
+    if (bottom - top, columns) == (down, across):
+        return ""
+    return (
+        f"rows {top}..{bottom - 1} of {down}, columns {left}..{left + columns - 1} of {across}; "
+        "see others with --window 0:16,0:16"
+    )

@@ -1,0 +1,157 @@
+"""`drawing_of`: a document as one picture, with its title, its words, its notes and what colours mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tilewise.core.errors import LayoutError
+from tilewise.pictures.paper.drawing import (
+    Box,
+    Drawing,
+    Fill,
+    Item,
+    Part,
+    Text,
+    below,
+    flowed,
+    paragraph,
+    wide,
+)
+from tilewise.pictures.paper.encoded import encoded_part
+from tilewise.pictures.paper.panel import panel_part
+from tilewise.pictures.scene.model import Document, Scene
+from tilewise.pictures.scene.moments import moment_of, moment_words, refuse_step
+from tilewise.pictures.view.encoded import encoded_words
+from tilewise.pictures.view.placed import Elements, elements_of, shape_of
+from tilewise.pictures.view.words import description, key_words
+
+MOST_CELLS = 1 << 18
+"""So many cells a picture has at most, all panels together."""
+
+ROOM = 1440
+"""As wide as a picture is where its panels can be beside each other."""
+
+_MARGIN = 20
+_LEAST_TEXT = 420
+_BETWEEN = 36
+_SWATCH = 18
+
+
+def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM) -> Drawing:
+    """A document as a picture about `room` pixels wide; with `step` that moment of every scene, from 0 on.
+
+        refused  TW301 more than 262,144 cells
+                 TW201 a step that no scene has
+
+    >>> from tilewise import S
+    >>> from tilewise.pictures.scene.build import document_of
+    >>> drawing = drawing_of(document_of(S[(2, 4) : (4, 1)]))
+    >>> drawing.title, [item.text for item in drawing.items if getattr(item, "mono", False)][1:6]
+    ('S[(2, 4) : (4, 1)]', ['0', '1', '2', '3', '0'])
+    """
+    cells = _cells(document)
+    if cells > MOST_CELLS:
+        raise LayoutError(
+            "TW301",
+            f"a picture of {cells} cells, and {MOST_CELLS} are the most on paper",
+            hint="a part of it fits: --window 0:64,0:64",
+        )
+    inner = room - 2 * _MARGIN
+    scenes = [_scene_part(scene, document, step, inner) for scene in document.scenes]
+    return _whole(document, step, [flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)], inner)
+
+
+def heading_of(document: Document, *, step: int | None = None) -> Drawing:
+    """The head of a picture alone, where all of it has too many cells; `drawing_of` where it has not.
+
+    >>> from tilewise import S
+    >>> from tilewise.pictures.scene.build import document_of
+    >>> drawing = heading_of(document_of(S[(1024, 1024) : (1024, 1)]))
+    >>> drawing.title, len(drawing.items)
+    ('S[(1024, 1024) : (1024, 1)]', 1)
+    """
+    if _cells(document) <= MOST_CELLS:
+        return drawing_of(document, step=step)
+    return _whole(document, step, [], ROOM - 2 * _MARGIN)
+
+
+def _whole(document: Document, step: int | None, body: list[Part], inner: int) -> Drawing:
+    refuse_step(document, step)
+    widest = max([part.width for part in body], default=0)
+    whole = below([*_head(document, max(widest, min(_LEAST_TEXT, inner))), *body], 10)
+    return Drawing(
+        width=whole.width + 2 * _MARGIN,
+        height=whole.height + 2 * _MARGIN,
+        title=document.title,
+        words=_all_words(document, step),
+        items=whole.at(_MARGIN, _MARGIN),
+    )
+
+
+def _cells(document: Document) -> int:
+    """Those of all panels together."""
+    return sum(prod(shape_of(panel)) for scene in document.scenes for panel in scene.panels)
+
+
+def _head(document: Document, room: int) -> Iterator[Part]:
+    alone = len(document.scenes) == 1
+    if alone or document.title != document.scenes[0].title:
+        expression = document.scenes[0].expression
+        own = alone and document.title == expression
+        yield paragraph(document.title, room, 15, mono=own, bold=True)
+        if alone and not own:
+            yield paragraph(expression, room, 13, mono=True)
+    if document.words:
+        yield paragraph(document.words, min(room, 900), 13)
+
+
+def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -> Part:
+    moment = moment_of(scene, step)
+    elements = elements_of(scene, moment)
+    panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
+    text = max(panels.width, min(_LEAST_TEXT, room))
+    parts = []
+    if len(document.scenes) > 1:
+        parts.append(paragraph(scene.title, text, 14, mono=True, bold=True))
+    parts.append(below(_notes(scene, min(text, 900)), 2))
+    if moment is not None:
+        parts.append(paragraph(moment_words(scene, step), min(text, 900), 12, bold=True))
+        parts.extend([encoded_part(moment.encoded, room)] if moment.encoded else [])
+    parts.append(panels)
+    parts.append(_legend(scene, elements, text))
+    return below(parts, 14)
+
+
+def _notes(scene: Scene, room: int) -> Iterator[Part]:
+    for note in scene.notes:
+        fact = note.kind not in ("yes", "no", "hint")
+        said = note.text if fact else f"{note.kind}: {note.text}"
+        yield paragraph(said, room, 12, "quiet" if fact else "ink")
+
+
+def _all_words(document: Document, step: int | None) -> str:
+    """What is seen, for those who do not see it."""
+    parts = [description(document)]
+    for scene in document.scenes:
+        moment = moment_of(scene, step)
+        if moment is not None:
+            parts.append(f"{moment_words(scene, step)}.")
+            parts.extend([encoded_words(moment.encoded)] if moment.encoded else [])
+    return " ".join(parts)
+
+
+def _legend(scene: Scene, elements: Elements, room: int) -> Part:
+    """The colours that there are, numbered, and what they mean in words."""
+    items: list[Item] = []
+    x = 0
+    for colour in sorted(set(elements.colours.tolist())):
+        items.append(Fill(f"c{colour}", (Box(x, 0, _SWATCH - 1, 16),)))
+        items.append(Text(x + (_SWATCH - 1) / 2, 12, str(colour), 10, anchor="middle", mono=True))
+        x += _SWATCH
+    words = key_words(elements, "pale: not in this step")
+    if x + 8 + wide(words, 12) <= room:
+        items.append(Text(x + 8, 12, words, 12, "quiet"))
+        return Part(x + 8 + wide(words, 12), 17, tuple(items))
+    line = paragraph(words, room, 12, "quiet")
+    return Part(max(x, line.width), 22 + line.height, (*items, *line.at(0, 20)))

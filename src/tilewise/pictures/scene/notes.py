@@ -1,0 +1,95 @@
+"""What is true of all elements of a scene, in sentences: counted one by one, as every evaluator can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+import numpy as np
+
+from tilewise.core.axes import KNOWN, STORAGE
+from tilewise.core.integers import counted
+from tilewise.pictures.scene.cells import Numbers
+from tilewise.pictures.scene.gather import Places
+from tilewise.pictures.scene.lines import extent
+from tilewise.pictures.scene.logical import Logical
+from tilewise.pictures.scene.model import Axis, Note
+
+EXACT = 1 << 53
+"""Numbers below are exact in every evaluator."""
+
+
+Shared = tuple[int, int, int]
+"""Positions of two elements in one place, and the entry at which the second meets the first."""
+
+
+def notes_of(
+    part: Logical, axes: Sequence[Axis], copies: int, places: Places, bits: int | None, unit: str
+) -> Iterator[Note]:
+    """The facts of a scene; of a window only which one it is."""
+    if not part.whole:
+        (top, bottom), (left, right) = part.window
+        rows = f"rows {top}..{bottom - 1} of {prod(part.rows)}"
+        columns = f"columns {left}..{right - 1} of {part.broad}"
+        yield Note("fact", f"{rows}, {columns}; the layout has {counted(part.size, 'element')}")
+        return
+    yield Note("fact", _size(part, axes, bits, unit))
+    if copies > 1:
+        yield Note("fact", f"every element has {copies} copies")
+    yield Note("fact", _one_to_one(axes, copies, places))
+    for axis in axes:
+        if axis.name in KNOWN and (said := KNOWN[axis.name].beyond(axis.name, axis.low, axis.high)):
+            yield Note("hint", said)
+
+
+def _size(part: Logical, axes: Sequence[Axis], bits: int | None, unit: str) -> str:
+    ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in axes)
+    said = f"{counted(part.size, 'element')} at {ends}"
+    if len(axes) == 1 and axes[0].kind == STORAGE and bits is not None and unit == "element":
+        said += f": {-(-extent(axes[0]) * bits // 8)} B"
+    return said
+
+
+def _one_to_one(axes: Sequence[Axis], copies: int, places: Places) -> str:
+    many, shared = taken(axes, copies, places)
+    room = prod(map(extent, axes))
+    if shared is not None:
+        first, second, at = shared
+        place = " + ".join(f"{places[axis.name][at]}@{axis.name}" for axis in axes)
+        said = f"not one to one: elements {first} and {second} share {place}"
+    else:
+        said = "one to one"
+    if room > EXACT:
+        return said
+    holes = room - many
+    if not holes:
+        return said if shared else f"{said}, without holes"
+    return f"{said}; {holes} {'place between holds' if holes == 1 else 'places between hold'} nothing"
+
+
+def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Shared | None]:
+    """How many places are taken, and the first element that meets one before it.
+
+    >>> import numpy as np
+    >>> taken([Axis("m", "storage", 0, 2)], 1, {"m": np.array([0, 2, 0])})
+    (2, (0, 2, 2))
+    """
+    keys = _keys(axes, places)
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    before = first[which] // copies
+    own = np.arange(len(keys)) // copies
+    meets = np.flatnonzero(before != own)
+    if not len(meets):
+        return len(first), None
+    at = int(meets[0])
+    return len(first), (int(before[at]), int(own[at]), at)
+
+
+def _keys(axes: Sequence[Axis], places: Places) -> Numbers:
+    """A number for every place, equal where the places are."""
+    keys = np.zeros(len(places[axes[0].name]), np.int64)
+    for axis in axes:
+        if int(keys.max(initial=0)) * extent(axis) >= EXACT:
+            keys = np.unique(keys, return_inverse=True)[1].reshape(-1)
+        keys = keys * extent(axis) + (places[axis.name] - axis.low)
+    return keys

@@ -1,0 +1,138 @@
+"""An access as steps: one a wavefront, with the lanes that it serves and the elements that they get.
+
+What the tensor core and TMA ask for has modules of its own: `descriptors` and `boxes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tilewise.check.access import Access
+from tilewise.check.banks import Conflicts, Phase, conflicts
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.core.orders import by_coordinates
+from tilewise.pictures.scene.asked import Asked
+from tilewise.pictures.scene.boxes import ACCESS as BOXES
+from tilewise.pictures.scene.boxes import boxes_asked
+from tilewise.pictures.scene.descriptors import ACCESS as DESCRIPTORS
+from tilewise.pictures.scene.descriptors import descriptors_asked
+from tilewise.pictures.scene.logical import MOST_CELLS
+from tilewise.pictures.scene.model import Note, Step
+
+WORD_BITS = 32
+
+
+def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: int = 0) -> Asked:
+    """The steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA.
+
+        requires  the text of an access, a layout of (lane, element), descriptor.A and its like, or boxes
+        refused   TW401 no type; TW301 a tile of more than 1,048,576 elements; what `conflicts` refuses
+
+    >>> from tilewise import S
+    >>> found = asked_of(S[(8, 64)], "ldmatrix.x1", DType.of("bf16"))
+    >>> found.notes[0].text
+    'ldmatrix.x1: 64 wavefronts, ideal 8, 8 ways'
+    >>> found.steps[1].title, found.steps[1].elements[:2], found.steps[1].lanes[:2]
+    ('request 0, phase 0, wavefront 2 of 8', (64, 65), (1, 1))
+    >>> asked_of(S[(8, 64)], "boxes", DType.of("bf16")).notes[0].text
+    'boxes: 64 x 8 elements, SWIZZLE_NONE, 1 box of 1024 bytes'
+    """
+    layout = by_coordinates(layout)
+    if layout.size > MOST_CELLS:
+        raise LayoutError(
+            "TW301",
+            f"an access of {layout.size} elements, and those of {MOST_CELLS} are drawn at most",
+            hint="tilewise banks counts without a picture",
+        )
+    if dtype is None:
+        raise LayoutError("TW401", "the type of an element is not given", hint='such as dtype="bf16"')
+    name = access.strip() if isinstance(access, str) else ""
+    if name.startswith(DESCRIPTORS):
+        return descriptors_asked(layout, name, dtype, base)
+    if name == BOXES:
+        return boxes_asked(layout, dtype, base)
+    return _wavefronts(layout, access, dtype, base)
+
+
+def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -> Asked:
+    """One step a wavefront, with what all of them cost, in Nsight Compute's words."""
+    found = conflicts(layout, access, dtype=dtype, base=base)
+    own = found.access
+    notes = [Note("no" if found.ways > 1 else "yes", str(found))]
+    asked = Asked.of(own.name, _steps(found), found.wavefronts, "wavefronts", notes)
+    hints = [own.idle_said] if own.idle else []
+    if own.operation.guessed(own.bytes):
+        hints.append(f"of {own.operation.name} no document says {own.operation.unknown}")
+    return replace(asked, notes=(*asked.notes, *(Note("hint", said) for said in hints)))
+
+
+def _steps(found: Conflicts) -> Iterator[Step]:
+    access = found.access
+    for number in range(access.requests):
+        addresses = found.lanes.request(number)
+        for position, phase in enumerate(found.request(number).phases):
+            served = _served(phase)
+            many = phase.wavefronts
+            for wavefront in range(many):
+                elements, lanes = _in(access, number, addresses, phase, served, wavefront)
+                yield Step(
+                    title=f"request {number}, phase {position}, wavefront {wavefront + 1} of {many}",
+                    elements=elements,
+                    lanes=lanes,
+                    cost=many,
+                    note=_why(phase),
+                )
+
+
+def _served(phase: Phase) -> dict[tuple[int, int], int]:
+    """{(lane, word): the wavefront in which the word's bank serves the lane}."""
+    found = {}
+    for words in phase.banks.values():
+        turn = 0
+        for word, lanes in words.items():
+            for lane in lanes:
+                found[lane, word] = turn
+                turn += phase.in_turn
+            turn += not phase.in_turn
+    return found
+
+
+def _in(
+    access: Access,
+    number: int,
+    addresses: list[int | None],
+    phase: Phase,
+    served: dict[tuple[int, int], int],
+    wavefront: int,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The elements that are whole after this wavefront, and the lanes that asked for them."""
+    bits = access.dtype.bits
+    elements, lanes = [], []
+    for lane in phase.lanes:
+        address = addresses[lane]
+        assert address is not None
+        first = (number * access.lanes + lane) * access.elements
+        for i in range(access.elements):
+            begin = 8 * address + i * bits
+            words = range(begin // WORD_BITS, (begin + bits - 1) // WORD_BITS + 1)
+            if max(served[lane, word] for word in words) == wavefront:
+                elements.append(access.index.points(first + i)[0][0])
+                lanes.append(lane)
+    return tuple(elements), tuple(lanes)
+
+
+def _why(phase: Phase) -> str:
+    together = _spelled(phase.lanes)
+    if phase.wavefronts < 2:
+        return f"{together} go together, and no bank gives two words"
+    does = f"serves {phase.wavefronts} lanes in turn" if phase.in_turn else f"gives {phase.wavefronts} words"
+    return f"{together} go together, and bank {phase.busiest} {does}"
+
+
+def _spelled(lanes: tuple[int, ...]) -> str:
+    if len(lanes) == lanes[-1] - lanes[0] + 1:
+        return f"lanes {lanes[0]}..{lanes[-1]}" if len(lanes) > 1 else f"lane {lanes[0]}"
+    return "lanes " + ", ".join(map(str, lanes))

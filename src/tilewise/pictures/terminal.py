@@ -1,0 +1,226 @@
+"""Lines of text in colours, as a terminal shows them; where it has none, plain text of ASCII alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from tilewise.pictures.grid import PALE, WIDTH, Grid, cell_width, fitting, side_width
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PALETTE = (
+    "#000000 on #56b4e9",
+    "#000000 on #e69f00",
+    "#ffffff on #00795c",
+    "#000000 on #f0e442",
+    "#ffffff on #0072b2",
+    "#ffffff on #c0500a",
+    "#000000 on #cc79a7",
+    "#000000 on #b8bec6",
+)
+"""Okabe and Ito's hues, told apart by the colour-blind too; two darkened for contrast with white."""
+
+PALETTE_OF_16 = (
+    "black on bright_cyan",
+    "bright_white on bright_black",
+    "black on green",
+    "black on bright_yellow",
+    "bright_white on blue",
+    "bright_white on red",
+    "black on bright_magenta",
+    "black on white",
+)
+"""The same where a terminal has 16 colours, each of which is another one of them."""
+
+STYLES = {
+    "head": "bold",
+    "name": "bold",
+    "dim": "dim",
+    "note": "italic",
+    "yes": "green",
+    "no": "red",
+    "open": "yellow",
+    f"c{PALE}": "dim",
+}
+"""What the role of a piece of text looks like, if it is none of the colours c0 to c7."""
+
+_FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
+"""Variables of the environment that ask for colours where there is no terminal."""
+
+GAP = 4
+"""Columns between what stands side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of a line, and its role."""
+
+    text: str
+    role: str = ""
+
+
+Line = tuple[Piece, ...]
+
+
+def as_text(lines: Iterable[Line]) -> str:
+    """Lines without colour."""
+    return "\n".join("".join(piece.text for piece in line).rstrip() for line in lines)
+
+
+def print_lines(lines: Iterable[Line], console: Console) -> None:
+    """Lines on a console of rich; without colours they are the plain text."""
+    from rich.text import Text
+
+    if not console.color_system:
+        print(as_text(lines), file=console.file)
+        return
+    styles = styles_in(console.color_system)
+    with console.capture() as drawn:
+        for line in lines:
+            pieces = ((piece.text, styles.get(piece.role, "")) for piece in line)
+            console.print(Text.assemble(*pieces), soft_wrap=True)
+    print(drawn.get(), end="", file=console.file)  # rich would end the process where nobody reads
+
+
+def styles_in(system: str) -> dict[str, str]:
+    """{role: style} where colours are of a system of rich: windows and standard have 16.
+
+    >>> styles_in("truecolor")["c0"], styles_in("standard")["c0"]
+    ('#000000 on #56b4e9', 'black on bright_cyan')
+    """
+    palette = PALETTE_OF_16 if system in ("windows", "standard") else PALETTE
+    return STYLES | {f"c{number}": style for number, style in enumerate(palette)}
+
+
+def length(line: Line) -> int:
+    """Columns that a line takes."""
+    return sum(len(piece.text) for piece in line)
+
+
+def paragraph(text: str, room: int, role: str = "") -> Iterator[Line]:
+    """A text in lines of so many columns."""
+    if len(text) <= room:
+        yield (Piece(text, role),)
+        return
+    from textwrap import wrap
+
+    yield from ((Piece(line, role),) for line in wrap(text, room))
+
+
+def hanging(head: Line, text: str, room: int, role: str = "") -> Iterator[Line]:
+    """Yield a head and a text beside it, in lines of so many columns together.
+
+    >>> print(as_text(hanging((Piece("a: "),), "one two", 7)))
+    a: one
+       two
+    """
+    first, *more = [*paragraph(text, room - length(head), role)] or [()]
+    yield (*head, *first)
+    yield from ((Piece(" " * length(head)), *line) for line in more)
+
+
+def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
+    """Parts side by side, or one below the other with an empty line between, where they need more room.
+
+    >>> as_text(beside([[(Piece("a"),), (Piece("bb"),)], [(Piece("c"),)]], 10))
+    'a     c\\nbb'
+    >>> as_text(beside([[(Piece("a"),), (Piece("bb"),)], [(Piece("c"),)]], 6))
+    'a\\nbb\\n\\nc'
+    """
+    wide = [*map(_width, parts)]
+    if not abreast(parts, room):
+        return [line for i, part in enumerate(parts) for line in ([(), *part] if i else part)]
+    rows = []
+    for row in zip_longest(*parts, fillvalue=()):
+        own: list[Piece] = []
+        for line, columns in zip(row, wide, strict=True):
+            own += [*line, Piece(" " * (columns + GAP - length(line)))]
+        while own and not own[-1].text.strip() and not own[-1].role:
+            own.pop()
+        rows.append(tuple(own))
+    return rows
+
+
+def abreast(parts: Sequence[Sequence[Line]], room: int) -> bool:
+    """Whether parts can stand side by side."""
+    return sum(map(_width, parts)) + GAP * (len(parts) - 1) <= room
+
+
+def _width(part: Sequence[Line]) -> int:
+    return max(map(length, part), default=0)
+
+
+def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> Iterator[Line]:
+    """Labels and cells, as many columns as there is room for; with rules where no colours part the cells.
+
+    >>> from tilewise import S
+    >>> from tilewise.pictures.grid import grid_of
+    >>> print(as_text(grid_lines(grid_of(S[(2, 4) : (1, 2)]), ruled=True)))
+      | 0 1 2 3
+    --+--------
+    0 | 0 2 4 6
+    1 | 1 3 5 7
+    """
+    side, width = side_width(grid) - 1, cell_width(grid)
+    many = len(grid.column_labels) if room is None else fitting(grid, room)
+    labels = grid.column_labels[:many]
+    if ruled:
+        head = f"{'':>{side}} | " + " ".join(f"{label:>{width}}" for label in labels)
+        yield (Piece(head),)
+        yield (Piece("-" * (side + 1) + "+" + "-" * (len(head) - side - 2)),)
+    else:
+        yield (Piece(f"{'':>{side}}  " + "  ".join(f"{label:>{width}}" for label in labels), "dim"),)
+    for label, row in zip(grid.row_labels, grid.cells, strict=True):
+        if ruled:
+            yield (Piece(f"{label:>{side}} | " + " ".join(f"{cell.text:>{width}}" for cell in row[:many])),)
+            continue
+        cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
+        yield (Piece(f"{label:>{side}} ", "dim"), *cells)
+
+
+def picture_lines(grid: Grid, room: int, *, ruled: bool = False) -> Iterator[Line]:
+    """A grid with its title, what its cells are, and which part of it is drawn."""
+    yield from paragraph(grid.title, room, "head")
+    yield from paragraph(grid.key, room, "dim")
+    yield ()
+    yield from grid_lines(grid, ruled=ruled)
+    if grid.note:
+        yield ()
+        yield from paragraph(grid.note, room, "note")
+
+
+def print_picture(grid: Grid, *, ruled: bool = False) -> None:
+    """A grid on standard output, with colours where it has them; `ruled` is without."""
+    room = size(WIDTH, 0)[0]
+    print_out(picture_lines(grid, room, ruled=ruled), plain=ruled)
+
+
+def print_out(lines: Iterable[Line], *, plain: bool = False) -> None:
+    """Lines on standard output, with the colours that it has and wants, or plain."""
+    if plain or not (sys.stdout.isatty() or any(map(os.environ.get, _FORCED))):
+        print(as_text(lines))  # rich would say the same, and takes longer to import than all else
+        return
+    from rich.console import Console
+
+    print_lines(lines, Console(highlight=False))
+
+
+def size(columns: int, rows: int) -> tuple[int, int]:
+    """Columns and rows of standard output, as COLUMNS and LINES say, or it; as given where nobody says.
+
+    It is `shutil.get_terminal_size` without what an import of shutil costs.
+    """
+    said = [
+        int(text) if text.isdecimal() else 0 for text in map(os.environ.get, ("COLUMNS", "LINES"), ("", ""))
+    ]
+    try:
+        there = os.get_terminal_size(1)
+    except OSError:
+        there = os.terminal_size((0, 0))
+    return said[0] or there.columns or columns, said[1] or there.lines or rows

@@ -1,0 +1,151 @@
+"""What stands in cells, at heads, and beside panels; as the web's component says it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from tilewise.core.shapes import coordinates
+from tilewise.pictures.scene.model import Axis, Document, Heads, Panel, Scene
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.pictures.view.placed import Elements
+
+MOST_COPIES = 4
+
+
+def key_words(elements: Elements, faded: str) -> str:
+    """What colours and letters mean; `faded` says what elements are that a step leaves out.
+
+    >>> from tilewise import R, S
+    >>> from tilewise.pictures.view.placed import elements_of
+    >>> from tilewise.pictures.scene.build import scene_of
+    >>> key_words(elements_of(scene_of(S[(2, 4)] + R[2 : 8])), "")
+    'colour by m in 8 bands; copies between |'
+    """
+    scene = elements.scene
+    said = [f"colour {scene.colour.words}"]
+    if elements.copies > 1 and any(panel.text == "places" for panel in scene.panels):
+        said.append("copies between |")
+    if elements.lanes:
+        said.append("L5: lane 5 asks")
+    if elements.faded.any():
+        said.append(faded)
+    return "; ".join(said)
+
+
+def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]:
+    """The text of every element in a panel; a brief one is its index, or its last axis alone.
+
+    >>> from tilewise import S, laneid, reg
+    >>> from tilewise.pictures.view.placed import elements_of
+    >>> from tilewise.pictures.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 2) : (1@laneid, 1@reg)])
+    >>> [texts_of(panel, elements_of(scene)) for panel in scene.panels]
+    [['0:0', '0:1', '1:0', '1:1'], ['0,0', '0,1', '1,0', '1,1']]
+    """
+    return [text_of(panel, elements, element, brief) for element in range(len(elements.flats))]
+
+
+def text_of(panel: Panel, elements: Elements, element: int, brief: bool = False) -> str:
+    """The text of one element: the lanes that ask for it, its coordinates, or its places."""
+    if element in elements.lanes:
+        return "L" + ",".join(map(str, elements.lanes[element]))
+    scene = elements.scene
+    if panel.text != "index":
+        return place_text(scene, element, elements.copies, brief)
+    flat = int(elements.flats[element])
+    several = len(scene.shape) > 1 and not brief
+    return ",".join(map(str, coordinates(flat, scene.shape, scene.order))) if several else str(flat)
+
+
+def place_text(scene: Scene, element: int, copies: int, brief: bool = False) -> str:
+    """The places of an element, so many copies of it; brief on its last axis alone.
+
+    >>> from tilewise import R, S, laneid, reg
+    >>> from tilewise.pictures.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 2) : (1@laneid, 1@reg)] + R[2 : 4@laneid])
+    >>> place_text(scene, 2, 2), place_text(scene, 2, 2, brief=True)
+    ('1|5:0', '0')
+    """
+    at = element * scene.copies
+    axes = axes_in_order(scene)[-1 if brief else 0 :]
+    return ":".join(_copies(scene.places[axis.name][at : at + copies]) for axis in axes)
+
+
+def _copies(values: Sequence[int]) -> str:
+    found = dict.fromkeys(values)
+    return "|".join(map(str, islice(found, MOST_COPIES))) + ("|.." if len(found) > MOST_COPIES else "")
+
+
+def axes_in_order(scene: Scene) -> list[Axis]:
+    """Owners first, then storage: the order in which places are said."""
+    return sorted(scene.axes, key=lambda axis: axis.kind == "storage")
+
+
+def head_text(heads: Heads, position: int) -> str:
+    """The numbers at a head, with a comma between."""
+    return ",".join(str(head(position)) for head in heads) if heads else str(position)
+
+
+def block_words(panel: Panel, row: int, column: int) -> tuple[str, str]:
+    """Return the numbers of a block with their names, and without; a direction with one block has none."""
+    name = panel.block_name or "block"
+    parts = [(panel.block_row_heads, row)] if panel.blocks[0] > 1 else []
+    parts += [(panel.block_column_heads, column)] if panel.blocks[1] > 1 else []
+    words = ", ".join(head_words(heads, name, at) for heads, at in parts)
+    return words, ", ".join(head_text(heads, at) for heads, at in parts)
+
+
+def head_words(heads: Heads, fallback: str, position: int) -> str:
+    """The numbers at a head with their names: `warpid 2`."""
+    if not heads:
+        return f"{fallback} {position}"
+    return ", ".join(f"{head.name or fallback} {head(position)}" for head in heads)
+
+
+def axes_words(panel: Panel, scene: Scene, said: str) -> str:
+    """What rows, columns and cells are; `said` is full, brief or none.
+
+    >>> from tilewise import S
+    >>> from tilewise.pictures.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 4)], dtype="f32")
+    >>> [axes_words(panel, scene, "full") for panel in scene.panels]
+    ['cells m', 'rows byte · columns bank · cells coordinates']
+    """
+    rows, columns = (
+        ",".join(head.name for head in heads if head.name) or name
+        for heads, name in ((panel.row_heads, panel.row_name), (panel.column_heads, panel.column_name))
+    )
+    parts = []
+    if rows not in ("", "row"):
+        parts.append(f"rows {rows}")
+    if columns not in ("", "column"):
+        parts.append("columns add" if columns == "+" else f"columns {columns}")
+    parts.append(f"cells {_cell_words(panel, scene, said)}")
+    return " · ".join(parts)
+
+
+def _cell_words(panel: Panel, scene: Scene, said: str) -> str:
+    if said == "none":
+        return "numbered by colour"
+    if panel.text == "index":
+        return "coordinates" if len(scene.shape) > 1 and said == "full" else "flat indices"
+    return ":".join(axis.name for axis in axes_in_order(scene)[0 if said == "full" else -1 :])
+
+
+def description(document: Document) -> str:
+    """A document for those who do not see it: what is said, and which panels there are."""
+    parts = [document.words] if document.words else []
+    for scene in document.scenes:
+        parts.append(f"{scene.expression}.")
+        parts.extend(f"{note.text}." for note in scene.notes)
+        panels = "; ".join(f"{panel.title}: {_extent(panel)}" for panel in scene.panels)
+        parts.append(f"Panels: {panels}. Colour {scene.colour.words}.")
+    return " ".join(parts)
+
+
+def _extent(panel: Panel) -> str:
+    cells = f"{panel.cells[0]} x {panel.cells[1]} cells"
+    return cells if panel.blocks == (1, 1) else f"{panel.blocks[0]} x {panel.blocks[1]} blocks of {cells}"

@@ -1,0 +1,78 @@
+"""Kernels with their hosts' parts: what the compiler of a host sees alone, and what nvcc compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tests.codegen.mma_cases import layout_of
+
+from tilewise.codegen.mma import kernel as of_mma
+from tilewise.codegen.mma import planned
+from tilewise.codegen.wgmma import kernel as of_wgmma
+from tilewise.codegen.wgmma import planned as wgmma
+
+
+@dataclass(frozen=True)
+class Host:
+    """A plan, and its text with the launch."""
+
+    plan: Any
+    text: str
+
+    @property
+    def plain(self) -> bool:
+        """Whether it makes no tensor map, for which the driver's header would be needed."""
+        return "cuda.h>" not in self.text
+
+    @property
+    def arch(self) -> str:
+        """What nvcc is to compile it for."""
+        return "sm_90a" if "wgmma.mma_async" in self.text else str(self.plan.arch)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Its name and its tile."""
+        return {"name": self.plan.called, "m": self.plan.m, "n": self.plan.n, "k": self.plan.k}
+
+
+def _mma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
+    layouts = [None if text is None else layout_of(text) for text in asked.pop("layouts", (None, None))]
+    plan = planned(tile, dtype, layouts=tuple(layouts), **asked)
+    return Host(plan, of_mma.host_source(plan))
+
+
+def _wgmma(tile: tuple[int, int, int], dtype: str, **asked: Any) -> Host:
+    plan = wgmma(tile, dtype, **asked)
+    return Host(plan, of_wgmma.host_source(plan))
+
+
+_ASKED: dict[str, tuple[Callable[..., Host], tuple[int, int, int], str, dict[str, Any]]] = {
+    "bf16": (_mma, (64, 64, 32), "bf16", {}),
+    "f16 that is stored by stmatrix": (
+        _mma,
+        (128, 96, 64),
+        "f16",
+        {"out": "f16", "store": "stmatrix", "name": "gemm"},
+    ),
+    "f64": (_mma, (64, 64, 16), "f64", {}),
+    "s8 from single bytes": (_mma, (64, 128, 64), "s8", {"majors": ("k", "mn")}),
+    "f16 of sm_75, padded": (
+        _mma,
+        (64, 64, 32),
+        "f16",
+        {"arch": "sm_75", "layouts": ("S[(64, 32) : (40, 1)]", None)},
+    ),
+    "wgmma by threads": (_wgmma, (64, 64, 64), "bf16", {"load": "copy"}),
+    "wgmma by TMA": (_wgmma, (128, 128, 64), "bf16", {"stages": 3}),
+}
+NAMES = tuple(_ASKED)
+
+
+@cache
+def host(name: str) -> Host:
+    """A kernel by its name, planned when it is asked for."""
+    made, tile, dtype, asked = _ASKED[name]
+    return made(tile, dtype, **asked)
