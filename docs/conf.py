@@ -48,7 +48,7 @@ nitpick_ignore_regex = [
     (r"py:.*", r"tilewise\.check\.access\.(access\.Stored|patterns\.Pattern)"),
     (
         r"py:.*",
-        r"tilewise\.(gpu\.(Way|Tunable|probes\.kernels\.Probe|verify\.part\.(AskedCase|Device))|check\.access\.costs\.Ranks)",
+        r"tilewise\.(gpu\.(Way|Tunable|verify\.(kernels\.Probe|part\.AskedCase))|check\.access\.costs\.Ranks)",
     ),  # any type
     # ways of a plan
     (

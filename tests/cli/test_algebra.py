@@ -12,7 +12,7 @@ from tests.interpreter import said
 from tilewise import parse
 from tilewise.core import algebra
 from tilewise.core.errors import NotDecided
-from tilewise.questions.operations import FAMILIES, OPERATIONS, OPTIONS
+from tilewise.questions.operations import FAMILIES, OPERATIONS, OPTIONS, kind_of
 from tilewise.questions.words import words_of
 from tilewise.testing.generate import random_layout
 
@@ -391,11 +391,11 @@ def test_any_words_end_in_an_answer_or_an_error(tilewise, times):
                 samples = SAMPLES.get(word.name, layouts)
                 words.append(rng.choice(layouts if rng.random() < 0.1 else samples))
         for name in operation.options:
-            kind, takes_value, _ = OPTIONS[name].partition(": ")
+            kind = kind_of(name)
             if rng.random() < 0.3:
                 words += [
                     f"--{name.replace('_', '-')}",
-                    *([rng.choice(SAMPLES[kind])] if takes_value else []),
+                    *([rng.choice(SAMPLES[kind])] if kind else []),
                 ]
         run = tilewise("algebra", operation.name, *words, "--storage", "buf", "--json")
         assert run.code in (0, 1, 2, 3), words

@@ -38,7 +38,7 @@ def test_each_example_is_understood(example: str, tmp_path: Path, monkeypatch: p
     monkeypatch.setitem(os.environ, "NO_COLOR", "1")
     words = shlex.split(example)[1:]
     if words[0] in ASKS_A_GPU and example != LISTS:
-        assert read(words).answer
+        assert callable(read(words))
         return
     out, code = piped(example)
     assert code in (0, 1), out

@@ -69,7 +69,6 @@ def test_reports_are_written(capsys, toys, tmp_path):
     assert {path.name for path in (tmp_path / "out").iterdir()} == {
         "report.txt",
         "report.json",
-        "report.html",
     }
     assert (tmp_path / "out" / "report.txt").read_text() == capsys.readouterr().out
     assert json.loads((tmp_path / "out" / "report.json").read_text())["different"] == 1

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 from tests.hardware.of_wgmma import addresses
 
-from tilewise.gpu.probes.kernels import ONE
+from tilewise.gpu.verify.kernels import ONE
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from tilewise.gpu.probes.tma import BoxLoad, Landed
+from dataclasses import asdict
+from operator import itemgetter
+
 from tilewise.gpu.verify import tma
-from tilewise.gpu.verify.part import Part
+from tilewise.gpu.verify.part import Part, Questions
 from tilewise.gpu.verify.parts import PARTS
-from tilewise.gpu.verify.tma_cases import driver_rules
+from tilewise.gpu.verify.tma import BoxLoad, Landed
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.tma.types import nan_fill
 
@@ -18,9 +20,15 @@ class Squares:
 
     def __init__(self, name: str = "toy.squares", count: int = 10, wrong: tuple[int, ...] = ()) -> None:
         self.wrong, self.asked = set(wrong), 0
-        confirms, cases = ("wgmma.D",), range(count)
+        questions = Questions(("wgmma.D",), [{"x": x} for x in range(count)])
         self.part = Part(
-            name, "squares", confirms, ("answers",), lambda: cases, lambda x: {"x": x}, self.ask, self.judge
+            name,
+            "squares",
+            ("answers",),
+            itemgetter("x"),
+            self.ask,
+            self.judge,
+            lambda part: questions,
         )
 
     def ask(self, cases, told):
@@ -29,10 +37,10 @@ class Squares:
             told(x + 1, len(cases))
             yield {"answers": x * x + (x in self.wrong)}
 
-    def judge(self, findings, row, answers):
-        findings.count(1, parity=("even", "odd")[row["x"] % 2])
-        if answers[0] != row["x"] ** 2:
-            findings.differs(f"x = {row['x']}", f"{answers[0]}", x=row["x"], found=int(answers[0]))
+    def judge(self, findings, x, row, answers):
+        findings.count(1, parity=("even", "odd")[x % 2])
+        if answers[0] != x**2:
+            findings.differs(f"x = {x}", f"{answers[0]}", x=x, found=int(answers[0]))
 
 
 def broken_part(name: str = "toy.broken") -> Part:
@@ -41,12 +49,13 @@ def broken_part(name: str = "toy.broken") -> Part:
     def ask(cases, told):
         raise RuntimeError("an illegal address")
 
-    return Part(name, "broken", ("wgmma.A",), ("answers",), lambda: [0], lambda x: {"x": x}, ask, print)
+    questions = Questions(("wgmma.A",), [{"x": 0}])
+    return Part(name, "broken", ("answers",), itemgetter("x"), ask, print, lambda part: questions)
 
 
 def loaded(box: BoxLoad) -> Landed | int:
     """What a device that follows the tables does with a box, element after element."""
-    if driver_rules(box.tensor_map):
+    if tma.driver_rules(box.tensor_map):
         return 1
     others = (nan_fill(8 * box.bytes_each),) if box.fill == "nan" else ()
     return Landed(tma.expected(box), box.bytes, others)
@@ -54,12 +63,12 @@ def loaded(box: BoxLoad) -> Landed | int:
 
 def boxes_truth(every: list[BoxLoad], answers: list[Landed | int] | None = None) -> Truth:
     """The record of such answers, or of a device that follows the tables."""
-    return PARTS["tma.boxes"].truth(every, map(tma.landed, answers or map(loaded, every)))
+    return PARTS["tma.boxes"].truth(map(asdict, every), map(tma.landed, answers or map(loaded, every)))
 
 
 def rules_truth() -> Truth:
     """The record of a driver that follows our rules."""
-    every = PARTS["tma.rules"].cases()
-    return PARTS["tma.rules"].truth(
-        every, [{"results": int(case.broken is None or bool(case.broken))} for case in every]
-    )
+    part = PARTS["tma.rules"]
+    every = map(part.case, part.cases())
+    answers = [{"results": int(case.broken is None or bool(case.broken))} for case in every]
+    return part.truth(part.cases(), answers)

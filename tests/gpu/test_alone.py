@@ -6,7 +6,7 @@ from os import getpid
 
 import pytest
 
-from tilewise.gpu.probes.kernels import FAULTS, alone, result_name, survived
+from tilewise.gpu.verify.kernels import FAULTS, alone, result_name, survived
 
 
 def whose(number):

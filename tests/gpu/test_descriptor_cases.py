@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.gpu import rivals
+from tools.questions.descriptors import LEGAL, ODD, RESERVED, drawn
 
-from tilewise.gpu.probes.wgmma import AREA, BASE, END, WgmmaProbe
-from tilewise.gpu.verify.wgmma import LEGAL, ODD, RESERVED, DescriptorCase, chunks, drawn, expected, spread
+from tilewise.gpu.verify.wgmma import AREA, BASE, END, DescriptorCase, WgmmaProbe, chunks, expected, spread
 from tilewise.hardware.modes import MODES
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import INPUTS

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from tools.questions.descriptors import at_the_end, row
 
-from tilewise.gpu.probes.wgmma import END
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
-from tilewise.gpu.verify.wgmma import INSIDE, PAST, WHOLE, at_the_end, expected, reach
+from tilewise.gpu.verify.wgmma import END, INSIDE, PAST, WHOLE, expected, reach
 
 EVERY = at_the_end()
 PART = PARTS["descriptors.end"]
@@ -15,7 +15,8 @@ compare = PART.compare
 
 def truth_of(every, answers):
     """The record of what is read; None is a fault."""
-    return PART.truth(every, [{"places": [] if r is None else r, "faults": r is None} for r in answers])
+    answered = [{"places": [] if r is None else r, "faults": r is None} for r in answers]
+    return PART.truth(map(row, every), answered)
 
 
 def last_byte(case):

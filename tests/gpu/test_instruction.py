@@ -4,11 +4,11 @@ import random
 
 import pytest
 from tests.emit import nvrtc
+from tools.questions.descriptors import drawn, instructions
 
 from tilewise import Refused
-from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe, source
-from tilewise.gpu.verify.wgmma import drawn, instructions
+from tilewise.gpu.verify.kernels import ONE
+from tilewise.gpu.verify.wgmma import Bench, WgmmaProbe, source
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 ARCH = "--gpu-architecture=sm_90a"

@@ -9,8 +9,8 @@ import pytest
 
 from tilewise.gpu.device import Gpu
 from tilewise.gpu.launch import Session
-from tilewise.gpu.probes import wgmma
-from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe
+from tilewise.gpu.verify import wgmma
+from tilewise.gpu.verify.wgmma import Bench, WgmmaProbe
 
 
 class Driver:
@@ -117,7 +117,7 @@ def test_the_probe_is_given_what_its_kernel_takes(session):
     Bench(session, {this: lambda *words: given.append(words)}).reads(this, "B", [1, 2])
     ((blocks, threads, *arguments),) = given
     assert (blocks, threads) == (2, 128)
-    kinds = list(wgmma._PARAMETER_TYPES.values())
+    kinds = [parameter.rpartition(" ")[0] for parameter in wgmma.PARAMETERS.split(", ")]
     assert len(arguments) == len(kinds)
     for argument, kind in zip(arguments, kinds, strict=True):
         wanted = {"int": np.int32, "unsigned": np.uint32}.get(kind, SimpleNamespace)

@@ -6,22 +6,23 @@ import numpy as np
 import pytest
 from tests.emit import nvrtc
 from tests.hardware import naive_matrices as naive
+from tools.questions import matrices as questions
 
-from tilewise.gpu.probes.kernels import survived
-from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices, placed
 from tilewise.gpu.verify import matrices
+from tilewise.gpu.verify.kernels import survived
+from tilewise.gpu.verify.matrices import BYTES, NOWHERE, Matrices, placed
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 from tilewise.hardware.matrices.forms import Form, forms
 
 BOTH = ("ldmatrix", "stmatrix")
-CASES = matrices.fault_cases()
 MOVES, FAULTS = PARTS["matrices.movmatrix"], PARTS["matrices.faults"]
+CASES = [FAULTS.case(row) for row in FAULTS.cases()]
 
 
 def faults_truth(replies):
     """The record of results, each with what the halves met."""
-    return FAULTS.truth(CASES, matrices.fault_answers(replies))
+    return FAULTS.truth(FAULTS.cases(), matrices.fault_answers(replies))
 
 
 class Device:
@@ -63,8 +64,13 @@ class Device:
 @pytest.fixture(scope="module")
 def device():
     made = Device()
-    every = [form for instruction in BOTH for form in matrices.asked(instruction)]
+    every = [form for instruction in BOTH for form in questions.asked(instruction)]
     return Matrices(made, {None: made.move} | {form: made.kernel(form) for form in every})
+
+
+def cases_of(instruction):
+    part = PARTS[f"matrices.{instruction}"]
+    return map(part.case, part.cases())
 
 
 def answers(device, instruction, monkeypatch):
@@ -113,23 +119,23 @@ def test_a_number_that_stands_twice_or_nowhere_has_no_place():
 
 def test_addresses_are_rows_of_shared_memory_and_what_is_stored_does_not_meet():
     for instruction in BOTH:
-        for form, lanes in matrices.cases(instruction):
+        for form, lanes in cases_of(instruction):
             assert not any(lane % 16 for lane in lanes)
             assert max(lanes) + 16 <= BYTES
             if instruction == "stmatrix":
                 assert len(set(lanes)) == 32, form
-    assert any(len(set(lanes)) < 32 for _, lanes in matrices.cases("ldmatrix"))
+    assert any(len(set(lanes)) < 32 for _, lanes in cases_of("ldmatrix"))
 
 
 def test_every_form_of_hopper_is_asked_with_the_unread_lanes_elsewhere():
-    assert len(matrices.asked("ldmatrix")) == len(matrices.asked("stmatrix")) == 6
-    for form in matrices.asked("ldmatrix"):
-        assert (np.ptp(matrices.addresses_of(form)[:, form.unread], axis=0) > 0).all() or form.count == 4
+    assert len(questions.asked("ldmatrix")) == len(questions.asked("stmatrix")) == 6
+    for form in questions.asked("ldmatrix"):
+        assert (np.ptp(questions.addresses_of(form)[:, form.unread], axis=0) > 0).all() or form.count == 4
 
 
 def test_another_layout_is_another_prediction():
     """Lanes that change places would differ from the record, and so would a missing .trans."""
-    lanes = matrices.addresses_of(Form("ldmatrix", 4))[5]
+    lanes = questions.addresses_of(Form("ldmatrix", 4))[5]
     plain, turned = (matrices.expected(Form("ldmatrix", 4, trans), lanes) for trans in (False, True))
     assert (plain != turned).sum() == 32 * 8 - 4 * 8
     swapped = lanes.copy()
@@ -151,10 +157,10 @@ def test_what_moves_is_recorded_and_compared(device, monkeypatch):
 
 
 def test_a_half_that_no_lane_had_is_found(device):
-    before = matrices.given()
+    before = questions.given()
     after = device.moves(np.array(before))
     after[3, 0] = 999
-    truth = MOVES.truth(before, matrices.moved(before, after))
+    truth = MOVES.truth(MOVES.cases(), matrices.moved(before, after))
     assert truth.arrays["halves"][3 * 64] == NOWHERE
     assert MOVES.compare(truth).different == 1
 
@@ -187,7 +193,7 @@ def test_faults_are_recorded_and_compared(said, tmp_path):
 
 
 def test_every_way_of_a_fault_is_asked_of_every_form():
-    for form in matrices.asked("ldmatrix"):
+    for form in questions.asked("ldmatrix"):
         asked = [lanes for other, lanes in CASES if other == form]
         unread = [lanes[lane] for lanes in asked for lane in form.unread]
         assert any(lane % 16 for lane in unread) == (form.count < 4)

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 from tests.emit import nvrtc
 from tests.gpu.warp import Warp
+from tools.questions import products as questions
 
 from tilewise.core.dtypes import DType
-from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.mma import INTEGERS, Products, WarpOperand, factor, source
 from tilewise.gpu.verify import mma
+from tilewise.gpu.verify.kernels import ONE
+from tilewise.gpu.verify.mma import INTEGERS, Products, WarpOperand, factor, source
+from tilewise.gpu.verify.part import Questions
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 
-EVERY = mma.dense()
+EVERY = questions.dense()
 LARGEST_FIRST = sorted((case.instruction for case in EVERY), key=lambda this: this.shape, reverse=True)
 SMALLEST = {(this.a, this.b, this.op, this.majors): this for this in LARGEST_FIRST}
 SMALL = [*map(mma.MmaCase, SMALLEST.values())]
@@ -38,13 +40,13 @@ def dense_truth(every):
 def pairs_truth(every, found):
     """The record of pairs, [place of A, place of D]."""
     shapes = [this.instruction.shape for this in every]
-    answers = [mma.listed(pairs, shape.n) for pairs, shape in zip(found, shapes, strict=True)]
-    return DENSE.truth(every, answers)
+    answers = [mma.as_recorded(pairs, shape.n) for pairs, shape in zip(found, shapes, strict=True)]
+    return DENSE.truth(map(questions.row, every), answers)
 
 
 def passed_truth(every, found):
     """The record of the places of C."""
-    return ACCUMULATORS.truth(every, [{"c": came} for came in found])
+    return ACCUMULATORS.truth(map(questions.row, every), [{"c": came} for came in found])
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +149,9 @@ def test_a_device_is_asked_all_and_how_far_it_is_is_told(monkeypatch):
 
     monkeypatch.setattr(Products, "of", of)
     said = []
-    for part in mma.parts_of("dense", "", lambda: some, lambda: some, {}, {}, "mma.shapes"):
+    asked = Questions((), [questions.row(case) for case in some])
+    for part in (DENSE, ACCUMULATORS):
+        part = replace(part, questions=lambda name: asked)
         found = part.compare(part.measure(lambda done, total: said.append((done, total))))
         assert (found.cases, found.different) == (3, 0)
     assert said == 2 * [(1, 5), (3, 5), (4, 5), (5, 5)]

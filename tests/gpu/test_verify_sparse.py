@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from tests.emit import nvrtc
 from tests.gpu.warp import Warp
+from tools.questions import products as questions
 
-from tilewise.gpu.probes.mma import Products, source
 from tilewise.gpu.verify import mma
-from tilewise.gpu.verify.mma import MmaCase
+from tilewise.gpu.verify.mma import MmaCase, Products, source
+from tilewise.gpu.verify.part import Questions
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
 
-EVERY = mma.sparse()
+EVERY = questions.sparse()
 SPARSE, ACCUMULATORS = PARTS["mma.sparse"], PARTS["mma.sparse.accumulators"]
 
 
@@ -44,11 +45,12 @@ def products_of(choice):
 
 def truth_of(choices):
     """The record of each with the last of its metadata."""
-    cases = [case for choice in choices for case in mma.with_metadata([choice])[-1:]]
+    cases = [case for choice in choices for case in questions.with_metadata([choice])[-1:]]
     words = [np.array([case.metadata], np.uint32) for case in cases]
     found = [products_of(c).pairs(c.probe, each)[0] for c, each in zip(cases, words, strict=True)]
     shapes = [case.instruction.shape for case in cases]
-    return SPARSE.truth(cases, [mma.listed(pairs, s.n) for pairs, s in zip(found, shapes, strict=True)])
+    answers = [mma.as_recorded(pairs, shape.n) for pairs, shape in zip(found, shapes, strict=True)]
+    return SPARSE.truth(map(questions.row, cases), answers)
 
 
 @pytest.fixture
@@ -98,7 +100,7 @@ def test_four_bits_that_the_catalogue_reads_elsewhere_are_found(truth):
 
 
 def test_a_case_survives_its_record(truth):
-    assert [MmaCase.of(case).row for case in truth.cases] == [
+    assert [questions.row(MmaCase.of(case)) for case in truth.cases] == [
         {key: value for key, value in case.items() if key != "length"} for case in truth.cases
     ]
 
@@ -106,7 +108,7 @@ def test_a_case_survives_its_record(truth):
 def test_what_passes_through_is_recorded_and_compared():
     some = EVERY[::9]
     came = [products_of(choice).passed(choice.probe) for choice in some]
-    truth = ACCUMULATORS.truth(some, [{"c": each} for each in came])
+    truth = ACCUMULATORS.truth(map(questions.row, some), [{"c": each} for each in came])
     assert ACCUMULATORS.compare(truth).different == 0
     changed = truth.arrays["c"].copy()
     changed[-1] = 0
@@ -117,18 +119,20 @@ def test_what_passes_through_is_recorded_and_compared():
 def test_a_device_is_asked_all(monkeypatch):
     some = EVERY[:1]
     monkeypatch.setattr(Products, "of", lambda probes, told: products_of(*some))
-    words = lambda: mma.with_metadata(some)  # noqa: E731
-    parts = mma.parts_of("sparse", "", lambda: some, words, {}, {}, "mma.sp.shapes")
-    found = [part.compare(part.measure(lambda done, total: None)) for part in parts]
+    found = []
+    for part, cases in ((SPARSE, questions.with_metadata(some)), (ACCUMULATORS, some)):
+        asked = Questions((), [questions.row(case) for case in cases])
+        part = replace(part, questions=lambda name, asked=asked: asked)
+        found.append(part.compare(part.measure(lambda done, total: None)))
     assert [(each.cases, each.different) for each in found] == [(14, 0), (1, 0)]
 
 
 def test_every_four_bits_of_the_metadata_have_a_number_that_ten_cases_spell():
-    words = mma.metadata_of(EVERY[0])[:10]
+    words = questions.metadata_of(EVERY[0])[:10]
     pieces = np.stack([words >> 4 * piece & 15 for piece in range(8)], axis=-1).reshape(10, 256)
-    assert (pieces[0] == mma.FIRST).all()
-    assert (pieces[1] == mma.SECOND).all()
-    spelled = sum((pieces[2 + bit] == mma.SECOND).astype(int) << bit for bit in range(8))
+    assert (pieces[0] == questions.FIRST).all()
+    assert (pieces[1] == questions.SECOND).all()
+    spelled = sum((pieces[2 + bit] == questions.SECOND).astype(int) << bit for bit in range(8))
     assert spelled.tolist() == list(range(256))
 
 
@@ -138,7 +142,7 @@ def test_what_is_drawn_is_legal_and_of_every_kind():
         legal = {first | second << 2 for first, second in choice.half.patterns}
         if not choice.instruction.ordered and choice.instruction.a != "tf32":
             legal = set(range(16))
-        words = mma.metadata_of(choice)
+        words = questions.metadata_of(choice)
         pieces = {int(word) >> 4 * piece & 15 for word in words.ravel() for piece in range(8)}
         assert pieces == legal
         assert len(words) == (14 if choice.instruction.ordered else 4)

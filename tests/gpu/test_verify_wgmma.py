@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.gpu.emulator import Emulator
+from tools.questions import descriptors
 
-from tilewise.gpu.probes.wgmma import NOTHING, Bench, WgmmaProbe
 from tilewise.gpu.verify import wgmma
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.truth import load, save
-from tilewise.gpu.verify.wgmma import DescriptorCase, expected
+from tilewise.gpu.verify.wgmma import NOTHING, Bench, DescriptorCase, WgmmaProbe, expected
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 SMALL = [
@@ -25,7 +25,8 @@ PART = PARTS["descriptors.f16"]
 
 def fragments_truth(operand, this, owned):
     """The record of one instruction."""
-    return PARTS[f"fragments.{operand}"].truth([this], [{"owned": owned}])
+    row = {"operand": operand.upper(), "a": this.a, "b": this.b, "d": this.d, "n": this.n}
+    return PARTS[f"fragments.{operand}"].truth([row], [{"owned": owned}])
 
 
 def differences(truth):
@@ -34,7 +35,7 @@ def differences(truth):
 
 def descriptors_truth(every, found):
     """The record of what is read for some cases."""
-    return PART.truth(every, map(wgmma.kept, every, found))
+    return PART.truth(map(descriptors.row, every), map(wgmma.kept, every, found))
 
 
 def bench_of(instructions):
@@ -82,7 +83,7 @@ def test_a_register_that_spells_nonsense_is_found():
 
 
 def test_every_type_is_asked_at_every_n():
-    asked = {(this.a, this.d, this.n) for this in wgmma.instructions()}
+    asked = {(this.a, this.d, this.n) for this in descriptors.instructions()}
     assert asked == {(row.name, d, n) for row in INPUTS.values() for d in row.accumulators for n in row.n}
 
 
@@ -92,7 +93,7 @@ def test_every_type_is_asked_at_every_n():
 @pytest.fixture(scope="module")
 def some():
     """A few cases of each type, operand and major, with what an emulated device reads for them."""
-    asked = [case for dtype in ("f16", "tf32", "b1") for case in wgmma.asked(dtype)]
+    asked = [case for dtype in ("f16", "tf32", "b1") for case in descriptors.asked(dtype)]
     every = [case for case in asked if case.instruction.n <= 24][::31]
     found = [wgmma.places_read(bench_of([case.instruction]), [case])[0] for case in every]
     return every, found
@@ -142,7 +143,7 @@ def test_one_element_from_elsewhere_is_found(some, planted):
 
 
 def test_the_cases_cover_what_they_are_to_cover():
-    every = [case for dtype in INPUTS for case in wgmma.asked(dtype)]
+    every = [case for dtype in INPUTS for case in descriptors.asked(dtype)]
     assert len(every) >= 5000
     cells = {(case.instruction.a, case.operand, case.major, case.descriptor.mode.name) for case in every}
     wanted = {

@@ -26,7 +26,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     page = {f"tilewise/show/web/{name}" for name in ("index.html", "page.js", "explorer.js", "hardware.js")}
-    assert {"tilewise/py.typed", *page} <= set(names)
+    kernels = {f"tilewise/gpu/verify/{name}" for name in ("wgmma.cu", "tma.cu", "matrices.cu")}
+    assert {"tilewise/py.typed", "tilewise/gpu/verify/questions.zip", *page, *kernels} <= set(names)
     assert {name.split("/")[0] for name in names} <= {"tilewise", wheel.name.rsplit("-", 3)[0] + ".dist-info"}
     assert not [name for name in names if "test_" in name or "__pycache__" in name]
 

@@ -14,10 +14,9 @@ from tests.simulate.programs import (
     WgmmaProgram,
 )
 
-import tilewise.gpu.probes as probes
-from tilewise.gpu.probes.matrices import Matrices
-from tilewise.gpu.probes.mma import Products
-from tilewise.gpu.verify.mma import MmaCase
+import tilewise.gpu.verify as probes
+from tilewise.gpu.verify.matrices import Matrices
+from tilewise.gpu.verify.mma import MmaCase, Products
 from tilewise.hardware.wgmma.instructions import Input
 from tilewise.simulate.wgmma import Wgmma
 

@@ -53,7 +53,7 @@ from tests.simulate.programs import (
     sort_of,
 )
 
-from tilewise.gpu.probes.tma import Aligned, CopyRequest, encode, encoder
+from tilewise.gpu.verify.tma import Aligned, CopyRequest, encode, encoder
 from tilewise.gpu.verify.truth import Truth, save
 from tilewise.hardware.limits import LANES
 

@@ -15,12 +15,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from tools.questions.boxes import at_random as boxes_at_random
+from tools.questions.boxes import every_corner
+from tools.questions.products import dense
 
 from tilewise.core.dtypes import DType
-from tilewise.gpu.probes.tma import MARGIN, BoxLoad
-from tilewise.gpu.verify.mma import dense
-from tilewise.gpu.verify.tma_cases import at_random as boxes_at_random
-from tilewise.gpu.verify.tma_cases import every_corner
+from tilewise.gpu.verify.tma import MARGIN, BoxLoad
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import Form
 from tilewise.hardware.mma.instructions import Instruction

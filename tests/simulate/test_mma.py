@@ -13,7 +13,6 @@ from tilewise.hardware.mma.instructions import (
     Shape,
     instructions,
     kind_instructions,
-    sparse_instructions,
 )
 from tilewise.simulate.mma import adder_of, bound, dtype_of, fragments_of, mma, operand, registers_of, result
 from tilewise.simulate.numbers import FLOATS, is_float, whole_range
@@ -216,7 +215,6 @@ def test_a_register_that_nothing_wrote_is_named():
 @pytest.mark.parametrize(
     "this",
     [
-        str(next(iter(sparse_instructions()))),
         str(next(this for this in kind_instructions() if this.scaling)),
         str(next(this for this in kind_instructions() if this.sparse)),
     ],

@@ -9,7 +9,7 @@ from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.wgmma.fragments import d_fragment as wgmma_d
 from tilewise.simulate.faults import Step
 from tilewise.simulate.numbers import encode
-from tilewise.simulate.registers import Registers
+from tilewise.simulate.registers import Padded, Registers
 from tilewise.testing import naive_map
 
 STEP = Step("mma.sync, A")
@@ -64,12 +64,13 @@ def test_a_tile_lies_where_its_layout_says(layout, dtype):
 def test_types_of_four_bits_in_bytes(taken, lowest):
     layout = S[(32, 8) : (1 @ laneid, 1 @ reg)]
     numbers = np.tile([0.0, 0.5, 1, 1.5, 2, 3, 4, -6], (32, 1))
-    held = Registers.holding(numbers, layout, "e2m1", taken=taken, lowest=lowest)
+    padded = Padded(DType.of("e2m1"), taken, lowest)
+    held = Registers.holding(numbers, layout, padded)
     codes = [0, 1, 2, 3, 4, 5, 6, 15]
     whole = sum(code << taken * place + lowest for place, code in enumerate(codes))
     assert held.words[0, 7].tolist() == [whole >> 32 * word & 0xFFFFFFFF for word in range(held.count)]
     assert (held.known == 0xFFFFFFFF).all()  # the padding is written too
-    assert np.array_equal(held.numbers(layout, "e2m1", taken=taken, lowest=lowest), numbers)
+    assert np.array_equal(held.numbers(layout, padded), numbers)
 
 
 def test_other_bits_stay():

@@ -9,11 +9,11 @@ import pytest
 from tilewise import LayoutError, Refused, S, laneid, reg
 from tilewise.gpu.verify.mma import MmaCase
 from tilewise.gpu.verify.truth import load
-from tilewise.hardware.mma.instructions import instructions, kind_instructions, sparse_instructions
+from tilewise.hardware.mma.instructions import instructions, sparse_instructions
 from tilewise.hardware.mma.sparse import Sparse
+from tilewise.simulate.mma import columns_of, fragments_of, mma, operand, result, stored
 from tilewise.simulate.numbers import is_float, whole_range
 from tilewise.simulate.registers import Registers
-from tilewise.simulate.sparse import columns_of, fragment_of, mma_sp, operand, stored
 
 RECORD = Path(__file__).parents[1] / "hardware" / "truth" / "mma.zip"
 WORDS = "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -48,7 +48,7 @@ def test_the_product_is_that_of_the_whole_matrix(this):
         right, start = drawn(rng, this.b, (8, this.shape.k)), rng.integers(-50, 50, (16, 8))
         a, metadata = stored(this, whole, selector=selector)
         held = a, operand(this, "B", right), operand(this, "C", start)
-        found = mma_sp(str(this), *held, metadata, selector=selector).numbers(fragment_of(this, "D"), this.d)
+        found = result(this, mma(str(this), *held, metadata, selector=selector))
         assert np.array_equal(found, whole @ right.T + start)
 
 
@@ -76,7 +76,7 @@ def test_the_product_is_that_of_the_pairs_that_an_h200_multiplied():
         this = choice.instruction
         if this not in drawn_for:
             types = {"A": this.a, "B": this.b, "C": this.d}
-            numbers = {name: drawn(rng, types[name], fragment_of(this, name).size) for name in "ABC"}
+            numbers = {name: drawn(rng, types[name], fragments_of(this, name)[0].size) for name in "ABC"}
             held = [
                 Registers.holding(numbers[name], lane_by_lane(numbers[name].size), types[name])
                 for name in "ABC"
@@ -84,8 +84,8 @@ def test_the_product_is_that_of_the_pairs_that_an_h200_multiplied():
             drawn_for[this] = numbers, held
         numbers, held = drawn_for[this]
         metadata = Registers.of(np.array(case["metadata"])[:, None])
-        made = mma_sp(this, *held, metadata, selector=choice.selector)
-        found = made.numbers(lane_by_lane(fragment_of(this, "D").size), this.d).ravel()
+        made = mma(this, *held, metadata, selector=choice.selector)
+        found = made.numbers(lane_by_lane(fragments_of(this, "D")[0].size), this.d).ravel()
         wanted = numbers["C"][came[str(choice)]].copy()
         np.add.at(wanted, d, np.repeat(numbers["A"], 8) * numbers["B"][b])
         assert np.array_equal(found, wanted), (str(choice), case["metadata"])
@@ -130,22 +130,35 @@ def test_integers_saturate_where_the_word_says_so():
         operand(plain, "B", np.full((8, 32), 100)),
         operand(plain, "C", np.full((16, 8), 2**31 - 1)),
     )
-    fragment = fragment_of(plain, "D")
     found = [
-        set(mma_sp(words.format(word), *held, metadata).numbers(fragment, "s32").ravel().tolist())
+        set(result(plain, mma(words.format(word), *held, metadata)).ravel().tolist())
         for word in ("", ".satfinite")
     ]
     assert found == [{2**31 - 1 + 16 * 10_000 - 2**32}, {2**31 - 1}]
 
 
-@pytest.mark.parametrize(
-    "this", [instructions()[0], next(this for this in kind_instructions() if this.sparse)], ids=str
-)
-def test_what_is_no_sparse_instruction_of_the_model(this):
-    with pytest.raises(Refused, match=r"no mma\.sp that the model has"):
-        fragment_of(this, "A")
+def test_a_dense_instruction_stores_no_half():
+    with pytest.raises(Refused, match="is no sparse instruction"):
+        stored(instructions()[0], np.zeros((16, 16)))
+
+
+def test_metadata_go_with_sparse_instructions_alone():
+    a, metadata = stored(WORDS, np.tile([0, 1, 1, 0], (16, 4)))
+    b, c = operand(WORDS, "B", np.ones((8, 16))), operand(WORDS, "C", np.zeros((16, 8)))
+    with pytest.raises(LayoutError, match="takes the metadata of one warp"):
+        mma(WORDS, a, b, c)
+    dense = WORDS.replace("mma.sp::ordered_metadata", "mma")
+    with pytest.raises(LayoutError, match="takes no metadata"):
+        mma(dense, a.beside(a), b, c, metadata)
+
+
+def test_how_a_sparse_sum_is_added_is_not_known():
+    a, metadata = stored(WORDS, np.tile([0, 1, 1, 0], (16, 4)))
+    b, c = operand(WORDS, "B", np.ones((8, 16))), operand(WORDS, "C", np.zeros((16, 8)))
+    with pytest.raises(Refused, match=r"how a device adds the floats of mma\.sp"):
+        mma(WORDS, a, b, c, metadata, adds_as="sm_90")
 
 
 def test_no_such_operand():
     with pytest.raises(LayoutError, match="no operand"):
-        fragment_of(WORDS, "E")
+        operand(WORDS, "E", np.zeros(1))

@@ -10,11 +10,10 @@ import pytest
 from tests.gpu.emulator import BASE, SHARED, Emulator, filled
 
 from tilewise import LayoutError, Refused
-from tilewise.gpu.probes.kernels import ONE
-from tilewise.gpu.probes.wgmma import Bench, WgmmaProbe
+from tilewise.gpu.verify.kernels import ONE
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.run import recorded_truth
-from tilewise.gpu.verify.wgmma import DescriptorCase, chunks, places_read
+from tilewise.gpu.verify.wgmma import Bench, DescriptorCase, WgmmaProbe, chunks, places_read
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS

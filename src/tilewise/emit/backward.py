@@ -16,7 +16,7 @@ from tilewise.core.errors import Refused
 from tilewise.core.facts import plain_extremes
 from tilewise.core.swizzles import period_of
 from tilewise.emit.bits import Diagonals, image_of
-from tilewise.emit.expressions import bits_between, constant, linear, lowest_bit, moved, variable
+from tilewise.emit.expressions import bits_between, constant, known_of_sum, linear, variable
 from tilewise.emit.forward import range_on
 from tilewise.emit.functions import Function, Index, Range, listed
 from tilewise.emit.names import FreeNames, chosen
@@ -197,13 +197,6 @@ class _Search:
 
 
 def _reach(digits: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """(the largest, the bits) of the sum of |step| * digit."""
-    reach, bits, lowest, carries = 0, 0, 0, False
-    for extent, step in digits:
-        largest = abs(step) * (extent - 1)
-        own = bits_between(0, largest) & moved(-1, lowest_bit(step))
-        carries = carries or bool(bits & own)
-        reach, bits, lowest = reach + largest, bits | own, lowest | step
-    if carries:
-        bits = bits_between(0, reach) & moved(-1, lowest_bit(lowest))
+    """Return the largest, and the bits, of the sum of |step| * digit."""
+    _, reach, bits = known_of_sum((abs(step), variable("", 0, extent - 1)) for extent, step in digits)
     return reach, bits

@@ -169,7 +169,7 @@ def linear(
     (65, 512, 967)
     """
     given = list(terms)
-    known = _known_of_sum(given, added, within)
+    known = known_of_sum(given, added, within)
     factors: dict[Expr, int] = {}
     for factor, term in given:
         taken: Sequence[tuple[int, Expr]] = [(1, term)]
@@ -199,7 +199,7 @@ def _factored(total: Sum) -> Expr:
     return outer if cost([outer]) < cost([total]) else total
 
 
-def _known_of_sum(
+def known_of_sum(
     terms: Iterable[tuple[int, Expr]], added: int = 0, within: tuple[int, int] | None = None
 ) -> tuple[int, int, int]:
     """Return (low, high, bits) of a sum: without carries the bits are those of its terms."""

@@ -27,7 +27,7 @@ from tilewise.core.layout import Layout
 from tilewise.questions import SUMMARIES
 from tilewise.questions.asking import Page, asks, usual_page
 from tilewise.questions.hints import ALIASES, witness_text
-from tilewise.questions.operations import FAMILIES, NOTES, OPERATIONS, OPTIONS, Asked, Operation
+from tilewise.questions.operations import FAMILIES, NOTES, OPERATIONS, OPTIONS, Asked, Operation, kind_of
 from tilewise.questions.orders import IN_THEIR_ORDERS
 from tilewise.questions.report import Report, order_of, refused
 from tilewise.questions.texts import Texts, misused
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from tilewise.questions.asking import TextOptions, Type, Word, Words
 
 USAGE = "tilewise algebra OP ARG... [options]\n       tilewise algebra --list"
+
+COUNTS = "A layout in CuTe's notation counts as CuTe does, the leftmost digit fastest."
 
 
 @asks(
@@ -121,7 +123,7 @@ def _run(operation: Operation, words: Sequence[str], options: Mapping[str, Any],
         raise misused(f"{name} has no option {flag}", f"it takes {takes}" if takes else "")
     asked = Asked(
         {
-            option: value_of(texts, OPTIONS[option].partition(": ")[0], value) if value is not True else True
+            option: value_of(texts, kind_of(option), value) if kind_of(option) else value
             for option, value in options.items()
         },
         "cute" if texts.dialect == "cute" else "row",
@@ -236,9 +238,13 @@ def page(words: Sequence[str]) -> Page:
     return Page(
         f"tilewise algebra {operation.name} {operation.usage}",
         "\n\n".join(filter(None, [operation.summary, operation.law, NOTES.get(operation.name)])),
-        example,
+        f"{example}\n\n{COUNTS}",
         [each.hidden for each in usual.inputs if each.is_word]
-        + [replace(each, group="") for each in usual.inputs if each.name in operation.options],
+        + [
+            replace(each, group="", help=operation.help_of(each.name))
+            for each in usual.inputs
+            if each.name in operation.options
+        ],
     )
 
 

@@ -150,24 +150,32 @@ facts: what is true of a map
 """Families; below each its operations with words and options, an example behind =, and a sentence."""
 
 OPTIONS = {
-    "by_mode": "every mode by itself",
-    "modes": "AXES: the axes of B that are coordinates of A, one a mode",
-    "axes": "AXES: the order of an inverse's modes, one an axis; the axes of a table that names none",
-    "shape": "SHAPE: the shape of which the region is one; of what comes out of a table or of bases, its own",
-    "size": "SIZE: fill [0, SIZE)",
-    "weak": "disjoint is enough, holes may stay",
-    "round_up": "go on past SIZE to the next whole number of repeats, as CuTe",
-    "order": "ORDER: a rank a mode, the lowest where blocks lie together",
-    "axis": "AXIS: along this storage axis",
-    "inside": "from outside the swizzles into them",
+    "by_mode": "coalesce: every mode by itself",
+    "modes": "AXES: compose: the axes of B that are coordinates of A, one a mode",
+    "axes": "AXES: left_inverse, right_inverse, quasi_inverse, inverse: the order of the result's modes, one"
+    " an axis; recognise, explanations: the axes of numbers, where the table does not name them",
+    "shape": "SHAPE: slice: the region is one of this shape; from_bases, recognise, explanations: the"
+    " result's",
+    "size": "SIZE: complement: fill [0, SIZE)",
+    "weak": "complement: disjoint is enough, holes may stay",
+    "round_up": "complement: go on past SIZE to the next whole number of repeats, as CuTe",
+    "order": "ORDER: tile_to_shape: a rank a mode, the lowest where blocks lie together",
+    "axis": "AXIS: pack, unpack, recast: along this storage axis",
+    "inside": "move_offset: from outside the swizzles into them",
 }
-"""{an option: its help}, with the word that stands for its value, which says how that is read."""
+"""{an option: its help}: the word that says how its value is read, and what it does to each operation."""
 
 NOTES = {
     "tile": "OUTER is the first word, as in A (x) B of the paper; of the method inner.tile(outer) it is the\n"
     "argument. Products and tile_to_shape put what is repeated first.",
 }
 """What the help of an operation says besides its law."""
+
+
+def kind_of(option: str) -> str:
+    """Return the word that says how the value of an option is read, or nothing of a flag."""
+    first = OPTIONS[option].partition(": ")[0]
+    return first if first.isupper() else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,12 @@ class Operation:
     def options(self) -> list[str]:
         """Return the names of its options."""
         return [flag.replace("-", "_") for flag in re.findall(r"\[--([\w-]+)", self.usage)]
+
+    def help_of(self, option: str) -> str:
+        """Return what one of its options does here, behind the word of its value."""
+        metavar = f"{kind_of(option)}: " if kind_of(option) else ""
+        clauses = (clause.partition(": ") for clause in OPTIONS[option].removeprefix(metavar).split("; "))
+        return metavar + next(text for names, _, text in clauses if self.name in names.split(", "))
 
     @property
     def home(self) -> Any:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tilewise.gpu.verify.part import Part
-    from tilewise.gpu.verify.run import Report as Verification
+    from tilewise.gpu.verify.run import Verification
 
 
 @asks(
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     resume="keep the answers of an earlier, ended run",
     state="DIR: where answers are kept for --resume",
     only="PART: this part or family alone; repeatable",
-    report="DIR: write report.txt, report.json, report.html",
+    report="DIR: write report.txt, report.json",
 )
 def verify(
     *,
@@ -78,8 +78,7 @@ def _listed(parts: list[Part]) -> Report:
 def _verified(parts: list[Part], state: Path | str | None, resume: bool) -> Verification:
     from tilewise.gpu.compile import cache_folder
     from tilewise.gpu.device import HOPPER, find
-    from tilewise.gpu.verify.run import Report as Verification
-    from tilewise.gpu.verify.run import described, run
+    from tilewise.gpu.verify.run import Verification, described, run
 
     device = described(find(capability=HOPPER)) | {"tilewise": __version__}
     folder = cache_folder() / "verify" if state is None else Path(state)
@@ -88,8 +87,7 @@ def _verified(parts: list[Part], state: Path | str | None, resume: bool) -> Veri
 
 
 def _recorded(parts: list[Part], folder: Path) -> Verification:
-    from tilewise.gpu.verify.run import Report as Verification
-    from tilewise.gpu.verify.run import recorded
+    from tilewise.gpu.verify.run import Verification, recorded
 
     outcomes = [*recorded(parts, folder)]
     return Verification(outcomes[0].truth.device if outcomes[0].truth else {}, outcomes)
@@ -98,12 +96,9 @@ def _recorded(parts: list[Part], folder: Path) -> Verification:
 def _write(report: Verification, folder: Path) -> None:
     import json
 
-    from tilewise.gpu.verify.page import page
-
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.txt").write_text(report.text() + "\n", encoding="utf-8")
     (folder / "report.json").write_text(json.dumps(report.data(), indent=1) + "\n", encoding="utf-8")
-    (folder / "report.html").write_text(page(report), encoding="utf-8")
 
 
 @contextmanager

@@ -7,8 +7,7 @@ registers  32-bit registers of warps; tiles put into them and taken out by layou
 sums       D = A B^T + C: exactly, or as a device is known to add, and how far apart the two may be
 warp       plain loads and stores of the lanes, and shuffles
 matrices   ldmatrix, stmatrix, movmatrix
-mma        mma.sync, dense
-sparse     mma.sp
+mma        mma.sync and mma.sp
 wgmma      what a warpgroup multiplies, by descriptors or out of registers
 tma        copies of boxes of a tensor, and back
 scales     scale factors packed into blocks, and back

@@ -1,7 +1,9 @@
-"""mma.sync: every warp multiplies the fragments that lie in its registers, D = A B + C.
+"""mma.sync and mma.sp: every warp multiplies the fragments that lie in its registers, D = A B + C.
 
-Which lane holds which element, `hardware.mma.fragments` says, in tables that a device has confirmed; what a
-tensor core makes of the numbers, `sums`.
+Which lane holds which element, `hardware.mma` says, in tables that a device has confirmed; what a tensor core
+makes of the numbers, `sums`. A sparse instruction multiplies a stored half of A, whose metadata say which
+columns its elements have. How a device adds the floats of a sparse product, nobody has said: sums are exact
+and rounded once.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mma.instructions import Instruction
-from tilewise.hardware.mma.kinds import container
+from tilewise.hardware.mma.kinds import INDEX, container
 from tilewise.hardware.mma.machine import runs_as
+from tilewise.hardware.mma.sparse import UNITS, Sparse
 from tilewise.hardware.mma.words import named
 from tilewise.simulate.faults import Step
-from tilewise.simulate.numbers import fitted
-from tilewise.simulate.registers import Registers
+from tilewise.simulate.numbers import decode, encode, fitted
+from tilewise.simulate.registers import EVERY, Padded, Registers
 from tilewise.simulate.sums import Adder, product, rounding_float, slack, slack_in_any_order
 
 Array = np.ndarray[Any, Any]
@@ -38,16 +41,20 @@ def mma(
     a: Registers,
     b: Registers,
     c: Registers,
+    metadata: Registers | None = None,
     *,
+    selector: int = 0,
     saturate: bool = False,
     adds_as: Architecture | str | None = None,
 ) -> Registers:
-    """D's registers, of as many warps as A, B and C are of, each on its own.
+    """D's registers, of as many warps as A, B and C are of, each on its own; of a sparse instruction of one.
 
     Floats are added exactly and rounded once, or as an architecture adds them, where that is known. The word
     satfinite in the instruction, or `saturate`, keeps integers at the ends of their range.
 
-        requires       a dense instruction without scales; registers that were written
+        requires       an instruction without scales; registers that were written. Of a sparse one the
+                       metadata, by the lanes that the selector names, with indices that ascend where the
+                       instruction says that they do
         postcondition  result(...) of it is sums.product(A, B, C)
 
     >>> a = operand("m16n8k16.row.col.f32.f16.f16.f32", "A", np.eye(16))
@@ -56,33 +63,47 @@ def mma(
     >>> d = mma("m16n8k16.row.col.f32.f16.f16.f32", a, b, c)
     >>> result("m16n8k16.row.col.f32.f16.f16.f32", d)[2].tolist()
     [2.5, 18.5, 34.5, 50.5, 66.5, 82.5, 98.5, 114.5]
+    >>> words = "mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    >>> a, metadata = stored(words, np.tile([3, 0, 0, 4], (16, 4)))
+    >>> b, c = operand(words, "B", np.ones((8, 16))), operand(words, "C", np.zeros((16, 8)))
+    >>> result(words, mma(words, a, b, c, metadata))[0, 0]
+    np.float64(28.0)
     """
-    dense = _dense(this)
+    own = _known(this)
     saturates = saturate or (isinstance(this, str) and SATURATES in this.split("."))
-    op = dense.op if isinstance(dense, Instruction) else ""
-    adder = None if adds_as is None else adder_of(dense, adds_as)
-    left, right, start = _numbers(dense, a, b, c)
-    found = product(left, right, start, dense.d, op=op, saturate=saturates, adder=adder)
-    return _into(dense, "D", found, Registers.empty(registers_of(dense, "D"), warps=a.warps))
+    adder = None if adds_as is None else adder_of(own, adds_as)
+    left, right, start = _numbers(own, a, b, c)
+    if (metadata is None) is own.sparse or (own.sparse and a.warps != 1):
+        takes = "the metadata of one warp" if own.sparse else "no metadata"
+        raise LayoutError("TW203", f"{own} takes {takes}")
+    if metadata is not None:
+        columns = columns_of(own, metadata, selector)
+        left, start = left[..., None, :], start[..., None, :]
+        right = np.moveaxis(right[..., columns], -2, -3)  # [warp, product, M, N, K/2]
+    found = product(left, right, start, own.d, op=own.op, saturate=saturates, adder=adder)
+    if own.sparse:
+        found = found[..., 0, :]
+    return _into(own, "D", found, Registers.empty(registers_of(own, "D"), warps=a.warps))
 
 
 def operand(this: Instruction | str, name: str, numbers: Any) -> Registers:
     """The registers of one warp that hold A [M, K], B [N, K], C or D [M, N], rounded to the type.
 
-    Volta's m8n8k4 of f16 takes four of them, [product, ...]; one alone is all four.
+    A sparse A is its stored half, [M, K/2]. Volta's m8n8k4 of f16 takes four of them, [product, ...]; one
+    alone is all four.
     """
-    dense = _dense(this)
-    fragments = fragments_of(dense, name)
+    own = _known(this)
+    fragments = fragments_of(own, name)
     one = extents_of(fragments[0].shape)
     alone = np.size(numbers) == fragments[0].size
     given = fitted(numbers, one if alone else (len(fragments), *one))
     every = np.broadcast_to(given.reshape(-1, fragments[0].size), (len(fragments), fragments[0].size))
-    return _into(dense, name, every[None], Registers.empty(registers_of(dense, name)))
+    return _into(own, name, every[None], Registers.empty(registers_of(own, name)))
 
 
 def result(this: Instruction | str, registers: Registers, name: str = "D") -> Array:
     """The numbers of D, or of another operand, of one warp: [rows, columns], Volta's [product, ...]."""
-    found: Array = numbers_of(_dense(this), name, registers)[0]
+    found: Array = numbers_of(_known(this), name, registers)[0]
     return found[0] if len(found) == 1 else found
 
 
@@ -113,8 +134,7 @@ def adder_of(this: Instruction | str, arch: Architecture | str) -> Adder | None:
     True
     """
     dense = _dense(this)
-    as_others = isinstance(dense, Instruction) and runs_as(dense, arch)
-    if rounding_float(dense.d) is None or as_others:
+    if rounding_float(dense.d) is None or runs_as(dense, arch):
         return None
     return Adder.of("mma", dense.a, dense.b, dense.shape.k, arch)
 
@@ -125,8 +145,11 @@ def adder_of(this: Instruction | str, arch: Architecture | str) -> Adder | None:
 @cache
 def fragments_of(this: Instruction, name: str) -> tuple[Layout, ...]:
     """The layouts of an operand, one for each product that the instruction computes."""
-    majors, products = this.majors, range(this.products)
     dtype = dtype_of(this, name)
+    if this.sparse:
+        half = Sparse.of(this.shape, this.a)
+        return ({"A": half.a_fragment, "B": half.b_fragment}.get(name, half.d_fragment),)
+    majors, products = this.majors, range(this.products)
     if name == "A":
         return tuple(a_fragment(this.shape, dtype, majors[0], each) for each in products)
     if name == "B":
@@ -136,7 +159,7 @@ def fragments_of(this: Instruction, name: str) -> tuple[Layout, ...]:
 
 def dtype_of(this: Instruction, name: str) -> DType:
     """The type of an operand."""
-    types = {"A": this.a, "B": this.b, "C": getattr(this, "c", this.d), "D": this.d}
+    types = {"A": this.a, "B": this.b, "C": this.d if this.sparse else this.c, "D": this.d}
     if name not in types:
         raise LayoutError("TW601", f"{name!r} is no operand of {this}", hint="A, B, C and D are")
     return DType.of(types[name])
@@ -150,7 +173,7 @@ def registers_of(this: Instruction, name: str) -> int:
     4
     """
     places = sum(fragment.size for fragment in fragments_of(this, name))
-    return places * _container(this, name)[0] // (LANES * REGISTER_BITS)
+    return places * _element(this, name).taken // (LANES * REGISTER_BITS)
 
 
 def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
@@ -159,10 +182,8 @@ def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
         raise LayoutError(
             "TW203", f"{name} of {this} is in {registers_of(this, name)} registers, not {held.count}"
         )
-    taken, lowest = _container(this, name)
-    step, dtype = Step(f"{this}, {name}"), dtype_of(this, name)
-    fragments = fragments_of(this, name)
-    every = [held.numbers(one, dtype, taken=taken, lowest=lowest, step=step, each=True) for one in fragments]
+    step, dtype = Step(f"{this}, {name}"), _element(this, name)
+    every = [held.numbers(one, dtype, step=step, each=True) for one in fragments_of(this, name)]
     return np.stack(every, axis=1)
 
 
@@ -179,28 +200,82 @@ def _numbers(this: Instruction, a: Registers, b: Registers, c: Registers) -> lis
 
 def _into(this: Instruction, name: str, numbers: Array, held: Registers) -> Registers:
     """The registers with numbers [warp, product, ...] in them."""
-    taken, lowest = _container(this, name)
-    dtype = dtype_of(this, name)
     for number, fragment in enumerate(fragments_of(this, name)):
-        held = held.put(numbers[:, number], fragment, dtype, taken=taken, lowest=lowest, each=True)
+        held = held.put(numbers[:, number], fragment, _element(this, name), each=True)
     return held
 
 
 @cache
-def _container(this: Instruction, name: str) -> tuple[int, int]:
-    """(bits of a register that an element takes, the lowest of them that is its own)."""
+def _element(this: Instruction, name: str) -> Padded:
     dtype = dtype_of(this, name)
-    return container(this.shape, dtype) if name in "AB" else (dtype.bits, 0)
+    return Padded(dtype, *container(this.shape, dtype)) if name in "AB" else Padded.of(dtype)
 
 
 @cache
-def _dense(this: Instruction | str) -> Instruction:
+def _known(this: Instruction | str) -> Instruction:
     found = named(str(this))
-    if found.scaling or found.sparse:
+    if found.scaling or (found.sparse and found.kind):
         raise Refused(
             "TW602",
             f"mma does not multiply {found}",
             witness={"instruction": str(found)},
-            hint="this module has the dense instructions without scales, tilewise.simulate.sparse has mma.sp",
+            hint="the model has the instructions without scales, and mma.sp but for the kinds of sm_120",
         )
     return found
+
+
+def _dense(this: Instruction | str) -> Instruction:
+    found = _known(this)
+    if found.sparse:
+        raise Refused(
+            "TW602",
+            f"how a device adds the floats of {found} is not known",
+            witness={"instruction": str(found)},
+            hint="leave the architecture out: sums are exact then, and rounded once",
+        )
+    return found
+
+
+# -- the stored half of a sparse A -----------------------------------------------------------------
+
+
+def stored(this: Instruction | str, whole: Any, *, selector: int = 0) -> tuple[Registers, Registers]:
+    """The registers of the stored half of A, and of its metadata, which lanes that supply none leave empty.
+
+    requires  an A [M, K] of whose every chunk no more than half is other than 0
+    """
+    own, half = _sparse(this)
+    kept, indices = half.compress(encode(np.asarray(whole) + 0, own.a).astype(np.int64).tolist())
+    words = np.array(half.pack(indices, selector), np.uint32)
+    supplies = np.isin(np.arange(len(words)), half.lanes(selector))
+    known = np.where(supplies, EVERY, np.uint32(0))
+    metadata = Registers(words.reshape(1, -1, 1), known.reshape(1, -1, 1))
+    return operand(own, "A", decode(kept, own.a)), metadata
+
+
+def columns_of(this: Instruction | str, metadata: Registers, selector: int = 0) -> Array:
+    """[M, K/2]: the column of A that each stored element has."""
+    own, half = _sparse(this)
+    step = Step(f"{own}, metadata")
+    indices = metadata.codes(half.metadata(selector), INDEX, step=step)
+    if own.ordered:
+        half.check_indices(indices.tolist())
+    which, columns = _choices(half)
+    found: Array = columns[indices[:, which], np.arange(half.stored)]
+    return found
+
+
+def _sparse(this: Instruction | str) -> tuple[Instruction, Sparse]:
+    """Return a sparse instruction, and the form in which it stores A."""
+    own = _known(this)
+    if not own.sparse:
+        raise Refused("TW602", f"{own} is no sparse instruction", witness={"instruction": str(own)})
+    return own, Sparse.of(own.shape, own.a)
+
+
+@cache
+def _choices(half: Sparse) -> tuple[Array, Array]:
+    """The first index of each stored element, and by its value, [4, K/2], the column that the element has."""
+    elements = range(half.stored)
+    values = [[half.column(s, [value] * half.indices) for s in elements] for value in range(UNITS)]
+    return np.array([half.indices_of(s)[0] for s in elements]), np.array(values)

@@ -1,8 +1,8 @@
 """The 32-bit registers of warps, which of their bits hold anything, and tiles in them by layout.
 
 A layout says who holds an element: its lane, its warp where there are several, and `reg`, which counts
-elements of one thread from the lowest bits of its first register on. An element may take more bits of a
-register than it has (`taken`), and begin above the lowest of them (`lowest`), as types of 4 and 6 bits do.
+elements of one thread from the lowest bits of its first register on. An element may be `Padded`: types of
+4 and 6 bits take more bits of a register than they have.
 """
 
 from __future__ import annotations
@@ -28,6 +28,33 @@ THREADS = {"laneid": 1, "wid_in_wg": LANES, "warpid": LANES, "tid_in_wg": 1, "tx
 """{axis: threads from one of its places to the next}."""
 
 EVERY = np.uint32(0xFFFFFFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """Elements of a type that take more bits than they have.
+
+    >>> Padded(DType.of("e2m1"), taken=8, lowest=2).dtype.bits
+    4
+    """
+
+    dtype: DType
+    taken: int
+    """Bits that an element takes."""
+    lowest: int
+    """The lowest of them that is its own."""
+
+    @classmethod
+    def of(cls, dtype: DType | str | Padded) -> Padded:
+        """Return a type as it is, without padding where it has none."""
+        if isinstance(dtype, Padded):
+            return dtype
+        element = DType.of(dtype)
+        return cls(element, element.bits, 0)
+
+
+HeldType = DType | str | Padded
+"""The type of the elements of a tile, padded or not."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +96,10 @@ class Registers:
         return cls(nothing, nothing.copy())
 
     @classmethod
-    def holding(
-        cls, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
-    ) -> Registers:
+    def holding(cls, numbers: Any, layout: Layout, dtype: HeldType) -> Registers:
         """As many registers as a layout needs, with the numbers where it says; the bits between are 0."""
-        place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        return cls.empty(place.registers, place.warps).put(numbers, layout, dtype, taken=taken, lowest=lowest)
+        place = Placed.of(layout, Padded.of(dtype))
+        return cls.empty(place.registers, place.warps).put(numbers, layout, dtype)
 
     @property
     def count(self) -> int:
@@ -119,16 +144,7 @@ class Registers:
 
     # -- tiles ---------------------------------------------------------------------------------------
 
-    def put(
-        self,
-        numbers: Any,
-        layout: Layout,
-        dtype: DType | str,
-        *,
-        taken: int = 0,
-        lowest: int = 0,
-        each: bool = False,
-    ) -> Registers:
+    def put(self, numbers: Any, layout: Layout, dtype: HeldType, *, each: bool = False) -> Registers:
         """The same with numbers where a layout says, each rounded once to the type; other bits stay.
 
         With `each` the layout speaks of one warp, and there is a tile a warp, [warp, ...].
@@ -142,8 +158,9 @@ class Registers:
         >>> two.words[1, 5].tolist(), two.numbers(lanes, "u32", each=True)[1, 5].item()
         ([37], 37)
         """
-        place = Placed.of(layout, DType.of(dtype), taken, lowest)
-        codes = encode(fitted(numbers, self._extents(layout, each)), dtype)
+        element = Padded.of(dtype)
+        place = Placed.of(layout, element)
+        codes = encode(fitted(numbers, self._extents(layout, each)), element.dtype)
         tiles = self._tiles(place, layout, each)
         codes, shape = codes.reshape(tiles, -1), self.words.shape
         words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
@@ -162,32 +179,15 @@ class Registers:
             words, known = words & ~covered | fresh, known | covered
         return Registers(words.reshape(shape), known.reshape(shape))
 
-    def numbers(
-        self,
-        layout: Layout,
-        dtype: DType | str,
-        *,
-        taken: int = 0,
-        lowest: int = 0,
-        step: Step = HOST,
-        each: bool = False,
-    ) -> Array:
+    def numbers(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
         """The numbers of a tile, or of a tile a warp, that a layout places, in the layout's extents.
 
         requires  every bit of them was written, and copies of an element are the same
         """
-        return decode(self.codes(layout, dtype, taken=taken, lowest=lowest, step=step, each=each), dtype)
+        element = Padded.of(dtype)
+        return decode(self.codes(layout, element, step=step, each=each), element.dtype)
 
-    def codes(
-        self,
-        layout: Layout,
-        dtype: DType | str,
-        *,
-        taken: int = 0,
-        lowest: int = 0,
-        step: Step = HOST,
-        each: bool = False,
-    ) -> Array:
+    def codes(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
         """The bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
 
         >>> from tilewise import S, laneid, reg
@@ -195,7 +195,7 @@ class Registers:
         >>> held.codes(S[(1, 4) : (1@laneid, 1@reg)], DType("index", 2)).tolist()
         [[0, 1, 2, 3]]
         """
-        place = Placed.of(layout, DType.of(dtype), taken, lowest)
+        place = Placed.of(layout, Padded.of(dtype))
         tiles = self._tiles(place, layout, each)
         words, known = self.words.reshape(tiles, -1), self.known.reshape(tiles, -1)
         codes = np.zeros((tiles, *place.thread.shape), np.uint64)
@@ -237,14 +237,12 @@ class Placed:
 
     thread: Array
     bit: Array
-    bits: int
-    taken: int
-    """Bits that an element takes, those that are not its own among them."""
+    element: Padded
 
     @classmethod
     @lru_cache(maxsize=512)  # a program asks for its few fragments again and again
-    def of(cls, layout: Layout, element: DType, taken: int = 0, lowest: int = 0) -> Placed:
-        """Of a layout on lanes, warps and `reg`, where elements of a type take so many bits."""
+    def of(cls, layout: Layout, element: Padded) -> Placed:
+        """Return the places of a layout on lanes, warps and `reg`."""
         places = table(layout)
         strange = [name for name in places.axes if name not in (*THREADS, "reg")]
         if strange:
@@ -263,11 +261,10 @@ class Placed:
         thread = sum(
             (columns[name] * step for name, step in THREADS.items() if name in columns), np.zeros(shape, int)
         )
-        each = taken or element.bits
-        bit = columns.get("reg", np.zeros(shape, int)) * each + lowest
+        bit = columns.get("reg", np.zeros(shape, int)) * element.taken + element.lowest
         if thread.min() < 0 or bit.min() < 0:
             raise LayoutError("TW203", f"{layout} has places below 0, and registers count from there")
-        return cls(thread, bit, element.bits, each)
+        return cls(thread, bit, element)
 
     @property
     def warps(self) -> int:
@@ -277,21 +274,24 @@ class Placed:
     @property
     def registers(self) -> int:
         """Registers of a lane, up to the last that is needed."""
-        return (int(self.bit.max()) // self.taken * self.taken + self.taken - 1) // REGISTER_BITS + 1
+        taken = self.element.taken
+        return (int(self.bit.max()) // taken * taken + taken - 1) // REGISTER_BITS + 1
 
     def parts(self, count: int) -> list[tuple[Array, Array, int]]:
         """Of every 32 bits of an element: the word, of `count` a thread; its lowest bit there; the mask."""
         first = self.thread * count + self.bit // REGISTER_BITS
         shift = (self.bit % REGISTER_BITS).astype(np.uint32)
-        width = min(self.bits, REGISTER_BITS)
-        return [(first + part, shift, (1 << width) - 1) for part in range(max(1, self.bits // REGISTER_BITS))]
+        bits = self.element.dtype.bits
+        mask = (1 << min(bits, REGISTER_BITS)) - 1
+        return [(first + part, shift, mask) for part in range(max(1, bits // REGISTER_BITS))]
 
     def whole(self, own: Array) -> Array:
         """The bits that are written with an element: its own, and the padding around them."""
-        if self.taken == self.bits:
+        taken = self.element.taken
+        if taken == self.element.dtype.bits:
             return own
-        first = (self.bit % REGISTER_BITS // self.taken * self.taken).astype(np.uint32)
-        return np.uint32((1 << self.taken) - 1) << first
+        first = (self.bit % REGISTER_BITS // taken * taken).astype(np.uint32)
+        return np.uint32((1 << taken) - 1) << first
 
 
 def _unwritten(step: Step, warp: int, lane: int, register: int) -> Refused:

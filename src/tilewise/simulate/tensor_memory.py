@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, number_text
 from tilewise.core.layout import Layout
@@ -35,7 +34,7 @@ from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.loads import Form, instruction
 from tilewise.simulate.faults import HOST, Step, clash, fault
 from tilewise.simulate.memory import Memory
-from tilewise.simulate.registers import EVERY, Registers
+from tilewise.simulate.registers import EVERY, HeldType, Padded, Registers
 from tilewise.tables import table
 
 Array = np.ndarray[Any, Any]
@@ -80,25 +79,22 @@ class TensorMemory:
 
     # -- what the host does --------------------------------------------------------------------------
 
-    def put(
-        self, numbers: Any, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0
-    ) -> None:
-        """Write numbers of a type where a layout over TLane and TCol says; 1@TCol is `taken` bits.
+    def put(self, numbers: Any, layout: Layout, dtype: HeldType) -> None:
+        """Write numbers of a type where a layout over TLane and TCol says; 1@TCol is an element.
 
         requires       the layout of one CTA
         postcondition  take(layout, dtype) gives them back
         """
-        as_registers = _as_registers(layout, self.columns, taken or DType.of(dtype).bits)
-        self._held = self._held.put(numbers, as_registers, dtype, taken=taken, lowest=lowest)
+        self._held = self._held.put(numbers, _as_registers(layout, self.columns, dtype), dtype)
 
-    def take(self, layout: Layout, dtype: DType | str, *, taken: int = 0, lowest: int = 0) -> Array:
+    def take(self, layout: Layout, dtype: HeldType) -> Array:
         """The numbers of a type where a layout says.
 
         requires  every bit of them was written, and copies of an element are the same
         """
-        as_registers = _as_registers(layout, self.columns, taken or DType.of(dtype).bits)
+        as_registers = _as_registers(layout, self.columns, dtype)
         try:
-            return self._held.numbers(as_registers, dtype, taken=taken, lowest=lowest)
+            return self._held.numbers(as_registers, dtype)
         except Refused as no:
             raise _in_lanes(no, layout) from None
 
@@ -319,7 +315,7 @@ def _spread(data: Array, source: str) -> Array:
 # -- layouts as registers ----------------------------------------------------------------------------
 
 
-def _as_registers(layout: Layout, columns: int, taken: int) -> Layout:
+def _as_registers(layout: Layout, columns: int, dtype: HeldType) -> Layout:
     """A layout of tensor memory as one of 128 threads with as many registers as there are columns."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
     own = [str(axis) for axis in layout.axes]
@@ -330,7 +326,7 @@ def _as_registers(layout: Layout, columns: int, taken: int) -> Layout:
             f"{layout} has the axis {strange[0]}, and tensor memory of a CTA has TLane and TCol",
             hint="slice out what one CTA has" if pair else "such as tcgen05.D(f32, m=128, n=64)",
         )
-    for name, many in (("TLane", LANES), ("TCol", columns * 32 // taken)):
+    for name, many in (("TLane", LANES), ("TCol", columns * 32 // Padded.of(dtype).taken)):
         low, high = layout.extremes(name) if name in own else (0, 0)
         if low < 0 or high >= many:
             raise LayoutError(

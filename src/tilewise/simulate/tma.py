@@ -55,13 +55,6 @@ class Copy:
         inside: Array = self.tensor != NOBODY
         return inside
 
-    @property
-    def behind(self) -> Array:
-        """Whether each element is moved though its row has ended: a store does so to the next 16 bytes."""
-        inside, row = self.inside, self.tensor_map.global_shape[-1]
-        behind: Array = inside & (self.corner[-1] + np.arange(inside.shape[-1]) >= row)
-        return behind
-
     def instruction(self, verb: str) -> Step:
         """How it is called where it is a culprit."""
         rank = self.tensor_map.rank

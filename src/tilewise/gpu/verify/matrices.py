@@ -3,60 +3,132 @@
 For ldmatrix and stmatrix every lane supplies an address, and a half of a register is read from, or put to,
 one of their rows. The catalogue says both by the same two layouts. Which lanes' addresses are read, those
 tell that cannot be: each of these launches has a process of its own, which a fault ends.
+
+
+ldmatrix, stmatrix and movmatrix on a device: which 16 bits of shared memory each half of a register meets.
+
+A half is 16 bits of a register: half E lane + element, where a lane has E of them. Shared memory, or the
+registers, hold the number of every 16 bits of theirs, so that one launch tells all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tilewise.emit.parts.template import filled, listed
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import FAULTS, MISALIGNED, Progress, alone, places, result_name
-from tilewise.gpu.probes.matrices import BYTES, NOWHERE, Matrices
-from tilewise.gpu.verify.part import Answered, Findings, Part, confirming, measured
+from tilewise.gpu.verify.kernels import FAULTS, MISALIGNED, Kernels, alone, places, result_name
+from tilewise.gpu.verify.part import Answered, Findings, Part, measured
 from tilewise.hardware.limits import LANES
-from tilewise.hardware.matrices.forms import Form, forms, short
+from tilewise.hardware.matrices.forms import Form, short
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.matrices.moves import COMES_FROM
 from tilewise.tables import table
 
+BYTES = 32 * 1024
+"""Shared memory that addresses count from; every 16 bits of it have a number."""
+
+UNTOUCHED = 0xFFFF
+NOWHERE = -1
+"""A half that is found at no single place."""
+
+MOVMATRIX = None
+"""The probe that has no form: every program has its kernel."""
+
+
+class Matrices(Kernels[Form | None]):
+    """The kernels of some forms, ready on a device."""
+
+    shared = BYTES
+
+    @classmethod
+    def programs(cls, wanted: Iterable[Form | None]) -> list[tuple[Form | None, ...]]:
+        """Return the forms and movmatrix as one program."""
+        return [tuple(dict.fromkeys([*wanted, MOVMATRIX]))]
+
+    @staticmethod
+    def source(group: Iterable[Form | None]) -> str:
+        """Return CUDA C++ of a kernel for each of the forms, and of movmatrix's."""
+        shared = Path(__file__).with_name("matrices.cu").read_text(encoding="utf-8")
+        return "\n".join([shared, *(_kernel(form) for form in group if form)])
+
+    @staticmethod
+    def name(probe: Form | None) -> str:
+        """Return the name of a form's kernel, or movmatrix's."""
+        return "probe_" + re.sub(r"\W+", "_", str(probe or "movmatrix"))
+
+    def meets(self, form: Form, addresses: Array) -> tuple[Array, Array]:
+        """Return [case, half]: the byte of shared memory of each half; and how many more are written."""
+        count, words = LANES * form.registers * 2, BYTES // 2
+        loads = form.instruction == "ldmatrix"
+        content = np.arange(words if loads else count, dtype=np.uint16)
+        given = [np.asarray(addresses, np.uint32), content, np.int32(BYTES // 4)]
+        shape = (len(addresses), count if loads else words)
+        out = self.reply(form, len(addresses), LANES, given, "<u2", shape)
+        if loads:
+            return 2 * out.astype(np.int64), np.zeros(len(addresses), np.int64)
+        halves = np.stack([placed(window, count) for window in out])
+        return halves, (out != UNTOUCHED).sum(axis=1) - (halves != NOWHERE).sum(axis=1)
+
+    def moves(self, given: Array) -> Array:
+        """Return [case, half]: what movmatrix makes of what each half held."""
+        return self.reply(MOVMATRIX, len(given), LANES, [np.asarray(given, np.uint16)], "<u2", given.shape)
+
+
+def placed(window: Array, count: int) -> Array:
+    """Return the byte at which each number below `count` stands; NOWHERE if it is not at one alone."""
+    spots = np.flatnonzero(window < count)
+    numbers = window[spots]
+    bytes_of = np.full(count, NOWHERE, np.int64)
+    bytes_of[numbers] = 2 * spots
+    bytes_of[np.bincount(numbers, minlength=count) != 1] = NOWHERE
+    return bytes_of
+
+
+KERNEL = """\
+struct ${name}_move {
+    static constexpr int registers = $count;
+    static __device__ void go(unsigned* held, unsigned address) {
+        asm volatile("$form $operands;" : $outputs : $inputs : "memory");
+    }
+};
+extern "C" __global__ void __launch_bounds__(LANES) $name(const unsigned* addresses,
+    const unsigned* content, int words, unsigned* out) {
+    $way<${name}_move>(addresses, content, words, out);
+}
+"""
+
+
+def _kernel(form: Form) -> str:
+    count, loads = form.registers, form.instruction == "ldmatrix"
+    registers = f"{{{listed('%#', range(count))}}}"
+    held = listed(f'"{"=" * loads}r"(held[#])', range(count))
+    slots = {
+        "name": Matrices.name(form),
+        "count": count,
+        "form": form,
+        "operands": f"{registers}, [%{count}]" if loads else f"[%{count}], {registers}",
+        "outputs": held if loads else "",
+        "inputs": '"r"(address)' if loads else f'{held}, "r"(address)',
+        "way": "load" if loads else "store",
+    }
+    return filled(KERNEL, slots) + "\n"
+
+
 FormCase = tuple[Form, tuple[int, ...]]
 """A form, and the address of each lane."""
 
-SEED = 20_262
-AT_RANDOM = 60
-"""Cases of each form whose addresses are drawn; some more are in order, or all one row."""
 
-INSTRUCTIONS = ("ldmatrix", "stmatrix")
-
-
-def asked(instruction: str) -> list[Form]:
-    """Return the forms of an instruction that sm_90 has."""
-    return [form for form in forms(instruction) if not form.kind.special]
-
-
-def addresses_of(form: Form) -> Array:
-    """Return [case, lane]: addresses from the start of shared memory on, those of unread lanes among them.
-
-    Rows that are stored are all different ones; rows that are loaded may be the same.
-    """
-    dice = np.random.default_rng([SEED, form.count, form.trans])
-    rows, lanes = BYTES // ROW_BYTES, np.arange(LANES)
-    if form.instruction == "stmatrix":
-        drawn = [dice.permutation(rows)[:LANES] for _ in range(AT_RANDOM)]
-        plain = [lanes, lanes[::-1] + rows - LANES]
-    else:
-        drawn = list(dice.integers(0, rows, (AT_RANDOM, LANES)))
-        plain = [lanes, np.full(LANES, rows - 1)]
-    return np.array([*plain, *drawn]) * ROW_BYTES
-
-
-def cases(instruction: str) -> list[FormCase]:
-    """Return every form with each set of its addresses."""
-    return [(form, tuple(lanes)) for form in asked(instruction) for lanes in addresses_of(form).tolist()]
+def form_case(row: Mapping[str, Any]) -> FormCase:
+    """Return the case of a recorded row."""
+    return Form.of(row["instruction"], row["form"]), tuple(row["addresses"])
 
 
 def expected(form: Form, lanes: Sequence[int]) -> Array:
@@ -68,10 +140,9 @@ def expected(form: Form, lanes: Sequence[int]) -> Array:
     return halves
 
 
-def judge(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
+def judge(findings: Findings, case: FormCase, row: Mapping[str, Any], halves: Array) -> None:
     """Hold the byte of every half against the catalogue's layouts."""
-    form = Form.of(row["instruction"], row["form"])
-    want = expected(form, row["addresses"])
+    form, want = case[0], expected(*case)
     if row["others"] and np.array_equal(want, halves):
         findings.differs(form, f"{row['others']} more places of 16 bits were written")
     findings.hold(form, want, halves, partial(_half, each=len(want) // LANES), "byte")
@@ -82,70 +153,50 @@ def _half(number: int, each: int) -> dict[str, int]:
     return {"lane": number // each, "half": number % each}
 
 
-def _row(case: FormCase) -> dict[str, Any]:
-    form, lanes = case
-    return {"form": short(form), "instruction": form.instruction, "addresses": list(lanes)}
-
-
 def _meet(device: Matrices, some: list[FormCase]) -> Iterator[Answered]:
     halves, others = device.meets(some[0][0], np.array([lanes for _, lanes in some]))
     for each, more in zip(halves, others.tolist(), strict=True):
         yield {"bytes": each, "others": more}
 
 
-def _confirmed(instruction: str) -> tuple[str, ...]:
-    """Return the instances of the catalogue's entry that the cases have."""
-    every = asked(instruction)
-    return confirming(
-        instruction, lambda values: Form.of(instruction, values["form"], bool(values["trans"])) in every
-    )
+def _form(case: FormCase) -> Form:
+    return case[0]
 
 
 def _part(instruction: str, verb: str) -> Part:
     return Part(
         f"matrices.{instruction}",
         f"{instruction}: the bytes of shared memory that each register {verb}, by any addresses",
-        _confirmed(instruction),
         ("bytes",),
-        partial(cases, instruction),
-        _row,
-        partial(
-            measured,
-            ready=lambda told: Matrices.of([*asked(instruction), None], told=told),
-            ask=_meet,
-            together=lambda case: case[0],
-        ),
+        form_case,
+        partial(measured, device=Matrices, probe=_form, ask=_meet),
         judge,
     )
 
 
 # -- movmatrix -------------------------------------------------------------------------------------
 
-MOVES, HALVES = 32, 2 * LANES
+
+def _movmatrix(before: Sequence[int]) -> None:
+    return MOVMATRIX
 
 
-def given() -> list[list[int]]:
-    """Return [case, half]: what the halves hold before, each number once."""
-    dice = np.random.default_rng(SEED)
-    return [list(range(HALVES)), *(dice.permutation(HALVES).tolist() for _ in range(MOVES - 1))]
-
-
-def _move(before: Sequence[list[int]], told: Progress) -> list[Answered]:
-    return moved(before, Matrices.of([None], told=told).moves(np.array(before)))
+def _move(device: Matrices, before: list[list[int]]) -> list[Answered]:
+    return moved(before, device.moves(np.array(before)))
 
 
 def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
     """Return what is recorded: for each half, the half that held its number before; NOWHERE if none did."""
     answers: list[Answered] = []
     for numbers, row in zip(before, after, strict=True):
-        known = row < HALVES
-        halves = np.full(HALVES, NOWHERE, np.int64)
+        known = row < len(row)
+        halves = np.full(len(row), NOWHERE, np.int64)
         halves[known] = np.argsort(numbers)[row[known]]
         answers.append({"halves": halves})
     return answers
 
 
-def judge_move(findings: Findings, row: Mapping[str, Any], halves: Array) -> None:
+def judge_move(findings: Findings, given: Sequence[int], row: Mapping[str, Any], halves: Array) -> None:
     """Hold the half that each comes from against the catalogue's lane map."""
     want, case = places(COMES_FROM).ravel(), f"movmatrix, case {findings.cases}"
 
@@ -157,33 +208,6 @@ def judge_move(findings: Findings, row: Mapping[str, Any], halves: Array) -> Non
 
 
 # -- faults ----------------------------------------------------------------------------------------
-
-FAR, ODD = 0x7FFF_FFF0, 0xFFFF_FFF1
-"""Addresses that no block has, one a multiple of 16 and one not."""
-
-
-def fault_cases() -> list[FormCase]:
-    """Return each form with addresses that are odd or outside, in lanes that are read and in others."""
-    every = []
-    for form in (form for name in INSTRUCTIONS for form in asked(name)):
-        usual = addresses_of(form)[2]
-        unread, last = form.unread, form.unread.start - 1
-        changes: list[tuple[int | range, int]] = [
-            (last, BYTES - ROW_BYTES),
-            (last, BYTES),
-            (last, FAR),
-            (0, usual[0] + 1),
-            (last, usual[last] + 8),
-        ]
-        if unread:
-            first = unread.start
-            changes += [(first, usual[first] + 2), (first, BYTES), (first, FAR), (LANES - 1, ODD)]
-            changes += [(unread, ODD)]
-        for lane, address in changes:
-            lanes = usual.copy()
-            lanes[lane] = address
-            every.append((form, tuple(lanes.tolist())))
-    return every
 
 
 def met_alone(case: FormCase) -> list[int]:
@@ -209,14 +233,14 @@ def agrees(form: Form, lanes: Sequence[int], result: int) -> bool:
     return result == 0
 
 
-def judge_fault(findings: Findings, row: Mapping[str, Any], answers: Array) -> None:
+def judge_fault(findings: Findings, case: FormCase, row: Mapping[str, Any], answers: Array) -> None:
     """A launch faults by the lanes that are read alone, and does what it does by them alone."""
-    form, lanes = Form.of(row["instruction"], row["form"]), row["addresses"]
+    form, lanes = case
     result, halves = int(answers[0]), answers[1:]
     if not agrees(form, lanes, result):
-        findings.differs(form, f"the device says {result_name(result)}", addresses=lanes)
+        findings.differs(form, f"the device says {result_name(result)}", addresses=row["addresses"])
     elif not result and not np.array_equal(expected(form, lanes), halves):
-        findings.differs(form, "the halves met other bytes", addresses=lanes)
+        findings.differs(form, "the halves met other bytes", addresses=row["addresses"])
     findings.count(len(answers), outcome=result_name(result), form=f"{form.instruction} {short(form)}")
 
 
@@ -226,21 +250,17 @@ PARTS = (
     Part(
         "matrices.movmatrix",
         "movmatrix: the lane and the half of a register that each half comes from",
-        ("movmatrix",),
         ("halves",),
-        given,
-        lambda numbers: {"given": numbers},
-        _move,
+        itemgetter("given"),
+        partial(measured, device=Matrices, probe=_movmatrix, ask=_move),
         judge_move,
     ),
     Part(
         "matrices.faults",
         "ldmatrix, stmatrix: whose addresses are read, by those that fault where they are",
-        (*_confirmed("ldmatrix"), *_confirmed("stmatrix")),
         ("answers",),
-        fault_cases,
-        _row,
-        lambda some, told: fault_answers(alone(met_alone, some, told)),
+        form_case,
+        lambda cases, told: fault_answers(alone(met_alone, cases, told)),
         judge_fault,
     ),
 )

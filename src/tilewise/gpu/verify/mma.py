@@ -4,51 +4,267 @@ What is asked for is the structure of the whole product, free of any name for a 
 place of A the places of D that it reaches, and the place of B that it is multiplied by there. The
 catalogue says it as well: A[m, k] reaches D[m, n] by B[n, k], for every n.
 
-The metadata of a sparse case are words of all 32 lanes, those that no one says are read as well. In ten
-cases of each instruction with each selector every four bits of them are one of two things: all the first,
-all the second, and then by each bit of their own number; so that what those ten pick tells, without a
-catalogue, which four bits of which lane each stored element listens to. The others are drawn.
+The metadata of a sparse case are words of all 32 lanes, those that no one says are read as well.
+
+
+One mma.sync as CUDA source: a kernel that multiplies what it is given, register by register.
+
+The kernel knows nothing of fragments, nor of what a register means. A job is a row of A's registers, one
+of B's, one of C's and one of metadata; what comes out are D's registers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
+from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
+from tilewise.emit.parts.template import each, filled, listed
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import Progress, places, planes
-from tilewise.gpu.probes.mma import NOTHING, MmaProbe, Products, WarpOperand
-from tilewise.gpu.verify.part import Answered, Findings, Part, confirming, measured
-from tilewise.hardware.limits import LANES
+from tilewise.gpu.verify.kernels import ONE, Kernels, packed, places, planes
+from tilewise.gpu.verify.part import Answered, Findings, Part, measured
+from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
-from tilewise.hardware.mma.instructions import (
-    Instruction,
-    Shape,
-    instructions,
-    kind_instructions,
-    sparse_instructions,
-)
+from tilewise.hardware.mma.instructions import Instruction, Shape
 from tilewise.hardware.mma.kinds import INDEX
 from tilewise.hardware.mma.sparse import Sparse
 from tilewise.tables import table
 
-ARCH = "sm_90a"
+INTEGERS = {
+    "s8": ((0xFE, -2), (0xFF, -1)),
+    "u8": ((0xFE, 254), (0xFF, 255)),
+    "s4": ((0xE, -2), (0xF, -1)),
+    "u4": ((0xE, 14), (0xF, 15)),
+}
+"""Bits and number of what A and B hold in place of one: each pair of types has a product of its own."""
 
-SEED = 20_263
-DRAWN = 4
-"""Cases of an instruction and a selector whose metadata are drawn."""
 
-FIRST, SECOND = 0x4, 0xE
-"""Four bits of metadata that mean something for every type: the lower, and the upper half of a chunk."""
+@dataclass(frozen=True, slots=True)
+class WarpOperand:
+    """The part of an operand in each lane of a warp: elements of a type, in so many 32-bit registers.
 
-PIECES = 8
-"""Four bits each of a register."""
+    >>> WarpOperand("f16", 4).places, WarpOperand("f64", 4).places
+    (256, 64)
+    """
+
+    dtype: str
+    registers: int
+
+    @classmethod
+    def of(cls, dtype: str, places: int) -> WarpOperand:
+        """Return as many registers as a warp needs for those places."""
+        return cls(dtype, places * DType.of(dtype).bits // (LANES * REGISTER_BITS))
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+        return DType.of(self.dtype).bits
+
+    @property
+    def places(self) -> int:
+        """Elements that the warp holds: place E lane + element, of E elements a lane."""
+        return LANES * self.registers * REGISTER_BITS // self.bits
+
+    @property
+    def word(self) -> tuple[str, str]:
+        """The letter that a register of CUDA's assembly has, and its type in C++."""
+        return {"f32": ("f", "float"), "f64": ("d", "double")}.get(self.dtype, ("r", "unsigned"))
+
+    @property
+    def words(self) -> int:
+        """Registers of that letter: one of a double is two of 32 bits."""
+        return self.registers // max(1, self.bits // REGISTER_BITS)
+
+    def words_of(self, ones: Array, value: int) -> Array:
+        """Return rows of places, each with a value or zero, as registers: [row, lane, register]."""
+        return packed(ones, self.bits, value).reshape(len(ones), LANES, self.registers)
+
+
+@dataclass(frozen=True, slots=True)
+class MmaProbe:
+    """An instruction to be asked, as a kernel has it.
+
+    >>> a, b, c = WarpOperand("f16", 4), WarpOperand("f16", 2), WarpOperand("f32", 4)
+    >>> MmaProbe("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", a, b, c, c).kernel
+    'probe_mma_sync_aligned_m16n8k16_row_col_f32_f16_f16_f32'
+    """
+
+    opcode: str
+    a: WarpOperand
+    b: WarpOperand
+    c: WarpOperand
+    d: WarpOperand
+    selector: int | None = None
+    """Which lanes' metadata a sparse instruction reads; None where it is dense."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        word = re.sub(r"\W+", "_", self.opcode)
+        return f"probe_{word}" + ("" if self.selector is None else f"_{self.selector}")
+
+    @property
+    def differs(self) -> bool:
+        """True where bits are compared, not multiplied: a pair of zeros then counts as a pair of ones."""
+        return self.opcode.endswith(".xor.popc")
+
+    def __str__(self) -> str:
+        return self.opcode + ("" if self.selector is None else f", selector {self.selector}")
+
+
+def factor(dtype: str, operand: str) -> tuple[int, int]:
+    """Return the bits that an element of A or B holds where it holds anything, and their number.
+
+    >>> factor("s8", "A"), factor("u8", "B"), factor("f16", "A")
+    ((254, -2), (255, 255), (15360, 1))
+    """
+    if dtype not in INTEGERS:
+        return ONE[dtype], 1
+    return INTEGERS[dtype]["AB".index(operand)]
+
+
+def source(group: Sequence[MmaProbe]) -> str:
+    """Return CUDA C++ of a kernel for each of the instructions."""
+    return "\n".join(_kernel(probe) for probe in group)
+
+
+KERNEL = """\
+extern "C" __global__ void __launch_bounds__(32) ${this.kernel}(\
+const unsigned* a, const unsigned* b, const unsigned* c, const unsigned* metadata, const int4* jobs,\
+ int count, unsigned* out) {
+    const int lane = threadIdx.x;
+    for (int job = blockIdx.x; job < count; job += gridDim.x) {
+        const int4 at = jobs[job];
+        $rows
+        $kind d[$words];
+        asm volatile("${this.opcode} $operands;"
+            : $outputs
+            : $inputs);
+        $kind* to = reinterpret_cast<$kind*>(out) + (job * 32LL + lane) * $words;
+        for (int i = 0; i < $words; ++i) to[i] = d[i];
+    }
+}"""
+
+ROW = "const $kind* ${name}_row = reinterpret_cast<const $kind*>($name) + (at.$part * 32LL + lane) * $words;"
+
+
+def _kernel(this: MmaProbe) -> str:
+    letter, kind = this.d.word
+    rows, inputs, braced, used = [], [], [_braced(0, this.d.words)], this.d.words
+    for name, part, held in zip("abc", "xyz", (this.a, this.b, this.c), strict=True):
+        rows.append(filled(ROW, {"kind": held.word[1], "name": name, "part": part, "words": held.words}))
+        inputs += each(f'"{held.word[0]}"({name}_row[#])', range(held.words))
+        braced.append(_braced(used, held.words))
+        used += held.words
+    if this.selector is not None:
+        inputs.append('"r"(metadata[at.w * 32 + lane])')
+        braced += [f"%{used}", f"{this.selector}"]
+    slots = {
+        "this": this,
+        "rows": "\n".join(rows),
+        "kind": kind,
+        "words": this.d.words,
+        "operands": ", ".join(braced),
+        "outputs": listed(f'"=&{letter}"(d[#])', range(this.d.words)),
+        "inputs": ", ".join(inputs),
+    }
+    return filled(KERNEL, slots)
+
+
+def _braced(first: int, count: int) -> str:
+    return f"{{{listed('%#', range(first, first + count))}}}"
+
+
+# -- what multiplies what --------------------------------------------------------------------------
+
+BLOCKS = 132 * 16
+NOTHING, STRANGE = -1, -2
+"""A place of D that is not reached, and one that holds what no single product gives."""
+
+NO_METADATA = np.zeros((1, LANES), np.uint32)
+
+
+class Products(Kernels[MmaProbe]):
+    """Kernels of some mma.sync, ready on a device, and what they multiply by what.
+
+    A place is an element of a lane: E lane + element, where a lane holds E. A has a number other than zero
+    in one place alone, and B spells its places bit by bit, one a plane, with one plane in which every place
+    has a number. So every place of D tells whether that place of A reaches it, and which place of B it was
+    multiplied by: for a product of M x N x K, each place of A has N such pairs. The kernel knows no meaning
+    of a register.
+    """
+
+    together = 8
+    source = staticmethod(source)
+
+    @staticmethod
+    def name(probe: MmaProbe) -> str:
+        """Return the name of a probe's kernel."""
+        return probe.kernel
+
+    def pairs(self, this: MmaProbe, metadata: Array = NO_METADATA) -> Array:
+        """Return [words of metadata, place of A, place of D]: the place of B, NOTHING or STRANGE."""
+        count = this.a.places + 1
+        alone, spelling = np.eye(count, this.a.places, dtype=bool), planes(this.b.places)
+        a = this.a.words_of(alone, factor(this.a.dtype, "A")[0])
+        b = this.b.words_of(spelling, factor(this.b.dtype, "B")[0])
+        c = this.c.words_of(np.zeros((1, this.c.places), bool), 0)
+        which, plane = np.divmod(np.arange(count * len(spelling)), len(spelling))
+        found = []
+        for row in range(len(metadata)):
+            jobs = np.stack([which, plane, 0 * which, 0 * which + row], axis=1)
+            out = self._launch(this, a, b, c, metadata, jobs).reshape(count, len(spelling), -1)
+            found.append(spelt(out[:-1], out[-1], this))
+        return np.stack(found)
+
+    def passed(self, this: MmaProbe) -> Array:
+        """Return [place of D]: the place of C whose number comes out there, where nothing is multiplied."""
+        a, b = (held.words_of(np.zeros((1, held.places), bool), 0) for held in (this.a, this.b))
+        spelling = planes(this.c.places)
+        c = this.c.words_of(np.pad(spelling, ((0, 1), (0, 0))), ONE[this.c.dtype])
+        jobs = np.zeros((len(spelling) + 1, 4), int)
+        jobs[:, 2] = np.arange(len(jobs))
+        out = self._launch(this, a, b, c, NO_METADATA, jobs)
+        return _numbers(out[:-1] - out[-1] == 1, out[:-1] == out[-1])
+
+    def _launch(self, this: MmaProbe, a: Array, b: Array, c: Array, metadata: Array, jobs: Array) -> Array:
+        """Return D's numbers, [job, place], of jobs that have a row each of A, B, C and the metadata."""
+        count = len(jobs)
+        given = [a, b, c, np.asarray(metadata, np.uint32), np.asarray(jobs, np.int32), np.int32(count)]
+        shape = (count, LANES, this.d.registers)
+        words = self.reply(this, min(BLOCKS, count), LANES, given, "<u4", shape)
+        kind = {"s32": "<i4", "f16": "<f2", "f32": "<f4", "f64": "<f8"}[this.d.dtype]
+        numbers = words.view(kind).reshape(count, -1)
+        return numbers.astype(np.int64 if this.d.dtype == "s32" else np.float64)
+
+
+def spelt(out: Array, background: Array, this: MmaProbe) -> Array:
+    """Return [place of A, place of D]: the place of B that numbers [place of A, plane, place of D] spell.
+
+    `background` has what comes out where A has no number at all, [plane, place of D].
+    """
+    change = out - background
+    if this.differs:
+        # A's bit alone: a one of B goes with it, and a zero of B no longer
+        return _numbers(change == -1, np.where(change[:, -1:] == 0, change == 0, change == 1))
+    product = factor(this.a.dtype, "A")[1] * factor(this.b.dtype, "B")[1]
+    return _numbers(change == product, change == 0)
+
+
+def _numbers(one: Array, zero: Array) -> Array:
+    """Return [..., place]: the number that [..., plane, place] spell; the last plane is there for all."""
+    bits, there = one[..., :-1, :], one[..., -1, :]
+    weights = 1 << np.arange(bits.shape[-2], dtype=np.int64)
+    number = (bits * weights[:, None]).sum(axis=-2)
+    clean = (one | zero).all(axis=-2) & (there | ~one.any(axis=-2))
+    return np.where(clean, np.where(there, number, NOTHING), STRANGE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +286,6 @@ class MmaCase:
             return cls(stored, row["selector"], tuple(row.get("metadata", ())))
         a, b, c, d = row["types"]
         return cls(Instruction(shape, a, b, d, row["op"], c, tuple(row["majors"])))
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The case as it is recorded."""
-        this, shape = self.instruction, str(self.instruction.shape)
-        if not this.sparse:
-            types = [this.a, this.b, this.c, this.d]
-            return {"shape": shape, "types": types, "op": this.op, "majors": list(this.majors)}
-        words = {"metadata": list(self.metadata)} if self.metadata else {}
-        types = [this.a, this.b, this.d]
-        return {"shape": shape, "types": types, "ordered": this.ordered, "selector": self.selector, **words}
 
     @property
     def types(self) -> tuple[str, str, str, str]:
@@ -155,62 +360,19 @@ def meeting(a: Array, d: Array, b: Array) -> tuple[Array, Array]:
     return np.take_along_axis(reached, order, axis=1).ravel(), np.take_along_axis(met, order, axis=1).ravel()
 
 
-# -- the cases -------------------------------------------------------------------------------------
-
-
-@cache
-def dense() -> tuple[MmaCase, ...]:
-    """Return every dense instruction that sm_90 has."""
-    return tuple(map(MmaCase, instructions(arch=ARCH)))
-
-
-@cache
-def sparse() -> tuple[MmaCase, ...]:
-    """Return every sparse one, with and without ordered metadata, and each selector."""
-    ours = [this for this in sparse_instructions() if this.needs.met(ARCH)]
-    return tuple(
-        MmaCase(replace(this, ordered=ordered), selector)
-        for ordered in (True, False)
-        for this in ours
-        for selector in Sparse.of(this.shape, this.a).selectors
-    )
-
-
-def with_metadata(cases: Iterable[MmaCase]) -> list[MmaCase]:
-    """Return sparse cases, each with each of its metadata."""
-    return [replace(case, metadata=tuple(words)) for case in cases for words in metadata_of(case).tolist()]
-
-
-def metadata_of(case: MmaCase) -> Array:
-    """Return [case, lane]: the words of all lanes, every four bits of them a pair of indices.
-
-    They are legal; but where metadata need not be ordered, they are any two, even equal ones, of which the
-    manual says nothing. The two of tf32 are halves of one element in either case.
-    """
-    this, half = case.instruction, case.half
-    ordered = this.sparse and this.ordered
-    legal = [first | second << INDEX.bits for first, second in half.patterns]
-    dice = np.random.default_rng([SEED, this.shape.k, case.selector or 0])
-    choices = legal if ordered or this.a == "tf32" else range(16)
-    pieces = [dice.choice(choices, (LANES, PIECES)) for _ in range(DRAWN)]
-    if ordered:
-        *bits, whole = planes(LANES * PIECES).reshape(-1, LANES, PIECES)
-        pieces = [*(np.where(second, SECOND, FIRST) for second in (~whole, whole, *bits)), *pieces]
-    shifts = 4 * np.arange(PIECES, dtype=np.uint64)
-    words: Array = (np.stack(pieces).astype(np.uint64) << shifts).sum(axis=-1).astype(np.uint32)
-    return words
+# -- the questions --------------------------------------------------------------------------------
 
 
 def _ask_pairs(products: Products, some: list[MmaCase]) -> Iterator[Answered]:
     this, words = some[0], np.array([case.metadata or (0,) * LANES for case in some], np.uint32)
-    return (listed(pairs, this.instruction.shape.n) for pairs in products.pairs(this.probe, words))
+    return (as_recorded(pairs, this.instruction.shape.n) for pairs in products.pairs(this.probe, words))
 
 
 def _ask_passed(products: Products, some: list[MmaCase]) -> Iterator[Answered]:
     return ({"c": products.passed(case.probe)} for case in some)
 
 
-def listed(pairs: Array, n: int) -> Answered:
+def as_recorded(pairs: Array, n: int) -> Answered:
     """Return what is recorded of [place of A, place of D]: [place of A, N], the places of D, and those of B.
 
     NOTHING stands for a place of A that does not reach N places of D.
@@ -226,9 +388,8 @@ def listed(pairs: Array, n: int) -> Answered:
 # -- how it is judged ------------------------------------------------------------------------------
 
 
-def judge_pairs(findings: Findings, row: Mapping[str, Any], d: Array, b: Array) -> None:
+def judge_pairs(findings: Findings, case: MmaCase, row: Mapping[str, Any], d: Array, b: Array) -> None:
     """Hold every pair against the catalogue."""
-    case = MmaCase.of(row)
     this, n = case.instruction, case.instruction.shape.n
     want, seen = np.stack(case.pairs, axis=1), np.stack([d, b], axis=1)
 
@@ -243,9 +404,8 @@ def judge_pairs(findings: Findings, row: Mapping[str, Any], d: Array, b: Array) 
     findings.count(d.size, **aspects)
 
 
-def judge_passed(findings: Findings, row: Mapping[str, Any], came: Array) -> None:
+def judge_passed(findings: Findings, case: MmaCase, row: Mapping[str, Any], came: Array) -> None:
     """C[m, n] comes out in D[m, n]."""
-    case = MmaCase.of(row)
     c, d = case.places("C"), case.places("D")
     want = np.empty(d.size, np.int64)
     want[d.ravel()] = c.ravel()
@@ -255,80 +415,25 @@ def judge_passed(findings: Findings, row: Mapping[str, Any], came: Array) -> Non
     findings.count(len(came), accumulators=accumulators, shape=this.shape)
 
 
-def _confirmed(cases: Sequence[MmaCase], entries: Mapping[str, str]) -> Iterator[str]:
-    """Yield the instances of entries of fragments that the cases have, by the operands that they hold."""
-    for entry, operands in entries.items():
-        known = {
-            (str(case.instruction.shape), case.types["ABCD".index(operand)])
-            for case in cases
-            for operand in operands
-        }
-        yield from _having(entry, known)
-
-
-def _having(entry: str, known: set[tuple[str, str]]) -> tuple[str, ...]:
-    return confirming(entry, lambda values: (values["shape"], values["dtype"]) in known)
-
-
-def _whole_types(cases: Sequence[MmaCase], entry: str) -> tuple[str, ...]:
-    """Return the types all of whose instructions sm_90 has."""
-    later = {name for this in kind_instructions(sparse=".sp." in entry) for name in (this.a, this.b)}
-    types = {name for case in cases for name in case.types[:2]} - later
-    return confirming(entry, lambda values: values["dtype"] in types)
-
-
-def parts_of(
-    name: str,
-    words: str,
-    every: Callable[[], Sequence[MmaCase]],
-    with_pairs: Callable[[], Sequence[MmaCase]],
-    held: Mapping[str, str],
-    passed: Mapping[str, str],
-    shapes: str,
-) -> Iterator[Part]:
-    def ready(told: Progress) -> Products:
-        return Products.of((case.probe for case in every()), told=told)
-
-    def together(case: MmaCase) -> MmaCase:
-        return replace(case, metadata=())
-
-    ask = partial(measured, ready=ready, together=together)
-    row: Callable[[MmaCase], Mapping[str, Any]] = attrgetter("row")
-    confirms = (*_confirmed(every(), held), *_whole_types(every(), shapes))
-    prefix = "mma" if name == "dense" else "mma.sparse"
-    yield Part(
-        f"mma.{name}", words, confirms, ("d", "b"), with_pairs, row, partial(ask, ask=_ask_pairs), judge_pairs
-    )
-    yield Part(
-        f"{prefix}.accumulators",
-        f"{words.partition(':')[0]}: where each element of the accumulator C comes out in D",
-        tuple(_confirmed(every(), passed)),
-        ("c",),
-        every,
-        row,
-        partial(ask, ask=_ask_passed),
-        judge_passed,
-    )
+def _parts(pairs: str, passed: str, title: str, words: str) -> Iterator[Part]:
+    ask = partial(measured, device=Products, probe=attrgetter("probe"))
+    yield Part(pairs, f"{title}: {words}", ("d", "b"), MmaCase.of, partial(ask, ask=_ask_pairs), judge_pairs)
+    where = f"{title}: where each element of the accumulator C comes out in D"
+    yield Part(passed, where, ("c",), MmaCase.of, partial(ask, ask=_ask_passed), judge_passed)
 
 
 PARTS = (
-    *parts_of(
-        "dense",
-        "mma: the elements of D that each element of A reaches, and those of B that it meets",
-        dense,
-        dense,
-        {"mma.A": "A", "mma.B": "B", "mma.D": "D"},
-        {"mma.C": "C"},
-        "mma.shapes",
+    *_parts(
+        "mma.dense",
+        "mma.accumulators",
+        "mma",
+        "the elements of D that each element of A reaches, and those of B that it meets",
     ),
-    *parts_of(
-        "sparse",
-        "mma.sp: the elements of D and B that each stored element of A meets, by any metadata",
-        sparse,
-        lambda: with_metadata(sparse()),
-        {"mma.sp.A": "AB", "mma.sp.B": "AB", "mma.E": "AB", "mma.sp.D": "D"},
-        {"mma.sp.D": "D"},
-        "mma.sp.shapes",
+    *_parts(
+        "mma.sparse",
+        "mma.sparse.accumulators",
+        "mma.sp",
+        "the elements of D and B that each stored element of A meets, by any metadata",
     ),
 )
 """The dense instructions, then the sparse ones."""

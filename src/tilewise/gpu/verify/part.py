@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import Progress
+from tilewise.gpu.verify.kernels import Progress
 from tilewise.gpu.verify.truth import Truth
-from tilewise.hardware.catalog import find
-from tilewise.hardware.catalog.instances import instances_of
 
 AskedCase = TypeVar("AskedCase")
-Device = TypeVar("Device")
 Answered = Mapping[str, Any]
 """An answer: its arrays of numbers, and what else the record has of it, by name."""
 
@@ -101,6 +102,26 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
+class Questions:
+    """The cases of a part as JSON, and what a right answer to all of them confirms."""
+
+    confirms: Sequence[str]
+    """Entries of the catalogue, instances of one (`mma.A m16n8k16 f16`), or tables beside it."""
+    cases: Sequence[Mapping[str, Any]]
+
+
+QUESTIONS = "questions.zip"
+"""The questions of every part, beside this file; `tools.questions` draws them."""
+
+
+@cache
+def kept_questions(part: str) -> Questions:
+    """Return the questions of a part by its name."""
+    with zipfile.ZipFile(Path(__file__).with_name(QUESTIONS)) as kept:
+        return Questions(**json.loads(kept.read(f"{part}.json")))
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """What a device is asked in a few minutes, and what it confirms.
 
@@ -111,35 +132,41 @@ class Part:
     name: str
     """FAMILY.WORD: parts of one family are recorded in one file."""
     title: str
-    confirms: tuple[str, ...]
-    """Entries of the catalogue, instances of one (`mma.A m16n8k16 f16`), or tables beside it."""
     arrays: tuple[str, ...]
     """The names of an answer's arrays, all as long as the first."""
-    cases: Callable[[], Sequence[Any]]
-    row: Callable[[Any], Mapping[str, Any]]
-    """A case as JSON."""
+    case: Callable[[Mapping[str, Any]], Any]
+    """A case of its JSON."""
     ask: Callable[[Sequence[Any], Progress], Iterable[Answered]]
     """The device's answers to cases, in their order."""
     judge: Callable[..., None]
-    """Adds to findings what comes of a recorded row and its arrays."""
+    """Adds to findings what comes of a case, its recorded row, and its arrays."""
+    questions: Callable[[str], Questions] = kept_questions
 
     @property
     def family(self) -> str:
         """The first word of the name."""
         return self.name.partition(".")[0]
 
+    @property
+    def confirms(self) -> Sequence[str]:
+        """Entries of the catalogue, or instances of them, that the part is about."""
+        return self.questions(self.name).confirms
+
+    def cases(self) -> Sequence[Mapping[str, Any]]:
+        """Return every case as JSON."""
+        return self.questions(self.name).cases
+
     def measure(self, told: Progress) -> Truth:
         """Return the device's answers to every case."""
-        cases = self.cases()
-        return self.truth(cases, self.ask(cases, told))
+        return self.truth(self.cases(), self.ask([self.case(row) for row in self.cases()], told))
 
-    def truth(self, cases: Iterable[Any], answers: Iterable[Answered]) -> Truth:
+    def truth(self, cases: Iterable[Mapping[str, Any]], answers: Iterable[Answered]) -> Truth:
         """Return the record of answers to cases."""
         rows: list[Mapping[str, Any]] = []
         numbers: dict[str, list[Any]] = {name: [np.zeros(0, np.int64)] for name in self.arrays}
         for case, answer in zip(cases, answers, strict=True):
             notes = {name: value for name, value in answer.items() if name not in numbers}
-            rows.append({**self.row(case), **notes, "length": np.size(answer[self.arrays[0]])})
+            rows.append({**case, **notes, "length": np.size(answer[self.arrays[0]])})
             for name, kept in numbers.items():
                 kept.append(np.asarray(answer[name], np.int64).ravel())
         return Truth(self.name, rows, {name: np.concatenate(kept) for name, kept in numbers.items()})
@@ -149,7 +176,7 @@ class Part:
         findings = Findings()
         arrays = [truth.parted(name) for name in self.arrays]
         for row, *numbers in zip(truth.cases, *arrays, strict=True):
-            self.judge(findings, row, *numbers)
+            self.judge(findings, self.case(row), row, *numbers)
         return findings
 
 
@@ -157,16 +184,22 @@ def measured(
     cases: Sequence[AskedCase],
     told: Progress,
     *,
-    ready: Callable[[Progress], Device],
-    ask: Callable[[Device, list[AskedCase]], Iterable[Answered]],
-    together: Callable[[AskedCase], Hashable] | None = None,
+    device: type[Any],
+    probe: Callable[[AskedCase], Hashable],
+    ask: Callable[[Any, list[AskedCase]], Iterable[Answered]],
 ) -> list[Answered]:
-    """Return a device's answers to cases in their order; cases of one `together` share a launch.
+    """Return a device's answers to cases in their order; cases of one probe are put to it together.
 
-    Compiling is most of the work, and counts as such.
+    `device` is a class, such as one of `Kernels`, whose `of` makes it ready for some probes. Compiling is
+    most of the work, and counts as such.
 
+    >>> class Lengths:
+    ...     @classmethod
+    ...     def of(cls, wanted, *, told):
+    ...         told(1, 1)
+    ...         return cls()
     >>> def lengths(device, words): return [{"length": len(word)} for word in words]
-    >>> measured(["a", "bb"], print, ready=lambda told: told(1, 1), ask=lengths)
+    >>> measured(["a", "bb"], print, device=Lengths, probe=len, ask=lengths)
     1 3
     2 3
     3 3
@@ -181,28 +214,21 @@ def measured(
 
     groups: dict[Hashable, list[int]] = {}
     for number, case in enumerate(cases):
-        groups.setdefault(together(case) if together else number, []).append(number)
-    device = ready(compiled)
+        groups.setdefault(probe(case), []).append(number)
+    ready = device.of(groups, told=compiled)
     answers: dict[int, Answered] = {}
     for numbers in groups.values():
-        answers |= zip(numbers, ask(device, [cases[number] for number in numbers]), strict=True)
-        told(programs + len(answers), programs + len(cases))
+        replies = ask(ready, [cases[number] for number in numbers])
+        for number, reply in zip(numbers, replies, strict=True):
+            answers[number] = reply
+            told(programs + len(answers), programs + len(cases))
     return [answers[number] for number in range(len(cases))]
 
 
 def of_row(kind: type[AskedCase], row: Mapping[str, Any]) -> AskedCase:
-    """Return the dataclass whose fields a row has, its lists as tuples."""
-    values = {each.name: row[each.name] for each in fields(kind)}  # type: ignore[arg-type]
+    """Return the dataclass of the fields that a row has, its lists as tuples."""
+    names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
+    values = {name: value for name, value in row.items() if name in names}
     return kind(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     )
-
-
-def confirming(entry: str, asked: Callable[[Mapping[str, Any]], bool]) -> tuple[str, ...]:
-    """Return the words for `Part.confirms`: the instances of an entry for whose values `asked` holds.
-
-    >>> confirming("mma.A", lambda values: values["dtype"] == "f64" and values["shape"].endswith("k4"))
-    ('mma.A m8n8k4 f64', 'mma.A m16n8k4 f64')
-    """
-    every = instances_of(find(entry)).items()
-    return tuple(f"{entry} {name}".strip() for name, values in every if asked(values))

@@ -1,4 +1,4 @@
-"""Part after part on a device or by its record, and the report of all: as text and as JSON; `page` has HTML.
+"""Part after part on a device or by its record, and the report of all: as text and as JSON.
 
 A run can be resumed, and asks for no answer twice.
 """
@@ -141,7 +141,7 @@ def recorded_truth(part: Part, folder: Path) -> Truth:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Verification:
     """The outcomes of all parts, and the device that answered."""
 
     device: Mapping[str, Any]

@@ -58,9 +58,9 @@ def save(path: Path, truths: Sequence[Truth]) -> None:
     with zipfile.ZipFile(part, "w", zipfile.ZIP_LZMA) as record:
         for truth in truths:
             head = {"version": VERSION, "device": dict(truth.device), "cases": list(truth.cases)}
-            _put(record, f"{truth.part}/cases.json", json.dumps(head, separators=(",", ":")).encode())
+            put(record, f"{truth.part}/cases.json", json.dumps(head, separators=(",", ":")).encode())
             for name, array in truth.arrays.items():
-                _put(record, f"{truth.part}/{name}.npy", _packed(array))
+                put(record, f"{truth.part}/{name}.npy", _packed(array))
     part.replace(path)
 
 
@@ -91,7 +91,8 @@ def _part(record: zipfile.ZipFile, part: str, names: Sequence[str]) -> Truth:
     return Truth(part, head["cases"], arrays, head["device"])
 
 
-def _put(record: zipfile.ZipFile, name: str, data: bytes) -> None:
+def put(record: zipfile.ZipFile, name: str, data: bytes) -> None:
+    """Write a file of a record, compressed, and the same whatever the day."""
     info = zipfile.ZipInfo(name, _DAY)
     info.compress_type = zipfile.ZIP_LZMA
     record.writestr(info, data)

@@ -1,50 +1,451 @@
 """The parts `fragments.*` and `descriptors.*`: what registers of wgmma hold, and what descriptors read.
 
-Descriptors are legal ones as kernels have them, and odd ones that no kernel should. They are drawn with a
-seed, cell by cell, so that every type, operand, major and mode has as many, inside the shared memory of
-a block. Those of `descriptors.end` end with it or go past it, each in a process of its own.
+Descriptors are legal ones as kernels have them, and odd ones that no kernel should. Those of
+`descriptors.end` end with shared memory or go past it, each in a process of its own.
+
+
+One wgmma as CUDA source: a kernel whose every element of D spells bits; and the questions to a device.
+
+The kernel knows nothing of layouts. For each bit plane it fills shared memory with one bit of each
+element's own index, lays the plane's overlay (operands that the host wrote) over it, and runs its jobs:
+a job is two descriptors, or registers of A and one descriptor. An element of D that comes out as one sets
+the plane's bit of its word, one that comes out as zero does not, and any other value sets bit 31.
+
+The first question is D: the operands tell its rows and columns, and they lie in memory in the plainest way
+that PTX has. Then A in registers, and what descriptors read, by the elements of D that show it. That plainest
+way settles the names of rows and columns; the device tells everything else.
+
+Operands lie in shared memory without a swizzle, K-major: core matrices of 8 rows of 16 bytes, the two of a
+group of rows 128 bytes apart, the groups 256.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
-from itertools import product
+from itertools import chain, groupby
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tilewise.core.layout import Layout
-from tilewise.gpu.launch import Array
-from tilewise.gpu.probes.kernels import Progress, alone, places, result_name
-from tilewise.gpu.probes.wgmma import AREA, BASE, END, NOTHING, THREADS, Bench, WgmmaProbe
-from tilewise.gpu.verify.part import Answered, Findings, Part, measured
-from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
+from tilewise.emit.parts.template import filled, listed
+from tilewise.gpu.launch import Array, Session
+from tilewise.gpu.verify.kernels import ONE, Kernels, Progress, alone, packed, places, planes, result_name
+from tilewise.gpu.verify.part import Answered, Findings, Part, measured, of_row
+from tilewise.hardware.limits import SHARED_BYTES
+from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.wgmma.descriptor import BASE_UNIT, LIMIT, Descriptor
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
-from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS, M
+from tilewise.hardware.wgmma.instructions import INPUTS, Input, M
 from tilewise.hardware.wgmma.reads import Operand
 from tilewise.tables import table
 
-# -- fragments -------------------------------------------------------------------------------------
+THREADS = 128
 
 
-def instructions() -> list[WgmmaProbe]:
-    """Return every dense wgmma with both operands K-major: every type, accumulator and legal N.
+@dataclass(frozen=True, slots=True)
+class WgmmaProbe:
+    """One wgmma: types of A, B and D, N, and the majors of what it reads from shared memory.
 
-    >>> len(instructions()), len({(i.a, i.b, i.d) for i in instructions()})
-    (474, 17)
+    >>> print(WgmmaProbe("f16", "f16", "f32", 64, "k", "mn"))
+    m64n64k16.f32.f16.f16 A k, B mn
     """
-    return [
-        WgmmaProbe(a.name, b, d, n)
-        for a in INPUTS.values()
-        for b in a.partners
-        for d in a.accumulators
-        for n in a.n
+
+    a: str
+    b: str
+    d: str
+    n: int
+    a_major: str = "k"
+    b_major: str = "k"
+
+    def __post_init__(self) -> None:
+        Input.of(self.a).check_product(self.b, self.d, self.n, self.a_major, self.b_major)
+
+    @property
+    def k(self) -> int:
+        """K of the instruction, in elements."""
+        return Input.of(self.a).k
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element of A or B."""
+        return Input.of(self.a).dtype.bits
+
+    @property
+    def types(self) -> str:
+        """The types in words."""
+        return f"{self.a} x {self.b} -> {self.d}"
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return f"probe_{self.a}_{self.b}_{self.d}_n{self.n}_{self.a_major}_{self.b_major}"
+
+    @property
+    def planes(self) -> int:
+        """Bits of an element's index in the window of shared memory, and one plane in which all are one."""
+        return (LIMIT * 8 // self.bits).bit_length()
+
+    @property
+    def elements(self) -> int:
+        """Elements of D that a thread holds."""
+        return self.n // 2
+
+    def __str__(self) -> str:
+        types = f"m64n{self.n}k{self.k}.{self.d}.{self.a}.{self.b}"
+        return f"{types} A {self.a_major}, B {self.b_major}"
+
+
+def source(group: Sequence[WgmmaProbe]) -> str:
+    """CUDA C++ of a kernel for each of the instructions, which all multiply the same types."""
+    first = group[0]
+    if any((i.a, i.b, i.d) != (first.a, first.b, first.d) for i in group):
+        raise ValueError("the instructions of one source multiply the same types")
+    shared = Path(__file__).with_name("wgmma.cu").read_text(encoding="utf-8")
+    return "\n".join([_constants(first), shared, *map(_kernel, group)])
+
+
+def _constants(first: WgmmaProbe) -> str:
+    each, bits = 32 // first.bits, first.bits
+    log = each.bit_length() - 1
+    mask = (1 << bits) - 1
+    low = [sum(mask << bits * place for place in range(each) if place >> bit & 1) for bit in range(log)]
+    words = ", ".join(f"{word:#x}u" for word in [*low, 0])
+    ones = {
+        name: sum(ONE[dtype] << bits * place for place in range(each))
+        for name, dtype in zip("AB", (first.a, first.b), strict=True)
+    }
+    return (
+        f"#define LOG_PER_WORD {log}\n#define LAST {first.planes - 1}\n"
+        f"#define ONES_A {ones['A']:#x}u\n#define ONES_B {ones['B']:#x}u\n"
+        f"__constant__ unsigned LOW[] = {{{words}}};\n"
+    )
+
+
+KERNEL = """\
+struct ${this.kernel}_wgmma {
+    using Register = $kind;
+    static constexpr int registers = $registers, elements = ${this.elements};
+    static constexpr unsigned one = $one;
+    static constexpr bool takes_registers = $takes_registers;
+    static __device__ unsigned element(const Register* d, int i) { return $element; }
+    $by_descriptors
+    $from_registers
+    static __device__ void settle(Register* d) {  // no use of D moves above the wait
+        asm volatile("" : $outputs :: "memory");
+    }
+};
+extern "C" __global__ void __launch_bounds__(THREADS, 1) ${this.kernel}($parameters) {
+    probe<${this.kernel}_wgmma>($arguments);
+}"""
+
+MULTIPLY = """\
+static __device__ void multiply(Register* d, $given a, unsigned long long b) {
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, $scale, 0; $instruction; }"
+        : $outputs
+        : $inputs);
+}"""
+
+NO_FORM = "static __device__ void multiply(Register*, uint4, unsigned long long) {}  // registers are K-major"
+
+PARAMETERS = (
+    "const unsigned long long* a, const unsigned long long* b, const unsigned* selected, int jobs,"
+    " const uint4* registers, int registers_each, const uint4* overlay, int overlay_chunks,"
+    " int overlay_each, unsigned overlay_at, int planes, int from_registers, unsigned* out"
+)
+ARGUMENTS = (
+    "a, b, selected, jobs, registers, registers_each, overlay, overlay_chunks, overlay_each, overlay_at,"
+    " planes, from_registers, out"
+)
+
+SUMS = {
+    "f32": ("float", "f", "0x3f800000u", "__float_as_uint(d[i])"),
+    "s32": ("unsigned", "r", "1u", "d[i]"),
+    "f16": ("unsigned", "r", "0x3c00u", "(d[i / 2] >> 16 * (i % 2)) & 0xffffu"),
+}
+"""{type of D: its register in C++ and its letter in asm, the bits of one, and of element i}."""
+
+
+def _kernel(this: WgmmaProbe) -> str:
+    kind, letter, one, element = SUMS[this.d]
+    registers = this.n // 4 if this.d == "f16" else this.n // 2
+    outputs = listed(f'"+{letter}"(d[#])', range(registers))
+    takes_registers = this.a_major == "k"
+    slots = {
+        "this": this,
+        "kind": kind,
+        "registers": registers,
+        "one": one,
+        "takes_registers": str(takes_registers).lower(),
+        "element": element,
+        "outputs": outputs,
+        "by_descriptors": _multiply(this, registers, outputs, from_registers=False),
+        "from_registers": (
+            _multiply(this, registers, outputs, from_registers=True) if takes_registers else NO_FORM
+        ),
+        "parameters": PARAMETERS,
+        "arguments": ARGUMENTS,
+    }
+    return filled(KERNEL, slots)
+
+
+def _multiply(this: WgmmaProbe, registers: int, outputs: str, *, from_registers: bool) -> str:
+    wide = 4 if from_registers else 1
+    a = listed("%#", range(registers, registers + wide))
+    kinds = f"{this.d}.{this.a}.{this.b}" + ".and.popc" * (this.a == "b1")
+    operands = [
+        f"{{{listed('%#', range(registers))}}}",
+        f"{{{a}}}" if from_registers else a,
+        f"%{registers + wide}",
+        "p",
+        *_immediates(this, from_registers),
     ]
+    held = [f'"r"(a.{part})' for part in "xyzw"] if from_registers else ['"l"(a)']
+    slots = {
+        "given": "uint4" if from_registers else "unsigned long long",
+        "scale": f"%{registers + wide + 1}",
+        "instruction": f"wgmma.mma_async.sync.aligned.m64n{this.n}k{this.k}.{kinds} {', '.join(operands)}",
+        "outputs": outputs,
+        "inputs": ", ".join([*held, '"l"(b)', '"r"(0)']),
+    }
+    return filled(MULTIPLY, slots)
+
+
+def _immediates(this: WgmmaProbe, from_registers: bool) -> list[str]:
+    """Return scales of A and B, then transpose bits, as far as the types have them."""
+    if this.d == "s32":
+        return []
+    majors = [this.b_major] if from_registers else [this.a_major, this.b_major]
+    turned = [str(int(major == "mn")) for major in majors] if "mn" in Input.of(this.a).majors else []
+    return ["1", "1", *turned]
+
+
+# -- the questions ---------------------------------------------------------------------------------
+
+BASE = 1024
+"""The address at which the driver puts dynamic shared memory; the probe checks it."""
+
+END = BASE + SHARED_BYTES
+
+AREA = END - 16 * 1024
+"""The address of the B that picks columns of A: above all that descriptors of A read."""
+
+ROW_BYTES, GROUP, CORE = 32, 256, 128
+ROW_BITS, COLUMN_BITS = 6, 8
+BLOCKS = 132
+
+NOTHING = -1
+"""An element, or a register, that spells no single place."""
+
+
+NO_REGISTERS, NOTHING_LAID = np.zeros((1, THREADS, 4), np.uint32), np.zeros(0, np.uint32)
+
+
+class Bench(Kernels[WgmmaProbe]):
+    """Kernels of some wgmma, ready on a device."""
+
+    shared, together = SHARED_BYTES, 4
+    source = staticmethod(source)
+
+    @staticmethod
+    def name(probe: WgmmaProbe) -> str:
+        """Return the name of a probe's kernel."""
+        return probe.kernel
+
+    @classmethod
+    def programs(cls, wanted: Iterable[WgmmaProbe]) -> list[tuple[WgmmaProbe, ...]]:
+        """Return the probes in groups of the same types, the longest to compile first."""
+        kinds: dict[tuple[str, ...], list[WgmmaProbe]] = {}
+        for this in sorted(set(wanted), key=cls.name):
+            kinds.setdefault((this.a, this.b, this.d), []).append(this)
+        groups = chain.from_iterable(map(super().programs, kinds.values()))
+        return sorted(groups, key=lambda group: -sum(this.n for this in group))
+
+    @classmethod
+    def check(cls, session: Session, code: bytes) -> None:
+        """Raise RuntimeError where shared memory begins elsewhere: descriptors are counted from there."""
+        kernel = session.kernel(code, "shared_memory", shared=SHARED_BYTES)
+        out = session.empty(8)
+        kernel(1, 1, out)
+        start, size = session.download(out, "<u4", (2,)).tolist()
+        if (start, size) != (BASE, SHARED_BYTES):
+            wanted = f"{BASE}, {SHARED_BYTES}"
+            raise RuntimeError(f"shared memory begins at {start} with {size} bytes, not {wanted}")
+
+    def d(self, this: WgmmaProbe) -> Array:
+        """Return [thread, register]: the flat index of the element of D that each register holds.
+
+        Row m of A and row n of B hold a bit of their code, at k = 0 alone: B is one there in the planes of
+        m, and A in the planes of n.
+        """
+        bits = ROW_BITS + COLUMN_BITS
+        a, b = np.zeros((bits + 1, M, this.k), bool), np.zeros((bits + 1, this.n, this.k), bool)
+        a[..., 0], b[..., 0] = True, True
+        a[:ROW_BITS, :, 0] = planes(M)[:ROW_BITS]
+        b[ROW_BITS:bits, :, 0] = planes(1 << COLUMN_BITS)[:COLUMN_BITS, : this.n]
+        overlay = np.concatenate([core_matrices(a, this.a), core_matrices(b, this.b)], axis=-1)
+        jobs = [canonical(BASE + M * ROW_BYTES)]
+        words = self._launch(this, jobs, [canonical(BASE)], planes=bits + 1, overlay=overlay)
+        code = spelled(words[0].T, bits)
+        row, column = code & (1 << ROW_BITS) - 1, code >> ROW_BITS
+        return np.where((code != NOTHING) & (column < this.n), row * this.n + column, NOTHING)
+
+    def a(self, this: WgmmaProbe) -> Array:
+        """Return [thread, element]: the flat index of the element of A that each place of registers holds."""
+        size = M * this.k
+        held = planes(size)
+        overlay, starts = select_k(this)
+        words = self._launch(
+            this,
+            [canonical(AREA + start) for start in starts],
+            planes=len(held),
+            registers=packed(held.reshape(len(held), 1, THREADS, -1), this.bits, ONE[this.a]),
+            overlay=overlay,
+            at=AREA,
+        )
+        place = spelled(_of_a(words, this), len(held) - 1).ravel()
+        owned = np.full(size, NOTHING, np.int64)
+        owned[place[place != NOTHING]] = np.flatnonzero(place != NOTHING)
+        return owned.reshape(THREADS, -1)
+
+    def reads(self, this: WgmmaProbe, operand: str, descriptors: Sequence[int]) -> Array:
+        """Return [descriptor, rows, K]: the index of each element that the operand is read from.
+
+        Indices count from address 0 on; NOTHING where no single element was read.
+        """
+        values = np.array(descriptors, np.uint64)
+        if operand == "A":
+            overlay, starts = select_k(this)
+            many = len(starts)
+            jobs = np.tile([canonical(AREA + start) for start in starts], len(values))
+            words = self._launch(
+                this, jobs, np.repeat(values, many), planes=this.planes, overlay=overlay, at=AREA
+            )
+        else:
+            picks = select_registers(this)
+            many = len(picks)
+            rows = np.tile(np.arange(many), len(values))
+            words = self._launch(
+                this, np.repeat(values, many), rows=rows, planes=this.planes, registers=picks
+            )
+        words = words.reshape(len(values), many, *words.shape[1:])
+        return spelled((_of_a if operand == "A" else _of_b)(words, this), this.planes - 1)
+
+    def _launch(
+        self,
+        this: WgmmaProbe,
+        b: Sequence[int] | Array,
+        a: Sequence[int] | Array | int = 0,
+        rows: Array | int = 0,
+        *,
+        planes: int,
+        registers: Array | None = None,
+        overlay: Array = NOTHING_LAID,
+        at: int = BASE,
+    ) -> Array:
+        """Return the words of D, [job, register, thread].
+
+        A job is a descriptor of B, and one of A or the number of a row of registers. `registers` are
+        [row, thread, 4], or [plane, row, thread, 4]; `overlay` is [words], or [plane, words], and lies from
+        the address `at` on.
+        """
+        jobs, chunks = len(b), overlay.shape[-1] // 4
+        held = NO_REGISTERS if registers is None else registers
+        given = [
+            np.broadcast_to(np.asarray(a, np.uint64), jobs),
+            np.asarray(b, np.uint64),
+            np.broadcast_to(np.asarray(rows, np.uint32), jobs),
+            np.int32(jobs),
+            held,
+            np.int32(held.shape[1] if held.ndim == 4 else 0),
+            overlay,
+            np.int32(chunks),
+            np.int32(chunks if overlay.ndim == 2 else 0),
+            np.uint32(at),
+            np.int32(planes),
+            np.int32(registers is not None),
+        ]
+        shape = (jobs, this.elements, THREADS)
+        return self.reply(this, min(BLOCKS, jobs), THREADS, given, "<u4", shape)
+
+
+def core_matrices(ones: Array, dtype: str) -> Array:
+    """Return [..., words] of [..., rows, K]: an instruction's K as it lies without a swizzle."""
+    words = packed(ones, Input.of(dtype).dtype.bits, ONE[dtype])
+    *outer, rows, _ = words.shape
+    cut = words.reshape(*outer, rows // 8, 8, 2, 4)
+    return np.ascontiguousarray(np.swapaxes(cut, -3, -2)).reshape(*outer, rows * ROW_BYTES // 4)
+
+
+def canonical(start: int) -> int:
+    """Return the descriptor of core matrices from `start` on."""
+    return Descriptor(start=start, lbo=CORE, sbo=GROUP).value
+
+
+def select_k(this: WgmmaProbe) -> tuple[Array, list[int]]:
+    """Return B that picks columns of A, and the bytes at which each of them starts.
+
+    Row n of the s-th has a one at k = n + N s, and nothing else; the last may have rows of nothing.
+    """
+    starts = range(0, this.k, this.n)
+    ones = np.eye(len(starts) * this.n, this.k, dtype=bool)
+    return core_matrices(ones, this.b), [row * ROW_BYTES for row in starts]
+
+
+def select_registers(this: WgmmaProbe) -> Array:
+    """Return A in registers that picks rows of K: row m of the s-th has a one at k = m + 64 s.
+
+    It is [s, thread, four registers], by the catalogue's fragment.
+    """
+    many = -(-this.k // M)
+    ones = np.eye(many * M, this.k, dtype=bool).reshape(many, M, this.k)
+    thread, element = _holders(a_fragment(this.a))
+    held = np.zeros((many, THREADS, M * this.k // THREADS), bool)
+    held[:, thread, element] = ones
+    return packed(held, this.bits, ONE[this.a])
+
+
+@cache
+def _holders(fragment: Layout) -> tuple[Array, Array]:
+    """Return the thread and the register of every element, as the catalogue has it."""
+    thread, register = np.divmod(places(fragment), fragment.size // THREADS)
+    return thread, register
+
+
+def _of_d(words: Array, this: WgmmaProbe) -> Array:
+    """Return the words of jobs [..., register, thread] as D [..., 64, N]."""
+    thread, register = _holders(d_fragment(this.d, this.n))
+    return words[..., register, thread]
+
+
+def _of_b(words: Array, this: WgmmaProbe) -> Array:
+    """Return the jobs of one descriptor of B, [..., select, register, thread], as B [..., N, K]."""
+    rows = _of_d(words, this)[..., : min(M, this.k), :]
+    *outer, many, count, n = rows.shape
+    return np.swapaxes(rows.reshape(*outer, many * count, n), -1, -2)
+
+
+def _of_a(words: Array, this: WgmmaProbe) -> Array:
+    """Return the jobs of one descriptor of A, [..., select, register, thread], as A [..., 64, K]."""
+    columns = np.moveaxis(_of_d(words, this), -3, -2)
+    *outer, rows, many, n = columns.shape
+    return columns.reshape(*outer, rows, many * n)[..., : this.k]
+
+
+def spelled(words: Array, bits: int) -> Array:
+    """Return the number that each word spells in `bits` planes; NOTHING where the last plane is not there.
+
+    >>> spelled(np.array([0b1010, 0b0010, 0b11010]), 3).tolist()
+    [2, -1, -1]
+    """
+    return np.where(words >> bits == 1, (words & (1 << bits) - 1).astype(np.int64), NOTHING)
+
+
+# -- fragments -------------------------------------------------------------------------------------
 
 
 def owners(fragment: Layout) -> Array:
@@ -54,9 +455,9 @@ def owners(fragment: Layout) -> Array:
     return owned
 
 
-def judge_fragment(findings: Findings, row: Mapping[str, Any], owned: Array) -> None:
+def judge_fragment(findings: Findings, probe: WgmmaProbe, row: Mapping[str, Any], owned: Array) -> None:
     """Hold the owner of every element against the catalogue's fragment."""
-    fragment = a_fragment(row["a"]) if row["operand"] == "A" else d_fragment(row["d"], row["n"])
+    fragment = a_fragment(probe.a) if row["operand"] == "A" else d_fragment(probe.d, probe.n)
     width = fragment.size // M
 
     def element(index: int) -> list[int] | None:
@@ -65,46 +466,26 @@ def judge_fragment(findings: Findings, row: Mapping[str, Any], owned: Array) -> 
     def register(place: int) -> dict[str, int]:
         return dict(zip(("thread", "element"), divmod(place, fragment.size // THREADS), strict=True))
 
-    types = f"{row['a']} x {row['b']} -> {row['d']}"
-    case = f"{row['operand']} of m64n{row['n']}, {types}"
+    case = f"{row['operand']} of m64n{probe.n}, {probe.types}"
     findings.hold(case, owners(fragment), owned, register, "element", element)
-    findings.count(len(owned), types=types, n=row["n"])
+    findings.count(len(owned), types=probe.types, n=probe.n)
 
 
-def _fragments(operand: str, confirms: tuple[str, ...]) -> Part:
+def _fragments(operand: str) -> Part:
     def ask(bench: Bench, probes: list[WgmmaProbe]) -> Iterator[Answered]:
         return ({"owned": (bench.a if operand == "A" else bench.d)(probe)} for probe in probes)
 
     return Part(
         f"fragments.{operand.lower()}",
         f"wgmma: the element of {operand} in each register of each thread, every type at every N",
-        confirms,
         ("owned",),
-        instructions,
-        lambda probe: {"operand": operand, "a": probe.a, "b": probe.b, "d": probe.d, "n": probe.n},
-        partial(measured, ready=partial(Bench.of, instructions()), ask=ask),
+        partial(of_row, WgmmaProbe),
+        partial(measured, device=Bench, probe=lambda probe: probe, ask=ask),
         judge_fragment,
     )
 
 
 # -- descriptors -----------------------------------------------------------------------------------
-
-SEED = 20_261
-LEGAL, ODD, RESERVED = 14, 48, 2
-"""Descriptors of a cell; the last have bits set that no field has."""
-
-MIDDLE = 64 * 1024
-"""Odd descriptors start about here, so that what they read stays inside."""
-
-SOME_N = (8, 16, 24, 40, 64, 72, 96, 128, 160, 256)
-"""N of the MN-major instructions with some types and operands; with f16 it is every N."""
-
-KINDS = [
-    *((name, name, d) for name in INPUTS for d in INPUTS[name].accumulators),
-    ("e4m3", "e5m2", "f32"),
-    ("s8", "u8", "s32"),
-]
-"""Types of A, B and D."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +506,6 @@ class DescriptorCase:
         descriptor = Descriptor.decode(value)
         instruction = WgmmaProbe(a, b, d, row["n"], *majors)
         return cls(instruction, row["operand"], descriptor, value ^ descriptor.value)
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The case as it is recorded."""
-        this = self.instruction
-        return {
-            "types": [this.a, this.b, this.d],
-            "n": this.n,
-            "operand": self.operand,
-            "major": self.major,
-            "value": hex(self.value),
-        }
 
     @property
     def value(self) -> int:
@@ -169,23 +538,6 @@ class DescriptorCase:
             f"{self.instruction}: {self.operand} by {self.value:#018x}, mode {d.mode}, start {d.start},"
             f" LBO {d.lbo}, SBO {d.sbo}, base offset {d.base_offset}"
         )
-
-
-@cache
-def drawn(seed: int = SEED) -> tuple[DescriptorCase, ...]:
-    """Return all descriptors, the same for the same seed."""
-    dice = random.Random(seed)
-    cases: list[DescriptorCase] = []
-    for kind, operand, mode in product(KINDS, OPERANDS, MODES.values()):
-        for major in INPUTS[kind[0]].majors:
-            for number in range(LEGAL + ODD + RESERVED):
-                cases.append(_drawn(dice, kind, operand, major, mode, number))
-    return tuple(cases)
-
-
-def asked(dtype: str) -> list[DescriptorCase]:
-    """Return the cases of the instructions whose A has a type."""
-    return [case for case in drawn() if case.instruction.a == dtype]
 
 
 def expected(case: DescriptorCase) -> Array:
@@ -222,9 +574,12 @@ def spread(numbers: Array, case: DescriptorCase) -> Array:
 
 
 def places_read(bench: Bench, cases: Sequence[DescriptorCase]) -> list[Array]:
-    """Return [rows, K] for each case, all of one instruction and operand: the index of each element read."""
-    first = cases[0]
-    return list(bench.reads(first.instruction, first.operand, [case.value for case in cases]))
+    """Return [rows, K] for each case, all of one instruction: the index of each element read."""
+    return [
+        read
+        for operand, some in groupby(cases, attrgetter("operand"))
+        for read in bench.reads(cases[0].instruction, operand, [case.value for case in some])
+    ]
 
 
 def kept(case: DescriptorCase, read: Array) -> Answered:
@@ -233,9 +588,8 @@ def kept(case: DescriptorCase, read: Array) -> Answered:
     return {"places": read if whole is None else whole, "whole": whole is not None}
 
 
-def judge_descriptor(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
+def judge_descriptor(findings: Findings, case: DescriptorCase, row: Mapping[str, Any], read: Array) -> None:
     """Hold the place of every element against what the catalogue says is read."""
-    case = DescriptorCase.of(row)
     want = expected(case).ravel()
 
     def element(place: int) -> dict[str, list[int]]:
@@ -252,7 +606,7 @@ def judge_descriptor(findings: Findings, row: Mapping[str, Any], read: Array) ->
     odd = descriptor.sbo % unit or (descriptor.lbo % unit and descriptor.lbo > CHUNK)
     findings.count(
         want.size,
-        types=f"{this.a} x {this.b} -> {this.d}",
+        types=this.types,
         operand=f"{case.operand}, {case.major}-major",
         mode=descriptor.mode.name,
         n=this.n,
@@ -263,86 +617,8 @@ def judge_descriptor(findings: Findings, row: Mapping[str, Any], read: Array) ->
     )
 
 
-def _ask(cases: Sequence[DescriptorCase], told: Progress) -> list[Answered]:
-    def ask(bench: Bench, some: list[DescriptorCase]) -> Iterable[Answered]:
-        return map(kept, some, places_read(bench, some))
-
-    return measured(
-        cases,
-        told,
-        ready=partial(Bench.of, {case.instruction for case in cases}),
-        ask=ask,
-        together=lambda case: (case.instruction, case.operand),
-    )
-
-
-def _drawn(
-    dice: random.Random, kind: tuple[str, str, str], operand: str, major: str, mode: Mode, number: int
-) -> DescriptorCase:
-    """Return a legal descriptor, an odd one, or a legal one with reserved bits, by its number in the cell."""
-    every = major == "k" or (operand == "B" and kind == ("f16", "f16", "f32"))
-    majors = (major, "k") if operand == "A" else ("k", major)
-    while True:
-        this = WgmmaProbe(*kind, dice.choice(INPUTS[kind[0]].n if every else SOME_N), *majors)
-        draw = _odd if LEGAL <= number < LEGAL + ODD else _legal
-        bits = Descriptor.reserved_bits(dice.getrandbits(64)) if number >= LEGAL + ODD else []
-        reserved = sum(1 << bit for bit in bits)
-        empty = DescriptorCase(this, operand, Descriptor(mode=mode), reserved)
-        case = replace(empty, descriptor=draw(dice, empty))
-        if _inside(case):
-            return case
-
-
-def _legal(dice: random.Random, empty: DescriptorCase) -> Descriptor:
-    """Return a step of K in a tile of atoms, in either order of atoms, anywhere that is aligned."""
-    mode = empty.descriptor.mode
-    deep = dice.choice((1, 2, 4))
-    atom = ROWS * mode.width
-    start = BASE + mode.period * dice.randrange(256 * 64 // mode.period)
-    step = dice.randrange(mode.width // 32) * 32 if mode.bits else 0
-    if empty.major == "k" and mode.bits:
-        return Descriptor(start + step, CHUNK, atom * dice.choice((1, deep)), mode)
-    if empty.major == "k":
-        down_first = dice.choice((True, False))
-        lbo, sbo = (atom * empty.rows // ROWS, atom) if down_first else (atom, atom * 2 * deep)
-        return Descriptor(start, lbo, sbo, mode)
-    atoms = -(-empty.rows // mode.elements(empty.instruction.a))
-    near, far = atom, atom * atoms
-    sbo, lbo = (far, near) if dice.choice((True, False)) else (near, atom * 2 * deep)
-    return Descriptor(start, lbo, sbo, mode) if mode.bits else Descriptor(start, sbo, lbo, mode)
-
-
-def _odd(dice: random.Random, empty: DescriptorCase) -> Descriptor:
-    """Return any start, any strides, any base offset; or a legal one with one field changed."""
-    top = dice.choice((8, 16, 64, 256, 1024))
-    odd = Descriptor(
-        start=MIDDLE + CHUNK * dice.randrange(dice.choice((64, 2048))),
-        lbo=CHUNK * dice.randrange(top),
-        sbo=CHUNK * dice.randrange(top),
-        mode=empty.descriptor.mode,
-        base_offset=dice.randrange(8),
-    )
-    kind = dice.randrange(6)
-    if kind < 2:
-        legal = _legal(dice, empty)
-        field = dice.choice(("start", "lbo", "sbo", "base_offset"))
-        return replace(legal, **{field: getattr(odd, field)})
-    return replace(odd, base_offset=0) if kind < 4 else odd
-
-
-def _inside(case: DescriptorCase) -> bool:
-    """Return whether all that is read lies where the probe put it; a swizzle stays in its row of the atom."""
-    d = case.descriptor
-    groups, width = case.rows // ROWS - 1, d.mode.width
-    if case.major == "k":
-        last = groups * d.sbo + (ROWS - 1) * width + (CHUNK if d.mode.bits else d.lbo)
-    elif d.mode.bits:
-        across, along = divmod(case.rows // case.chunk - 1, d.mode.chunks)
-        last = across * d.lbo + CHUNK * (d.mode.chunks - 1 if across else along) + d.sbo + (ROWS - 1) * width
-    else:
-        last = groups * d.sbo + d.lbo + (ROWS - 1) * CHUNK
-    first, end = d.start // width * width, (d.start + last) // width * width + width
-    return first >= BASE and end <= (AREA if case.operand == "A" else END)
+def _ask(bench: Bench, cases: list[DescriptorCase]) -> Iterator[Answered]:
+    return map(kept, cases, places_read(bench, cases))
 
 
 # -- the end of shared memory ----------------------------------------------------------------------
@@ -351,25 +627,6 @@ OUTSIDE = 700
 """The CUresult of an address that no block has."""
 
 INSIDE, PAST, WHOLE = "inside", "past with a part of a core matrix", "past with a whole core matrix"
-
-
-def at_the_end() -> list[DescriptorCase]:
-    """Return operands that end where shared memory does, that go past its end row by row, and strides that
-    would come back if sums were taken modulo 2^18."""
-    k_major = WgmmaProbe("f16", "f16", "f32", 16)
-    mn_major = WgmmaProbe("f16", "f16", "f32", 128, "k", "mn")
-    probes = [(k_major, mode) for mode in MODES.values()]
-    probes += [(mn_major, MODES[name]) for name in ("none", "128B")]
-    cases = []
-    for this, mode in probes:
-        plain = DescriptorCase(this, "B", Descriptor(start=MIDDLE, lbo=1024, sbo=2048, mode=mode))
-        length = (int(expected(plain).max()) + 1) * this.bits // 8 - MIDDLE
-        last = (END - length) // mode.period * mode.period
-        starts = [*(last + row * mode.width for row in range(ROWS + 1)), END, LIMIT - 1024]
-        changed: list[dict[str, Any]] = [{"start": start} for start in starts]
-        changed += [{"lbo": LIMIT - 1024}, {"sbo": LIMIT - 1024}]
-        cases += [replace(plain, descriptor=replace(plain.descriptor, **change)) for change in changed]
-    return cases
 
 
 def reach(case: DescriptorCase) -> str:
@@ -393,12 +650,12 @@ def _ask_at_the_end(cases: Sequence[DescriptorCase], told: Progress) -> Iterator
         yield {"places": [] if read is None else read, "faults": read is None}
 
 
-def judge_end(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
+def judge_end(findings: Findings, case: DescriptorCase, row: Mapping[str, Any], read: Array) -> None:
     """Hold what was read, and what faulted, against where the tables say that it is read.
 
     Where a part of a core matrix is past the end, the device may fault or not: no document says.
     """
-    case, faults = DescriptorCase.of(row), row["faults"]
+    faults = row["faults"]
     want, far = expected(case), reach(case)
     byte = want * case.instruction.bits // 8
     wrong = {
@@ -413,21 +670,17 @@ def judge_end(findings: Findings, row: Mapping[str, Any], read: Array) -> None:
     findings.count(max(1, len(read)), mode=case.descriptor.mode.name, reach=fault)
 
 
-def _descriptors(name: str, title: str, cases: Callable[[], Any], ask: Any, judge: Any) -> Part:
-    confirms = ("wgmma.smem", "wgmma.atom", "wgmma.canonical")
-    row = attrgetter("row")
-    return Part(f"descriptors.{name}", f"wgmma{title}", confirms, ("places",), cases, row, ask, judge)
+def _descriptors(name: str, title: str, ask: Any, judge: Any) -> Part:
+    return Part(f"descriptors.{name}", f"wgmma{title}", ("places",), DescriptorCase.of, ask, judge)
 
 
 PARTS = (
-    _fragments("D", ("wgmma.D", "wgmma.shapes")),
-    _fragments("A", ("wgmma.A",)),
+    *map(_fragments, "DA"),
     *(
         _descriptors(
             dtype,
             f", {dtype}: the byte that is read for every element, by descriptors legal and odd",
-            partial(asked, dtype),
-            _ask,
+            partial(measured, device=Bench, probe=attrgetter("instruction"), ask=_ask),
             judge_descriptor,
         )
         for dtype in INPUTS
@@ -435,7 +688,6 @@ PARTS = (
     _descriptors(
         "end",
         ": what ends with shared memory is read, what goes past it faults, nothing wraps around",
-        at_the_end,
         _ask_at_the_end,
         judge_end,
     ),

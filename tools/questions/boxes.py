@@ -1,18 +1,17 @@
-"""Cases of TMA: boxes to load, in order and at random, and arguments of tensor maps at their bounds."""
+"""Questions to TMA: boxes to load, in order and at random, and arguments of tensor maps at their bounds."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
-from tilewise.gpu.probes.tma import ELEMENTS, MARGIN, MOST_SHARED, BoxLoad
+from tilewise.gpu.verify.part import Questions
+from tilewise.gpu.verify.tma import ELEMENTS, MARGIN, MOST_SHARED, BoxLoad, MapArguments
 from tilewise.hardware.modes import CHUNK, MODES, Mode
-from tilewise.hardware.tma.rules import DRIVER, RULES, violations
-from tilewise.hardware.tma.tensor_map import TensorMap
-from tilewise.hardware.tma.types import ELEMENT_TYPES, FILLS, INTERLEAVES, L2_PROMOTIONS, SWIZZLE_VALUES
+from tilewise.hardware.tma.types import ELEMENT_TYPES
 
 SEED = 20_260
 UNSIGNED = {1: "u8", 2: "u16", 4: "u32", 8: "u64"}
@@ -151,59 +150,6 @@ BYTES = {row.value: row.bits // 8 for row in ELEMENT_TYPES.values() if row.value
 PACKED = (13, 14, 15)
 
 
-@dataclass(frozen=True, slots=True)
-class MapArguments:
-    """The arguments of a tensor map, fastest dimension first, strides in bytes, enumerators as numbers."""
-
-    dtype: int = 1
-    rank: int = 3
-    address: int = 0
-    """After an address that is a multiple of 256."""
-    dims: tuple[int, ...] = (256, 64, 32)
-    strides: tuple[int, ...] = (512, 32768)
-    box: tuple[int, ...] = (16, 8, 4)
-    element_strides: tuple[int, ...] = (1, 1, 1)
-    interleave: int = 0
-    swizzle: int = 0
-    l2: int = 0
-    fill: int = 0
-
-    @property
-    def numbers(self) -> tuple[Any, ...]:
-        """In the driver's order, without the address."""
-        tuples = (self.dims, self.strides, self.box, self.element_strides)
-        return (self.dtype, self.rank, *tuples, self.interleave, self.swizzle, self.l2, self.fill)
-
-    @property
-    def broken(self) -> list[str] | None:
-        """The driver's rules that these arguments break; None where our tables lack the name of a number."""
-        interleaves, promotions, fills = (
-            {number: name for name, (_, number) in names.items()}
-            for names in (INTERLEAVES, L2_PROMOTIONS, FILLS)
-        )
-        try:
-            tensor_map = TensorMap(
-                {row.value: row for row in ELEMENT_TYPES.values()}[self.dtype],
-                self.dims[::-1],
-                self.strides[::-1],
-                self.box[::-1],
-                self.element_strides[::-1],
-                interleaves[self.interleave],
-                {SWIZZLE_VALUES[name]: mode for name, mode in MODES.items()}[self.swizzle],
-                promotions[self.l2],
-                fills[self.fill],
-            )
-        except KeyError:
-            return None
-        return driver_rules(tensor_map, self.address)
-
-
-def driver_rules(tensor_map: TensorMap, address: int = 0) -> list[str]:
-    """Return the driver's rules that a tensor map breaks, as our tables have them."""
-    rules = (violation.rule for violation in violations(tensor_map, address))
-    return [rule for rule in rules if RULES[rule].kind == DRIVER]
-
-
 def of_rank(rank: int) -> MapArguments:
     """Return plain arguments of a rank; the strides are dense."""
     dims, strides = (256, 64, 32, 16, 8, 4)[:rank], [512]
@@ -335,3 +281,11 @@ def _thrown(dice: random.Random) -> MapArguments:
         return case
     bad = dice.choice((16, 32, 504, 544, 2**40 - 32, 2**40))
     return replace(case, strides=tuple(dice.choice((s, s, bad)) for s in case.strides))
+
+
+QUESTIONS: dict[str, Callable[[], Questions]] = {
+    "tma.boxes": lambda: Questions(("tma.landing",), [asdict(box) for box in boxes()]),
+    "tma.rules": lambda: Questions(("tma.rules",), [asdict(arguments) for arguments in maps()]),
+    "tma.faults": lambda: Questions(("tma.rules",), [asdict(box) for box in copies()]),
+}
+"""The questions of each part, drawn when called."""
