@@ -132,7 +132,7 @@ def _nearest(word: str, *known: str) -> str:
     return f"did you mean {near[0]}?" if near else ""
 
 
-class Word(argparse.Action):
+class WordAction(argparse.Action):
     """What keeps a word, and refuses one that an option contradicts."""
 
     def __call__(
@@ -259,7 +259,7 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
         elif not parameter.required:
             settings["nargs"] = "?"
         if other:
-            settings["action"] = Word
+            settings["action"] = WordAction
         group.add_argument(parameter.name, **settings, **_default(parameter))
         if other:
             settings = {"metavar": settings["metavar"], "help": "the same, as an option"}

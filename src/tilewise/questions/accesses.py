@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Conflicts
     from tilewise.check.coalesce import Coalescing
-    from tilewise.questions.asking import Many, Number, LayoutText
+    from tilewise.questions.asking import LayoutText, Many, Number
     from tilewise.questions.texts import Texts
 
     Counted = TypeVar("Counted", bound=Conflicts | Coalescing)
@@ -42,7 +42,11 @@ def listed(access: Many) -> list[str | Layout]:
 
 
 def refuse_two_questions(
-    layout: LayoutText | None, of_tiles: Mapping[str, Any], of_requests: Mapping[str, Any], name: str, such: str
+    layout: LayoutText | None,
+    of_tiles: Mapping[str, Any],
+    of_requests: Mapping[str, Any],
+    name: str,
+    such: str,
 ) -> None:
     """Refuse options of a request beside a tile, and of a tile without one."""
     if layout is not None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.check.sides import Spec
-    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Number, TensorOptions, Type
 
 
 @asks(
@@ -50,7 +50,7 @@ def agree(
     dtype: Type | None = None,
     *,
     base: Number | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return yes with its proof, no with the first element of a tile that differs, or that it is not decided.
 

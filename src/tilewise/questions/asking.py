@@ -46,15 +46,18 @@ if TYPE_CHECKING:
     class TextOptions(TypedDict, total=False):
         """How to read the texts of layouts."""
 
-        dtype: Type | None
         let: Mapping[str, int] | Sequence[str]
         storage: Sequence[str]
         unit: Literal["element", "byte", "bit"]
         dialect: str | None
-        part: Sequence[str]
+        part: Sequence[str] | str
         triton: str | None
-        shape: ShapeText | None
         tensor: ShapeText | None
+
+    class TensorOptions(TextOptions, total=False):
+        """The same, where a shape is the tensor's and no other."""
+
+        shape: ShapeText | None
 
 
 WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Tile")

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import ShapeText, IndexText, Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import IndexText, LayoutText, Number, ShapeText, TextOptions, Type
 
 
 @asks(

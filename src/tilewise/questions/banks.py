@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.banks import Request
     from tilewise.hardware.memory.banks import Operation
-    from tilewise.questions.asking import Many, Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Many, Number, TensorOptions, Type
 
 
 @asks(
@@ -80,7 +80,7 @@ def banks(
     phases: bool = False,
     bytes: Number | None = None,
     addresses: str | Sequence[int | None] | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the wavefronts of every access of a tile, or of one request, and the fewest that could be.
 

@@ -258,7 +258,9 @@ def _named(
 # -- one entry -------------------------------------------------------------------------------------
 
 
-def _sheet(entry: Entry, values: dict[str, Any], at: IndexText | None, who: Place | None, show: bool) -> Report:
+def _sheet(
+    entry: Entry, values: dict[str, Any], at: IndexText | None, who: Place | None, show: bool
+) -> Report:
     from tilewise.hardware.catalog.sheet import sheet_of
 
     built = entry.build(**values)

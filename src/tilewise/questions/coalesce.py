@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.access import Access
     from tilewise.check.coalesce import Coalescing, Transfer
-    from tilewise.questions.asking import Many, Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Many, Number, TensorOptions, Type
 
 THREADS = ("laneid", "tid_in_wg", "tx")
 """Axes of threads, of which lanes are counted."""
@@ -81,7 +81,7 @@ def coalesce(
     widths: bool = False,
     bytes: Number | None = None,
     addresses: str | Sequence[int | None] | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the sectors of every access of a tile, or of one request, and how few would hold its bytes.
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tilewise.codegen.functions import Range
     from tilewise.core.layout import Layout
-    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Number, TensorOptions, Type
 
 
 @asks(
@@ -55,7 +55,7 @@ def code(
     args: str | Sequence[str] = (),
     bytes: bool = False,
     base: Number | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the index function of a layout as source text.
 

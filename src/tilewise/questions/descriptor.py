@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from tilewise.hardware.modes import Mode
-    from tilewise.questions.asking import Number, LayoutText, Type, Word
+    from tilewise.questions.asking import LayoutText, Number, Type, Word
 
 USAGE = """\
 tilewise descriptor [decode] VALUE [--operand A|B --dtype T] [--major k|mn] [--n N]
@@ -201,7 +201,7 @@ def _agreed(word: int | str, layout: LayoutText | int, options: Mapping[str, Any
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DescriptorQuestion:
     """A question about a descriptor of an engine: its options that have a value, numbers as numbers."""
 
     operation: str
@@ -270,7 +270,7 @@ class Asked:
         refuse_missing(self.operation, {name: self.get(name) for name in names}, _SUCH, why)
 
 
-def _asked(operation: str, value: LayoutText | int | None, options: Mapping[str, Any]) -> Asked:
+def _asked(operation: str, value: LayoutText | int | None, options: Mapping[str, Any]) -> DescriptorQuestion:
     """Return a question that makes sense: of one operation, and of an engine that has what it says."""
     takes, reads_answer = _TAKES[operation], operation == "steps" and value == "-"
     for name, given in with_values({**options, "value": None if reads_answer else value}).items():
@@ -286,7 +286,7 @@ def _asked(operation: str, value: LayoutText | int | None, options: Mapping[str,
     given = asked_for(options, told)
     bits, remarks = _bits(str(value).strip()) if "value" in takes else (None, ())
     of = engine_of(given.get("engine") or ("wgmma" if bits is None else engine_of_word(bits)))
-    asked = Asked(operation, of, given, bits, remarks)
+    asked = DescriptorQuestion(operation, of, given, bits, remarks)
     for name in (*_OPTIONS, *_MADE_OF):
         if name in given and name not in (*of.options, *of.made_of):
             having = [
@@ -351,7 +351,7 @@ def _by_version(of: Engine, value: int) -> str:
 # -- one descriptor --------------------------------------------------------------------------------
 
 
-def _encode(asked: Asked) -> Report:
+def _encode(asked: DescriptorQuestion) -> Report:
     asked.need("mode")
     of, major = asked.engine, asked.get("major", "k")
     lbo, sbo = asked.get("lbo"), asked.get("sbo")
@@ -375,7 +375,7 @@ def _encode(asked: Asked) -> Report:
     return _shown(asked, made, made.value, [major], notes)
 
 
-def _decode(asked: Asked) -> Report:
+def _decode(asked: DescriptorQuestion) -> Report:
     of, bits, operand = asked.engine, asked.bits or 0, asked.operand
     made = of.descriptors.decode(bits)
     major = asked.get("major") if operand is None else operand.major
@@ -390,7 +390,7 @@ def _decode(asked: Asked) -> Report:
     return replace(report, text=f"{report.text}\n\nthe byte of every element: {_command_of_reads(asked)}")
 
 
-def _command_of_reads(asked: Asked) -> str:
+def _command_of_reads(asked: DescriptorQuestion) -> str:
     """Return the command that lists what the descriptor reads, with the options that are given here."""
     letter, of = "B" if "dtype" in asked.options else "A", asked.engine
     options = {"operand": letter, "dtype": "bf16", **asked.options}
@@ -405,7 +405,12 @@ def _command_of_reads(asked: Asked) -> str:
 
 
 def _shown(
-    asked: Asked, made: Any, value: int, majors: Sequence[str], notes: Sequence[str], whose: str = ""
+    asked: DescriptorQuestion,
+    made: Any,
+    value: int,
+    majors: Sequence[str],
+    notes: Sequence[str],
+    whose: str = "",
 ) -> Report:
     """Return a descriptor with all that there is to say of it."""
     of, operand = asked.engine, asked.operand
@@ -456,7 +461,7 @@ def _common(lists: Sequence[Sequence[str]]) -> list[str]:
 # -- what it reads ---------------------------------------------------------------------------------
 
 
-def _reads(asked: Asked) -> Report:
+def _reads(asked: DescriptorQuestion) -> Report:
     of, bits = asked.engine, asked.bits or 0
     asked.need("dtype", *asked.sizes)
     made, operand = of.descriptors.decode(bits), asked.operand
@@ -516,7 +521,7 @@ def _corner(addresses: list[list[int]]) -> list[str]:
 # -- a whole tile ----------------------------------------------------------------------------------
 
 
-def _steps(asked: Asked) -> Report:
+def _steps(asked: DescriptorQuestion) -> Report:
     from tilewise.check.operand import pair_notes
     from tilewise.hardware.operands.stepping import Stages
 

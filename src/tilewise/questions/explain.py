@@ -26,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import ShapeText, IndexText, Many, Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import IndexText, LayoutText, Many, Number, ShapeText, TextOptions, Type
 
 
 @asks(

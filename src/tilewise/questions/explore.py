@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.pictures.server import Server
-    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Number, TensorOptions, Type
 
 TAKES_JSON = True
 
@@ -39,7 +39,7 @@ def explore(
     port: Number | None = None,
     open: bool = False,
     json: bool = False,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the address of the explorer; `then` of the report serves the page."""
     from tilewise.pictures.server import Server
@@ -65,7 +65,7 @@ def _port(given: Number) -> int:
     return int(given)
 
 
-def _fragment(layout: LayoutText | None, dtype: Type | None, reading: TextOptions) -> str:
+def _fragment(layout: LayoutText | None, dtype: Type | None, reading: TensorOptions) -> str:
     """Return the address of a layout, by its text where the page reads that as it is read here."""
     from tilewise.pictures.address import fragment
     from tilewise.pictures.calls import call_in, dtype_of_call, page_knows_call

@@ -21,11 +21,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import LayoutText, TextOptions
+    from tilewise.questions.asking import LayoutText, TensorOptions, Type
 
 
 @asks(layout=LAYOUT)
-def info(layout: LayoutText, **reading: Unpack[TextOptions]) -> Report:
+def info(layout: LayoutText, dtype: Type | None = None, **reading: Unpack[TensorOptions]) -> Report:
     """Return every fact of a layout; None where it was not decided.
 
     >>> report = info("Swizzle<3,3,3> o S[(8, 64) : (64, 1)]")
@@ -35,7 +35,7 @@ def info(layout: LayoutText, **reading: Unpack[TextOptions]) -> Report:
     from tilewise.notation import to_cute, to_latex
     from tilewise.pictures.facts import left_behind
 
-    texts = Texts(**reading)
+    texts = Texts(dtype, **reading)
     text = text_from(layout) if isinstance(layout, str) else layout
     facts = texts.layout(text)
     undecided: list[str] = []

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tilewise.check.feeding import Feed
     from tilewise.check.match import Match, Mismatch
     from tilewise.core.layout import Layout
-    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type, Word
+    from tilewise.questions.asking import LayoutText, Number, TextOptions, Type, Word
 
 ENGINES = ("wgmma", "tcgen05", "mma")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.moves import Exchange, Plan
-    from tilewise.questions.asking import ShapeText, LayoutText
+    from tilewise.questions.asking import LayoutText, ShapeText
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
 _COMMAS = re.compile(r",(?![^(]*\))")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tilewise.pictures.paper.drawing import Drawing
     from tilewise.pictures.scene.model import Document, Scene
-    from tilewise.questions.asking import Many, Ranges, LayoutText
+    from tilewise.questions.asking import LayoutText, Many, Ranges
 
 ALL = "all"
 

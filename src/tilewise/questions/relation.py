@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.core.algebra.relations import Relation
-    from tilewise.questions.asking import ShapeText, Order, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Order, ShapeText, TensorOptions, Type
 
 
 @asks(
@@ -47,7 +47,7 @@ def relation(
     reshape: ShapeText | None = None,
     dtype_a: Type | None = None,
     dtype_b: Type | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the class of what turns layout A into layout B, how, and what moves.
 

@@ -19,17 +19,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tilewise.questions.asking import LayoutText, TextOptions
+    from tilewise.questions.asking import LayoutText, TensorOptions
 
 
 @asks(a="A: a layout, or - for standard input", b="B: a layout, or - for standard input")
-def same(a: LayoutText, b: LayoutText, **reading: Unpack[TextOptions]) -> Report:
+def same(a: LayoutText, b: LayoutText, dtype: Type | None = None, **reading: Unpack[TensorOptions]) -> Report:
     """Return yes if two layouts are one map, else no with the first index where they differ.
 
     >>> bool(same("S[(4, 4) : (4, 1)]", "S[16 : 1]"))
     True
     """
-    texts = Texts(**reading)
+    texts = Texts(dtype, **reading)
     one, other = texts.pair(a, b)
     verdict = one.same(other)
     texts.note(*how_paired(one, other))

@@ -24,14 +24,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tilewise.questions.asking import LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TensorOptions, Type
 
 _OWN = ("tilewise", "python", "cute", "latex", "markdown", "json")
 
 
 @asks(layout=LAYOUT, as_="NOTATION: one notation alone, such as cute or triton")
 def say(
-    layout: LayoutText, dtype: Type | None = None, *, as_: str | None = None, **reading: Unpack[TextOptions]
+    layout: LayoutText, dtype: Type | None = None, *, as_: str | None = None, **reading: Unpack[TensorOptions]
 ) -> Report:
     """Return the texts of a layout in all notations that can say it, or in one.
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal, Unpack
 
-    from tilewise.questions.asking import ShapeText, Many, Ranges, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Many, Ranges, ShapeText, TextOptions, Type
 
 TAKES_JSON = True
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tilewise.check.shuffle import WarpPlan
     from tilewise.codegen.shuffle import Line
     from tilewise.core.shapes import Shape
-    from tilewise.questions.asking import LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TensorOptions, Type
 
 
 @asks(
@@ -60,7 +60,7 @@ def shuffle(
     without: Sequence[str] = (),
     permute: str | Sequence[int] | None = None,
     reshape: Shape | str | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the steps that turn one layout into another; no where an element would have to leave its warp.
 

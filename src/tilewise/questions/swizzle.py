@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from tilewise.check.swizzling import Choice, Found, Searched
     from tilewise.check.swizzling.choose import Readers
-    from tilewise.questions.asking import Many, Number, TextOptions, Tile, Type
+    from tilewise.questions.asking import Many, Number, TensorOptions, Tile, Type
 
 _SHAPE = re.compile(r"\d+(\s*[x×]\s*\d+)+")
 _WEIGHTED = re.compile(r"(?:\s*(\d+)\s*\*)?\s*(.+)", re.DOTALL)
@@ -73,7 +73,7 @@ def swizzle(
     op: str | None = None,
     among: str | Sequence[str] | None = None,
     ideal: bool = False,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the layout of a tile under which its accesses conflict least; no where there is none.
 

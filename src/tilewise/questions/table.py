@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.core.layout import Layout
-    from tilewise.questions.asking import ShapeText, Ranges, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Ranges, ShapeText, TextOptions, Type
     from tilewise.tables import Table
 
 MAX_PLACES = 1 << 20

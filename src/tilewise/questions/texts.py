@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tilewise.notation.dialects import Reading as Told
     from tilewise.notation.read import Options
-    from tilewise.questions.asking import ShapeText, IndexText, Number, Order, Ranges, LayoutText, Type
+    from tilewise.questions.asking import IndexText, LayoutText, Number, Order, Ranges, ShapeText, Type
     from tilewise.questions.report import Report
 
 OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")

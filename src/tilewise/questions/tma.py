@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.hardware.tma.rules import Violation
     from tilewise.hardware.tma.tensor_map import TensorMap
-    from tilewise.questions.asking import Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Number, TextOptions, Type
 
-    Numbers = str | Sequence[int]
+    Sizes = str | Sequence[int]
 
 LISTED = 16
 """Boxes and rows that the text shows; JSON has all."""
@@ -90,17 +90,17 @@ def tma(
     layout: LayoutText | None = None,
     dtype: Type | None = None,
     *,
-    shape: Numbers | None = None,
-    tile: Numbers | None = None,
+    shape: Sizes | None = None,
+    tile: Sizes | None = None,
     order: Literal["mn", "k"] | None = None,
     rank: Number | None = None,
-    dims: Numbers | None = None,
-    box: Numbers | None = None,
-    element_strides: Numbers | None = None,
+    dims: Sizes | None = None,
+    box: Sizes | None = None,
+    element_strides: Sizes | None = None,
     shared: Number | None = None,
     map_address: Number | None = None,
-    strides: Numbers | None = None,
-    at: Numbers | None = None,
+    strides: Sizes | None = None,
+    at: Sizes | None = None,
     mode: str | None = None,
     interleave: str = "none",
     l2: str = "128B",
@@ -404,7 +404,7 @@ def _inside(plan: Plan, at: Sequence[int], shape: Sequence[int]) -> Iterator[tup
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _numbers(let: Mapping[str, int], option: str, given: Numbers | Number | None) -> list[int] | None:
+def _numbers(let: Mapping[str, int], option: str, given: Sizes | Number | None) -> list[int] | None:
     """Return the numbers of an option, with values for names in it; None where it is not given."""
     if given is None:
         return None

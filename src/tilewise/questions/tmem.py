@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
     from tilewise.hardware.catalog.entry import Built
     from tilewise.hardware.tcgen05.loads import Form
-    from tilewise.questions.asking import LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, TensorOptions, Type
 
 
 @asks(
@@ -71,7 +71,7 @@ def tmem(
     store: bool = False,
     code: bool = False,
     name: str | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the ways between tensor memory and registers, or the one that fits; no where there is none.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.check.access import Width
-    from tilewise.questions.asking import Many, Number, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Many, Number, TensorOptions, Type
 
 
 @asks(
@@ -46,7 +46,7 @@ def vector(
     access: Many = "row",
     base: Number | None = None,
     op: str | None = None,
-    **reading: Unpack[TextOptions],
+    **reading: Unpack[TensorOptions],
 ) -> Report:
     """Return the widest vectors with which a tile's accesses can be made, and what blocks wider ones.
 

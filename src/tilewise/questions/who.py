@@ -33,7 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
-    from tilewise.questions.asking import ShapeText, Number, Place, LayoutText, TextOptions, Type
+    from tilewise.questions.asking import LayoutText, Number, Place, ShapeText, TextOptions, Type
 
     Found = tuple[tuple[int, ...], Vector]
 
