@@ -137,15 +137,18 @@ def __getattr__(name: str) -> Any:
 
         return import_module("tilewise.algebra")
     if name in SUMMARIES:
-        return _question(name)
+        return _layout.questions[name]
     raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
 
 
-def _question(name: str) -> Callable[..., Any]:
-    """Return the function of a question, whose module is imported when it is first needed."""
-    from tilewise.questions.asking import question
+class _Questions(dict[str, "Callable[..., Any]"]):
+    """The functions that answer questions, by name; the module of one is imported when it is first needed."""
 
-    return question(name)
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        from tilewise.questions.asking import question
+
+        self[name] = question(name)
+        return self[name]
 
 
 def _drawn(layout: Layout, form: str) -> str | None:
@@ -156,4 +159,4 @@ def _drawn(layout: Layout, form: str) -> str | None:
 
 
 _layout.drawer = _drawn
-_layout.question = _question
+_layout.questions = _Questions()

@@ -67,8 +67,8 @@ drawer: Callable[[Layout, str], str | None] | None = None
 """From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
 `tilewise` says who does."""
 
-question: Callable[[str], Callable[..., Any]] = {}.__getitem__
-"""From the name of a question to its function. The core has none: `tilewise` puts its own here."""
+questions: dict[str, Callable[..., Any]] = {}
+"""The functions that answer questions, by name. The core has none: `tilewise` puts them here."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -639,19 +639,19 @@ class Layout(Algebra):
 
     def info(self) -> Any:
         """Return the facts of the layout, as `tilewise.info` does."""
-        return question("info")(self)
+        return questions["info"](self)
 
     def show(self, **options: Any) -> Any:
         """Return a picture of the layout, as `tilewise.show` does, or write a file: svg="a.svg"."""
-        return question("show")(self, **options)
+        return questions["show"](self, **options)
 
     def explain(self, *index: Any, **options: Any) -> Any:
         """Return the layout on one screen, or the steps to a place, as `tilewise.explain` does."""
-        return question("explain")(self, index if len(index) > 1 else index[0] if index else None, **options)
+        return questions["explain"](self, index if len(index) > 1 else index[0] if index else None, **options)
 
     def table(self, **options: Any) -> Any:
         """Return the whole map, or a window of it, as `tilewise.table` does."""
-        return question("table")(self, **options)
+        return questions["table"](self, **options)
 
     # -- text --------------------------------------------------------------------------------------
 

@@ -1,8 +1,8 @@
 """Questions as functions: the signature of each says how Python, a shell and a tool of others call it.
 
 A question is a function of the module that has its name. Its parameters say by their annotations how a shell
-gives them: before `*` a `LayoutText`, an `IndexText`, a `Place`, a `Word` and a choice are words; all others are
-options. `asks` has the help of each.
+gives them: before `*` a `LayoutText`, an `IndexText`, a `Place`, a `Word` and a choice are words; all others
+are options. `asks` has the help of each.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def explain(
     (64@m,)
     """
     if index is None:
-        texts = Texts(dtype, **{"shape": shape, **reading})
+        texts = Texts(dtype, shape=shape, **reading)
         return _screen(texts, layout, listed(access), base, width)
     screen = {"access": access, "base": base, "width": width}
     refuse_given(screen, "is an option of the screen, without INDEX", "leave --{} out")

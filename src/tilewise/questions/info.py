@@ -48,9 +48,11 @@ def info(layout: LayoutText, dtype: Type | None = None, **reading: Unpack[Tensor
             return None
 
     def ends(axis: str) -> dict[str, int | None]:
-        decided = ask(axis, lambda: facts.extremes(axis))
-        low, high = decided or (None, None)
-        return {"min": low, "max": high, "span": None if decided is None else 1 + high - low}
+        decided: tuple[int, int] | None = ask(axis, lambda: facts.extremes(axis))
+        if decided is None:
+            return {"min": None, "max": None, "span": None}
+        low, high = decided
+        return {"min": low, "max": high, "span": 1 + high - low}
 
     try:
         cute = to_cute(facts)

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from tilewise.questions.asking import LayoutText, TensorOptions
+    from tilewise.questions.asking import LayoutText, TensorOptions, Type
 
 
 @asks(a="A: a layout, or - for standard input", b="B: a layout, or - for standard input")
