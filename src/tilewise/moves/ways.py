@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd, prod
 
-from tilewise.moves.pairs.digits import in_bytes, simplest
+from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Digit, Pair
 from tilewise.moves.tiles.tile import VECTOR, Tile
-from tilewise.moves.tiles.tiling import ALIGNED, tile_of
+from tilewise.moves.tiles.tiling import ALIGNED, tile_of, turns_words
 from tilewise.moves.tiles.turned import Turned, turned_of
 
 THREADS = 256
@@ -191,9 +191,6 @@ def way_of(pair: Pair, aligned: int = ALIGNED) -> Way:
     bulk, turned = bulk_of(wide), turned_of(wide)
     if bulk is not None:
         return bulk
-    if turned is not None and in_bytes(wide) is None:
+    if turned is not None and not turns_words(wide, aligned):
         return turned
-    tile = tile_of(wide, aligned)
-    if turned is not None and not (tile is not None and tile.exchanges_well):
-        return turned
-    return tile or gather_of(wide, aligned)
+    return tile_of(wide, aligned) or gather_of(wide, aligned)

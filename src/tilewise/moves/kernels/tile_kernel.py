@@ -31,9 +31,9 @@ from tilewise.moves.tiles.tile import VECTOR, Tile
 STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
-AT_ONCE, PARTED = 1536, 768
-"""Threads for which the registers of a multiprocessor are to last: that gather elements of one or two bytes,
-or turn words of 4 bits; and that gather halves of bytes."""
+AT_ONCE = 1536
+"""Threads for which the registers of a multiprocessor are to last, that gather elements of one or two bytes,
+or turn words of 4 bits."""
 
 HELD = 6.5
 """Vectors of the source that a thread may hold at most for that, beside what it gathers."""
@@ -140,9 +140,6 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
 }
 """
 
-_HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
-"""The low, and the high, halves of the bytes of two words, side by side in bytes."""
-
 
 def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
     """Return the source of the kernel: $blocks blocks of $threads threads, on a source of `storage` bytes.
@@ -214,8 +211,6 @@ class TileKernel(Elements):
         gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
         if tile.few_registers:
             return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
-        if tile.parted:
-            return f"{tile.threads}, {PARTED // tile.threads}"
         if gathered and tile.row_count * tile.run_vectors <= HELD * tile.threads:
             return f"{tile.threads}, {AT_ONCE // tile.threads}"
         return f"{tile.threads}"
@@ -424,7 +419,7 @@ class TileKernel(Elements):
         if beyond:
             yield f"    if ({' || '.join(beyond)}) continue;"
         terms = [self.term(names[i], self.digits[i].write * unit) for i in extents]
-        yield f"    const {self.wide} run = {added('into', *terms, tile.leader * self._second_run)};"
+        yield f"    const {self.wide} run = {added('into', *terms)};"
         back = f" - {self._elements_in_sector('run')}" if tile.write_shift else ""
         yield f"    const int k = c * {tile.vector}{back};"
         if tile.uneven:
@@ -432,17 +427,9 @@ class TileKernel(Elements):
             yield f"    if (k >= {tile.run_elements} - {end}) continue;"
         if tile.words > 1:
             yield from self._turned(tested)
-        elif tile.parted:
-            yield from self._parted(tested)
         else:
             yield from self._gathered(tested)
         yield "}"
-
-    @property
-    def _second_run(self) -> int:
-        """Bytes from the first run to the second of those to which halves of bytes go."""
-        own = self.pair.exchanged
-        return 0 if own is None else self.digits[own].write
 
     def _elements_in_sector(self, place: str) -> str:
         """Return the elements from the begin of a sector of the target to a place in it."""
@@ -484,88 +471,32 @@ class TileKernel(Elements):
         if self.tile.stagger:
             yield "    out = out << 16 * first | out >> (64 - 16 * first & 63);"
 
-    def _parted(self, tested: bool) -> Iterator[str]:
-        """Read bytes of two rows of the source, each once; halves of both make vectors of two target runs.
-
-        One vector is at k. The other begins `lag` elements before: words of it lie across those of the first.
-        """
-        tile = self.tile
-        second_row = tile.pitches[self.pair.exchanged or 0]
-        addresses = list(self.addresses())
-        for text, _ in addresses:
-            yield from indented(text)
-        for place, (_, address) in enumerate(addresses):
-            yield f"    const u32 a{place} = *(const u8*)(tile + {address});"
-            yield f"    const u32 b{place} = *(const u8*)(tile + {added(address, second_row)});"
-        before = -(-tile.lag // 4)
-        for word in range(before + 4):
-            first = tile.lag + 4 * (word - before)
-            for name, of in (("even", "a"), ("odd", "b")):
-                bytes_ = [f"{of}{max(0, place)}" for place in range(first, first + 4)]
-                yield f"    const u32 {name}{word} = {in_word(bytes_)};"
-        form, other_form = _HALVES[:: -1 if tile.leader else 1]
-        yield "    V16 out, other;"
-        for word in range(4):
-            yield f"    out.x[{word}] = {form.format(f'even{word + before}', f'odd{word + before}')};"
-        across = 4 * before - tile.lag
-        for word in range(4 + (across > 0)):
-            yield f"    const u32 h{word} = {other_form.format(f'even{word}', f'odd{word}')};"
-        order = sum(across + byte << 4 * byte for byte in range(4))
-        for word in range(4):
-            value = f"__byte_perm(h{word}, h{word + 1}, {order:#06x})" if across else f"h{word}"
-            yield f"    other.x[{word}] = {value};"
-        yield from self._put("out", "run + k", tested)
-        yield "    {"
-        behind = "before" if tile.lag else "k"
-        if tile.lag:
-            yield f"        const int before = k - {tile.lag};"
-        begin = added(f"run + {behind}", -self._second_run if tile.leader else self._second_run)
-        yield from indented(self._put("other", begin, tested, behind))
-        yield "    }"
-
     def _turned(self, tested: bool) -> Iterator[str]:
-        """Turn words of neighbours in the source into vectors of as many target runs."""
-        tile, exchanged = self.tile, self.pair.exchanged
-        if exchanged is None:
-            yield from self._words("w", "at")
-            yield from self._columns(0, tested)
-            return
-        yield from self._words("even", "at0")
-        yield from self._words("odd", "at1", tile.pitches[exchanged])
-        for half, form in enumerate(_HALVES):
-            yield "    {"
-            for place in range(tile.vector):
-                yield f"        const u32 w{place} = {form.format(f'even{place}', f'odd{place}')};"
-            yield from indented(self._columns(half * self._second_run, tested))
-            yield "    }"
+        """Turn words of neighbours in the source into vectors of as many target runs.
 
-    def _words(self, name: str, at: str, further: int = 0) -> Iterator[str]:
-        """Read the words of a vector's elements; four that are neighbours in shared memory at once."""
-        addresses = list(self.steps(self._kept_at("k", further), at))
+        Four words that are neighbours in shared memory are read at once.
+        """
+        words, inner = self.tile.words, self.tile.read_run[0]
+        addresses = list(self.steps(self._kept_at("k")))
         yield from indented(addresses[0][0])
         together = [self.offset(place) for place in range(4)] == [0, 4, 8, 12]
         for place, (_, address) in enumerate(addresses):
             first = place // 4 * 4
             if together and place == first:
-                yield f"    const V16 {name}_{first} = *(const V16*)(tile + {address});"
-            value = f"{name}_{first}.x[{place % 4}]" if together else f"*(const u32*)(tile + {address})"
-            yield f"    const u32 {name}{place} = {value};"
-
-    def _columns(self, ahead: int, tested: bool) -> Iterator[str]:
-        """Write words w0, w1, ... as vectors of target runs; the first begins some elements ahead."""
-        words, inner = self.tile.words, self.tile.read_run[0]
+                yield f"    const V16 w_{first} = *(const V16*)(tile + {address});"
+            value = f"w_{first}.x[{place % 4}]" if together else f"*(const u32*)(tile + {address})"
+            yield f"    const u32 w{place} = {value};"
         yield "    V16 " + ", ".join(f"out{j}" for j in range(words)) + ";"
         for word in range(4):
             yield from turned(words, word)
         for j in range(words):
-            further = (ahead + j * self.digits[inner].write) * self.unit
-            place = added("run", f"k * {self.unit}", further)
+            place = added("run", f"k * {self.unit}", j * self.digits[inner].write * self.unit)
             yield "    {"
-            yield from indented(self._put(f"out{j}", place, tested, column={inner: f"(j + {j})"}))
+            yield from indented(self._put(f"out{j}", place, tested, {inner: f"(j + {j})"}))
             yield "    }"
 
     def _put(
-        self, value: str, place: str, tested: bool, k: str = "k", column: dict[int, str] | None = None
+        self, value: str, place: str, tested: bool, column: dict[int, str] | None = None
     ) -> Iterator[str]:
         """Write a vector to a place of the target; one not all the run's, or beyond a limit, by its elements.
 
@@ -573,13 +504,13 @@ class TileKernel(Elements):
         not.
         """
         vector, ends = self.tile.vector, self._run_ends(tested)
-        whole = [f"{k} >= {ends[0]} && {k} + {vector} <= {ends[1]}"] if ends else []
+        whole = [f"k >= {ends[0]} && k + {vector} <= {ends[1]}"] if ends else []
         limits = []
         for number, limit in enumerate(self.pair.limits):
             if tested and not limit.fills:
                 known = self._resets(number) | (column or {})
-                whole.append(f"{self._count_at(number, f'{k} + {vector - 1}', known)} < {limit.bound}")
-                limits.append(f"{self._count_at(number, f'{k} + v', column or {})} < {limit.bound}")
+                whole.append(f"{self._count_at(number, f'k + {vector - 1}', known)} < {limit.bound}")
+                limits.append(f"{self._count_at(number, 'k + v', column or {})} < {limit.bound}")
         place, to, kind = self.at(self.pair.target, "target", place), "to", "V16"
         if self.spread:
             value, to, kind = value if value == "out" else f"packed({value})", "(target + (to >> 1))", "u64"
@@ -589,7 +520,7 @@ class TileKernel(Elements):
             return
         yield f"    if ({' && '.join(whole)}) *({kind}*){to} = {value};"
         yield "    else {"
-        yield from indented(indented(self._own(ends, limits, k)))
+        yield from indented(indented(self._own(ends, limits)))
         if self.spread:
             yield f"        put((u32*){to}, {value}, own);"
         else:
@@ -599,7 +530,7 @@ class TileKernel(Elements):
             yield f"            if (own >> v & 1) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
         yield "    }"
 
-    def _own(self, ends: tuple[str, str] | None, limits: Sequence[str], k: str) -> Iterator[str]:
+    def _own(self, ends: tuple[str, str] | None, limits: Sequence[str]) -> Iterator[str]:
         """Make a mask of the elements of a vector that are to be written, a bit or 4 bits for each."""
         vector, each = self.tile.vector, 4 if self.spread else 1
         bits = each * vector
@@ -608,7 +539,7 @@ class TileKernel(Elements):
         if ends:
             zero, most = f"{cast(self.far)}0", f"{cast(self.far)}{vector}"
             cut = f"{every} >> {bits} - {each} * min(high, {most}) & {every} << {each} * max(low, {zero})"
-            yield f"const {self.far} low = {ends[0]} - {k}, high = {ends[1]} - {k};"
+            yield f"const {self.far} low = {ends[0]} - k, high = {ends[1]} - k;"
             yield f"{kind} own = low < high && low < {vector} && high > 0 ? {cut} : 0;"
         else:
             yield f"{kind} own = {every};"

@@ -76,8 +76,6 @@ class Pair:
     target: Side
     digits: tuple[Digit, ...] | None
     limits: tuple[Limit, ...] = ()
-    exchanged: int | None = None
-    """The digit of two bytes that exchange halves, where elements of 4 bits are counted in bytes."""
     spread: bool = False
     """Whether elements of 4 bits are counted as bytes each, which they are in shared memory alone."""
 

@@ -23,11 +23,7 @@ def run_of(pair: Pair, name: str, wanted: int) -> dict[int, int]:
     length = 1
     enough = wanted * 3 // 4 if name == "read" else wanted
     while length < enough:
-        following = [
-            i
-            for i, digit in enumerate(digits)
-            if getattr(digit, name) == length and i not in run and (i != pair.exchanged or name == "read")
-        ]
+        following = [i for i, digit in enumerate(digits) if getattr(digit, name) == length and i not in run]
         if not following:
             break
         missing, extent = -(-wanted // length), digits[following[0]].extent
