@@ -490,9 +490,9 @@ class TileKernel(Elements):
         for word in range(4):
             yield from turned(words, word)
         for j in range(words):
-            place = added("run", f"k * {self.unit}", j * self.digits[inner].write * self.unit)
+            to = added("run", f"k * {self.unit}", j * self.digits[inner].write * self.unit)
             yield "    {"
-            yield from indented(self._put(f"out{j}", place, tested, {inner: f"(j + {j})"}))
+            yield from indented(self._put(f"out{j}", to, tested, {inner: f"(j + {j})"}))
             yield "    }"
 
     def _put(
