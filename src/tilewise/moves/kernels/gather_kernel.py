@@ -16,7 +16,8 @@ from tilewise.emit.c import cuda_source
 from tilewise.emit.forward import place_function
 from tilewise.emit.functions import Index
 from tilewise.emit.parts.template import filled
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, TYPES, swizzled
+from tilewise.moves.kernels import texts
+from tilewise.moves.kernels.spelling import NAME, TYPES, swizzled
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.ways import IN_WORD, Gather
 
@@ -94,7 +95,7 @@ def gather_kernel(gather: Gather, name: str = NAME) -> str:
     apart = pair.digits is None
     body = _by_index(pair) if apart else _word(gather) if gather.in_words else _by_digits(gather)
     slots = {
-        "prelude": PRELUDE,
+        "prelude": texts.PRELUDE,
         "functions": "\n".join(_index_functions(pair) if apart else _swizzles(pair)),
         "threads": gather.threads,
         "name": name,

@@ -14,15 +14,14 @@ from math import prod
 
 from tilewise.emit.parts.template import filled
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.kernels import texts
 from tilewise.moves.kernels.elements import Elements
 from tilewise.moves.kernels.spelling import (
     NAME,
-    PRELUDE,
     TYPES,
     added,
     cast,
     constant,
-    fetching,
     split,
     swizzled,
 )
@@ -41,104 +40,8 @@ HELD = 6.5
 TIMES = 2
 """Times that the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
 
-_AT_ONCE = """\
-// Threads that a multiprocessor has at once.
-#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ / 100 == 10
-#define MOVE_AT_ONCE 2048
-#else
-#define MOVE_AT_ONCE 1024
-#endif
-"""
-
-_PART = """\
-// The 16 bytes at an address, those of them that are in the storage.
-__device__ __forceinline__ V16 part(const u8* at, const u8* source)
-{
-    V16 v = {};
-    for (int i = 0; i < 16; ++i)
-        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
-    return v;
-}
-"""
-
-_SPREAD = """\
-// 8 bytes of a storage, in the first half of a vector.
-__device__ __forceinline__ V16 eight(const u8* at)
-{
-    const u64 x = *(const u64*)at;
-    return V16{{(u32)x, (u32)(x >> 32)}};
-}
-
-// The 16 elements of 8 bytes, a byte each.
-__device__ __forceinline__ V16 spread(u32 low, u32 high)
-{
-    const u32 a = low & 0x0f0f0f0fu, b = low >> 4 & 0x0f0f0f0fu;
-    const u32 c = high & 0x0f0f0f0fu, d = high >> 4 & 0x0f0f0f0fu;
-    return V16{{__byte_perm(a, b, 0x5140), __byte_perm(a, b, 0x7362),
-                __byte_perm(c, d, 0x5140), __byte_perm(c, d, 0x7362)}};
-}
-
-// And back.
-__device__ __forceinline__ u64 packed(V16 v)
-{
-    const u32 low = __byte_perm(v.x[0] | v.x[0] >> 4, v.x[1] | v.x[1] >> 4, 0x6420);
-    const u32 high = __byte_perm(v.x[2] | v.x[2] >> 4, v.x[3] | v.x[3] >> 4, 0x6420);
-    return (u64)high << 32 | low;
-}
-
-// Some bits of 8 bytes; what else is in their words is other threads'.
-__device__ __forceinline__ void put(u32* words, u64 x, u64 mask)
-{
-    #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const u32 own = (u32)(mask >> 32 * i), bits = (u32)(x >> 32 * i);
-        if (own == 0xffffffffu) words[i] = bits;
-        else if (own) {
-            atomicAnd(words + i, bits | ~own);
-            atomicOr(words + i, bits & own);
-        }
-    }
-}
-"""
-
-_WORDS_IN_ORDER = """\
-// A vector that was gathered from one of its words on.
-__device__ __forceinline__ V16 in_order(V16 v, int first)
-{
-    if (first & 1) v = V16{{v.x[3], v.x[0], v.x[1], v.x[2]}};
-    if (first & 2) v = V16{{v.x[2], v.x[3], v.x[0], v.x[1]}};
-    return v;
-}
-"""
-
-_ELEMENTS_IN_ORDER = """\
-// A vector each of whose words was gathered from one of its elements on.
-__device__ __forceinline__ V16 in_order(V16 v, int first)
-{
-    for (int i = 0; i < 4; ++i) v.x[i] = __funnelshift_r(v.x[i], v.x[i], -$bits * first);
-    return v;
-}
-"""
-
 Moved = Callable[[str, tuple[int, int]], Iterator[str]]
 """The lines that move a vector, by the name of its registers and (the first vector, how many) of a row."""
-
-_TEMPLATE = """\
-$prelude
-
-$functions
-
-extern "C" __global__ void __launch_bounds__($bounds)
-$name(const u8* __restrict__ source, u8* __restrict__ target)
-{
-    $shared
-    $origins
-    const $wide from = $from, into = $into;
-    $read
-    __syncthreads();
-    $write
-}
-"""
 
 
 def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
@@ -167,7 +70,7 @@ class TileKernel(Elements):
         shared = "extern __shared__ __align__(128) u8 tile[];"
         before = tile.halo * self.digits[tile.write_run[-1]].read if tile.halo else 0
         slots = {
-            "prelude": PRELUDE,
+            "prelude": texts.PRELUDE,
             "functions": "\n".join(self._functions()),
             "bounds": self._bounds(),
             "name": name,
@@ -179,13 +82,13 @@ class TileKernel(Elements):
             "read": "\n".join(self._reading()),
             "write": "\n".join(self._writing()),
         }
-        return filled(_TEMPLATE, slots) + "\n"
+        return filled(texts.TILE, slots) + "\n"
 
     def _functions(self) -> Iterator[str]:
         """Yield functions of addresses, and those that read, and write, a part of a vector."""
         tile, shift, stagger = self.tile, self.tile.swizzle_shift, self.tile.stagger
         if tile.few_registers:
-            yield _AT_ONCE
+            yield texts.AT_ONCE
         if shift is not None:
             yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
         for name, side in (("source_at", self.pair.source), ("target_at", self.pair.target)):
@@ -196,14 +99,14 @@ class TileKernel(Elements):
                     yield f"    {swizzled(swizzle, self.unit)}"
                 yield f"    return {added('x', side.outer * self.unit)};"
                 yield "}"
-        yield fetching("V16")
+        yield texts.FETCHED["V16"]
         if self.inside:
-            yield filled(_PART, {"bytes": self.storage})
+            yield filled(texts.PART, {"bytes": self.storage})
         if self.spread:
-            yield _SPREAD
+            yield texts.SPREAD
         elif stagger is not None:
-            of_elements = filled(_ELEMENTS_IN_ORDER, {"bits": 8 * self.unit})
-            yield _WORDS_IN_ORDER if stagger.of_words else of_elements
+            of_elements = filled(texts.ELEMENTS_IN_ORDER, {"bits": 8 * self.unit})
+            yield texts.WORDS_IN_ORDER if stagger.of_words else of_elements
 
     def _bounds(self) -> str:
         """Return the threads of a block, and the blocks that a multiprocessor's registers are to serve."""
@@ -442,25 +345,12 @@ class TileKernel(Elements):
         for place, (_, address) in enumerate(addresses):
             wide = TYPES[max(unit, 4)]
             yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
-        yield from self._packed_halves() if self.spread else self._packed()
+        if self.spread:
+            yield from self._packed_halves()
+        else:
+            yield from texts.PACKED[unit].splitlines()
+            yield from ["    out = in_order(out, first);"] if self.tile.stagger else []
         yield from self._put("out", f"run + k * {unit}", tested)
-
-    def _packed(self) -> Iterator[str]:
-        """Put elements e0, e1, ... into one vector."""
-        unit = self.unit
-        yield "    V16 out;"
-        for place in range(VECTOR // max(unit, 4)):
-            first = place * (4 // unit)
-            if unit == VECTOR:
-                yield "    out = e0;"
-            elif unit >= 4:
-                yield f"    (({TYPES[unit]}*)&out)[{place}] = e{place};"
-            elif unit == 2:
-                yield f"    out.x[{place}] = __byte_perm(e{first}, e{first + 1}, 0x5410);"
-            else:
-                yield f"    out.x[{place}] = {in_word([f'e{first + i}' for i in range(4)])};"
-        if self.tile.stagger:
-            yield "    out = in_order(out, first);"
 
     def _packed_halves(self) -> Iterator[str]:
         """Put two elements of 4 bits into a byte, then four bytes into a word, and two words together."""
@@ -486,9 +376,7 @@ class TileKernel(Elements):
                 yield f"    const V16 w_{first} = *(const V16*)(tile + {address});"
             value = f"w_{first}.x[{place % 4}]" if together else f"*(const u32*)(tile + {address})"
             yield f"    const u32 w{place} = {value};"
-        yield "    V16 " + ", ".join(f"out{j}" for j in range(words)) + ";"
-        for word in range(4):
-            yield from turned(words, word)
+        yield from texts.TURNED[words].splitlines()
         for j in range(words):
             to = added("run", f"k * {self.unit}", j * self.digits[inner].write * self.unit)
             yield "    {"
@@ -589,20 +477,3 @@ def in_word(bytes_: Sequence[str]) -> str:
     """Return four bytes as one word."""
     low, high = (f"__byte_perm({bytes_[i]}, {bytes_[i + 1]}, 0x0040)" for i in (0, 2))
     return f"__byte_perm({low}, {high}, 0x5410)"
-
-
-def turned(words: int, word: int) -> Iterator[str]:
-    """Make one word of each target run of the words of as many source runs."""
-    rows = [f"w{words * word + row}" for row in range(words)]
-    if words == 2:
-        columns = [(*rows, "0x5410"), (*rows, "0x7632")]
-    else:
-        first, second = ", ".join(rows[:2]), ", ".join(rows[2:])
-        for names, order in (("ab", "0x5140"), ("cd", "0x7362")):
-            left, right = (f"{name}{word}" for name in names)
-            value = f"__byte_perm({first}, {order}), {right} = __byte_perm({second}, {order})"
-            yield f"    const u32 {left} = {value};"
-        pairs = (f"a{word}", f"b{word}"), (f"c{word}", f"d{word}")
-        columns = [(*pair, order) for pair in pairs for order in ("0x5410", "0x7632")]
-    for j, column in enumerate(columns):
-        yield f"    out{j}.x[{word}] = __byte_perm({', '.join(column)});"
