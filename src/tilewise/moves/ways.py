@@ -44,17 +44,9 @@ class Bulk:
         """True if they begin in the target where they do in the source."""
         return self.read == self.write
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be."""
-        return min(aligned, VECTOR)
-
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes as one has."""
         return 1.0, 1.0
-
-    def together(self, bits: int) -> int:
-        """One: there is no tile."""
-        return 1
 
 
 def bulk_of(pair: Pair) -> Bulk | None:
@@ -120,10 +112,6 @@ class Gather:
         """The number of blocks of threads."""
         return -(-self.items // self.threads)
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be: those of a vector, or word, of the target."""
-        return min(aligned, max(1, self.vector * self.pair.bits // 8))
-
     def sectors(self, aligned: int) -> None:
         """None: which sectors elements share that are taken one by one, a cache decides."""
 
@@ -141,10 +129,6 @@ class Gather:
     def vectors(self) -> tuple[int, int]:
         """Bytes that a thread reads, and writes, at once."""
         return -(-self.pair.bits // 8), -(-self.vector * self.pair.bits // 8)
-
-    def together(self, bits: int) -> int:
-        """One: there is no tile."""
-        return 1
 
 
 def gather_of(pair: Pair, aligned: int = ALIGNED) -> Gather:

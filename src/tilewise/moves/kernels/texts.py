@@ -211,5 +211,5 @@ TURNED = {
     out3.x[3] = __byte_perm(c3, d3, 0x7632);
 """,
 }
-"""Words w0, w1, ... of neighbours in the source turned into vectors of as many target runs, by how many a word
-has."""
+"""Words w0, w1, ... of neighbours in the source turned into vectors of as many target runs, by how many a
+word has."""

@@ -370,10 +370,6 @@ class Tile:
         """Whether elements of 4 bits are changed in words of 4 bytes: bytes and their halves are not."""
         return self.pair.spread
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be."""
-        return min(aligned, VECTOR)
-
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes of elements as one has.
 
@@ -433,7 +429,3 @@ class Tile:
             "write_run_bytes": self.stored(self.run_elements),
             "pitches": list(self.pitches),
         }
-
-    def together(self, bits: int) -> int:
-        """How many elements of so many bits, that stay neighbours on both sides, are one of its own."""
-        return 1 if self.pair.spread else self.pair.bits // bits
