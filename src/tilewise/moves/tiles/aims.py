@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from tilewise.moves.pairs.digits import begins_at, run_of
 from tilewise.moves.pairs.pair import Pair
-from tilewise.moves.tiles.runs import begins_at, run_of
 from tilewise.moves.tiles.tile import LINE, VECTOR
 
 SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20

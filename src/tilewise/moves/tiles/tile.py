@@ -20,8 +20,8 @@ from math import prod
 from typing import Any
 
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.pairs.digits import begins_at
 from tilewise.moves.pairs.pair import Digit, Pair
-from tilewise.moves.tiles.runs import begins_at
 
 VECTOR = 16
 """Bytes of the widest access of a thread."""

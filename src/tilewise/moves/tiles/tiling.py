@@ -8,11 +8,10 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.pairs.digits import spread
+from tilewise.moves.pairs.digits import begins_at, run_of, sides_of, spread
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.tiles.aims import MIDDLE, OTHERS, SMALL, Aim, aims, bytes_of
 from tilewise.moves.tiles.conflicts import calmest
-from tilewise.moves.tiles.runs import begins_at, run_of, sides_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
 
 ALIGNED = 256
