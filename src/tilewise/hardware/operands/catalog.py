@@ -13,7 +13,7 @@ from tilewise.hardware.catalog.parameters import dtype_named, number
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, ROWS, Mode
 from tilewise.hardware.operands.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
-from tilewise.hardware.operands.figures import Figure, figure_of
+from tilewise.hardware.operands.figures import NUMBERS, figure, figures_of
 from tilewise.hardware.operands.template import LIMIT, MAJORS, check_bytes, leading_and_stride
 from tilewise.hardware.operands.tiles import ORDERS, atom, extents, spacing, tile
 
@@ -120,9 +120,6 @@ class Documented:
     """The table of its atoms."""
     atoms: Source
     forms: Source
-    figures: Mapping[int, Figure]
-    numbers: str
-    """Those of its figures."""
     read: Callable[[Mode, str, str], bool]
     """Whether an instruction reads a mode, a major and a type."""
     patterns: Callable[[], Iterator[Mapping[str, Value]]]
@@ -178,7 +175,7 @@ class Documented:
 
     def figure(self, number: int) -> Built:
         """Return a figure; those without numbers of their own follow from the table of atoms."""
-        drawn = figure_of(self.figures, number, self.numbers)
+        drawn = figure(self.engine, number)
         where = (
             "the numbers printed beside it" if drawn.printed else f"{self.table}, in the figure's elements"
         )
@@ -191,9 +188,13 @@ class Documented:
             "taken_from": where,
         }
         if drawn.printed:
-            facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
-            facts |= {"m": drawn.m, "k": drawn.k, "lbo": drawn.lbo, "sbo": drawn.sbo}
-            facts |= {"encoded": {"lbo": drawn.lbo_encoded, "sbo": drawn.sbo_encoded}}
+            facts |= {
+                "printed": drawn.printed,
+                "canonical": form_of(drawn.mode, drawn.major).cute,
+                "T": CHUNK * 8 // drawn.dtype.bits,
+                **{name: getattr(drawn, name) for name in ("m", "k", "lbo", "sbo")},
+                "encoded": dict(zip(("lbo", "sbo"), drawn.encoded, strict=True)),
+            }
         facts |= {"atomicity": drawn.mode.keeps} if self.more else {}
         known = self.read(drawn.mode, drawn.major, drawn.dtype.name)
         return Built(
@@ -203,7 +204,7 @@ class Documented:
     def entries(self, example: dict[str, Value], drawn: int) -> tuple[Entry, ...]:
         """Return the entries of its atoms, with an example, its canonical layouts and its figures."""
         pattern = (self.mode, MAJOR, ANY)
-        drawn_as = number("number", "the number of the figure", self.numbers)
+        numbers = NUMBERS[self.engine]
         return (
             Entry(
                 f"{self.engine}.atom",
@@ -229,13 +230,13 @@ class Documented:
             ),
             Entry(
                 f"{self.engine}.figure",
-                f"figures {self.numbers} of the PTX manual, with the numbers printed beside them",
-                (drawn_as,),
+                f"figures {numbers} of the PTX manual, with the numbers printed beside them",
+                (number("number", "the number of the figure", numbers),),
                 self.forms,
                 self.figure,
                 {"number": drawn},
                 f"layout shared memory example{self.words}",
-                lambda: ({"number": number} for number in self.figures),
+                lambda: ({"number": number} for number in figures_of(self.engine)),
             ),
         )
 

@@ -23,7 +23,6 @@ from tilewise.hardware.operands.catalog import (
     tile_built,
 )
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
-from tilewise.hardware.wgmma.figures import FIGURES, KNOWN
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import EVERY_8, INPUTS, OPERANDS, Input, M
 
@@ -124,9 +123,7 @@ def _tiles() -> Iterator[Mapping[str, Value]]:
 # -- the entries -----------------------------------------------------------------------------------
 
 _EVEN = "8, 16, ..., 256; of s32 8, 16, 24, 32, 48, 64, ..., 256"
-_DOCUMENTED = Documented(
-    "wgmma", "Table 38", PTX_ATOMS, PTX_CANONICAL, FIGURES, KNOWN, _read, _patterns, MODE
-)
+_DOCUMENTED = Documented("wgmma", "Table 38", PTX_ATOMS, PTX_CANONICAL, _read, _patterns, MODE)
 
 ENTRIES = (
     Entry(

@@ -25,7 +25,6 @@ from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.catalog.parameters import KIND
 from tilewise.hardware.tcgen05.deep import check_depth
 from tilewise.hardware.tcgen05.engine import ENGINE
-from tilewise.hardware.tcgen05.figures import FIGURES, KNOWN
 from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 
@@ -153,8 +152,6 @@ _DOCUMENTED = Documented(
     "Table 55",
     PTX_ATOMS,
     PTX_CANONICAL,
-    FIGURES,
-    KNOWN,
     _read,
     _patterns,
     MODE,
