@@ -112,6 +112,18 @@ def listed(some: Iterable[object], between: str = ", ") -> str:
     return between.join(dict.fromkeys(map(str, some)))
 
 
+def nearest(legal: Iterable[int], n: int) -> str:
+    """Return the two legal N nearest to `n`, in words; past the end the most that there is.
+
+    >>> nearest((8, 16, 24, 32, 48, 64), 40), nearest((8, 16), 512)
+    ('the nearest N are 32 and 48', 'the most is N = 16')
+    """
+    near = sorted(legal, key=lambda one: (abs(one - n), one))
+    if n > max(near):
+        return f"the most is N = {max(near)}"
+    return f"the nearest N are {' and '.join(map(str, sorted(near[:2])))}"
+
+
 # -- what is refused -------------------------------------------------------------------------------
 
 DOES = {"a": "multiplies", "b": "multiplies", "c": "accumulates in", "d": "accumulates in"}

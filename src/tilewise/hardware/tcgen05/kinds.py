@@ -29,10 +29,9 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.architectures import Needs
-from tilewise.hardware.instructions import listed, values, where
+from tilewise.hardware.instructions import listed, nearest, values, where
 from tilewise.hardware.mma import kinds as of_mma
 from tilewise.hardware.mma.kinds import BYTE, F8F6F4, Scaling
-from tilewise.hardware.operands.sizes import nearest
 from tilewise.hardware.sources import ptx
 
 PTX_TCGEN05_SHAPES = ptx("Matrix Shape (tcgen05.mma)", "tcgen05-matrix-shape")

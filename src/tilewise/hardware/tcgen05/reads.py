@@ -15,12 +15,9 @@ model is taken over from Hopper.
 
 from __future__ import annotations
 
-from tilewise.core.algebra.slicing import Slices
 from tilewise.core.errors import Refused
-from tilewise.core.layout import Layout
 from tilewise.hardware.modes import CHUNK
-from tilewise.hardware.operands.findings import Finding
-from tilewise.hardware.operands.walk import Multiplicand, Walk, walk
+from tilewise.hardware.operands.walk import Finding, Walk, walk
 from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
 
 TYPE_CHECKING = False
@@ -123,36 +120,3 @@ def _check_second_chunk(descriptor: Descriptor, several: int) -> None:
         witness={"lbo": lbo, "inside": lbo % width, "bytes": several, "row": width},
         hint=f"let LBO be a multiple of {width}, where a row of the next atom begins",
     )
-
-
-def reads(descriptor: Descriptor, of: Multiplicand) -> Layout:
-    """Return the byte of each element of an operand [rows, K] of one instruction, as one layout.
-
-    >>> from tilewise.hardware.tcgen05.operand import Operand
-    >>> print(reads(Descriptor(sbo=1024, mode="128B"), Operand("bf16", operand="A", m=128)))
-    Swizzle<3,4,3> o S[((16, 8), (2, 8)) : ((1024, 128), (16, 2))]
-    """
-    return of.reads(descriptor)
-
-
-def pieces(descriptor: Descriptor, of: Multiplicand) -> Slices:
-    """Return what is read as an exact list of layouts, each with its box of (row, k).
-
-    >>> from tilewise.hardware.tcgen05.operand import Operand
-    >>> d = Descriptor(start=96, lbo=16384, sbo=1024, mode="128B", lbo_mode="absolute")
-    >>> for piece in pieces(d, Operand("e2m1", kind="mxf4", n=64, k=96)):
-    ...     print(piece.box, piece.layout)
-    ((0, 64), (0, 64)) Swizzle<3,4,3> o (S[((8, 8), (2, 16, 2)) : ((1024, 128), (16, 1, 0))] + 96)
-    ((0, 64), (64, 96)) Swizzle<3,4,3> o (S[((8, 8), (1, 16, 2)) : ((1024, 128), (16, 1, 0))] + 16384)
-    """
-    return of.pieces(descriptor)
-
-
-def byte_of(descriptor: Descriptor, row: int, k: int, of: Multiplicand) -> int:
-    """Return the byte of shared memory in which the element (row, k) begins.
-
-    >>> from tilewise.hardware.tcgen05.operand import Operand
-    >>> byte_of(Descriptor(sbo=1024, mode="128B"), 9, 8, Operand("f16", n=16))
-    1152
-    """
-    return of.byte_of(descriptor, row, k)

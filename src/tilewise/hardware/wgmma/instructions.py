@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
-from tilewise.hardware.operands.sizes import nearest
+from tilewise.hardware.instructions import nearest
 from tilewise.hardware.operands.template import MAJORS, OPERANDS, check_major_word, check_operand
 
 __all__ = [

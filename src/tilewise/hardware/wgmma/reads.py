@@ -9,17 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewise.core.errors import of_kind
-from tilewise.core.layout import Layout
 from tilewise.hardware.modes import CHUNK
 from tilewise.hardware.operands import walk as walks
-from tilewise.hardware.operands.findings import Finding
-from tilewise.hardware.operands.walk import Walk, inside_a_chunk, walk
+from tilewise.hardware.operands.walk import Finding, Walk, inside_a_chunk, walk
 from tilewise.hardware.wgmma.descriptor import Descriptor
 from tilewise.hardware.wgmma.instructions import K_BITS, Input, M, check_operand
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 FINDINGS = (
     Finding(
@@ -91,12 +85,3 @@ class Operand(walks.Multiplicand):
         row.check_n(self.n)
         check_operand(self.operand)
         return [walk(descriptor, self.major, inside_a_chunk(row.dtype), self.rows, K_BITS // 8 // CHUNK)]
-
-
-def reads(descriptor: Descriptor, **asked: Any) -> Layout:
-    """Return the byte of each element of the operand [rows, K] of one wgmma: `Operand(**asked)` reads it.
-
-    >>> print(reads(Descriptor(sbo=1024, mode="128B"), dtype="bf16", n=64))
-    Swizzle<3,4,3> o S[((8, 8), (2, 8)) : ((1024, 128), (16, 2))]
-    """
-    return Operand(**asked).reads(descriptor)
