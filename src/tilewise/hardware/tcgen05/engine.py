@@ -21,8 +21,8 @@ from tilewise.hardware.tcgen05.descriptor import (
     check_absolute,
     made,
 )
-from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, kind_of
-from tilewise.hardware.tcgen05.operand import Operand, check_mode, legal_rows, modes_of, no_major
+from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, Product, kind_of
+from tilewise.hardware.tcgen05.operand import Operand, check_mode, modes_of, no_major, stored_as
 from tilewise.hardware.tcgen05.reads import DEEP_BYTES, walks_of
 
 TYPE_CHECKING = False
@@ -81,24 +81,22 @@ class Tcgen05Engine(Engine):
         ('mn',)
         """
         which = Kind.of(kind) if kind else kind_of(dtype)
-        k = _deep(which, k, lbo_mode)
-        check_operand(operand)
-        rows = legal_rows(which, operand, m=m, n=n, cta_group=cta_group, sparse=sparse, ws=ws, k=k)
-        whole = rows[0] * cta_group
-        of_m, of_n = (whole, n) if operand == "A" else (m, whole)
-        one = Operand(str(dtype), "k", operand, of_m, of_n, which.name, cta_group, sparse, ws, k)
-        absolute = one.bytes == DEEP_BYTES
-        modes = {major: _modes(one.element, one.bytes, major) for major in which.majors(dtype)}
+        product = Product(which, cta_group, sparse, ws, _deep(which, k, lbo_mode))
+        rows = product.rows(check_operand(operand), m, n)
+        element, depth = stored_as(which, dtype), product.stored(operand)
+        bytes = depth * element.bits // 8
+        absolute = bytes == DEEP_BYTES
+        modes = {major: _modes(element, bytes, major) for major in which.majors(dtype)}
         return Intake(
             operand=operand,
-            name=one.dtype,
-            dtype=one.element,
-            k=one.depth,
+            name=which.check(dtype).name,
+            dtype=element,
+            k=depth,
             rows=rows,
             modes=_of_atomicity(modes, atomicity),
             m=m,
             n=n,
-            whole_k=k or which.depth(sparse),
+            whole_k=product.k,
             ctas=cta_group,
             product=f"tcgen05.mma of kind::{which.name}",
             no_major=_no_major(which, dtype, atomicity),
@@ -225,8 +223,8 @@ class Tcgen05Engine(Engine):
         ]
 
 
-def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int | None:
-    """K of a product in that mode of LBO."""
+def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int:
+    """Return K of a product in that mode of LBO, 0 where nothing says it."""
     if lbo_mode not in (None, *LBO_MODES):
         raise LayoutError("TW601", f"{lbo_mode!r} is no mode of LBO", hint="known: " + " ".join(LBO_MODES))
     if lbo_mode == ABSOLUTE and k is None:
@@ -238,7 +236,7 @@ def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int | None:
             witness={"kind": kind.name, "k": k or kind.depth(), "lbo_mode": lbo_mode},
             hint=f"K = {DEEP_K}, which is 48 bytes, is in mode {ABSOLUTE}, and every other in {RELATIVE}",
         )
-    return k
+    return k or 0
 
 
 def _of_atomicity(modes: dict[str, tuple[Mode, ...]], atomicity: int | None) -> dict[str, tuple[Mode, ...]]:

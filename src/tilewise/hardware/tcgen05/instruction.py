@@ -30,7 +30,7 @@ from tilewise.core.integers import as_int
 from tilewise.hardware.fields import Field, packed, reserved
 from tilewise.hardware.instructions import listed
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind, Product
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -218,8 +218,13 @@ class InstructionWord:
         >>> InstructionWord("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
         'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16'
         """
-        words = Kind.of(self.kind).words_of(self.cta_group, self.ws, self.sparse)
+        words = self.product.words
         return f"{words}.{BLOCKS[self.scale]}" if self.scale else words
+
+    @property
+    def product(self) -> Product:
+        """Return the product without its M and N."""
+        return Product(Kind.of(self.kind), self.cta_group, self.sparse, self.ws, self.k)
 
     @property
     def named(self) -> dict[str, int | str | bool]:
@@ -338,12 +343,13 @@ def _settled(one: InstructionWord) -> None:
     for name in ("a_major", "b_major"):
         if (major := getattr(one, name)) not in MAJORS:
             raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    object.__setattr__(one, "k", kind.check_depth(one.k, one.sparse))
-    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, k=one.k, b=one.b, b_major=one.b_major)
+    product = one.product
+    object.__setattr__(one, "k", product.k)
+    product.check(one.m, one.n, one.b, one.b_major)
     for reason, witness, hint in _faults(one, kind):
         raise Refused("TW602", reason, witness=witness, hint=hint)
     if kind.scaled:
-        scaling, word = kind.scales_of(one.k, one.scale or None, one.scale_dtype or None)
+        scaling, word = product.scales(one.scale or None, one.scale_dtype or None)
         object.__setattr__(one, "scale", word)
         object.__setattr__(one, "scale_dtype", scaling.dtype)
     elif one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:

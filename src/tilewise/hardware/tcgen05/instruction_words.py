@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewise.hardware.instructions import values
 from tilewise.hardware.tcgen05.instruction import BITS, InstructionWord, fields_of
@@ -52,7 +52,8 @@ def _remarks(one: InstructionWord) -> Iterator[str]:
             f"the word has no CTA group: M = {one.m} is that of a pair, each CTA of which has "
             f"{one.m // 2} rows of A and {one.n // 2} of B"
         )
-    if one.n in kind.shapes(3 - one.cta_group, one.sparse, k=one.k).get(one.m, ()) and not one.ws:
+    other_group = replace(one.product, cta_group=3 - one.cta_group, ws=False)
+    if one.n in other_group.shapes.get(one.m, ()) and not one.ws:
         other = "one CTA" if one.cta_group == 2 else "a pair of CTAs"
         yield f"it is the word of {other} as well: the instruction says which"
     if one.scale in values(kind.scalings, "word"):
@@ -60,7 +61,7 @@ def _remarks(one: InstructionWord) -> Iterator[str]:
     several = [scaling.word for scaling in kind.scalings if scaling.dtype == one.scale_dtype]
     if len(several) > 1 and not one.sfa_id and not one.sfb_id:
         yield f"the word does not say how many scales a row has, {' or '.join(several)}: the instruction does"
-    needed = kind.needs(one.sparse, one.k)
+    needed = one.product.needs
     if needed != kind.needs() or one.kind == "i8":
         yield f"it is on {needed}"
     yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"

@@ -22,7 +22,7 @@ from tilewise.hardware.operands.template import check_major_word, check_operand
 from tilewise.hardware.operands.walk import inside_a_chunk
 from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of, rows_of_one
+from tilewise.hardware.tcgen05.kinds import Kind, Product, kind_of
 from tilewise.hardware.tcgen05.reads import walks_of
 
 SOURCE = ptx(
@@ -69,72 +69,48 @@ class Operand(walk.Multiplicand):
         object.__setattr__(self, "dtype", kind.check(self.dtype).name)
         check_operand(self.operand)
         check_major(kind, self.dtype, self.major)
-        self._check_size(kind)
-        self._check_depth(kind)
-
-    def _check_size(self, kind: Kind) -> None:
-        own = self.m if self.operand == "A" else self.n
-        if own is None:
-            name = "m" if self.operand == "A" else "n"
+        name = "m" if self.operand == "A" else "n"
+        if getattr(self, name) is None:
             raise LayoutError(
                 "TW601", f"{self.operand} needs {name}, which no field holds", hint=f"such as {name}=128"
             )
-        product = (self.cta_group, self.sparse, self.ws)
-        m, n = some_shape(kind, self.m, self.n, *product, k=self.k or 0)
         b = self.dtype if self.operand == "B" else None
-        kind.check_shape(m, n, *product, k=self.k or 0, b=b, b_major=self.major)
+        self.product.check(*self.product.filled(self.m, self.n), b, self.major)
 
-    def _check_depth(self, kind: Kind) -> None:
-        legal = kind.depths(self.sparse)
-        if self.k is not None and self.k not in legal:
-            raise Refused(
-                "TW602",
-                f"kind::{kind.name} has no K = {self.k}" + " with sparse A" * self.sparse,
-                witness={"kind": kind.name, "k": self.k},
-                hint=f"it has K = {' and '.join(map(str, legal))}{self._having_depth()}",
-            )
-
-    def _having_depth(self) -> str:
-        """Other kinds of the type that have the K."""
-        having = [
-            f"kind::{one.name}"
-            for one in KINDS.values()
-            if self.dtype in one.types and self.k in one.depths(self.sparse)
-        ]
-        verb = "have" if len(having) > 1 else "has"
-        return f"; {' and '.join(having)} {verb} K = {self.k}" if having else ""
+    @property
+    def product(self) -> Product:
+        """Return the product."""
+        return Product(Kind.of(self.kind), self.cta_group, self.sparse, self.ws, self.k or 0)
 
     @property
     def rows(self) -> int:
-        """Rows that one CTA reads."""
-        return rows_of_one(self.operand, self.m or 0, self.n or 0, self.cta_group)
+        """Return the rows that one CTA reads."""
+        return ((self.m if self.operand == "A" else self.n) or 0) // self.cta_group
 
     @property
     def depth(self) -> int:
-        """Elements along K that are stored and read."""
-        deep = self.k or Kind.of(self.kind).depth(self.sparse)
-        return deep // 2 if self.sparse and self.operand == "A" else deep
+        """Return the elements along K that are stored and read."""
+        return self.product.stored(self.operand)
 
     @property
     def stored_bits(self) -> int:
-        """Bits that an element has to itself in shared memory."""
-        return Kind.of(self.kind).stored_bits(self.dtype)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of K."""
-        return self.depth * self.stored_bits // 8
+        """Return the bits that an element has to itself in shared memory."""
+        return self.element.bits
 
     @property
     def element(self) -> DType:
-        """As which an element lies in shared memory, its padding counted: a byte for 4 bits of f8f6f4."""
+        """Return as which an element lies in shared memory, padding and all: a byte for 4 bits of f8f6f4."""
         return stored_as(Kind.of(self.kind), self.dtype)
 
     @property
+    def bytes(self) -> int:
+        """Return the bytes of K."""
+        return self.depth * self.stored_bits // 8
+
+    @property
     def instruction(self) -> str:
-        """The product, with a letter for what this operand does not say."""
-        deep = self.k or Kind.of(self.kind).depth(self.sparse)
-        return f"m{self.m or 'M'}n{self.n or 'N'}k{deep}"
+        """Return the product, with a letter for what this operand does not say."""
+        return f"m{self.m or 'M'}n{self.n or 'N'}k{self.product.k}"
 
     def walks(self, descriptor: Any) -> list[walk.Walk]:
         """Return one walk, or two where K is read in two chunks."""
@@ -156,40 +132,6 @@ class Operand(walk.Multiplicand):
             return [(self.in_chunk, element.bits)], "bit"
         together = 8 // element.bits
         return [(self.in_chunk // together, 1), (together, 0)], "byte"
-
-
-def some_shape(
-    kind: Kind, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool, k: int = 0
-) -> tuple[int, int]:
-    """(M, N) with a legal size where none is given, if there is one."""
-    shapes = kind.shapes(cta_group, sparse, ws, k)
-    m = next(iter(shapes), 128) if m is None else m
-    return m, shapes.get(m, (128,))[-1] if n is None else n
-
-
-def legal_rows(
-    kind: Kind,
-    operand: str,
-    *,
-    m: int | None = None,
-    n: int | None = None,
-    cta_group: int = 1,
-    sparse: bool = False,
-    ws: bool = False,
-    k: int | None = None,
-) -> tuple[int, ...]:
-    """The rows that products of a kind read of an operand in one CTA, the fewest first; M or N leave one.
-
-    >>> legal_rows(Kind.of("f16"), "A"), legal_rows(Kind.of("f16"), "B", n=96, cta_group=2)
-    ((64, 128), (48,))
-    """
-    product, deep = (cta_group, sparse, ws), k or 0
-    some_m, some_n = some_shape(kind, m, n, *product, k=deep)
-    kind.check_shape(some_m, some_n, *product, k=deep)
-    shapes = kind.shapes(*product, k=deep)
-    every, asked = (shapes, m) if operand == "A" else (shapes[some_m], n)
-    sizes = [*every] if asked is None else [asked]
-    return tuple(sorted(rows_of_one(operand, size, size, cta_group) for size in sizes))
 
 
 def stored_as(kind: Kind, dtype: DType | str) -> DType:

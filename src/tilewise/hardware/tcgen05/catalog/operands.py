@@ -9,7 +9,6 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import choice, flag, number, of_type
-from tilewise.hardware.instructions import values
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.catalog import (
     DEEP,
@@ -22,7 +21,7 @@ from tilewise.hardware.operands.catalog import (
 )
 from tilewise.hardware.operands.template import MAJORS, OPERANDS
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.catalog.parameters import KIND
+from tilewise.hardware.tcgen05.catalog.products import INPUTS, KIND
 from tilewise.hardware.tcgen05.deep import check_depth
 from tilewise.hardware.tcgen05.engine import ENGINE
 from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
@@ -43,8 +42,6 @@ ABSENT = {
 }
 """Names that are left out, and why."""
 
-TYPES = values(KINDS.values(), "types")
-
 ROW_STARTS = {True: 64, False: 32}
 """{whether the kind has scales: the fewest rows of A that one CTA reads}."""
 
@@ -57,7 +54,7 @@ _ALIGNED = (
 # -- parameters ------------------------------------------------------------------------------------
 
 
-INPUT = of_type("the tile's elements", TYPES)
+INPUT = of_type("the tile's elements", INPUTS)
 
 
 MODE = Parameter("mode", "the swizzle mode", legal=tuple(BLACKWELL), normal=lambda given: mode_of(given).name)
@@ -128,7 +125,7 @@ def _aligned(mode: Mode) -> tuple[str, ...]:
 
 
 def _patterns() -> Iterator[Mapping[str, Value]]:
-    for name, major in product(TYPES, MAJORS):
+    for name, major in product(INPUTS, MAJORS):
         if 128 % DType.of(name).bits == 0 and major in kind_of(name).majors(name):
             for mode in modes_of(name, major):
                 yield {"mode": mode.name, "major": major, "dtype": name}

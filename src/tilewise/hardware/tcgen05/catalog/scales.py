@@ -9,8 +9,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import choice, dtype_named, number
-from tilewise.hardware.tcgen05.catalog.parameters import GROUP, K_OF_PRODUCT, of_kind
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, Kind, scale_named
+from tilewise.hardware.tcgen05.catalog.products import GROUP, K_OF_PRODUCT, of_kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, Kind, Product, scale_named
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
     BLOCK_ROWS,
@@ -27,8 +27,6 @@ from tilewise.hardware.tcgen05.scales import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-ABSENT: dict[str, str] = {}
 
 _SCALED = tuple(name for name, kind in KINDS.items() if kind.scaled)
 
@@ -47,9 +45,9 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
     ) -> Built:
         this = Kind.of(kind)
         factors = Factors(operand, rows, sf_k, m, cta_group, **other)
-        depth = _depth(this, k, m, cta_group)
-        scaling, word = this.scales_of(depth, scale, scale_dtype)
-        many = taken(scaling, depth)
+        some = _product(this, k, m, cta_group)
+        scaling, word = some.scales(scale, scale_dtype)
+        depth, many = some.k, taken(scaling, some.k)
         steps = takes(scaling, sf_k, factors.next_word, depth)
         facts: dict[str, Any] = {
             "kind": this.name,
@@ -82,26 +80,17 @@ PERIOD = 4
 """Products after which ids repeat."""
 
 
-def _depth(kind: Kind, k: int | None, m: int, cta_group: int) -> int:
-    """K of the product, dense, sparse or 96, or a refusal."""
-    legal = (kind.depth(), kind.depth(sparse=True), *kind.depths()[1:])
-    depth = kind.depth() if k is None else k
-    sparse = depth == kind.depth(sparse=True)
-    if depth not in legal:
-        raise Refused(
-            "TW602",
-            f"kind::{kind.name} has no K = {k}",
-            witness={"kind": kind.name, "k": k},
-            hint=f"K is {legal[0]}, with sparse A {legal[1]}" + (f", or {DEEP_K}" if len(legal) > 2 else ""),
-        )
-    shapes = kind.shapes(cta_group, sparse, k=depth)
-    if m in shapes or m not in kind.shapes(cta_group):
-        return depth
+def _product(kind: Kind, k: int | None, m: int, cta_group: int) -> Product:
+    """Return the products of K, dense, sparse or 96, or refuse it, and an M that they do not have."""
+    sparse = k == kind.depth(sparse=True)
+    some = Product(kind, cta_group, sparse, k=k or 0)
+    if m in some.shapes or m not in Product(kind, cta_group).shapes:
+        return some
     raise Refused(
         "TW602",
-        f"kind::{kind.name} with K = {depth} has no M = {m} of cta_group {cta_group}",
-        witness={"kind": kind.name, "k": depth, "m": m, "cta_group": cta_group},
-        hint=f"M is {' or '.join(map(str, shapes))}",
+        f"kind::{kind.name} with K = {some.k} has no M = {m} of cta_group {cta_group}",
+        witness={"kind": kind.name, "k": some.k, "m": m, "cta_group": cta_group},
+        hint=f"M is {' or '.join(map(str, some.shapes))}",
     )
 
 
