@@ -11,9 +11,10 @@ from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
 from tilewise.hardware.catalog.parameters import dtype_named, number
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.operands.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
+from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, Mode
+from tilewise.hardware.operands.canonical import canonical, form_of, offsets
 from tilewise.hardware.operands.figures import NUMBERS, figure, figures_of
+from tilewise.hardware.operands.sentences import lbo_is, never_read, sbo_is
 from tilewise.hardware.operands.template import LIMIT, MAJORS, check_bytes, leading_and_stride
 from tilewise.hardware.operands.tiles import ORDERS, atom, extents, spacing, tile
 
@@ -67,8 +68,9 @@ def tile_built(
         "alignment": mode.period,
         "k_steps": k // depth,
         "meaning": {
-            "lbo": _meaning(LBO_IS[major, mode.bits > 0], lbo, major == "k" and mode.bits > 0),
-            "sbo": _meaning(_sbo(mode, major), sbo),
+            "lbo": never_read(mode, major).get("lbo")
+            or _meaning(lbo_is(mode, major, None, mode.elements(element)), lbo),
+            "sbo": _meaning(sbo_is(mode, major), sbo),
         },
     }
     if strides[other] != strides[order]:
@@ -79,14 +81,8 @@ def tile_built(
     return Built(layout, facts, element, notes=notes)
 
 
-def _sbo(mode: Mode, major: str) -> str:
-    """What the stride dimension byte offset is, also of atoms that are 4 deep."""
-    said = SBO_IS[major, mode.bits > 0]
-    return said if mode.rows == ROWS else f"from {mode.rows} columns of K to the next {mode.rows}"
-
-
-def _meaning(said: str, count: int | None, unused: bool = False) -> str:
-    return said if unused or count is not None else f"{said}, and the tile has no next: any value will do"
+def _meaning(said: str, count: int | None) -> str:
+    return said if count is not None else f"{said}, and the tile has no next: any value will do"
 
 
 def too_far(**counts: int | None) -> tuple[str, ...]:
