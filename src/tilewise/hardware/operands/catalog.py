@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named, number
+from tilewise.hardware.catalog.parameters import choice, dtype_named, number
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, Mode
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.canonical import canonical, form_of, offsets
 from tilewise.hardware.operands.figures import NUMBERS, figure, figures_of
 from tilewise.hardware.operands.sentences import lbo_is, never_read, sbo_is
@@ -25,12 +26,25 @@ if TYPE_CHECKING:
     from tilewise.hardware.sources import Source
 
 
-def _mode(given: str) -> str:
-    return Mode.of(given).name
+def mode_among(modes: Mapping[str, Mode]) -> Parameter:
+    """Return the parameter that is one of some swizzle modes."""
+    normal: Callable[[str], str] = lambda given: mode_of(given, modes=modes).name  # noqa: E731
+    return Parameter("mode", "the swizzle mode", legal=tuple(modes), normal=normal)
+
+
+def one_mode(said: dict[str, Any]) -> dict[str, Any]:
+    """Return values with the mode by its own name, which says the atomicity."""
+    rest = {name: value for name, value in said.items() if name != "atomicity"}
+    return rest | {"mode": mode_of(said["mode"], said["atomicity"]).name}
 
 
 ANY = Parameter("dtype", "the type of an element", rule="any whose bits divide 128", normal=dtype_named)
-MODE = Parameter("mode", "the swizzle mode", legal=tuple(MODES), normal=_mode)
+ATOMICITY = choice(
+    "atomicity",
+    "bytes that the swizzle keeps together: 128B with 32 is 128B_ATOM_32B",
+    (16, 32),
+    optional=True,
+)
 MAJOR = Parameter("major", "the direction in which neighbours are contiguous", legal=MAJORS)
 ORDER = Parameter("order", "the direction in which atoms follow one another", legal=ORDERS, default="mn")
 PATTERNS_OF_FORM = (
@@ -107,6 +121,17 @@ def _overlap(layout: Layout) -> tuple[str, ...]:
     return (f"it overlaps itself: {verdict.reason}",) if verdict.answer is False else ()
 
 
+_LACKING = "the document's table of canonical layouts lacks this mode: the row is that of CUTLASS"
+_ALIGNED = (
+    "its pattern repeats after 512 bytes; the document has 1024 for 128-byte swizzles, whatever the atom"
+)
+
+
+def alignment_note(mode: Mode) -> tuple[str, ...]:
+    """Return a note where the pattern of a mode repeats by less than the document says."""
+    return (_ALIGNED,) * (mode.keeps != CHUNK)
+
+
 @dataclass(frozen=True)
 class Documented:
     """What the document of one engine says of its operands in shared memory, for the catalogue."""
@@ -116,17 +141,22 @@ class Documented:
     """The table of its atoms."""
     atoms: Source
     forms: Source
+    modes: Mapping[str, Mode]
+    types: tuple[str, ...]
+    """Those whose patterns are counted."""
     read: Callable[[Mode, str, str], bool]
     """Whether an instruction reads a mode, a major and a type."""
-    patterns: Callable[[], Iterator[Mapping[str, Value]]]
-    mode: Parameter
-    notes: Callable[[Mode], tuple[str, ...]] = lambda mode: ()
-    """What is remarkable about an atom."""
-    lacking: Callable[[Mode], tuple[str, ...]] = lambda mode: ()
-    """What the table of canonical layouts lacks."""
-    more: tuple[Parameter, ...] = ()
-    settled: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    words: str = ""
+
+    @property
+    def atomicity(self) -> bool:
+        """Return whether modes differ in the bytes that they keep together."""
+        return len({mode.keeps for mode in self.modes.values()}) > 1
+
+    def patterns(self) -> Iterator[Mapping[str, Value]]:
+        """Yield every mode, major and type that an instruction reads."""
+        for dtype, major, mode in product(self.types, MAJORS, self.modes.values()):
+            if self.read(mode, major, dtype):
+                yield {"mode": mode.name, "major": major, "dtype": dtype}
 
     def atom(self, mode: str, major: str, dtype: str) -> Built:
         """Return a swizzle atom."""
@@ -140,7 +170,7 @@ class Documented:
             "byte_swizzle": str(chosen.swizzle) if chosen.bits else None,
         }
         layout, known = atom(chosen, major, dtype), self.read(chosen, major, dtype)
-        return Built(layout, facts, element, measurable=known, notes=self.notes(chosen))
+        return Built(layout, facts, element, measurable=known, notes=alignment_note(chosen))
 
     def canonical(
         self, mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None
@@ -166,7 +196,7 @@ class Documented:
             "encoded": {"lbo": 1 if used is None else used // CHUNK, "sbo": step // CHUNK},
             "as_printed": _as_printed(layout, form.mode),
         }
-        notes = (*_overlap(layout), *too_far(LBO=used, SBO=step), *self.lacking(chosen))
+        notes = (*_overlap(layout), *too_far(LBO=used, SBO=step), *((_LACKING,) * (chosen.keeps != CHUNK)))
         return Built(layout, facts, element, notes=notes, measurable=self.read(chosen, major, dtype))
 
     def figure(self, number: int) -> Built:
@@ -191,7 +221,7 @@ class Documented:
                 **{name: getattr(drawn, name) for name in ("m", "k", "lbo", "sbo")},
                 "encoded": dict(zip(("lbo", "sbo"), drawn.encoded, strict=True)),
             }
-        facts |= {"atomicity": drawn.mode.keeps} if self.more else {}
+        facts |= {"atomicity": drawn.mode.keeps} if self.atomicity else {}
         known = self.read(drawn.mode, drawn.major, drawn.dtype.name)
         return Built(
             drawn.layout, facts, drawn.dtype, notes=drawn.notes, source=drawn.source, measurable=known
@@ -199,30 +229,31 @@ class Documented:
 
     def entries(self, example: dict[str, Value], drawn: int) -> tuple[Entry, ...]:
         """Return the entries of its atoms, with an example, its canonical layouts and its figures."""
-        pattern = (self.mode, MAJOR, ANY)
+        pattern, more = (mode_among(self.modes), MAJOR, ANY), (ATOMICITY,) * self.atomicity
+        settled, words = (one_mode, " blackwell") if self.atomicity else (None, "")
         numbers = NUMBERS[self.engine]
         return (
             Entry(
                 f"{self.engine}.atom",
                 f"a swizzle atom of {self.table}: the smallest block that repeats, [rows, K]",
-                (*pattern, *self.more),
+                (*pattern, *more),
                 self.atoms,
                 self.atom,
                 example,
-                f"layout shared memory core matrix{self.words}",
+                f"layout shared memory core matrix{words}",
                 self.patterns,
-                settled=self.settled,
+                settled=settled,
             ),
             Entry(
                 f"{self.engine}.canonical",
                 "a canonical layout, with symbols and with numbers, in both notations",
-                (*pattern, *PATTERNS_OF_FORM, *self.more),
+                (*pattern, *PATTERNS_OF_FORM, *more),
                 self.forms,
                 self.canonical,
                 {"mode": "64B", "major": "mn", "dtype": "bf16"},
-                f"layout shared memory CuTe T LBO SBO{self.words}",
+                f"layout shared memory CuTe T LBO SBO{words}",
                 self.patterns,
-                settled=self.settled,
+                settled=settled,
             ),
             Entry(
                 f"{self.engine}.figure",
@@ -231,7 +262,7 @@ class Documented:
                 self.forms,
                 self.figure,
                 {"number": drawn},
-                f"layout shared memory example{self.words}",
+                f"layout shared memory example{words}",
                 lambda: ({"number": number} for number in figures_of(self.engine)),
             ),
         )

@@ -15,11 +15,11 @@ from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.catalog import (
     DEEP,
     MAJOR,
-    MODE,
     ORDER,
     TILE,
     Documented,
     check_whole,
+    mode_among,
     tile_built,
 )
 from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
@@ -109,21 +109,15 @@ def _accumulators() -> Iterator[Mapping[str, Value]]:
             yield {"dtype": name, "n": n}
 
 
-def _patterns() -> Iterator[Mapping[str, Value]]:
-    for mode, row in product(MODES, INPUTS.values()):
-        for major in row.majors:
-            yield {"mode": mode, "major": major, "dtype": row.name}
-
-
 def _tiles() -> Iterator[Mapping[str, Value]]:
-    for operand, pattern in product(OPERANDS, _patterns()):
+    for operand, pattern in product(OPERANDS, _DOCUMENTED.patterns()):
         yield {"operand": operand, **pattern, **DEEP}
 
 
 # -- the entries -----------------------------------------------------------------------------------
 
 _EVEN = "8, 16, ..., 256; of s32 8, 16, 24, 32, 48, 64, ..., 256"
-_DOCUMENTED = Documented("wgmma", "Table 38", PTX_ATOMS, PTX_CANONICAL, _read, _patterns, MODE)
+_DOCUMENTED = Documented("wgmma", "Table 38", PTX_ATOMS, PTX_CANONICAL, MODES, tuple(INPUTS), _read)
 
 ENTRIES = (
     Entry(
@@ -154,7 +148,7 @@ ENTRIES = (
         (
             Parameter("operand", "A is [M, K], B is [N, K]", legal=OPERANDS),
             MAJOR,
-            MODE,
+            mode_among(MODES),
             OF_TILE,
             number("rows", "rows of the tile: M of A, N of B", "whole atoms; of A 64s"),
             number("k", "columns of the tile, along K", "whole atoms and whole wgmmas"),
