@@ -12,10 +12,6 @@ from tilewise.hardware.catalog.entry import Entry
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.catalog.registry import entries
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 KINDS = {
     "device": "a GPU said so",
     "two_oracles": "two or more other implementations say the same as the document",
@@ -44,7 +40,7 @@ class Count:
         """How many there are."""
         return self.kinds.total()
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """As JSON."""
         numbers = {kind: self.kinds[kind] for kind in KINDS}
         return {"entry": self.name, "instances": self.instances, **numbers, "alone": grouped(self.alone)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> dict[str, Any]:
+def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> dict[str, object]:
     """The elements of a thread and its registers; an element takes `taken` bits, if more than its own.
 
     Registers have 32 bits; an element of 64 is in two.
@@ -41,7 +41,7 @@ def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> d
     }
 
 
-def in_container(element: DType, taken: int, lowest: int) -> dict[str, Any]:
+def in_container(element: DType, taken: int, lowest: int) -> dict[str, object]:
     """Return the bits of a register that an element has, where it does not have all that it takes.
 
     >>> in_container(DType.of("e2m1"), 8, 2)
@@ -56,7 +56,7 @@ def fragment_built(
     layout: Layout,
     element: DType,
     letter: str,
-    facts: Mapping[str, Any],
+    facts: Mapping[str, object],
     held: tuple[int, int] | None = None,
     **rest: Any,
 ) -> Built:

@@ -15,10 +15,6 @@ from tilewise.hardware.matrices.forms import Form, forms, short
 from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, PTX_MOVMATRIX, PTX_STMATRIX, ROW_BYTES
 from tilewise.hardware.matrices.views import seen_as
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 ABSENT = {
     "wmma": "which lane has what of a wmma fragment is not documented, and may differ from one "
     "architecture to the next: mma.sync's fragments are mma.A, mma.B, mma.C and mma.D",
@@ -101,7 +97,7 @@ def _moved(instruction: str) -> Callable[..., Built]:
         element = _RAW.get(said) or DType.of(said)
         layout, rows = seen_as(made, element), made.count * made.rows
         taken = made.bits if made.kind.padding else element.bits
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "addresses": str(made.addresses),
             "instruction": made.ptx,
             "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
@@ -121,10 +117,10 @@ def _span(some: range) -> dict[str, int] | None:
     return {"count": len(some), "first": some[0], "last": some[-1]} if some else None
 
 
-def _row(form: Form, element: DType) -> dict[str, Any]:
+def _row(form: Form, element: DType) -> dict[str, object]:
     """What lies in the bytes of a row, and in the bits of an element in a register."""
     kind = form.kind
-    facts: dict[str, Any] = {"bytes": ROW_BYTES, "elements": ROW_BYTES * 8 // element.bits}
+    facts: dict[str, object] = {"bytes": ROW_BYTES, "elements": ROW_BYTES * 8 // element.bits}
     if not kind.padding:
         return facts
     return {

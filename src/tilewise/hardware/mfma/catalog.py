@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -24,11 +24,6 @@ from tilewise.hardware.mfma.instructions import (
 )
 from tilewise.hardware.mfma.words import LOOKS, SCALED, SPARSE, named, operands
 from tilewise.hardware.sources import AMD_LAB_NOTES, CDNA3_LAYOUTS, CDNA3_MFMA, HIP_FP8
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
 
 ABSENT = {
     **dict.fromkeys(("mfma.sp", "mfma.E", "smfmac", "v_smfmac"), SPARSE),
@@ -91,7 +86,7 @@ def _operand(operand: str) -> Callable[..., Built]:
     return build
 
 
-def _by_result(values: dict[str, Any]) -> dict[str, Any]:
+def _by_result(values: dict[str, object]) -> dict[str, object]:
     """The values with the type of C and D, which a type of A tells, too; the blocks where they are needed."""
     this = having(values["shape"], values["dtype"], values["blocks"], "D")[0]
     return values | {"dtype": this.d, "blocks": this.blocks_of_result}
@@ -127,7 +122,7 @@ def _table(dtype: str | None, shape: str | None) -> Built:
     """What there is of a type and of a shape, or of all."""
     some = having(shape, dtype)
     asked = {"dtype": dtype, "shape": shape}
-    facts: dict[str, Any] = {name: value for name, value in asked.items() if value}
+    facts: dict[str, object] = {name: value for name, value in asked.items() if value}
     facts["architecture"] = ARCHITECTURE
     if dtype is None:
         facts["types"] = {name: by_shape(where(some, a=name), _in_words) for name in values(some, "a")}
@@ -141,7 +136,7 @@ def _table(dtype: str | None, shape: str | None) -> Built:
     return Built(None, facts, notes=_NUMBERS.get(dtype, ()))
 
 
-def _row(some: Sequence[BlockInstruction]) -> dict[str, Any]:
+def _row(some: Sequence[BlockInstruction]) -> dict[str, object]:
     """Return what all rows of a shape have: they differ in the type of B alone."""
     return {"shape": str(some[0].shape), **_costs(some[0]), **_registers(some[0])}
 

@@ -13,10 +13,6 @@ from dataclasses import dataclass
 from tilewise.hardware.architectures import NUMBERS, Architecture
 from tilewise.hardware.mma.instructions import Instruction, Shape
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
@@ -107,7 +103,7 @@ def expansions(this: Instruction) -> tuple[Expansion, ...]:
     return tuple(one for one in (*EXPANSIONS, UNORDERED) if one.covers(this) and not this.kind)
 
 
-def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, Any]]:
+def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, object]]:
     """What architectures have instead of some of the instructions, and of which shapes.
 
     >>> made_of([Instruction(Shape.of("m16n8k32"), "s4", "s4", "s32")])[0]["architectures"]

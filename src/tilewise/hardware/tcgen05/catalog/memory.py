@@ -25,10 +25,6 @@ from tilewise.hardware.tcgen05.copies import COPIES, PTX_COPIES, SOURCES, Copy
 from tilewise.hardware.tcgen05.loads import FORMS, PTX_LOADS, PTX_STORES, Form, instruction
 from tilewise.hardware.tcgen05.opcodes import beside, copies_said, loads_said, looks
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _ALLOCATED = "tcgen05.address has its lanes, its columns, and how many of them are allocated"
 _ORDERED = "orders what others move, and has no layout"
 _RED = "tcgen05.ld.red also reduces what it loads: the words lie as those of tcgen05.ld do"
@@ -63,7 +59,7 @@ def _located(lane: int | None, column: int | None, address: int | None, dtype: s
         }
         return Built(None, whole)
     word = Address(lane or 0, column or 0) if address is None else Address.of(address)
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "address": str(word),
         "lane": word.lane,
         "column": word.column,
@@ -92,7 +88,7 @@ def _moved(store: bool) -> Callable[..., Built]:
         layout = this.layout(count, packed)
         registers = count * this.registers
         span = count * this.span(packed)
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "instruction": instruction(store, this, count, packed),
             "registers": registers,
             "lanes": this.lanes,
@@ -114,7 +110,7 @@ def _address(form: Form) -> str:
 def _copied(form: str, multicast: str | None, source: str | None, cta_group: int) -> Built:
     this = Copy.of(form, multicast)
     read, written = this.moved
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "instruction": this.instruction(cta_group, source),
         "multicast": this.multicast or None,
         "rows": this.row_count,

@@ -24,10 +24,6 @@ from tilewise.hardware.tcgen05.scales import (
     takes,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 _SCALED = tuple(name for name, kind in KINDS.items() if kind.scaled)
 
 
@@ -49,7 +45,7 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
         scaling, word = some.scales(scale, scale_dtype)
         depth, many = some.k, taken(scaling, some.k)
         steps = takes(scaling, sf_k, factors.next_word, depth)
-        facts: dict[str, Any] = {
+        facts: dict[str, object] = {
             "kind": this.name,
             "scale": f"{word} of {scaling.dtype} ({BLOCKS[word]})",
             "scale_dtype": scaling.dtype,
@@ -67,11 +63,11 @@ def _in_tensor_memory(operand: str) -> Callable[..., Built]:
         if factors.split and factors.half is None:
             facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
         asked = (factors.own if factors.half is not None else rows, sf_k)
-        filled = _filled(asked, factors.padded)
-        notes = (*filled.pop("notes"), *_halves(factors), *_too_few(sf_k, many))
+        filled, stored = _filled(asked, factors.padded)
+        notes = (*filled, *_halves(factors), *_too_few(sf_k, many))
         source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
         element = DType.of(scaling.dtype)
-        return Built(factors.layout, facts, element, notes=notes, source=source, **filled)
+        return Built(factors.layout, facts, element, notes=notes, source=source, stored=stored)
 
     return build
 
@@ -100,12 +96,12 @@ def _too_few(sf_k: int, many: int) -> tuple[str, ...]:
     return (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
 
 
-def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> dict[str, Any]:
-    """Return what there is of rows and factors where the layout has more, and a note that says so."""
+def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return a note where the layout has more rows and factors than there are, and how many there are."""
     if padded == asked:
-        return {"notes": (), "stored": {}}
+        return (), {}
     note = f"{[*asked]} is filled up to {[*padded]}: the layout has all of it"
-    return {"notes": (note,), "stored": dict(zip(("rows", "factors"), asked, strict=True))}
+    return (note,), dict(zip(("rows", "factors"), asked, strict=True))
 
 
 def _halves(factors: Factors) -> tuple[str, ...]:
@@ -129,8 +125,8 @@ def _in_memory(rows: int, sf_k: int) -> Built:
         "bytes": down * along * BLOCK_BYTES,
         "copy": "tcgen05.cp.cta_group::1.32x128b.warpx4 of each block",
     }
-    filled = _filled((rows, sf_k), (down * BLOCK_ROWS, along * WORD))
-    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), **filled)
+    notes, stored = _filled((rows, sf_k), (down * BLOCK_ROWS, along * WORD))
+    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), notes=notes, stored=stored)
 
 
 def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
