@@ -25,8 +25,7 @@ from tilewise.core.dtypes import DType
 from tilewise.hardware.modes import BLACKWELL, MODES
 from tilewise.hardware.tcgen05.descriptor import Descriptor
 from tilewise.hardware.tcgen05.kinds import KINDS, Product
-from tilewise.hardware.tcgen05.operand import Operand, modes_of
-from tilewise.hardware.tcgen05.reads import FINDINGS
+from tilewise.hardware.tcgen05.operand import FINDINGS, Operand, modes_of
 from tilewise.hardware.wgmma.descriptor import Descriptor as OfWgmma
 
 WIDTHS = {"none": 16, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}

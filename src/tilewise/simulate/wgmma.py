@@ -19,9 +19,9 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import Operand
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.reads import Operand
 from tilewise.simulate.faults import Step
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import cut, decode, is_float

@@ -6,14 +6,11 @@ from collections.abc import Callable, Iterator
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH, flag
-from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.catalog.entry import ARCH, Built, Entry, Parameter, Value, flag, registers_of
 from tilewise.hardware.instructions import lacking, met, values, where
 from tilewise.hardware.matrices import moves
-from tilewise.hardware.matrices.forms import Form, forms, short
+from tilewise.hardware.matrices.forms import Form, forms, seen_as, short
 from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, PTX_MOVMATRIX, PTX_STMATRIX, ROW_BYTES
-from tilewise.hardware.matrices.views import seen_as
 
 ABSENT = {
     "wmma": "which lane has what of a wmma fragment is not documented, and may differ from one "

@@ -7,9 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, of_type
-from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, fragment_built, of_type
 from tilewise.hardware.instructions import by_shape, values, where
 from tilewise.hardware.mfma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mfma.instructions import (

@@ -9,9 +9,17 @@ from functools import cache
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH, choice, flag, of_type
-from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.catalog.entry import (
+    ARCH,
+    Built,
+    Entry,
+    Parameter,
+    Value,
+    choice,
+    flag,
+    fragment_built,
+    of_type,
+)
 from tilewise.hardware.instructions import Shape, by_shape, easiest, met, values, where
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import PRODUCTS, a_fragment, b_fragment, d_fragment

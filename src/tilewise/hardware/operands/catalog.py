@@ -9,8 +9,7 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, number
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.canonical import canonical, form_of, offsets

@@ -6,16 +6,16 @@ from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, number
 from tilewise.hardware.sources import Source
-from tilewise.hardware.weights.blocks import BLOCKS, Block
 from tilewise.hardware.weights.packed import (
     ALL,
+    BLOCKS,
     GROUPED,
     SINGLE,
     WORD_BITS,
     ZEROS,
+    Block,
     awq,
     gptq,
     gptq_zeros,

@@ -7,9 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import number, of_type
-from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, fragment_built, number, of_type
 from tilewise.hardware.instructions import values, where
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.catalog import (

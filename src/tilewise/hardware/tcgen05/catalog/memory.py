@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, number
 from tilewise.hardware.sources import Source
 from tilewise.hardware.tcgen05.addresses import (
     ALLOCATIONS,

@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import flag, number, of_type
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, flag, number, of_type
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.catalog import (
     ATOMICITY,
@@ -26,8 +25,7 @@ from tilewise.hardware.operands.catalog import (
 from tilewise.hardware.operands.template import OPERANDS
 from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.catalog.products import INPUTS, KIND
-from tilewise.hardware.tcgen05.deep import check_depth
-from tilewise.hardware.tcgen05.engine import ENGINE
+from tilewise.hardware.tcgen05.engine import ENGINE, check_depth
 from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 

@@ -12,9 +12,17 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, flag, number, of_type
-from tilewise.hardware.catalog.registers import in_container
+from tilewise.hardware.catalog.entry import (
+    Built,
+    Entry,
+    Parameter,
+    Value,
+    choice,
+    flag,
+    in_container,
+    number,
+    of_type,
+)
 from tilewise.hardware.instructions import listed, values, where
 from tilewise.hardware.mma.kinds import INDEX, MEANS
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS, WARPS, Cells, allocation_for

@@ -7,8 +7,7 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, number
 from tilewise.hardware.tcgen05.catalog.products import GROUP, K_OF_PRODUCT, of_kind
 from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, Kind, Product, scale_named
 from tilewise.hardware.tcgen05.scales import (
