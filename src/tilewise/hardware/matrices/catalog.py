@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -44,12 +45,9 @@ def _form(instruction: str) -> Parameter:
     return Parameter("form", "how many matrices, and of which kind", legal=legal, normal=normal)
 
 
-def _said_by(instruction: str) -> Callable[[str], dict[str, Value]]:
-    def said(words: str) -> dict[str, Value]:
-        form = Form.of(instruction, words.rstrip(";"))
-        return {"form": _word(form), "trans": form.trans}
-
-    return said
+def _said_by(instruction: str, words: str) -> dict[str, Value]:
+    form = Form.of(instruction, words.rstrip(";"))
+    return {"form": _word(form), "trans": form.trans}
 
 
 def _no_values(words: str) -> dict[str, Value]:
@@ -84,30 +82,27 @@ DTYPE = Parameter(
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _moved(instruction: str) -> Callable[..., Built]:
-    def build(form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
-        words = Form.of(instruction, form, trans)
-        made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
-        if arch is not None:
-            met([made], str(made), arch)
-        said = dtype or f"b{made.kind.stored}"
-        element = _RAW.get(said) or DType.of(said)
-        layout, rows = seen_as(made, element), made.count * made.rows
-        taken = made.bits if made.kind.padding else element.bits
-        facts: dict[str, object] = {
-            "addresses": str(made.addresses),
-            "instruction": made.ptx,
-            "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
-            **registers_of(layout, element, _LETTER, taken),
-            "lanes": {"read": _span(range(rows)), "unread": _span(made.unread)},
-            "alignment": ROW_BYTES,
-            "row": _row(made, element),
-            "architectures": str(made.needs),
-        }
-        held = (taken, 0) if made.kind.padding else None
-        return Built(layout, facts, element, _LETTER, held, notes=_notes(made))
-
-    return build
+def _moved(instruction: str, form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
+    words = Form.of(instruction, form, trans)
+    made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
+    if arch is not None:
+        met([made], str(made), arch)
+    said = dtype or f"b{made.kind.stored}"
+    element = _RAW.get(said) or DType.of(said)
+    layout, rows = seen_as(made, element), made.count * made.rows
+    taken = made.bits if made.kind.padding else element.bits
+    facts: dict[str, object] = {
+        "addresses": str(made.addresses),
+        "instruction": made.ptx,
+        "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
+        **registers_of(layout, element, _LETTER, taken),
+        "lanes": {"read": _span(range(rows)), "unread": _span(made.unread)},
+        "alignment": ROW_BYTES,
+        "row": _row(made, element),
+        "architectures": str(made.needs),
+    }
+    held = (taken, 0) if made.kind.padding else None
+    return Built(layout, facts, element, _LETTER, held, notes=_notes(made))
 
 
 def _span(some: range) -> dict[str, int] | None:
@@ -162,30 +157,24 @@ def _transposed(arch: str | None) -> Built:
     return Built(moves.AFTER, facts, element, "d", notes=notes)
 
 
-def _table(instruction: str) -> Callable[..., Built]:
-    def build(arch: str | None) -> Built:
-        had = met(forms(instruction), instruction, arch, {})
-        listed = [
-            {
-                "needs": str(needs),
-                "forms": [_word(form) + " trans" * form.trans for form in where(had, needs=needs)],
-            }
-            for needs in values(had, "needs")
-        ]
-        return Built(None, {"count": len(had), "forms": listed, "instructions": [*map(str, had)]})
-
-    return build
+def _table(instruction: str, arch: str | None) -> Built:
+    had = met(forms(instruction), instruction, arch, {})
+    listed = [
+        {
+            "needs": str(needs),
+            "forms": [_word(form) + " trans" * form.trans for form in where(had, needs=needs)],
+        }
+        for needs in values(had, "needs")
+    ]
+    return Built(None, {"count": len(had), "forms": listed, "instructions": [*map(str, had)]})
 
 
 # -- the entries -----------------------------------------------------------------------------------
 
 
-def _listed(instruction: str) -> Callable[[], Iterator[dict[str, Value]]]:
-    def instances() -> Iterator[dict[str, Value]]:
-        for form in forms(instruction):
-            yield {"form": _word(form), "trans": form.trans}
-
-    return instances
+def _listed(instruction: str) -> Iterator[dict[str, Value]]:
+    for form in forms(instruction):
+        yield {"form": _word(form), "trans": form.trans}
 
 
 _SUMMARY = "who says where each row is, and who holds each element, [matrix, row, element]"
@@ -196,24 +185,24 @@ ENTRIES = (
         f"matrices from shared memory to registers: {_SUMMARY}",
         (_form("ldmatrix"), TRANS, DTYPE, ARCH),
         PTX_LDMATRIX,
-        _moved("ldmatrix"),
+        partial(_moved, "ldmatrix"),
         {"form": "x4"},
         "layout fragment register warp load LDSM unpack",
-        _listed("ldmatrix"),
+        partial(_listed, "ldmatrix"),
         looks=_looks("ldmatrix"),
-        said_by=_said_by("ldmatrix"),
+        said_by=partial(_said_by, "ldmatrix"),
     ),
     Entry(
         "stmatrix",
         f"matrices from registers to shared memory: {_SUMMARY}",
         (_form("stmatrix"), TRANS, DTYPE, ARCH),
         PTX_STMATRIX,
-        _moved("stmatrix"),
+        partial(_moved, "stmatrix"),
         {"form": "x4"},
         "layout fragment register warp store STSM",
-        _listed("stmatrix"),
+        partial(_listed, "stmatrix"),
         looks=_looks("stmatrix"),
-        said_by=_said_by("stmatrix"),
+        said_by=partial(_said_by, "stmatrix"),
     ),
     Entry(
         "movmatrix",
@@ -231,7 +220,7 @@ ENTRIES = (
         "every form of ldmatrix, and the architectures that have it",
         (ARCH,),
         PTX_LDMATRIX,
-        _table("ldmatrix"),
+        partial(_table, "ldmatrix"),
         {},
         "instructions",
     ),
@@ -240,7 +229,7 @@ ENTRIES = (
         "every form of stmatrix, and the architectures that have it",
         (ARCH,),
         PTX_STMATRIX,
-        _table("stmatrix"),
+        partial(_table, "stmatrix"),
         {},
         "instructions",
     ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, fragment_built, of_type
@@ -59,29 +59,24 @@ OF_RESULT = replace(
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _operand(operand: str) -> Callable[..., Built]:
+def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
     """Return what builds an operand: A, B, C or D."""
-    letter = operand.lower()
-
-    def build(shape: str, dtype: str, blocks: int | None) -> Built:
-        some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
-        if operand in "AB":
-            layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
-            apart, notes = "", (*_NUMBERS.get(dtype, ()), _EVEN, _BROADCAST)
-        else:
-            layout, apart = d_fragment(shape, dtype, blocks), _APART.get((shape, dtype), "")
-            notes = (*filter(None, [apart]), _TOGETHER, _EVEN)
-        facts = {
-            "instructions": list(map(str, some)),
-            "builtins": [this.builtin for this in some],
-            "architecture": ARCHITECTURE,
-            **_costs(some[0]),
-            "register_files": ["VGPR", "AccVGPR"],
-            "lanes": WAVE,
-        }
-        return fragment_built(layout, element, letter, facts, notes=notes, documented=not apart)
-
-    return build
+    some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
+    if operand in "AB":
+        layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
+        apart, notes = "", (*_NUMBERS.get(dtype, ()), _EVEN, _BROADCAST)
+    else:
+        layout, apart = d_fragment(shape, dtype, blocks), _APART.get((shape, dtype), "")
+        notes = (*filter(None, [apart]), _TOGETHER, _EVEN)
+    facts = {
+        "instructions": list(map(str, some)),
+        "builtins": [this.builtin for this in some],
+        "architecture": ARCHITECTURE,
+        **_costs(some[0]),
+        "register_files": ["VGPR", "AccVGPR"],
+        "lanes": WAVE,
+    }
+    return fragment_built(layout, element, operand.lower(), facts, notes=notes, documented=not apart)
 
 
 def _by_result(values: dict[str, object]) -> dict[str, object]:
@@ -159,19 +154,15 @@ def _words(instruction: str) -> Built:
 # -- the entries -----------------------------------------------------------------------------------
 
 
-def _listed(operand: str) -> Callable[[], list[dict[str, Value]]]:
-    """Return what lists the instances of an operand, with blocks where shape and type leave them open."""
-
-    @cache
-    def instances() -> list[dict[str, Value]]:
-        found: list[dict[str, Value]] = []
-        for this in INSTRUCTIONS:
-            many = this.blocks_of_result if operand in "CD" else None
-            said: dict[str, Value] = {"shape": str(this.shape), "dtype": this.dtype(operand)}
-            found.append(said if many is None else {**said, "blocks": many})
-        return found
-
-    return instances
+@cache
+def _listed(operand: str) -> list[dict[str, Value]]:
+    """Return the instances of an operand, with blocks where shape and type leave them open."""
+    found: list[dict[str, Value]] = []
+    for this in INSTRUCTIONS:
+        many = this.blocks_of_result if operand in "CD" else None
+        said: dict[str, Value] = {"shape": str(this.shape), "dtype": this.dtype(operand)}
+        found.append(said if many is None else {**said, "blocks": many})
+    return found
 
 
 _EXAMPLE: dict[str, Value] = {"shape": "32x32x8", "dtype": "f16"}
@@ -184,30 +175,30 @@ ENTRIES = (
         "the A operand of AMD's mfma, [M, K] or [blocks, M, K]: which of 64 lanes holds which element",
         (SHAPE, INPUT, BLOCKS),
         CDNA3_LAYOUTS,
-        _operand("A"),
+        partial(_operand, "A"),
         _EXAMPLE,
         f"{_FRAGMENT} multiplicand",
-        _listed("A"),
+        partial(_listed, "A"),
     ),
     Entry(
         "mfma.B",
         "the B operand of AMD's mfma, [N, K] or [blocks, N, K]: which of 64 lanes holds which element",
         (SHAPE, of_type("B's elements", inputs(), input_named), BLOCKS),
         CDNA3_LAYOUTS,
-        _operand("B"),
+        partial(_operand, "B"),
         _EXAMPLE,
         f"{_FRAGMENT} multiplicand",
-        _listed("B"),
+        partial(_listed, "B"),
     ),
     Entry(
         "mfma.C",
         "the accumulator C of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
         CDNA3_LAYOUTS,
-        _operand("C"),
+        partial(_operand, "C"),
         _OF_RESULT,
         f"{_FRAGMENT} accumulator",
-        _listed("C"),
+        partial(_listed, "C"),
         settled=_by_result,
     ),
     Entry(
@@ -215,10 +206,10 @@ ENTRIES = (
         "the result D of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
         CDNA3_LAYOUTS,
-        _operand("D"),
+        partial(_operand, "D"),
         _OF_RESULT,
         f"{_FRAGMENT} accumulator result",
-        _listed("C"),
+        partial(_listed, "C"),
         settled=_by_result,
     ),
     Entry(

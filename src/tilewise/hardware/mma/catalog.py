@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
@@ -140,75 +140,61 @@ _MISPRINT = (
 )
 
 
-def _dense(letter: str) -> Callable[..., Built]:
-    """Return what builds an operand of a dense instruction."""
-
-    def build(shape: str, dtype: str, arch: str | None, **said: Any) -> Built:
-        layout, wanted, element = _FRAGMENTS[letter](shape, dtype, **said), Shape.of(shape), DType.of(dtype)
-        rows, witness = multiplying(wanted, dtype, letter), None
-        if letter in "ab":
-            rows = tuple(this for this in rows if this.majors["ab".index(letter)] == said["major"])
-        if not any(this.kind for this in rows):
-            witness = {"shape": shape}
-        does = "of" if letter in "ab" else "that accumulates in"
-        alike = where(DENSE, **{letter: dtype})
-        had = met(rows, f"mma.sync {shape} {does} {dtype}", arch, witness, alike)
-        facts = {"instructions": spelled(had), "architectures": easiest(had), **_runs_as(had, arch)}
-        if rows[0].products > 1:
-            low = [4 * said["product"] + lane for lane in range(4)]
-            facts |= {"products": PRODUCTS, "lanes": [*low, *(lane + 16 for lane in low)]}
-        held = container(wanted, element) if letter in "ab" else None
-        notes = _MISPRINT if (shape, letter) == ("m16n8k256", "a") else ()
-        return fragment_built(
-            layout, element, letter, facts, held, notes=notes, source=section_of(shape, dtype)
-        )
-
-    return build
+def _dense(letter: str, shape: str, dtype: str, arch: str | None, **said: Any) -> Built:
+    """Return an operand of a dense instruction."""
+    layout, wanted, element = _FRAGMENTS[letter](shape, dtype, **said), Shape.of(shape), DType.of(dtype)
+    rows, witness = multiplying(wanted, dtype, letter), None
+    if letter in "ab":
+        rows = tuple(this for this in rows if this.majors["ab".index(letter)] == said["major"])
+    if not any(this.kind for this in rows):
+        witness = {"shape": shape}
+    does = "of" if letter in "ab" else "that accumulates in"
+    alike = where(DENSE, **{letter: dtype})
+    had = met(rows, f"mma.sync {shape} {does} {dtype}", arch, witness, alike)
+    facts = {"instructions": spelled(had), "architectures": easiest(had), **_runs_as(had, arch)}
+    if rows[0].products > 1:
+        low = [4 * said["product"] + lane for lane in range(4)]
+        facts |= {"products": PRODUCTS, "lanes": [*low, *(lane + 16 for lane in low)]}
+    held = container(wanted, element) if letter in "ab" else None
+    notes = _MISPRINT if (shape, letter) == ("m16n8k256", "a") else ()
+    return fragment_built(layout, element, letter, facts, held, notes=notes, source=section_of(shape, dtype))
 
 
-def _listed(letter: str) -> Callable[[], list[dict[str, Value]]]:
-    """Return what lists the instances of an operand: the shapes and types that go together."""
+@cache
+def _listed(letter: str) -> list[dict[str, Value]]:
+    """Return the instances of an operand: the shapes and types that go together."""
+    order, which = values(DENSE, letter), "abcd".index(letter)
 
-    @cache
-    def instances() -> list[dict[str, Value]]:
-        order, which = values(DENSE, letter), "abcd".index(letter)
+    def place(this: Instruction) -> tuple[Shape, int, list[int]]:
+        return this.shape, order.index(getattr(this, letter)), [*map(MAJORS.index, this.majors)]
 
-        def place(this: Instruction) -> tuple[Shape, int, list[int]]:
-            return this.shape, order.index(getattr(this, letter)), [*map(MAJORS.index, this.majors)]
-
-        return [
-            {
-                "shape": str(this.shape),
-                "dtype": getattr(this, letter),
-                **({"major": this.majors[which]} if letter in "ab" else {}),
-                "product": product,
-            }
-            for this in sorted(DENSE, key=place)
-            for product in range(this.products)
-        ]
-
-    return instances
+    return [
+        {
+            "shape": str(this.shape),
+            "dtype": getattr(this, letter),
+            **({"major": this.majors[which]} if letter in "ab" else {}),
+            "product": product,
+        }
+        for this in sorted(DENSE, key=place)
+        for product in range(this.products)
+    ]
 
 
-def _sparse(letter: str) -> Callable[..., Built]:
-    """Return what builds an operand of an instruction with sparse A."""
-
-    def build(shape: str, dtype: str, arch: str | None) -> Built:
-        wanted, element = Shape.of(shape), DType.of(dtype)
-        rows = multiplying(wanted, dtype, letter, "sparse")
-        does = "that accumulates in" if letter == "d" else f"with {letter.upper()} of"
-        had = met(rows, f"mma.sp {shape} {does} {dtype}", arch)
-        this = Sparse.of(wanted, rows[0].a if letter == "d" else element)
-        facts: dict[str, Any] = {"instructions": spelled(had), "architectures": easiest(had)}
-        if letter == "d":
-            return fragment_built(this.d_fragment, element, letter, facts)
-        if letter == "a":
-            facts |= _chunk(this) | {"metadata": f"mma.E({shape}, dtype={dtype})"}
-        layout = this.a_fragment if letter == "a" else this.b_fragment
-        held = container(wanted, element, sparse=True)
-        return fragment_built(layout, element, letter, facts, held, source=_section_of_sparse(this))
-
-    return build
+def _sparse(letter: str, shape: str, dtype: str, arch: str | None) -> Built:
+    """Return an operand of an instruction with sparse A."""
+    wanted, element = Shape.of(shape), DType.of(dtype)
+    rows = multiplying(wanted, dtype, letter, "sparse")
+    does = "that accumulates in" if letter == "d" else f"with {letter.upper()} of"
+    had = met(rows, f"mma.sp {shape} {does} {dtype}", arch)
+    this = Sparse.of(wanted, rows[0].a if letter == "d" else element)
+    facts: dict[str, Any] = {"instructions": spelled(had), "architectures": easiest(had)}
+    if letter == "d":
+        return fragment_built(this.d_fragment, element, letter, facts)
+    if letter == "a":
+        facts |= _chunk(this) | {"metadata": f"mma.E({shape}, dtype={dtype})"}
+    layout = this.a_fragment if letter == "a" else this.b_fragment
+    held = container(wanted, element, sparse=True)
+    return fragment_built(layout, element, letter, facts, held, source=_section_of_sparse(this))
 
 
 def _metadata(shape: str, dtype: str, selector: int, arch: str | None) -> Built:
@@ -289,26 +275,22 @@ def _kinds(kind: str, arch: str | None) -> Built:
     return Built(None, facts, notes=tuple(note for each in this.scalings for note in each.notes))
 
 
-def _scales(operand: str) -> Callable[..., Built]:
-    """Return what builds the scales of A or of B."""
-
-    def build(kind: str, scale: str, dtype: str, arch: str | None, **said: Any) -> Built:
-        this = Scales.of(operand, kind, scale, dtype, **said)
-        rows = where(EVERY, kind=this.kind, scaling=this.scaling, sparse=this.sparse)
-        had = met(rows, f"{rows[0].name} of kind::{kind}", arch)
-        facts = {
-            "instructions": spelled(had),
-            "dtype": dtype,
-            "scales": {"row": this.scaling.vector, "columns": this.block},
-            "bytes": list(this.bytes),
-            "threads": list(this.threads),
-            "lanes": _of_four(this.lanes),
-            "architectures": easiest(had),
-        }
-        notes = (f"reg counts bytes of the one {REGISTER_BITS}-bit register", *this.scaling.notes)
-        return Built(this.layout, facts, DType.of(dtype), "sf", notes=notes)
-
-    return build
+def _scales(operand: str, kind: str, scale: str, dtype: str, arch: str | None, **said: Any) -> Built:
+    """Return the scales of A or of B."""
+    this = Scales.of(operand, kind, scale, dtype, **said)
+    rows = where(EVERY, kind=this.kind, scaling=this.scaling, sparse=this.sparse)
+    had = met(rows, f"{rows[0].name} of kind::{kind}", arch)
+    facts = {
+        "instructions": spelled(had),
+        "dtype": dtype,
+        "scales": {"row": this.scaling.vector, "columns": this.block},
+        "bytes": list(this.bytes),
+        "threads": list(this.threads),
+        "lanes": _of_four(this.lanes),
+        "architectures": easiest(had),
+    }
+    notes = (f"reg counts bytes of the one {REGISTER_BITS}-bit register", *this.scaling.notes)
+    return Built(this.layout, facts, DType.of(dtype), "sf", notes=notes)
 
 
 # -- parameters ------------------------------------------------------------------------------------
@@ -364,40 +346,40 @@ ENTRIES = (
         "the A operand of an mma.sync, [M, K]: which lane holds which element",
         (_SHAPE, _A, _major("row"), _PRODUCT, ARCH),
         PTX_MMA,
-        _dense("a"),
+        partial(_dense, "a"),
         _F16,
         f"{_WORDS} multiplicand",
-        _listed("a"),
+        partial(_listed, "a"),
     ),
     Entry(
         "mma.B",
         "the B operand of an mma.sync, [N, K]: which lane holds which element",
         (_SHAPE, of_type("B's elements", _INPUTS), _major("col"), _PRODUCT, ARCH),
         PTX_MMA,
-        _dense("b"),
+        partial(_dense, "b"),
         _F16,
         f"{_WORDS} multiplicand",
-        _listed("b"),
+        partial(_listed, "b"),
     ),
     Entry(
         "mma.C",
         "the accumulator C of an mma.sync, [M, N]: which lane holds which element",
         (_SHAPE, of_type("C's elements", _RESULTS), _PRODUCT, ARCH),
         PTX_MMA,
-        _dense("c"),
+        partial(_dense, "c"),
         _F32,
         f"{_WORDS} accumulator",
-        _listed("c"),
+        partial(_listed, "c"),
     ),
     Entry(
         "mma.D",
         "the result D of an mma.sync, [M, N]: which lane holds which element",
         (_SHAPE, of_type("D's elements", _RESULTS), _PRODUCT, ARCH),
         PTX_MMA,
-        _dense("d"),
+        partial(_dense, "d"),
         _F32,
         f"{_WORDS} accumulator result",
-        _listed("d"),
+        partial(_listed, "d"),
     ),
     Entry(
         "mma.shapes",
@@ -433,7 +415,7 @@ ENTRIES = (
         "the stored half of a sparse A, [M, K/2]: which lane holds which element",
         (_SPARSE_SHAPE, _SPARSE_A, ARCH),
         PTX_SPARSE_STORAGE,
-        _sparse("a"),
+        partial(_sparse, "a"),
         _SP,
         f"{_SPARSE_WORDS} multiplicand",
     ),
@@ -442,7 +424,7 @@ ENTRIES = (
         "the B operand of a sparse mma, [N, K]: which lane holds which element",
         (_SPARSE_SHAPE, _SPARSE_A, ARCH),
         PTX_MMA_SPARSE,
-        _sparse("b"),
+        partial(_sparse, "b"),
         _SP,
         f"{_SPARSE_WORDS} multiplicand",
     ),
@@ -451,7 +433,7 @@ ENTRIES = (
         "C and D of a sparse mma, [M, N]: which lane holds which element",
         (_SPARSE_SHAPE, of_type("D's elements", values(SPARSE, "d")), ARCH),
         PTX_MMA_SPARSE,
-        _sparse("d"),
+        partial(_sparse, "d"),
         _SP | {"dtype": "f32"},
         f"{_SPARSE_WORDS} accumulator result",
     ),
@@ -469,7 +451,7 @@ ENTRIES = (
         "the scales of A, [M, scales of a row]: which byte of which lane's register",
         _SELECTORS,
         PTX_BLOCK_SCALING,
-        _scales("SFA"),
+        partial(_scales, "SFA"),
         _SF,
         _SCALE_WORDS,
     ),
@@ -478,7 +460,7 @@ ENTRIES = (
         "the scales of B, [N, scales of a row]: which byte of which lane's register",
         _SELECTORS,
         PTX_BLOCK_SCALING,
-        _scales("SFB"),
+        partial(_scales, "SFB"),
         _SF,
         _SCALE_WORDS,
     ),

@@ -15,8 +15,8 @@ first rows of such pairs in its lower half and the second ones in its upper half
 apart. With A of 8 bits the products are m16n8k32, and a tile has 32 rows and 32 columns.
 
 GGUF keeps a row of K weights in K / 32 blocks, or K / 256, one after another, and each begins with its
-scales. The index is [rows, K] there, and `m` counts elements from the tensor's first byte on, the low half of a byte
-first. Scales take places too, where no weight is.
+scales. The index is [rows, K] there, and `m` counts elements from the tensor's first byte on, the low half of
+a byte first. Scales take places too, where no weight is.
 
     Q4_0, MXFP4   the low halves of 16 bytes are weights 0 to 15 of a block, the high halves weights 16 to 31
     Q4_K          the same of 32 bytes and 64 weights, four times

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -22,7 +23,7 @@ from tilewise.hardware.tcgen05.addresses import (
 )
 from tilewise.hardware.tcgen05.copies import COPIES, PTX_COPIES, SOURCES, Copy
 from tilewise.hardware.tcgen05.loads import FORMS, PTX_LOADS, PTX_STORES, Form, instruction
-from tilewise.hardware.tcgen05.opcodes import beside, copies_said, loads_said, looks
+from tilewise.hardware.tcgen05.opcodes import COPY, LOAD, STORE, Opcode
 
 _ALLOCATED = "tcgen05.address has its lanes, its columns, and how many of them are allocated"
 _ORDERED = "orders what others move, and has no layout"
@@ -79,24 +80,20 @@ def _ends(some: range, noun: str = "") -> dict[str, int]:
 # -- copies -------------------------------------------------------------------------------------------
 
 
-def _moved(store: bool) -> Callable[..., Built]:
-    def build(form: str, repeat: str, split: int | None, **halves: bool) -> Built:
-        this, (packed,) = Form.of(form), halves.values()
-        count = this.check_repeat(repeat)
-        apart = this.check_split(split, count, packed)
-        layout = this.layout(count, packed)
-        registers = count * this.registers
-        span = count * this.span(packed)
-        facts: dict[str, object] = {
-            "instruction": instruction(store, this, count, packed),
-            "registers": registers,
-            "lanes": this.lanes,
-            "columns": span if apart is None else {"each": span, "split": apart},
-            "address": _address(this),
-        }
-        return Built(layout, facts, DType.of("b16" if packed else "b32"), "r" if not packed else "h")
-
-    return build
+def _moved(store: bool, form: str, repeat: str, split: int | None, **halves: bool) -> Built:
+    this, (packed,) = Form.of(form), halves.values()
+    count = this.check_repeat(repeat)
+    apart = this.check_split(split, count, packed)
+    span = count * this.span(packed)
+    facts = {
+        "instruction": instruction(store, this, count, packed),
+        "registers": count * this.registers,
+        "lanes": this.lanes,
+        "columns": span if apart is None else {"each": span, "split": apart},
+        "address": _address(this),
+    }
+    layout = this.layout(count, packed)
+    return Built(layout, facts, DType.of("b16" if packed else "b32"), "r" if not packed else "h")
 
 
 def _address(form: Form) -> str:
@@ -128,14 +125,11 @@ def _copied(form: str, multicast: str | None, source: str | None, cta_group: int
     return Built(this.layout, facts, DType.of("b8"), notes=notes, source=this.source)
 
 
-def _forms(flag: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
-    def listed() -> Iterator[Mapping[str, Value]]:
-        for form in FORMS.values():
-            for repeat in form.repeats:
-                yield {"form": form.name, "repeat": f"x{repeat}"}
-                yield {"form": form.name, "repeat": f"x{repeat}", flag: "true"}
-
-    return listed
+def _forms(flag: str) -> Iterator[Mapping[str, Value]]:
+    for form in FORMS.values():
+        for repeat in form.repeats:
+            yield {"form": form.name, "repeat": f"x{repeat}"}
+            yield {"form": form.name, "repeat": f"x{repeat}", flag: "true"}
 
 
 def _copies() -> Iterator[Mapping[str, Value]]:
@@ -147,18 +141,17 @@ def _repeat(given: str) -> str:
     return f"x{given.lower().removeprefix('.').removeprefix('x')}"
 
 
-def _entry(store: bool, summary: str, flag: str, means: str, source: Source) -> Entry:
-    name, said = "st" if store else "ld", loads_said(store)
+def _form(opcode: Opcode) -> Parameter:
+    legal = tuple(opcode.patterns["form"].split("|"))
+    return Parameter("form", "lanes and bits of one repeat, or of one copy", legal=legal, normal=opcode.form)
+
+
+def _entry(opcode: Opcode, summary: str, flag: str, means: str, source: Source) -> Entry:
     return Entry(
-        f"tcgen05.{name}",
+        opcode.name,
         summary,
         (
-            Parameter(
-                "form",
-                "lanes and bits of one repeat, or of one copy",
-                legal=tuple(FORMS),
-                normal=beside(name, said, FORMS),
-            ),
+            _form(opcode),
             Parameter(
                 "repeat", "how often the form is repeated", rule="x1 to x128", default="x1", normal=_repeat
             ),
@@ -168,12 +161,12 @@ def _entry(store: bool, summary: str, flag: str, means: str, source: Source) -> 
             ),
         ),
         source,
-        _moved(store),
+        partial(_moved, opcode is STORE),
         {"form": "32x32b", "repeat": "x8"},
         "layout fragment register warp tensor memory tmem accumulator epilogue TLane TCol Blackwell",
-        _forms(flag),
-        looks(name, but="red"),
-        said,
+        partial(_forms, flag),
+        opcode.looks,
+        opcode.said,
     )
 
 
@@ -205,14 +198,14 @@ ADDRESS = Entry(
 
 ENTRIES = (
     _entry(
-        False,
+        LOAD,
         "a load of tensor memory by a warp: which lane's register gets word [lane, column]",
         "pack",
         "each register gets the low halves of two columns",
         PTX_LOADS,
     ),
     _entry(
-        True,
+        STORE,
         "a store to tensor memory by a warp: which lane's register goes to word [lane, column]",
         "unpack",
         "each register goes to the low halves of two columns",
@@ -222,12 +215,7 @@ ENTRIES = (
         "tcgen05.cp",
         "a copy of shared memory to tensor memory: which lanes get byte [row, byte]",
         (
-            Parameter(
-                "form",
-                "lanes and bits of one repeat, or of one copy",
-                legal=tuple(dict.fromkeys(c.form for c in COPIES)),
-                normal=beside("cp", copies_said(), (c.form for c in COPIES)),
-            ),
+            _form(COPY),
             Parameter(
                 "multicast",
                 "the warps whose lanes get copies",
@@ -247,7 +235,7 @@ ENTRIES = (
         {"form": "128x256b"},
         "layout shared memory tensor memory tmem multicast scale factors warpx4 warpx2 utccp Blackwell",
         _copies,
-        looks("cp"),
-        copies_said(),
+        COPY.looks,
+        COPY.said,
     ),
 )

@@ -37,7 +37,7 @@ from tilewise.hardware.tcgen05.kinds import (
     kind_of,
 )
 from tilewise.hardware.tcgen05.metadata import EACH, PTX_METADATA, Metadata
-from tilewise.hardware.tcgen05.opcodes import looks, products_said
+from tilewise.hardware.tcgen05.opcodes import PRODUCT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -347,6 +347,6 @@ SHAPES = Entry(
     {"kind": "f16"},
     "instructions kinds types illegal Blackwell tensor core mma",
     _products,
-    looks("mma"),
-    products_said(),
+    PRODUCT.looks,
+    PRODUCT.said,
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 
 from tilewise.core.dtypes import DType
@@ -26,49 +27,47 @@ from tilewise.hardware.tcgen05.scales import (
 _SCALED = tuple(name for name, kind in KINDS.items() if kind.scaled)
 
 
-def _in_tensor_memory(operand: str) -> Callable[..., Built]:
-    def build(
-        kind: str,
-        rows: int,
-        sf_k: int,
-        scale: str | None,
-        scale_dtype: str | None,
-        m: int,
-        cta_group: int,
-        k: int | None,
-        **other: int | None,
-    ) -> Built:
-        this = Kind.of(kind)
-        factors = Factors(operand, rows, sf_k, m, cta_group, **other)
-        some = _product(this, k, m, cta_group)
-        scaling, word = some.scales(scale, scale_dtype)
-        depth, many = some.k, taken(scaling, some.k)
-        steps = takes(scaling, sf_k, factors.next_word, depth)
-        facts: dict[str, object] = {
-            "kind": this.name,
-            "scale": f"{word} of {scaling.dtype} ({BLOCKS[word]})",
-            "scale_dtype": scaling.dtype,
-            "k": depth,
-            "block": depth // many,
-            "columns": {"read": factors.columns, "written": factors.written},
-            "copies": {"lanes": factors.lane_copies, "ctas": factors.cta_copies},
-            "bytes": {"stored": rows * sf_k, "padded": factors.padded[0] * factors.padded[1]},
-            "products": {
-                "count": len(steps),
-                "factors": many,
-                "first": [{"k": one.step, "column": one.column, "id": one.id} for one in steps[:PERIOD]],
-            },
-        }
-        if factors.split and factors.half is None:
-            facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
-        asked = (factors.own if factors.half is not None else rows, sf_k)
-        filled, stored = _filled(asked, factors.padded)
-        notes = (*filled, *_halves(factors), *_too_few(sf_k, many))
-        source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
-        element = DType.of(scaling.dtype)
-        return Built(factors.layout, facts, element, notes=notes, source=source, stored=stored)
-
-    return build
+def _in_tensor_memory(
+    operand: str,
+    kind: str,
+    rows: int,
+    sf_k: int,
+    scale: str | None,
+    scale_dtype: str | None,
+    m: int,
+    cta_group: int,
+    k: int | None,
+    **other: int | None,
+) -> Built:
+    this = Kind.of(kind)
+    factors = Factors(operand, rows, sf_k, m, cta_group, **other)
+    some = _product(this, k, m, cta_group)
+    scaling, word = some.scales(scale, scale_dtype)
+    depth, many = some.k, taken(scaling, some.k)
+    steps = takes(scaling, sf_k, factors.next_word, depth)
+    facts: dict[str, object] = {
+        "kind": this.name,
+        "scale": f"{word} of {scaling.dtype} ({BLOCKS[word]})",
+        "scale_dtype": scaling.dtype,
+        "k": depth,
+        "block": depth // many,
+        "columns": {"read": factors.columns, "written": factors.written},
+        "copies": {"lanes": factors.lane_copies, "ctas": factors.cta_copies},
+        "bytes": {"stored": rows * sf_k, "padded": factors.padded[0] * factors.padded[1]},
+        "products": {
+            "count": len(steps),
+            "factors": many,
+            "first": [{"k": one.step, "column": one.column, "id": one.id} for one in steps[:PERIOD]],
+        },
+    }
+    if factors.split and factors.half is None:
+        facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
+    asked = (factors.own if factors.half is not None else rows, sf_k)
+    filled, stored = _filled(asked, factors.padded)
+    notes = (*filled, *_halves(factors), *_too_few(sf_k, many))
+    source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
+    element = DType.of(scaling.dtype)
+    return Built(factors.layout, facts, element, notes=notes, source=source, stored=stored)
 
 
 PERIOD = 4
@@ -128,13 +127,10 @@ def _in_memory(rows: int, sf_k: int) -> Built:
     return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), notes=notes, stored=stored)
 
 
-def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
-    def listed() -> Iterator[Mapping[str, Value]]:
-        for kind, (m, cta_group) in product(_SCALED, ((128, 1), (128, 2), (256, 2))):
-            for rows, sf_k in _sizes(operand, m, cta_group):
-                yield {"kind": kind, "rows": rows, "sf_k": sf_k, "m": m, "cta_group": cta_group}
-
-    return listed
+def _instances(operand: str) -> Iterator[Mapping[str, Value]]:
+    for kind, (m, cta_group) in product(_SCALED, ((128, 1), (128, 2), (256, 2))):
+        for rows, sf_k in _sizes(operand, m, cta_group):
+            yield {"kind": kind, "rows": rows, "sf_k": sf_k, "m": m, "cta_group": cta_group}
 
 
 def _sizes(operand: str, m: int, cta_group: int) -> Iterable[tuple[int, int]]:
@@ -182,20 +178,20 @@ ENTRIES = (
         "the scale factors of A in tensor memory, [M, sf], with every copy",
         _parameters("rows of A: M, of a pair of CTAs that of both"),
         PTX_SCALES,
-        _in_tensor_memory("SFA"),
+        partial(_in_tensor_memory, "SFA"),
         {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},
         _WORDS,
-        _instances("SFA"),
+        partial(_instances, "SFA"),
     ),
     Entry(
         "tcgen05.sfb",
         "the scale factors of B in tensor memory, [N, sf], with every copy",
         (*_parameters("rows of B: N, of a pair of CTAs that of both"), HALF_OF_N),
         PTX_SCALES,
-        _in_tensor_memory("SFB"),
+        partial(_in_tensor_memory, "SFB"),
         {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},
         _WORDS,
-        _instances("SFB"),
+        partial(_instances, "SFB"),
     ),
     Entry(
         "tcgen05.sf",
