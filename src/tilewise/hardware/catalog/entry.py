@@ -5,9 +5,12 @@ An engine adds entries and nothing else: a name, a summary, parameters, the sour
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -22,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+TABLE = "entries.json"
 Value = str | int
 _NAME = re.compile(r"[a-z]\w*(\.[A-Za-z]\w*)*")
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
@@ -259,6 +263,32 @@ class Entry:
             p.name if p.flag else str(value) if p is first else f"{p.name}={value}" for p, value in shown
         ]
         return f"{self.name}({', '.join(words)})"
+
+
+@cache
+def texts() -> Mapping[str, Any]:
+    """Return the table of what the catalogue says: of its entries, and of names that are left out.
+
+    >>> texts()["entries"]["wgmma.D"]["example"]
+    {'dtype': 'f32', 'n': 64}
+    """
+    table: dict[str, Any] = json.loads(Path(__file__).with_name(TABLE).read_text(encoding="utf-8"))
+    return table
+
+
+def entry(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    build: Callable[..., Built],
+    listed: Callable[[], Iterable[Mapping[str, Value]]] | None = None,
+    **more: Any,
+) -> Entry:
+    """Return an entry; its summary, source, example and words are the row of its name in the table."""
+    row = texts()["entries"][name]
+    source = sources.Source(**row["source"])
+    return Entry(
+        name, row["summary"], parameters, source, build, row["example"], row["words"], listed, **more
+    )
 
 
 def did_you_mean(given: str, known: Any) -> str:

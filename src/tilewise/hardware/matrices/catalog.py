@@ -7,17 +7,11 @@ from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.catalog.entry import ARCH, Built, Entry, Parameter, Value, flag, registers_of
+from tilewise.hardware.catalog.entry import ARCH, Built, Parameter, Value, entry, flag, registers_of
 from tilewise.hardware.instructions import lacking, met, values, where
 from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.forms import Form, forms, seen_as, short
-from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, PTX_MOVMATRIX, PTX_STMATRIX, ROW_BYTES
-
-ABSENT = {
-    "wmma": "which lane has what of a wmma fragment is not documented, and may differ from one "
-    "architecture to the next: mma.sync's fragments are mma.A, mma.B, mma.C and mma.D",
-}
-"""Names that are left out, and why."""
+from tilewise.hardware.matrices.kinds import ROW_BYTES
 
 _LETTER = "e"
 
@@ -177,60 +171,24 @@ def _listed(instruction: str) -> Iterator[dict[str, Value]]:
         yield {"form": _word(form), "trans": form.trans}
 
 
-_SUMMARY = "who says where each row is, and who holds each element, [matrix, row, element]"
-
 ENTRIES = (
-    Entry(
+    entry(
         "ldmatrix",
-        f"matrices from shared memory to registers: {_SUMMARY}",
         (_form("ldmatrix"), TRANS, DTYPE, ARCH),
-        PTX_LDMATRIX,
         partial(_moved, "ldmatrix"),
-        {"form": "x4"},
-        "layout fragment register warp load LDSM unpack",
         partial(_listed, "ldmatrix"),
         looks=_looks("ldmatrix"),
         said_by=partial(_said_by, "ldmatrix"),
     ),
-    Entry(
+    entry(
         "stmatrix",
-        f"matrices from registers to shared memory: {_SUMMARY}",
         (_form("stmatrix"), TRANS, DTYPE, ARCH),
-        PTX_STMATRIX,
         partial(_moved, "stmatrix"),
-        {"form": "x4"},
-        "layout fragment register warp store STSM",
         partial(_listed, "stmatrix"),
         looks=_looks("stmatrix"),
         said_by=partial(_said_by, "stmatrix"),
     ),
-    Entry(
-        "movmatrix",
-        "an 8 x 8 matrix of 16 bits transposed inside a warp: which lane holds element [row, column] after",
-        (ARCH,),
-        PTX_MOVMATRIX,
-        _transposed,
-        {},
-        "layout fragment register warp transpose MOVM shuffle lane map",
-        looks=r"movmatrix\.",
-        said_by=_no_values,
-    ),
-    Entry(
-        "ldmatrix.forms",
-        "every form of ldmatrix, and the architectures that have it",
-        (ARCH,),
-        PTX_LDMATRIX,
-        partial(_table, "ldmatrix"),
-        {},
-        "instructions",
-    ),
-    Entry(
-        "stmatrix.forms",
-        "every form of stmatrix, and the architectures that have it",
-        (ARCH,),
-        PTX_STMATRIX,
-        partial(_table, "stmatrix"),
-        {},
-        "instructions",
-    ),
+    entry("movmatrix", (ARCH,), _transposed, looks=r"movmatrix\.", said_by=_no_values),
+    entry("ldmatrix.forms", (ARCH,), partial(_table, "ldmatrix")),
+    entry("stmatrix.forms", (ARCH,), partial(_table, "stmatrix")),
 )

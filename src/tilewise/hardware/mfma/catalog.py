@@ -7,7 +7,15 @@ from dataclasses import replace
 from functools import cache, partial
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, fragment_built, of_type
+from tilewise.hardware.catalog.entry import (
+    Built,
+    Parameter,
+    Value,
+    choice,
+    entry,
+    fragment_built,
+    of_type,
+)
 from tilewise.hardware.instructions import by_shape, values, where
 from tilewise.hardware.mfma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mfma.instructions import (
@@ -20,14 +28,8 @@ from tilewise.hardware.mfma.instructions import (
     inputs,
     results,
 )
-from tilewise.hardware.mfma.words import LOOKS, SCALED, SPARSE, named, operands
-from tilewise.hardware.sources import AMD_LAB_NOTES, CDNA3_LAYOUTS, CDNA3_MFMA, HIP_FP8
-
-ABSENT = {
-    **dict.fromkeys(("mfma.sp", "mfma.E", "smfmac", "v_smfmac"), SPARSE),
-    **dict.fromkeys(("mfma.scale", "mfma.SFA", "mfma.SFB", "mfma.f8f6f4"), SCALED),
-}
-"""Names that are left out, and why."""
+from tilewise.hardware.mfma.words import LOOKS, named, operands
+from tilewise.hardware.sources import AMD_LAB_NOTES, HIP_FP8
 
 ARCHITECTURE = "gfx942 (CDNA3)"
 
@@ -165,66 +167,36 @@ def _listed(operand: str) -> list[dict[str, Value]]:
     return found
 
 
-_EXAMPLE: dict[str, Value] = {"shape": "32x32x8", "dtype": "f16"}
-_OF_RESULT: dict[str, Value] = {"shape": "32x32x8", "dtype": "f32"}
-_FRAGMENT = "layout fragment register wave lane VGPR AccVGPR AMD CDNA3 MI300 gfx942 matrix core"
-
 ENTRIES = (
-    Entry(
-        "mfma.A",
-        "the A operand of AMD's mfma, [M, K] or [blocks, M, K]: which of 64 lanes holds which element",
-        (SHAPE, INPUT, BLOCKS),
-        CDNA3_LAYOUTS,
-        partial(_operand, "A"),
-        _EXAMPLE,
-        f"{_FRAGMENT} multiplicand",
-        partial(_listed, "A"),
-    ),
-    Entry(
+    entry("mfma.A", (SHAPE, INPUT, BLOCKS), partial(_operand, "A"), partial(_listed, "A")),
+    entry(
         "mfma.B",
-        "the B operand of AMD's mfma, [N, K] or [blocks, N, K]: which of 64 lanes holds which element",
         (SHAPE, of_type("B's elements", inputs(), input_named), BLOCKS),
-        CDNA3_LAYOUTS,
         partial(_operand, "B"),
-        _EXAMPLE,
-        f"{_FRAGMENT} multiplicand",
         partial(_listed, "B"),
     ),
-    Entry(
+    entry(
         "mfma.C",
-        "the accumulator C of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
-        CDNA3_LAYOUTS,
         partial(_operand, "C"),
-        _OF_RESULT,
-        f"{_FRAGMENT} accumulator",
         partial(_listed, "C"),
         settled=_by_result,
     ),
-    Entry(
+    entry(
         "mfma.D",
-        "the result D of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
-        CDNA3_LAYOUTS,
         partial(_operand, "D"),
-        _OF_RESULT,
-        f"{_FRAGMENT} accumulator result",
         partial(_listed, "C"),
         settled=_by_result,
     ),
-    Entry(
+    entry(
         "mfma.shapes",
-        "which mfma CDNA3 has, of a type of A, of a shape or of all: blocks, cycles, registers",
         (replace(INPUT, optional=True), replace(SHAPE, optional=True)),
-        CDNA3_MFMA,
         _table,
-        {"dtype": "f16"},
-        "instructions types blocks cycles passes AMD MI300 gfx942 matrix core",
         lambda: ({"dtype": name} for name in inputs()),
     ),
-    Entry(
+    entry(
         "mfma.instruction",
-        "an mfma by its name in assembly, clang or LLVM: which entries its operands are, and what it takes",
         (
             Parameter(
                 "instruction",
@@ -233,10 +205,7 @@ ENTRIES = (
                 normal=lambda given: str(named(given)),
             ),
         ),
-        CDNA3_MFMA,
         _words,
-        {"instruction": "v_mfma_f32_32x32x8_f16"},
-        "instruction operands assembly builtin intrinsic",
         lambda: ({"instruction": str(this)} for this in INSTRUCTIONS),
         looks=LOOKS,
     ),

@@ -6,16 +6,11 @@ import re
 from functools import cache
 
 from tilewise.core.errors import Refused
+from tilewise.hardware.catalog.entry import texts
 from tilewise.hardware.mfma.instructions import AMD_NAMES, INSTRUCTIONS, BlockInstruction, having
 
 LOOKS = r"v_s?mfmac?_|__builtin_amdgcn_s?mfmac?_|llvm\.amdgcn\.s?mfmac?\."
 """How words begin that are an instruction: of the assembler, clang's builtin, or LLVM's intrinsic."""
-
-SPARSE = (
-    "sparse products (v_smfmac) are not in the catalogue: half of their A is stored, and an index says "
-    "which half"
-)
-SCALED = "scaled products, and those of f8f6f4, are gfx950's (CDNA4), and the catalogue has gfx942's (CDNA3)"
 
 
 @cache
@@ -44,7 +39,8 @@ def named(words: str) -> BlockInstruction:
     from difflib import get_close_matches
 
     scaled = "scale" in first or "f8f6f4" in first
-    reason = SPARSE if "smfma" in first else SCALED if scaled else f"gfx942 has no {first}"
+    absent = "mfma.sp" if "smfma" in first else "mfma.scale" if scaled else ""
+    reason = texts()["absent"].get(absent, f"gfx942 has no {first}")
     near = get_close_matches(_squeezed(first), every(), n=1)
     hint = f"near is {every()[near[0]]}; {_HINT}" if near else _HINT
     raise Refused("TW602", reason, witness={"instruction": first}, hint=hint)

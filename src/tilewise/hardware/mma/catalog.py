@@ -12,10 +12,10 @@ from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import (
     ARCH,
     Built,
-    Entry,
     Parameter,
     Value,
     choice,
+    entry,
     flag,
     fragment_built,
     of_type,
@@ -30,12 +30,6 @@ from tilewise.hardware.mma.scales import Scales
 from tilewise.hardware.mma.sparse import EACH, Sparse
 from tilewise.hardware.mma.words import LOOKS, named, operands
 from tilewise.hardware.sources import (
-    PTX_BLOCK_SCALING,
-    PTX_MMA,
-    PTX_MMA_INSTRUCTION,
-    PTX_MMA_SHAPES,
-    PTX_MMA_SPARSE,
-    PTX_SPARSE_STORAGE,
     Source,
     ptx,
 )
@@ -43,14 +37,6 @@ from tilewise.hardware.sources import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-ABSENT = {
-    "mma.sp.E": "the metadata of a sparse mma is mma.E",
-    "mma.sp.C": "C of a sparse mma lies as D does, which is mma.sp.D",
-    "mma.sp": "a sparse mma has several operands: mma.sp.A, mma.sp.B, mma.sp.D and the metadata mma.E",
-    "mma.scale": "the scales of a block-scaled mma are mma.SFA and mma.SFB",
-}
-"""Names that are left out, and why."""
 
 
 # -- what all say ----------------------------------------------------------------------------------
@@ -332,69 +318,35 @@ _SELECTORS = (
 
 # -- the entries -----------------------------------------------------------------------------------
 
-_WORDS = "layout fragment register warp"
-_SPARSE_WORDS = f"{_WORDS} mma.sp structured 2:4"
-_SCALE_WORDS = "layout register warp block scaling scale_vec mxf8f6f4 mxf4 mxf4nvf4 nvfp4 mxfp8"
-_F16: dict[str, Value] = {"shape": "m16n8k16", "dtype": "f16"}
-_F32: dict[str, Value] = {"shape": "m16n8k16", "dtype": "f32"}
-_SP: dict[str, Value] = {"shape": "m16n8k32", "dtype": "f16"}
-_SF: dict[str, Value] = {"kind": "mxf4nvf4", "scale": "4X", "dtype": "ue4m3"}
 
 ENTRIES = (
-    Entry(
-        "mma.A",
-        "the A operand of an mma.sync, [M, K]: which lane holds which element",
-        (_SHAPE, _A, _major("row"), _PRODUCT, ARCH),
-        PTX_MMA,
-        partial(_dense, "a"),
-        _F16,
-        f"{_WORDS} multiplicand",
-        partial(_listed, "a"),
-    ),
-    Entry(
+    entry("mma.A", (_SHAPE, _A, _major("row"), _PRODUCT, ARCH), partial(_dense, "a"), partial(_listed, "a")),
+    entry(
         "mma.B",
-        "the B operand of an mma.sync, [N, K]: which lane holds which element",
         (_SHAPE, of_type("B's elements", _INPUTS), _major("col"), _PRODUCT, ARCH),
-        PTX_MMA,
         partial(_dense, "b"),
-        _F16,
-        f"{_WORDS} multiplicand",
         partial(_listed, "b"),
     ),
-    Entry(
+    entry(
         "mma.C",
-        "the accumulator C of an mma.sync, [M, N]: which lane holds which element",
         (_SHAPE, of_type("C's elements", _RESULTS), _PRODUCT, ARCH),
-        PTX_MMA,
         partial(_dense, "c"),
-        _F32,
-        f"{_WORDS} accumulator",
         partial(_listed, "c"),
     ),
-    Entry(
+    entry(
         "mma.D",
-        "the result D of an mma.sync, [M, N]: which lane holds which element",
         (_SHAPE, of_type("D's elements", _RESULTS), _PRODUCT, ARCH),
-        PTX_MMA,
         partial(_dense, "d"),
-        _F32,
-        f"{_WORDS} accumulator result",
         partial(_listed, "d"),
     ),
-    Entry(
+    entry(
         "mma.shapes",
-        "which mma.sync there are, of a type of A, of a shape or of all: what goes together, and who has it",
         (replace(_A, optional=True), replace(_SHAPE, optional=True), ARCH),
-        PTX_MMA_SHAPES,
         _table,
-        {"dtype": "s8"},
-        "instructions types architectures illegal Volta Turing Ampere Ada Hopper Blackwell tensor core "
-        "HMMA IMMA BMMA DMMA QMMA",
         lambda: ({"dtype": name} for name in _INPUTS),
     ),
-    Entry(
+    entry(
         "mma.sync",
-        "an mma by its words in PTX, dense or sparse: who has it, and which entries its operands are",
         (
             Parameter(
                 "instruction",
@@ -404,82 +356,21 @@ ENTRIES = (
             ),
             ARCH,
         ),
-        PTX_MMA_INSTRUCTION,
         _sync,
-        {"instruction": "m16n8k16.row.col.f32.f16.f16.f32"},
-        "instruction operands assembly",
         looks=LOOKS,
     ),
-    Entry(
-        "mma.sp.A",
-        "the stored half of a sparse A, [M, K/2]: which lane holds which element",
-        (_SPARSE_SHAPE, _SPARSE_A, ARCH),
-        PTX_SPARSE_STORAGE,
-        partial(_sparse, "a"),
-        _SP,
-        f"{_SPARSE_WORDS} multiplicand",
+    entry("mma.sp.A", (_SPARSE_SHAPE, _SPARSE_A, ARCH), partial(_sparse, "a")),
+    entry("mma.sp.B", (_SPARSE_SHAPE, _SPARSE_A, ARCH), partial(_sparse, "b")),
+    entry(
+        "mma.sp.D", (_SPARSE_SHAPE, of_type("D's elements", values(SPARSE, "d")), ARCH), partial(_sparse, "d")
     ),
-    Entry(
-        "mma.sp.B",
-        "the B operand of a sparse mma, [N, K]: which lane holds which element",
-        (_SPARSE_SHAPE, _SPARSE_A, ARCH),
-        PTX_MMA_SPARSE,
-        partial(_sparse, "b"),
-        _SP,
-        f"{_SPARSE_WORDS} multiplicand",
-    ),
-    Entry(
-        "mma.sp.D",
-        "C and D of a sparse mma, [M, N]: which lane holds which element",
-        (_SPARSE_SHAPE, of_type("D's elements", values(SPARSE, "d")), ARCH),
-        PTX_MMA_SPARSE,
-        partial(_sparse, "d"),
-        _SP | {"dtype": "f32"},
-        f"{_SPARSE_WORDS} accumulator result",
-    ),
-    Entry(
+    entry(
         "mma.E",
-        "the metadata of a sparse A, [M, indices of a row]: which bits of which lane say where elements were",
         (_SPARSE_SHAPE, _SPARSE_A, _choice("selector", "which lanes of each four supply metadata", 4), ARCH),
-        PTX_SPARSE_STORAGE,
         _metadata,
-        _SP,
-        f"{_SPARSE_WORDS} metadata ordered_metadata sparsity selector index",
     ),
-    Entry(
-        "mma.SFA",
-        "the scales of A, [M, scales of a row]: which byte of which lane's register",
-        _SELECTORS,
-        PTX_BLOCK_SCALING,
-        partial(_scales, "SFA"),
-        _SF,
-        _SCALE_WORDS,
-    ),
-    Entry(
-        "mma.SFB",
-        "the scales of B, [N, scales of a row]: which byte of which lane's register",
-        _SELECTORS,
-        PTX_BLOCK_SCALING,
-        partial(_scales, "SFB"),
-        _SF,
-        _SCALE_WORDS,
-    ),
-    Entry(
-        "mma.sp.shapes",
-        "which sparse mma there are: the shapes, selectors and instructions of a type of A",
-        (_SPARSE_A, ARCH),
-        PTX_MMA_SPARSE,
-        _sparse_table,
-        {"dtype": "s8"},
-        "instructions types mma.sp",
-    ),
-    Entry(
-        "mma.kinds",
-        "the kinds of mma: types of 8, 6 and 4 bits, the bits in which they lie, their scales",
-        (_kind("the kind of an mma", tuple(KINDS)), ARCH),
-        PTX_MMA,
-        _kinds,
-        {"kind": "f8f6f4"},
-        "instructions types container f8f6f4 mxf8f6f4 mxf4 mxf4nvf4 block_scale fp4 fp6 fp8",
-    ),
+    entry("mma.SFA", _SELECTORS, partial(_scales, "SFA")),
+    entry("mma.SFB", _SELECTORS, partial(_scales, "SFB")),
+    entry("mma.sp.shapes", (_SPARSE_A, ARCH), _sparse_table),
+    entry("mma.kinds", (_kind("the kind of an mma", tuple(KINDS)), ARCH), _kinds),
 )

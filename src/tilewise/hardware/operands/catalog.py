@@ -9,7 +9,7 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, entry, number
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
 from tilewise.hardware.operands.canonical import canonical, form_of, offsets
@@ -21,8 +21,6 @@ from tilewise.hardware.operands.tiles import ORDERS, atom, extents, spacing, til
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from tilewise.hardware.sources import Source
 
 
 def mode_among(modes: Mapping[str, Mode]) -> Parameter:
@@ -138,8 +136,6 @@ class Documented:
     engine: str
     table: str
     """The table of its atoms."""
-    atoms: Source
-    forms: Source
     modes: Mapping[str, Mode]
     types: tuple[str, ...]
     """Those whose patterns are counted."""
@@ -229,39 +225,21 @@ class Documented:
     def entries(self, example: dict[str, Value], drawn: int) -> tuple[Entry, ...]:
         """Return the entries of its atoms, with an example, its canonical layouts and its figures."""
         pattern, more = (mode_among(self.modes), MAJOR, ANY), (ATOMICITY,) * self.atomicity
-        settled, words = (one_mode, " blackwell") if self.atomicity else (None, "")
+        settled = one_mode if self.atomicity else None
         numbers = NUMBERS[self.engine]
         return (
-            Entry(
-                f"{self.engine}.atom",
-                f"a swizzle atom of {self.table}: the smallest block that repeats, [rows, K]",
-                (*pattern, *more),
-                self.atoms,
-                self.atom,
-                example,
-                f"layout shared memory core matrix{words}",
-                self.patterns,
-                settled=settled,
-            ),
-            Entry(
+            entry(f"{self.engine}.atom", (*pattern, *more), self.atom, self.patterns, settled=settled),
+            entry(
                 f"{self.engine}.canonical",
-                "a canonical layout, with symbols and with numbers, in both notations",
                 (*pattern, *PATTERNS_OF_FORM, *more),
-                self.forms,
                 self.canonical,
-                {"mode": "64B", "major": "mn", "dtype": "bf16"},
-                f"layout shared memory CuTe T LBO SBO{words}",
                 self.patterns,
                 settled=settled,
             ),
-            Entry(
+            entry(
                 f"{self.engine}.figure",
-                f"figures {numbers} of the PTX manual, with the numbers printed beside them",
                 (number("number", "the number of the figure", numbers),),
-                self.forms,
                 self.figure,
-                {"number": drawn},
-                f"layout shared memory example{words}",
                 lambda: ({"number": number} for number in figures_of(self.engine)),
             ),
         )
@@ -302,6 +280,3 @@ def check_whole(
 
 DEEP: dict[str, Value] = {"rows": 1024, "k": 1024}
 """Rows and columns that are whole atoms of every mode, and whole instructions of every type."""
-
-TILE: dict[str, Value] = {"operand": "B", "major": "k", "mode": "128B", "dtype": "bf16", "rows": 128, "k": 64}
-"""The example of a tile."""

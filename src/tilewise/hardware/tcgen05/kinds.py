@@ -18,6 +18,8 @@
 A product of `.ws` with sparse A ends at N = 128; a pair's with scales and sparse A has M = 256 alone. An
 N-major B of 8 bits has N in steps of 16, of a pair in steps of 32. On sm_103a mxf4 and mxf4nvf4 have K = 96
 as well, dense, of one CTA with M = 128 and of a pair with M = 256.
+
+PTX ISA, Matrix Shape (tcgen05.mma); Major-ness and layouts of operands (tcgen05.mma).
 """
 
 from __future__ import annotations
@@ -32,10 +34,6 @@ from tilewise.hardware.architectures import Needs
 from tilewise.hardware.instructions import listed, nearest, values, where
 from tilewise.hardware.mma import kinds as of_mma
 from tilewise.hardware.mma.kinds import BYTE, F8F6F4, Scaling
-from tilewise.hardware.sources import ptx
-
-PTX_TCGEN05_SHAPES = ptx("Matrix Shape (tcgen05.mma)", "tcgen05-matrix-shape")
-PTX_TCGEN05_MAJORS = ptx("Major-ness and layouts of operands (tcgen05.mma)", "tcgen05-major-ness")
 
 SM_100 = Needs(family=(100, 110))
 INTEGERS = Needs(alone=("sm_100a", "sm_110a"))

@@ -31,7 +31,6 @@ from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.template import check_major_word, check_operand
 from tilewise.hardware.operands.walk import Finding, Multiplicand, Walk, inside_a_chunk, walk
-from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
 from tilewise.hardware.tcgen05.kinds import Kind, Product, kind_of
 
@@ -136,11 +135,6 @@ def _check_second_chunk(descriptor: Descriptor, several: int) -> None:
         hint=f"let LBO be a multiple of {width}, where a row of the next atom begins",
     )
 
-
-SOURCE = ptx(
-    "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
-    "tcgen05-matrix-layout-organization-valid-comb-type-size-majorness-swizzle",
-)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -273,8 +267,9 @@ def no_major(kind: Kind, dtype: DType | str) -> tuple[str, str]:
 def modes_of(dtype: DType | str, major: str) -> tuple[Mode, ...]:
     """The swizzle modes in which a type is read, the narrowest first.
 
-    The document's table: MN-major, 32 bits want 128B in 32-byte atoms, and all others anything but that.
-    It names all modes for K-major; but it draws no K-major atom of 32 bytes, and CUTLASS refuses one.
+    The document's Table 54, Valid Combinations of Type-Size, Major-ness and Swizzling: MN-major, 32 bits want
+    128B in 32-byte atoms, and all others anything but that. It names all modes for K-major; but it draws no
+    K-major atom of 32 bytes, and CUTLASS refuses one.
 
     >>> [mode.name for mode in modes_of("bf16", "mn")], [mode.name for mode in modes_of("tf32", "mn")]
     (['none', '32B', '64B', '128B'], ['128B_ATOM_32B'])

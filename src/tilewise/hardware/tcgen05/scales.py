@@ -32,11 +32,6 @@ from tilewise.hardware.tcgen05.addresses import COLUMNS
 from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Product
 
 PTX_SCALES = ptx("Block scaling (tcgen05.mma), layouts of scale factors", "tcgen05-block-scaling")
-CUBLAS_BLOCKS = Source(
-    "cuBLAS",
-    "1D Block Scaling Factors Layout",
-    "https://docs.nvidia.com/cuda/cublas/index.html#d-block-scaling-factors-layout",
-)
 CUTLASS_FRAGMENTS = Source(
     "CUTLASS",
     "include/cute/atom/mma_traits_sm100_frag.hpp, tmem_sf_frg",

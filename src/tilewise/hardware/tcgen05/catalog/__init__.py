@@ -12,5 +12,3 @@ ENTRIES = (
     *scales.ENTRIES,
     products.SHAPES,
 )
-ABSENT = operands.ABSENT | memory.ABSENT | products.ABSENT
-"""Names that are left out, and why."""

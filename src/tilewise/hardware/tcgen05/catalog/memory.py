@@ -7,37 +7,22 @@ from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, entry, number
 from tilewise.hardware.sources import Source
 from tilewise.hardware.tcgen05.addresses import (
     ALLOCATIONS,
     COLUMN_BITS,
     COLUMNS,
     LANES,
-    PTX_ADDRESSING,
     WARP_LANES,
     WARPS,
     Address,
     Cells,
     lanes_of,
 )
-from tilewise.hardware.tcgen05.copies import COPIES, PTX_COPIES, SOURCES, Copy
+from tilewise.hardware.tcgen05.copies import COPIES, SOURCES, Copy
 from tilewise.hardware.tcgen05.loads import FORMS, PTX_LOADS, PTX_STORES, Form, instruction
 from tilewise.hardware.tcgen05.opcodes import COPY, LOAD, STORE, Opcode
-
-_ALLOCATED = "tcgen05.address has its lanes, its columns, and how many of them are allocated"
-_ORDERED = "orders what others move, and has no layout"
-_RED = "tcgen05.ld.red also reduces what it loads: the words lie as those of tcgen05.ld do"
-ABSENT = {
-    "tcgen05.alloc": f"tcgen05.alloc gives columns of tensor memory: {_ALLOCATED}",
-    "tcgen05.dealloc": f"tcgen05.dealloc gives columns of tensor memory back: {_ALLOCATED}",
-    "tcgen05.relinquish_alloc_permit": "after it there is no tcgen05.alloc, and it has no layout",
-    **{name: f"{name} {_ORDERED}" for name in ("tcgen05.commit", "tcgen05.wait", "tcgen05.fence")},
-    "tcgen05.ld.red": _RED,
-    "tcgen05.shift": "tcgen05.shift moves rows of tensor memory down by one lane, and has no layout",
-}
-"""Names that are left out, and why."""
-
 
 # -- addresses ---------------------------------------------------------------------------------------
 
@@ -147,9 +132,8 @@ def _form(opcode: Opcode) -> Parameter:
 
 
 def _entry(opcode: Opcode, summary: str, flag: str, means: str, source: Source) -> Entry:
-    return Entry(
+    return entry(
         opcode.name,
-        summary,
         (
             _form(opcode),
             Parameter(
@@ -160,19 +144,15 @@ def _entry(opcode: Opcode, summary: str, flag: str, means: str, source: Source) 
                 "split", "columns from the first half of 16x32bx2 to the second", "0 or more", optional=True
             ),
         ),
-        source,
         partial(_moved, opcode is STORE),
-        {"form": "32x32b", "repeat": "x8"},
-        "layout fragment register warp tensor memory tmem accumulator epilogue TLane TCol Blackwell",
         partial(_forms, flag),
-        opcode.looks,
-        opcode.said,
+        looks=opcode.looks,
+        said_by=opcode.said,
     )
 
 
-ADDRESS = Entry(
+ADDRESS = entry(
     "tcgen05.address",
-    "an address of tensor memory: its lane and its column, who reaches it, which elements are there",
     (
         number("lane", "a lane of tensor memory", f"0 to {LANES - 1}", optional=True),
         number("column", "a column of 32 bits of tensor memory", f"0 to {COLUMNS - 1}", optional=True),
@@ -190,10 +170,7 @@ ADDRESS = Entry(
             normal=dtype_named,
         ),
     ),
-    PTX_ADDRESSING,
     _located,
-    {"lane": 32, "column": 64},
-    "tensor memory tmem taddr lanes columns TLane TCol warp allocation Blackwell",
 )
 
 ENTRIES = (
@@ -211,9 +188,8 @@ ENTRIES = (
         "each register goes to the low halves of two columns",
         PTX_STORES,
     ),
-    Entry(
+    entry(
         "tcgen05.cp",
-        "a copy of shared memory to tensor memory: which lanes get byte [row, byte]",
         (
             _form(COPY),
             Parameter(
@@ -230,12 +206,9 @@ ENTRIES = (
             ),
             choice("cta_group", "CTAs that copy, each its own", (1, 2), 1),
         ),
-        PTX_COPIES,
         _copied,
-        {"form": "128x256b"},
-        "layout shared memory tensor memory tmem multicast scale factors warpx4 warpx2 utccp Blackwell",
         _copies,
-        COPY.looks,
-        COPY.said,
+        looks=COPY.looks,
+        said_by=COPY.said,
     ),
 )

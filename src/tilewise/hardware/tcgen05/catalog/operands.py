@@ -7,14 +7,13 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, flag, number, of_type
+from tilewise.hardware.catalog.entry import Built, Parameter, Value, entry, flag, number, of_type
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.catalog import (
     ATOMICITY,
     DEEP,
     MAJOR,
     ORDER,
-    TILE,
     Documented,
     alignment_note,
     check_whole,
@@ -23,22 +22,10 @@ from tilewise.hardware.operands.catalog import (
     tile_built,
 )
 from tilewise.hardware.operands.template import OPERANDS
-from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.catalog.products import INPUTS, KIND
 from tilewise.hardware.tcgen05.engine import ENGINE, check_depth
 from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
-
-PTX_ATOMS = ptx(
-    "Shared Memory Layout and Swizzling (tcgen05), Table 55", "tcgen05-shared-memory-layout-swizzling"
-)
-PTX_STRIDES = ptx("Major-ness supported by Strides (tcgen05)", "tcgen05-majorness-supported-by-strides")
-PTX_CANONICAL = ptx("Canonical Layouts (tcgen05)", "tcgen05-canonical-layouts")
-
-ABSENT = {
-    "tcgen05.B": "tcgen05.mma reads B from shared memory alone, where it is tcgen05.smem",
-}
-"""Names that are left out, and why."""
 
 ROW_STARTS = {True: 64, False: 32}
 """{whether the kind has scales: the fewest rows of A that one CTA reads}."""
@@ -106,12 +93,11 @@ def _tiles() -> Iterator[Mapping[str, Value]]:
 # -- the entries -----------------------------------------------------------------------------------
 
 _TYPES = tuple(name for name in INPUTS if 128 % DType.of(name).bits == 0)
-_DOCUMENTED = Documented("tcgen05", "Table 55", PTX_ATOMS, PTX_CANONICAL, BLACKWELL, _TYPES, _read)
+_DOCUMENTED = Documented("tcgen05", "Table 55", BLACKWELL, _TYPES, _read)
 
 ENTRIES = (
-    Entry(
+    entry(
         "tcgen05.smem",
-        "a tile in the shared memory of one CTA that tcgen05.mma reads: swizzled, with LBO and SBO",
         (
             Parameter("operand", "A is [M, K], B is [N, K]; of a pair half of either", legal=OPERANDS),
             MAJOR,
@@ -124,10 +110,7 @@ ENTRIES = (
             KIND,
             flag("sparse", "A is sparse: half of it is stored, and of B twice as much read"),
         ),
-        PTX_STRIDES,
         _smem,
-        TILE,
-        "layout shared memory leading stride dimension byte offset descriptor swizzle blackwell",
         _tiles,
         settled=one_mode,
     ),

@@ -14,10 +14,10 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import (
     Built,
-    Entry,
     Parameter,
     Value,
     choice,
+    entry,
     flag,
     in_container,
     number,
@@ -26,30 +26,22 @@ from tilewise.hardware.catalog.entry import (
 from tilewise.hardware.instructions import listed, values, where
 from tilewise.hardware.mma.kinds import INDEX, MEANS
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS, WARPS, Cells, allocation_for
-from tilewise.hardware.tcgen05.datapaths import DATA_PATHS, PTX_DATA_PATHS, DataPath
+from tilewise.hardware.tcgen05.datapaths import DATA_PATHS, DataPath
 from tilewise.hardware.tcgen05.kinds import (
     BLOCKS,
     DEEP_K,
     KINDS,
-    PTX_TCGEN05_SHAPES,
     Kind,
     Product,
     kind_of,
 )
-from tilewise.hardware.tcgen05.metadata import EACH, PTX_METADATA, Metadata
+from tilewise.hardware.tcgen05.metadata import EACH, Metadata
 from tilewise.hardware.tcgen05.opcodes import PRODUCT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-ABSENT = {
-    "tcgen05.C": "C is where D is: tcgen05.mma accumulates in place, and tcgen05.D has its layout",
-    "tcgen05.metadata": "the metadata of a sparse A is tcgen05.E",
-    "tcgen05.mma": "each operand has its layout: tcgen05.D, tcgen05.A, tcgen05.E, tcgen05.smem; which shapes "
-    "there are is tcgen05.shapes, and what tells the instruction its shape is tilewise idesc",
-}
-"""Names that are left out, and why."""
 
 RESULTS = tuple(dict.fromkeys(name for kind in KINDS.values() for name in reversed(kind.results)))
 INPUTS = values(KINDS.values(), "types")
@@ -295,44 +287,22 @@ def _metadatas() -> Iterator[dict[str, Value]]:
 
 # -- the entries -----------------------------------------------------------------------------------
 
-_WORDS = "layout tensor memory tmem data path datapath TLane TCol cta_group pair .ws slab Blackwell"
 
 ENTRIES = (
-    Entry(
-        "tcgen05.D",
-        "the accumulator of a tcgen05.mma, [M, N]: which lane and column of tensor memory has which element",
-        (of_type("D's elements", RESULTS), _M, _N, *_SUCH),
-        PTX_DATA_PATHS,
-        _accumulator,
-        {"m": 128, "n": 64, "dtype": "f32"},
-        f"{_WORDS} accumulator result C",
-        _accumulators,
+    entry("tcgen05.D", (of_type("D's elements", RESULTS), _M, _N, *_SUCH), _accumulator, _accumulators),
+    entry(
+        "tcgen05.A", (of_type("A's elements", INPUTS), _M, KIND, _K, *_SUCH), _multiplicand, _multiplicands
     ),
-    Entry(
-        "tcgen05.A",
-        "A of a tcgen05.mma in tensor memory, [M, K], of sparse A [M, K/2]: which lanes and columns have it",
-        (of_type("A's elements", INPUTS), _M, KIND, _K, *_SUCH),
-        PTX_DATA_PATHS,
-        _multiplicand,
-        {"m": 128, "dtype": "f16"},
-        f"{_WORDS} multiplicand operand",
-        _multiplicands,
-    ),
-    Entry(
+    entry(
         "tcgen05.E",
-        "the metadata of a sparse A in tensor memory, [M, indices of a row]: which bits say where it was",
         (of_kind("the kind of the product"), _M, _SELECTOR, GROUP, WS, _SLAB),
-        PTX_METADATA,
         _metadata,
-        {"m": 128, "kind": "f16"},
-        f"{_WORDS} sparse metadata sparsity selector index 2:4 tcgen05.mma.sp",
         _metadatas,
     ),
 )
 
-SHAPES = Entry(
+SHAPES = entry(
     "tcgen05.shapes",
-    "which tcgen05.mma there are: types, K, the legal M and N of a kind",
     (
         Parameter("kind", "the kind of tcgen05.mma", legal=tuple(KINDS)),
         number("m", "asks whether this M is legal", "a number", optional=True),
@@ -342,11 +312,8 @@ SHAPES = Entry(
         replace(WS, meaning="tcgen05.mma.ws"),
         K_OF_PRODUCT,
     ),
-    PTX_TCGEN05_SHAPES,
     _shapes,
-    {"kind": "f16"},
-    "instructions kinds types illegal Blackwell tensor core mma",
     _products,
-    PRODUCT.looks,
-    PRODUCT.said,
+    looks=PRODUCT.looks,
+    said_by=PRODUCT.said,
 )

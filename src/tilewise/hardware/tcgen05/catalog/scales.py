@@ -8,13 +8,12 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Parameter, Value, choice, dtype_named, entry, number
 from tilewise.hardware.tcgen05.catalog.products import GROUP, K_OF_PRODUCT, of_kind
 from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, Kind, Product, scale_named
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
     BLOCK_ROWS,
-    CUBLAS_BLOCKS,
     CUTLASS_FRAGMENTS,
     PTX_SCALES,
     WORD,
@@ -170,37 +169,23 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
     )
 
 
-_WORDS = "layout tensor memory tmem block scaling copies warpx4 nvfp4 mxfp8 mxfp4 Blackwell"
-
 ENTRIES = (
-    Entry(
+    entry(
         "tcgen05.sfa",
-        "the scale factors of A in tensor memory, [M, sf], with every copy",
         _parameters("rows of A: M, of a pair of CTAs that of both"),
-        PTX_SCALES,
         partial(_in_tensor_memory, "SFA"),
-        {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},
-        _WORDS,
         partial(_instances, "SFA"),
     ),
-    Entry(
+    entry(
         "tcgen05.sfb",
-        "the scale factors of B in tensor memory, [N, sf], with every copy",
         (*_parameters("rows of B: N, of a pair of CTAs that of both"), HALF_OF_N),
-        PTX_SCALES,
         partial(_in_tensor_memory, "SFB"),
-        {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},
-        _WORDS,
         partial(_instances, "SFB"),
     ),
-    Entry(
+    entry(
         "tcgen05.sf",
-        "scale factors in memory, [rows, sf]: blocks of 128 x 4, as tcgen05.cp and libraries take them",
         (number("rows", "rows of the operand", "1 or more"), SF_K),
-        CUBLAS_BLOCKS,
         _in_memory,
-        {"rows": 256, "sf_k": 8},
-        "layout memory global shared blocks 128x4 swizzled to_blocked nvfp4 mxfp8 mxfp4 Blackwell",
         lambda: iter([{"rows": 128, "sf_k": 4}, {"rows": 256, "sf_k": 8}]),
     ),
 )
