@@ -34,21 +34,10 @@ PTX_DESCRIPTOR = ptx(
     "Matrix Descriptor Format (wgmma)",
     "asynchronous-warpgroup-level-matrix-shared-memory-layout-matrix-descriptor",
 )
-PTX_TENSOR_COPY = ptx("Tensors and Swizzling Modes (cp.async.bulk.tensor)", "tensor-swizzling-modes")
-DRIVER_TENSOR_MAP = Source(
-    "CUDA Driver API",
-    "Tensor Map Object Management, cuTensorMapEncodeTiled",
-    "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
-)
 GUIDE_TMA = Source(
     "CUDA C++ Programming Guide",
     "Using the Tensor Memory Accelerator (TMA), Shared-Memory Bank Swizzling",
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#tensor-memory-access",
-)
-GUIDE_CAPABILITIES = Source(
-    "CUDA C++ Programming Guide",
-    "Compute Capabilities, Technical Specifications",
-    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
 )
 GUIDE_BANKS = Source(
     "CUDA C++ Programming Guide",
@@ -74,16 +63,6 @@ DEVICE_COUNTERS = Source(
     "an H200 with driver 580.159",
     "Nsight Compute 2025.3.1: wavefronts of shared memory",
     "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html",
-)
-DEVICE_TENSOR_STORE = Source(
-    "an H200 with driver 13.0",
-    "cp.async.bulk.tensor from shared to global memory, asked at every bound",
-    "https://github.com/triton-lang/triton/issues/11583",
-)
-DEVICE_TENSOR_MAP = Source(
-    "an H200 with driver 13.0",
-    "cuTensorMapEncodeTiled and cp.async.bulk.tensor asked at every bound",
-    "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
 )
 AMD_LAB_NOTES = Source(
     "AMD lab notes",
