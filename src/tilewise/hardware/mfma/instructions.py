@@ -6,6 +6,7 @@ once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -129,41 +130,46 @@ def amd_name(dtype: str) -> str:
     return AMD_NAMES.get(dtype, dtype)
 
 
-Row = tuple[str, int, int]
-_HALVES: tuple[Row, ...] = (
-    ("32x32x4", 2, 64),
-    ("16x16x4", 4, 32),
-    ("4x4x4", 16, 8),
-    ("32x32x8", 1, 32),
-    ("16x16x16", 1, 16),
-)
-_SINGLES: tuple[Row, ...] = (
-    ("32x32x1", 2, 64),
-    ("16x16x1", 4, 32),
-    ("4x4x1", 16, 8),
-    ("32x32x2", 1, 64),
-    ("16x16x4", 1, 32),
-)
-_BYTES: tuple[Row, ...] = (*_HALVES[:3], ("32x32x16", 1, 32), ("16x16x32", 1, 16))
-_F8 = tuple(_OCP.values())
+TABLE = """
+f32               | f32 | 32x32x1  |  2 | 64
+f32               | f32 | 16x16x1  |  4 | 32
+f32               | f32 | 4x4x1    | 16 | 8
+f32               | f32 | 32x32x2  |  1 | 64
+f32               | f32 | 16x16x4  |  1 | 32
+f16               | f32 | 32x32x4  |  2 | 64
+f16               | f32 | 16x16x4  |  4 | 32
+f16               | f32 | 4x4x4    | 16 | 8
+f16               | f32 | 32x32x8  |  1 | 32
+f16               | f32 | 16x16x16 |  1 | 16
+bf16              | f32 | 32x32x4  |  2 | 64
+bf16              | f32 | 16x16x4  |  4 | 32
+bf16              | f32 | 4x4x4    | 16 | 8
+bf16              | f32 | 32x32x8  |  1 | 32
+bf16              | f32 | 16x16x16 |  1 | 16
+s8                | s32 | 32x32x4  |  2 | 64
+s8                | s32 | 16x16x4  |  4 | 32
+s8                | s32 | 4x4x4    | 16 | 8
+s8                | s32 | 32x32x16 |  1 | 32
+s8                | s32 | 16x16x32 |  1 | 16
+xf32              | f32 | 16x16x8  |  1 | 16
+xf32              | f32 | 32x32x4  |  1 | 32
+f64               | f64 | 16x16x4  |  1 | 32
+f64               | f64 | 4x4x4    |  4 | 16
+e4m3fnuz e5m2fnuz | f32 | 16x16x32 |  1 | 16
+e4m3fnuz e5m2fnuz | f32 | 32x32x16 |  1 | 32
+"""
+"""Types of A and B in any pairs, type of C and D, shape, blocks, cycles: the document's Table 28."""
 
-TABLE: tuple[tuple[tuple[str, ...], str, tuple[Row, ...]], ...] = (
-    (("f32",), "f32", _SINGLES),
-    (("f16",), "f32", _HALVES),
-    (("bf16",), "f32", _HALVES),
-    (("s8",), "s32", _BYTES),
-    (("xf32",), "f32", (("16x16x8", 1, 16), ("32x32x4", 1, 32))),
-    (("f64",), "f64", (("16x16x4", 1, 32), ("4x4x4", 4, 16))),
-    (_F8, "f32", (("16x16x32", 1, 16), ("32x32x16", 1, 32))),
-)
-"""(types of A and B in any pairs, type of C and D, (shape, blocks, cycles)): the document's Table 28."""
 
-INSTRUCTIONS = tuple(
-    BlockInstruction(BlockShape.of(shape), blocks, a, b, d, cycles)
-    for types, d, rows in TABLE
-    for shape, blocks, cycles in rows
-    for a, b in product(types, types)
-)
+def _read(table: str) -> Iterator[BlockInstruction]:
+    """Yield the instructions of a table."""
+    for line in table.strip().splitlines():
+        types, (d,), (shape,), (blocks,), (cycles,) = (cell.split() for cell in line.split("|"))
+        for a, b in product(types, types):
+            yield BlockInstruction(BlockShape.of(shape), int(blocks), a, b, d, int(cycles))
+
+
+INSTRUCTIONS = tuple(_read(TABLE))
 """Every dense v_mfma of CDNA3."""
 
 _CDNA4 = "gfx950 (CDNA4) has it, and gfx942 not"

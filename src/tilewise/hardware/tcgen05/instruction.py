@@ -1,22 +1,6 @@
 """The 32-bit instruction descriptor of tcgen05.mma: which product it is, as far as its words do not say.
 
-    bits     f16 tf32 f8f6f4 i8       mxf8f6f4             mxf4 mxf4nvf4
-    1-0      sparsity selector
-    2        sparse                   sparse               sparse
-    3        saturate
-    5-4      type of D                id of B's scales     id of B's scales
-    9-7      type of A                type of A            type of A
-    12-10    type of B                type of B            type of B, in bits 11-10
-    14, 13   negate B, A              negate B, A          negate B, A
-    16, 15   transpose B, A           transpose B, A       transpose B, A: 0
-    22-17    N / 8                    N / 8                N / 8
-    23                                type of scales       type of scales
-    28-24    M / 16                   M / 128 in 28-27     M / 128 in 28-27
-    30-29                             id of A's scales     id of A's scales
-    31-30    maximum shift, .ws
-    31                                                     K = 96
-
-Bits that a table does not have are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
+Bits that no field has are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
 """
 
 from __future__ import annotations
@@ -42,43 +26,43 @@ SOURCE = ptx("Instruction descriptor (tcgen05)", "tcgen05-instruction-descriptor
 N_UNIT, M_UNIT, SCALED_M_UNIT = 8, 16, 128
 
 
-def _transposed() -> Iterator[Field]:
-    yield Field("negate_a", 13, 1, 1, "negate A")
-    yield Field("negate_b", 14, 1, 1, "negate B")
-    yield Field("transpose_a", 15, 1, 1, "A is M-major")
-    yield Field("transpose_b", 16, 1, 1, "B is N-major")
-    yield Field("n", 17, 6, 1, "N / 8")
+_WORD = """
+selector      1-0    -      -      sparsity selector
+sparse        2      2      2      A is sparse
+saturate      3      -      -      integers saturate
+d             5-4    -      -      type of D
+sfb_id        -      5-4    5-4    id of B's scales
+a             9-7    9-7    9-7    type of A
+b             12-10  12-10  11-10  type of B
+negate_a      13     13     13     negate A
+negate_b      14     14     14     negate B
+transpose_a   15     15     15     A is M-major
+transpose_b   16     16     16     B is N-major
+n             22-17  22-17  22-17  N / 8
+scale         -      23     23     type of the scales
+m             28-24  -      -      M / 16
+m             -      28-27  28-27  M / 128
+sfa_id        -      30-29  30-29  id of A's scales
+max_shift     31-30  -      -      maximum shift of B's columns, .ws
+deep          -      -      31     K = 96
+"""
+"""A field; its bits where a kind has no scales, of mxf8f6f4, and of mxf4 and mxf4nvf4; its title."""
 
 
-def _scaled(b_bits: int) -> Iterator[Field]:
-    yield Field("sparse", 2, 1, 1, "A is sparse")
-    yield Field("sfb_id", 4, 2, 1, "id of B's scales")
-    yield Field("a", 7, 3, 1, "type of A")
-    yield Field("b", 10, b_bits, 1, "type of B")
-    yield from _transposed()
-    yield Field("scale", 23, 1, 1, "type of the scales")
-    yield Field("m", 27, 2, 1, "M / 128")
-    yield Field("sfa_id", 29, 2, 1, "id of A's scales")
+def _fields(column: int) -> tuple[Field, ...]:
+    """Return the fields that have bits in a column of the table."""
+    found = []
+    for line in _WORD.strip().splitlines():
+        name, *bits, title = line.split(maxsplit=4)
+        if bits[column] != "-":
+            high, _, low = bits[column].partition("-")
+            first = int(low or high)
+            found.append(Field(name, first, int(high) - first + 1, 1, title))
+    return tuple(found)
 
 
-PLAIN = (
-    Field("selector", 0, 2, 1, "sparsity selector"),
-    Field("sparse", 2, 1, 1, "A is sparse"),
-    Field("saturate", 3, 1, 1, "integers saturate"),
-    Field("d", 4, 2, 1, "type of D"),
-    Field("a", 7, 3, 1, "type of A"),
-    Field("b", 10, 3, 1, "type of B"),
-    *_transposed(),
-    Field("m", 24, 5, 1, "M / 16"),
-    Field("max_shift", 30, 2, 1, "maximum shift of B's columns, .ws"),
-)
-"""The fields of kinds without scales."""
-
-SCALED = tuple(_scaled(3))
-"""Those of mxf8f6f4."""
-
-PACKED = (*_scaled(2), Field("deep", 31, 1, 1, "K = 96"))
-"""Those of mxf4 and mxf4nvf4."""
+PLAIN, SCALED, PACKED = map(_fields, range(3))
+"""The fields of kinds without scales, those of mxf8f6f4, and those of mxf4 and mxf4nvf4."""
 
 _F8F6F4 = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
 TYPES: Mapping[str, Mapping[str, int]] = {
