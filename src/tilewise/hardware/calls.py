@@ -145,34 +145,29 @@ def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value],
     """The values by position and by name, each of its parameter's kind."""
     given: list[Value] = []
     named: dict[str, Value] = {}
+    flags = [parameter.name for parameter in entry.parameters if parameter.flag]
     for position, argument in enumerate(arguments):
+        name = argument.name
+        value: Value = True
         try:
-            if not argument.name and named and not _flag(entry, argument):
+            if not name and argument.text in flags:
+                name = argument.text
+            elif not name and named:
                 hint = f"{entry.usage}; those without a name come first"
                 raise LayoutError("TW601", "a value without a name after values with names", hint=hint)
-            if flag := _flag(entry, argument):
-                if flag in named:
-                    raise LayoutError("TW601", f"{flag} is given twice", hint=entry.usage)
-                named[flag] = True
-                continue
-            value = _value(entry, argument, position)
-            taken = [parameter.name for parameter in entry.parameters[: len(given)]]
-            if argument.name in (*taken, *named):
-                raise LayoutError("TW601", f"{argument.name} is given twice", hint=entry.usage)
-            if argument.name:
-                named[argument.name] = value
             else:
-                given.append(value)
+                value = _value(entry, argument, position)
+            taken = [parameter.name for parameter in entry.parameters[: len(given)]]
+            if name in (*taken, *named):
+                raise LayoutError("TW601", f"{name} is given twice", hint=entry.usage)
         except LayoutError as error:
             error.span = argument.span
             raise
+        if name:
+            named[name] = value
+        else:
+            given.append(value)
     return given, named
-
-
-def _flag(entry: Entry, argument: Argument) -> str:
-    """The flag that an argument without a name is the name of, or nothing."""
-    flags = [parameter.name for parameter in entry.parameters if parameter.flag]
-    return argument.text if not argument.name and argument.text in flags else ""
 
 
 def _value(entry: Entry, argument: Argument, position: int) -> Value:
