@@ -15,8 +15,9 @@ from tilewise.hardware.tcgen05.instruction import (
     InstructionWord,
     fields_of,
     kinds_of_word,
+    remarks,
+    words,
 )
-from tilewise.hardware.tcgen05.instruction_words import remarks, words
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind, Product
 
 A_CODES = {

@@ -27,8 +27,9 @@ from tilewise.hardware.operands.catalog import (
     mode_among,
     tile_built,
 )
+from tilewise.hardware.operands.template import OPERANDS
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
-from tilewise.hardware.wgmma.instructions import EVERY_8, INPUTS, OPERANDS, Input, M
+from tilewise.hardware.wgmma.instructions import EVERY_8, INPUTS, Input, M
 
 _ACCUMULATORS = tuple(sorted(values(INPUTS.values(), "accumulators")))
 
