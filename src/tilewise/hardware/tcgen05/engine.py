@@ -37,7 +37,7 @@ from tilewise.hardware.tcgen05.descriptor import (
     check_absolute,
     made,
 )
-from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, Product, kind_of
+from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS, Kind, kind_of, product_of
 from tilewise.hardware.tcgen05.operand import (
     DEEP_BYTES,
     Operand,
@@ -208,7 +208,7 @@ class Tcgen05Engine(Engine):
         ('mn',)
         """
         which = Kind.of(kind) if kind else kind_of(dtype)
-        product = Product(which, cta_group, sparse, ws, _deep(which, k, lbo_mode))
+        product = product_of(which.name, cta_group, sparse, ws, _deep(which, k, lbo_mode))
         rows = product.rows(check_operand(operand), m, n)
         element, depth = stored_as(which, dtype), product.stored(operand)
         bytes = depth * element.bits // 8

@@ -15,7 +15,7 @@ from tilewise.hardware.fields import Field, packed, reserved
 from tilewise.hardware.instructions import listed, values
 from tilewise.hardware.operands.sentences import Said
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind, Product
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind, Product, product_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class InstructionWord:
     @property
     def product(self) -> Product:
         """Return the product without its M and N."""
-        return Product(Kind.of(self.kind), self.cta_group, self.sparse, self.ws, self.k)
+        return product_of(self.kind, self.cta_group, self.sparse, self.ws, self.k)
 
     @property
     def named(self) -> dict[str, int | str | bool]:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -151,7 +152,7 @@ class Kind(of_mma.Kind):
         return SPARSE_4 if self.packed and sparse else self.owned
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Product:
     """The products of a kind that differ in M and N alone.
 
@@ -171,8 +172,11 @@ class Product:
 
     def __post_init__(self) -> None:
         check_group(self.cta_group)
+        if not self.k:
+            object.__setattr__(self, "k", self.kind.depth(self.sparse))
+            return
         legal = self.depths
-        if self.k not in (0, *legal):
+        if self.k not in legal:
             others = [one.name for one in KINDS.values() if self.k in Product(one, sparse=self.sparse).depths]
             other = f"{'dense' if self.sparse else 'sparse'} A {self.kind.depth(not self.sparse)}"
             having = f"; kind::{' and kind::'.join(others)} ha{'ve' if len(others) > 1 else 's'} K = {self.k}"
@@ -182,7 +186,6 @@ class Product:
                 witness={"kind": self.kind.name, "k": self.k},
                 hint=f"K is {' or '.join(map(str, legal))}, with {other}{having * bool(others)}",
             )
-        object.__setattr__(self, "k", self.k or legal[0])
 
     @property
     def depths(self) -> tuple[int, ...]:
@@ -207,7 +210,7 @@ class Product:
         """
         return DEEP if self.k == DEEP_K else self.kind.needs(self.sparse)
 
-    @property
+    @cached_property
     def words(self) -> str:
         """Return its instruction as PTX names it, as far as how many scales there are.
 
@@ -244,7 +247,7 @@ class Product:
 
     # -- M and N ---------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def shapes(self) -> Mapping[int, tuple[int, ...]]:
         """Return {M: the legal N}; nothing where there is no such product.
 
@@ -335,6 +338,12 @@ def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
         witness={"a": first, "b": second},
         hint=f"it multiplies {known}" + ("; 32-bit floats are multiplied as tf32" if first == "f32" else ""),
     )
+
+
+@cache
+def product_of(kind: str, cta_group: int = 1, sparse: bool = False, ws: bool = False, k: int = 0) -> Product:
+    """Return the products of the kind of that name, which are made once."""
+    return Product(KINDS[kind], cta_group, sparse, ws, k)
 
 
 def check_group(cta_group: int) -> int:

@@ -32,7 +32,7 @@ from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.template import check_major_word, check_operand
 from tilewise.hardware.operands.walk import Finding, Multiplicand, Walk, inside_a_chunk, walk
 from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
-from tilewise.hardware.tcgen05.kinds import Kind, Product, kind_of
+from tilewise.hardware.tcgen05.kinds import Kind, Product, kind_of, product_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class Operand(Multiplicand):
     @property
     def product(self) -> Product:
         """Return the product."""
-        return Product(Kind.of(self.kind), self.cta_group, self.sparse, self.ws, self.k or 0)
+        return product_of(self.kind, self.cta_group, self.sparse, self.ws, self.k or 0)
 
     @property
     def rows(self) -> int:

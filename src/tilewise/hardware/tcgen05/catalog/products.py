@@ -34,6 +34,7 @@ from tilewise.hardware.tcgen05.kinds import (
     Kind,
     Product,
     kind_of,
+    product_of,
 )
 from tilewise.hardware.tcgen05.metadata import EACH, Metadata
 from tilewise.hardware.tcgen05.opcodes import PRODUCT
@@ -81,7 +82,7 @@ _SUCH = (GROUP, WS, SPARSE, _SLAB)
 
 
 def _shapes(kind: str, m: int | None, n: int | None, k: int | None, **such: Any) -> Built:
-    some = Product(Kind.of(kind), k=k or 0, **such)
+    some = product_of(kind, k=k or 0, **such)
     this, legal = some.kind, some.shapes
     if m is not None or n is not None or not legal:
         first = m if m is not None else next(iter(legal), 128)
@@ -138,7 +139,7 @@ def _having(m: int, n: int, dtype: str, such: dict[str, Any]) -> list[Product]:
     refused: list[Refused] = []
     found = []
     for kind in where(KINDS.values(), results=dtype):
-        some = Product(kind, **such)
+        some = product_of(kind.name, **such)
         try:
             some.check(m, n)
             found.append(some)
@@ -155,7 +156,7 @@ def _multiplicand(m: int, dtype: str, kind: str | None, k: int | None, slab: int
     path = DataPath.of(m, **such)
     path.check_slab(slab)
     this = kind_of(dtype) if kind is None else KINDS[kind]
-    some, element = Product(this, **such), this.check(dtype)
+    some, element = product_of(this.name, **such), this.check(dtype)
     some.check(*some.filled(m))
     whole = some.k if k is None else k
     if whole < 1 or whole % some.k:
@@ -198,7 +199,7 @@ def _multiplicand(m: int, dtype: str, kind: str | None, k: int | None, slab: int
 
 
 def _metadata(m: int, kind: str, selector: int, slab: int, **such: Any) -> Built:
-    some = Product(KINDS[kind], sparse=True, **such)
+    some = product_of(kind, sparse=True, **such)
     path = DataPath.of(m, sparse=True, **such)
     path.check_slab(slab)
     some.check(*some.filled(m))
@@ -247,7 +248,7 @@ def _products() -> Iterator[dict[str, Value]]:
     """Yield how the products of every kind are asked, those that there are."""
     flags = (False, True)
     for kind, cta_group, sparse, ws in product(KINDS.values(), (1, 2), flags, flags):
-        if Product(kind, cta_group, sparse, ws).shapes:
+        if product_of(kind.name, cta_group, sparse, ws).shapes:
             yield {"kind": kind.name, "cta_group": cta_group, "sparse": sparse, "ws": ws}
 
 
@@ -256,7 +257,7 @@ def _on_paths() -> Iterator[tuple[Kind, DataPath, dict[str, Value]]]:
     for kind, path in product(KINDS.values(), DATA_PATHS.values()):
         for ws in (False, True) if path.ws is None else (path.ws,):
             for sparse in (False, True) if path.sparse is None else (path.sparse,):
-                some = Product(kind, path.cta_group, sparse, ws)
+                some = product_of(kind.name, path.cta_group, sparse, ws)
                 for slab in path.slabs if path.m in some.shapes else ():
                     such = {"cta_group": path.cta_group, "ws": ws, "sparse": sparse, "slab": slab}
                     yield kind, path, {"m": path.m, **such}

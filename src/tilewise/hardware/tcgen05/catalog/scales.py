@@ -10,7 +10,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.hardware.catalog.entry import Built, Parameter, Value, choice, dtype_named, entry, number
 from tilewise.hardware.tcgen05.catalog.products import GROUP, K_OF_PRODUCT, of_kind
-from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, Kind, Product, scale_named
+from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, Kind, Product, product_of, scale_named
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
     BLOCK_ROWS,
@@ -76,8 +76,8 @@ PERIOD = 4
 def _product(kind: Kind, k: int | None, m: int, cta_group: int) -> Product:
     """Return the products of K, dense, sparse or 96, or refuse it, and an M that they do not have."""
     sparse = k == kind.depth(sparse=True)
-    some = Product(kind, cta_group, sparse, k=k or 0)
-    if m in some.shapes or m not in Product(kind, cta_group).shapes:
+    some = product_of(kind.name, cta_group, sparse, k=k or 0)
+    if m in some.shapes or m not in product_of(kind.name, cta_group).shapes:
         return some
     raise Refused(
         "TW602",
