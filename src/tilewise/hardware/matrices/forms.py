@@ -12,7 +12,6 @@ ldmatrix moves bytes: eight rows of 16 bytes are eight rows of 16 elements of 8 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
@@ -67,7 +66,7 @@ class Form:
 
     @classmethod
     def of(cls, instruction: str, words: Form | str, trans: bool = False) -> Form:
-        """The form that words such as `x4` or `m16n16.x2.b8` say; those of PTX may stand around them.
+        """Return the form that words such as `x4` or `m16n16.x2.b8` say; those of PTX may stand around them.
 
         Where a shape is only ever transposed, or has one type, that need not be said.
 
@@ -81,21 +80,31 @@ class Form:
         if isinstance(words, Form):
             return words
         found, unknown = sort_words(words.lower().removeprefix(f"{instruction}."), _PATTERNS)
-        count, shape, type = (found.get(name, "") for name in ("count", "shape", "type"))
         if unknown == [instruction]:
             raise LayoutError(
                 "TW601",
                 f"{words!r} does not say how many matrices",
                 hint=f"write {instruction}.x4 or another form, {_some('', instruction)}",
             )
-        if unknown or not count or instruction not in INSTRUCTIONS:
-            raise LayoutError(
-                "TW601",
-                f"{words!r} is no form of {instruction}",
-                hint=_near(unknown, instruction) + _some(words, instruction),
-            )
+        if unknown or "count" not in found or instruction not in INSTRUCTIONS:
+            from tilewise.hardware.catalog.entry import did_you_mean
+
+            near = did_you_mean(unknown[0], [*_FILLERS, instruction, "trans"]) if unknown else ""
+            hint = near + _some(words, instruction)
+            raise LayoutError("TW601", f"{words!r} is no form of {instruction}", hint=hint)
+        count, shape, type = int(found["count"]), found.get("shape", "m8n8"), found.get("type", "")
         turned = trans or "trans" in found
-        return _completed(cls, instruction, int(count), turned, shape or "m8n8", type)
+        rows = [
+            kind
+            for kind in where(KINDS, instruction=instruction, shape=shape)
+            if type in ("", kind.type, kind.type.split(".")[-1])
+        ]
+        if not rows:
+            return cls(instruction, count, turned, shape, type or "b16")
+        if len(rows) > 1 and rows[0].type != "b8":
+            hint = f"one of {' '.join(kind.type for kind in rows)}"
+            raise LayoutError("TW601", f"{shape} of {instruction} needs a type", hint=hint)
+        return cls(instruction, count, turned or False not in rows[0].trans, shape, rows[0].type)
 
     @property
     def kind(self) -> Kind:
@@ -194,12 +203,18 @@ _PATTERNS = {
 
 
 def forms(instruction: str = "") -> tuple[Form, ...]:
-    """Every form of an instruction, or of both.
+    """Return every form of an instruction, or of both.
 
     >>> [short(form) for form in forms("stmatrix")][-4:]
     ['x4.trans', 'm16n8.x1.trans.b8', 'm16n8.x2.trans.b8', 'm16n8.x4.trans.b8']
     """
-    return tuple(form for kind in KINDS if instruction in ("", kind.instruction) for form in _of(kind))
+    return tuple(
+        Form(kind.instruction, count, trans, kind.shape, kind.type)
+        for kind in KINDS
+        if instruction in ("", kind.instruction)
+        for count in kind.counts
+        for trans in kind.trans
+    )
 
 
 def short(form: Form) -> str:
@@ -210,19 +225,6 @@ def short(form: Form) -> str:
     """
     shape, type = ("", "") if form.shape == "m8n8" else (form.shape, form.type.split(".")[-1])
     return ".".join(filter(None, [shape, f"x{form.count}", "trans" * form.trans, type]))
-
-
-def _of(kind: Kind) -> Iterator[Form]:
-    for count in kind.counts:
-        for trans in kind.trans:
-            yield Form(kind.instruction, count, trans, kind.shape, kind.type)
-
-
-def _near(unknown: list[str], instruction: str) -> str:
-    """The word that was meant, as a question, where one is near."""
-    from tilewise.hardware.catalog.entry import did_you_mean
-
-    return did_you_mean(unknown[0], [*_FILLERS, instruction, "trans"]) if unknown else ""
 
 
 def _some(words: str, instruction: str) -> str:
@@ -239,23 +241,6 @@ def _some(words: str, instruction: str) -> str:
     asked = words.strip().removeprefix(instruction).lstrip(".")
     near = get_close_matches(asked, known, n=3, cutoff=0.0) if asked else [f"x{n}" for n in KINDS[0].counts]
     return f"such as {' '.join(near)}; tilewise catalog {instruction} lists all {len(known)}"
-
-
-def _completed(cls: type[Form], instruction: str, count: int, trans: bool, shape: str, type: str) -> Form:
-    """The form, with what its shape leaves no choice of."""
-    rows = [*where(KINDS, instruction=instruction, shape=shape)]
-    if type:
-        rows = [kind for kind in rows if type in (kind.type, kind.type.split(".")[-1])]
-    if not rows:
-        return cls(instruction, count, trans, shape, type or "b16")
-    if len(rows) > 1 and rows[0].type != "b8":
-        raise LayoutError(
-            "TW601",
-            f"{shape} of {instruction} needs a type",
-            hint=f"one of {' '.join(kind.type for kind in rows)}",
-        )
-    kind = rows[0]
-    return cls(instruction, count, trans or False not in kind.trans, shape, kind.type)
 
 
 def _no_such(form: Form, kind: Kind | None) -> LayoutError:

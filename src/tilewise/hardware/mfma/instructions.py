@@ -14,7 +14,7 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware import instructions as tables
-from tilewise.hardware.instructions import Shape, listed, values, where
+from tilewise.hardware.instructions import Shape, cells, listed, values, where
 
 WAVE = 64
 """Lanes of a wave."""
@@ -163,8 +163,7 @@ e4m3fnuz e5m2fnuz | f32 | 32x32x16 |  1 | 32
 
 def _read(table: str) -> Iterator[BlockInstruction]:
     """Yield the instructions of a table."""
-    for line in table.strip().splitlines():
-        types, (d,), (shape,), (blocks,), (cycles,) = (cell.split() for cell in line.split("|"))
+    for types, (d,), (shape,), (blocks,), (cycles,) in cells(table):
         for a, b in product(types, types):
             yield BlockInstruction(BlockShape.of(shape), int(blocks), a, b, d, int(cycles))
 

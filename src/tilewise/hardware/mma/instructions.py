@@ -13,7 +13,7 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.architectures import Architecture, Needs
-from tilewise.hardware.instructions import Shape, having, met, values, where
+from tilewise.hardware.instructions import Shape, cells, having, met, values, where
 from tilewise.hardware.mma.kinds import KINDS, Kind, Scaling
 
 __all__ = ["Family", "Instruction", "Shape"]
@@ -121,7 +121,6 @@ class Family:
 
 def _families(table: str, *, sparse: bool = False) -> tuple[Family, ...]:
     """Return the families of a table: shape, types that are multiplied in any pairs, results, since, ops."""
-    cells = [[cell.split() for cell in line.split("|")] for line in table.strip().splitlines()]
     return tuple(
         Family(
             Shape.of(shape),
@@ -131,7 +130,7 @@ def _families(table: str, *, sparse: bool = False) -> tuple[Family, ...]:
             tuple(ops) or ("",),
             sparse=sparse,
         )
-        for (shape,), types, results, (since,), ops in cells
+        for (shape,), types, results, (since,), ops in cells(table)
     )
 
 

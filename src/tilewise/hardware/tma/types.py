@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.hardware.instructions import cells
 
 _TYPE = "CU_TENSOR_MAP_DATA_TYPE_"
 
@@ -93,8 +94,7 @@ TFLOAT32_FTZ  | 32 |                                                  | floating
 
 def _read(table: str) -> Iterator[tuple[str, ElementType]]:
     """Yield (name without its prefix, row) of the table."""
-    for value, line in enumerate(table.strip().splitlines()):
-        (short,), (bits,), carries, sort = (cell.split() for cell in line.split("|"))
+    for value, ((short,), (bits,), carries, sort) in enumerate(cells(table)):
         row = ElementType(
             _TYPE + short, value, int(bits), tuple(carries), "floating" in sort, "packed" in sort
         )
