@@ -20,15 +20,17 @@ from tilewise.hardware.instructions import by_shape, values, where
 from tilewise.hardware.mfma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mfma.instructions import (
     INSTRUCTIONS,
+    LOOKS,
     WAVE,
     BlockInstruction,
     BlockShape,
     having,
     input_named,
     inputs,
+    named,
+    operands,
     results,
 )
-from tilewise.hardware.mfma.words import LOOKS, named, operands
 from tilewise.hardware.sources import AMD_LAB_NOTES, HIP_FP8
 
 ARCHITECTURE = "gfx942 (CDNA3)"
