@@ -8,7 +8,6 @@ from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.core.layout import Layout
 from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, entry, number
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
@@ -105,19 +104,6 @@ def too_far(**counts: int | None) -> tuple[str, ...]:
     )
 
 
-def _as_printed(layout: Layout, mode: Mode) -> str:
-    """The layout as the document prints such: CuTe's digits in elements after a swizzle of bytes."""
-    from tilewise.notation import to_cute
-
-    plain = to_cute(layout).rpartition(" o ")[2]
-    return f"{mode.swizzle} o {plain}"
-
-
-def _overlap(layout: Layout) -> tuple[str, ...]:
-    verdict = layout.injective
-    return (f"it overlaps itself: {verdict.reason}",) if verdict.answer is False else ()
-
-
 _LACKING = "the document's table of canonical layouts lacks this mode: the row is that of CUTLASS"
 _ALIGNED = (
     "its pattern repeats after 512 bytes; the document has 1024 for 128-byte swizzles, whatever the atom"
@@ -171,6 +157,8 @@ class Documented:
         self, mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None
     ) -> Built:
         """Return a canonical layout with numbers."""
+        from tilewise.notation import to_cute
+
         chosen = atom_mode(mode, major)
         form, element = form_of(chosen, major), DType.of(dtype)
         for name, count in (("lbo", lbo), ("sbo", sbo)):
@@ -179,6 +167,7 @@ class Documented:
         dense = offsets(chosen, major, m)
         used = (dense[0] if lbo is None else lbo) if form.uses_lbo else None
         step = dense[1] if sbo is None else sbo
+        plain, verdict = to_cute(layout).rpartition(" o ")[2], layout.injective
         facts = {
             "dtype": element.name,
             "form": str(form),
@@ -189,9 +178,10 @@ class Documented:
             "lbo": used,
             "sbo": step,
             "encoded": {"lbo": 1 if used is None else used // CHUNK, "sbo": step // CHUNK},
-            "as_printed": _as_printed(layout, form.mode),
+            "as_printed": f"{form.mode.swizzle} o {plain}",
         }
-        notes = (*_overlap(layout), *too_far(LBO=used, SBO=step), *((_LACKING,) * (chosen.keeps != CHUNK)))
+        overlaps = (f"it overlaps itself: {verdict.reason}",) * (verdict.answer is False)
+        notes = (*overlaps, *too_far(LBO=used, SBO=step), *((_LACKING,) * (chosen.keeps != CHUNK)))
         return Built(layout, facts, element, notes=notes, measurable=self.read(chosen, major, dtype))
 
     def figure(self, number: int) -> Built:

@@ -70,22 +70,16 @@ def _moved(store: bool, form: str, repeat: str, split: int | None, **halves: boo
     count = this.check_repeat(repeat)
     apart = this.check_split(split, count, packed)
     span = count * this.span(packed)
+    half = f" or {WARP_LANES} w + {this.lanes}" * (this.lanes < WARP_LANES)
     facts = {
         "instruction": instruction(store, this, count, packed),
         "registers": count * this.registers,
         "lanes": this.lanes,
         "columns": span if apart is None else {"each": span, "split": apart},
-        "address": _address(this),
+        "address": f"lane {WARP_LANES} w{half}, for warp w of a warpgroup",
     }
     layout = this.layout(count, packed)
     return Built(layout, facts, DType.of("b16" if packed else "b32"), "r" if not packed else "h")
-
-
-def _address(form: Form) -> str:
-    """Which lanes the address may name."""
-    if form.lanes == WARP_LANES:
-        return f"lane {WARP_LANES} w, for warp w of a warpgroup"
-    return f"lane {WARP_LANES} w or {WARP_LANES} w + {form.lanes}, for warp w of a warpgroup"
 
 
 def _copied(form: str, multicast: str | None, source: str | None, cta_group: int) -> Built:

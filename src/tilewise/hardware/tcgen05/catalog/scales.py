@@ -63,7 +63,8 @@ def _in_tensor_memory(
         facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
     asked = (factors.own if factors.half is not None else rows, sf_k)
     filled, stored = _filled(asked, factors.padded)
-    notes = (*filled, *_halves(factors), *_too_few(sf_k, many))
+    too_few = (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
+    notes = (*filled, *_halves(factors), *too_few * (sf_k < many))
     source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
     element = DType.of(scaling.dtype)
     return Built(factors.layout, facts, element, notes=notes, source=source, stored=stored)
@@ -85,12 +86,6 @@ def _product(kind: Kind, k: int | None, m: int, cta_group: int) -> Product:
         witness={"kind": kind.name, "k": some.k, "m": m, "cta_group": cta_group},
         hint=f"M is {' or '.join(map(str, some.shapes))}",
     )
-
-
-def _too_few(sf_k: int, many: int) -> tuple[str, ...]:
-    if sf_k >= many:
-        return ()
-    return (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
 
 
 def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> tuple[tuple[str, ...], dict[str, int]]:
