@@ -2,9 +2,9 @@
 
     D = A B^T + D        or, where scale-d is 0,        D = A B^T
 
-Which byte each element of an operand is, `hardware.wgmma.engine` says, for any descriptor, legal or odd; which
-thread holds which element of A and D, `hardware.wgmma.fragments`. Both are held to a device, element by
-element. How numbers are added, `sums` says: exactly, or as a device is known to add.
+Which byte each element of an operand is, `hardware.wgmma.engine` says, for any descriptor, legal or odd;
+which thread holds which element of A and D, `hardware.wgmma.fragments`. Both are held to a device, element
+by element. How numbers are added, `sums` says: exactly, or as a device is known to add.
 """
 
 from __future__ import annotations
