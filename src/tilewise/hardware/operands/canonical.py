@@ -149,7 +149,7 @@ def form_of(mode: Mode | str, major: str) -> Form:
             witness={"mode": mode.name, "major": major},
             hint="128B is the K-major mode as wide",
         )
-    return _form(check_major_word(major), mode)
+    return FORMS.get((check_major_word(major), mode.name)) or _form(major, mode)
 
 
 def offsets(mode: Mode | str, major: str, m: int) -> tuple[int, int]:
