@@ -157,8 +157,7 @@ def _shown(several: Sequence[InstructionWord]) -> Answer:
 
 def _sheet(one: InstructionWord) -> tuple[dict[str, Any], str]:
     from tilewise.hardware.fields import picture
-    from tilewise.hardware.tcgen05.instruction import BITS, SOURCE, fields_of
-    from tilewise.hardware.tcgen05.instruction_words import remarks, words
+    from tilewise.hardware.tcgen05.instruction import BITS, SOURCE, fields_of, remarks, words
 
     said, noted = words(one), remarks(one)
     spelled = f"{one.value:#010x}"
