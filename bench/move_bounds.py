@@ -34,13 +34,10 @@ class Accesses(TileKernel):
 
     def _turned(self, tested: bool) -> Iterator[str]:
         tile = self.tile
-        second = None if tile.pair.exchanged is None else tile.digits[tile.pair.exchanged].write
-        step, aheads = tile.digits[tile.read_run[0]].write, [0] if second is None else [0, second]
-        runs = [ahead + j * step for ahead in aheads for j in range(tile.words)]
-        assert len(runs) == written_together(tile)
-        for number, run in enumerate(runs):
+        step = tile.digits[tile.read_run[0]].write * tile.unit
+        for number in range(tile.words):
             yield "    {"
-            yield from self._written(f"i * {len(runs)} + {number}", run * tile.unit)
+            yield from self._written(f"i * {tile.words} + {number}", number * step)
             yield "    }"
 
     def _gathered(self, tested: bool) -> Iterator[str]:
@@ -51,11 +48,6 @@ class Accesses(TileKernel):
         yield from self._put(f"held0[{vector}]", place, tested=False)
 
 
-def written_together(tile: Tile) -> int:
-    """How many vectors a thread writes of the words that it gathers."""
-    return tile.words * (1 if tile.pair.exchanged is None else 2)
-
-
 def chosen(only: str) -> list[Case]:
     """The cases whose tiles are whole, and whose threads write as many vectors as they read."""
     found = []
@@ -64,7 +56,7 @@ def chosen(only: str) -> list[Case]:
         if only not in case.name or case.plan.bytes < 64 << 20 or not isinstance(way, Tile):
             continue
         read = way.row_count * way.run_vectors
-        vectors = way.run_bytes % 16 == 0 and read % (way.threads * written_together(way)) == 0
+        vectors = way.run_bytes % 16 == 0 and read % (way.threads * way.words) == 0
         if vectors and not (
             way.read_shift or way.write_shift or way.ragged or way.pair.limits or way.pair.spread
         ):

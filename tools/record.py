@@ -10,6 +10,7 @@ confirmed, for src/tilewise/hardware/catalog.
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 from tilewise.gpu.verify.parts import PARTS
 from tilewise.gpu.verify.run import Outcome
 from tilewise.gpu.verify.truth import load, save
-from tilewise.hardware.catalog.confirmed import Instances, Ways, confirmations, table_text
+from tilewise.hardware.catalog.confirmed import ALL, Instances, Ways, confirmations, grouped
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -85,6 +86,25 @@ def _devices(outcomes: Sequence[Outcome]) -> set[str]:
     """Return the devices that answered, as the table names them."""
     names = (str(outcome.truth.device["name"]) for outcome in outcomes if outcome.truth is not None)
     return {"device: " + name.removeprefix("NVIDIA ") for name in names}
+
+
+def table_text(table: Mapping[str, Ways]) -> str:
+    """Return the table as the file keeps it: an entry a line, or a line a text that lists instances."""
+    rows = [f"  {json.dumps(name)}: {_ways_text(table[name])}" for name in sorted(table)]
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+def _ways_text(ways: Ways) -> str:
+    if all(instances is None for instances in ways.values()):
+        return json.dumps([*ways])
+    rows = [f"    {json.dumps(way)}: {_listed(instances)}" for way, instances in ways.items()]
+    return "{\n" + ",\n".join(rows) + "\n  }"
+
+
+def _listed(instances: Instances) -> str:
+    if instances is None:
+        return json.dumps(ALL)
+    return "[\n" + ",\n".join(f"      {json.dumps(text)}" for text in grouped(instances)) + "\n    ]"
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from tilewise.core.shapes import size_of
 from tilewise.hardware.modes import BLACKWELL
 from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.kinds import KINDS
+from tilewise.hardware.tcgen05.kinds import KINDS, Product
 from tilewise.hardware.tcgen05.operand import Operand, modes_of
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -132,10 +132,10 @@ def products(draw):
     dtype = draw(st.sampled_from(kind.types))
     major = draw(st.sampled_from(kind.majors(dtype)))
     cta_group, sparse, ws = draw(st.sampled_from([(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)]))
-    shapes = kind.shapes(cta_group, sparse, ws)
+    shapes = Product(kind, cta_group, sparse, ws).shapes
     if not shapes:
         cta_group, sparse, ws = 1, 0, 0
-        shapes = kind.shapes()
+        shapes = Product(kind).shapes
     operand = draw(st.sampled_from("AB"))
     deep = {"k": 96} if kind.packed and not sparse and draw(st.booleans()) else {}
     m = draw(st.sampled_from([*shapes]))

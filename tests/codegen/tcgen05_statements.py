@@ -6,7 +6,7 @@ from itertools import product
 
 from tilewise.hardware.tcgen05.copies import COPIES, SOURCES
 from tilewise.hardware.tcgen05.instruction import InstructionWord
-from tilewise.hardware.tcgen05.kinds import KINDS
+from tilewise.hardware.tcgen05.kinds import KINDS, Product
 from tilewise.hardware.tcgen05.loads import FORMS, instruction
 
 DECLARED = ".reg .b32 d, a, m, x, y; .reg .b64 s, t; .reg .pred p;"
@@ -82,7 +82,7 @@ def products(cta_group):
     """The same of tcgen05.mma: every kind, dense and sparse, .ws, A in shared and in tensor memory."""
     found = {}
     for kind, sparse, ws in product(KINDS.values(), (False, True), (False, True)):
-        shapes = kind.shapes(cta_group, sparse, ws)
+        shapes = Product(kind, cta_group, sparse, ws).shapes
         scales = dict.fromkeys(f"{scaling.vector}X" for scaling in kind.scalings) or [""]
         for scale, inside in product(scales if shapes else (), (False, True)):
             m, more = max(shapes), {"scale": scale} if scale else {}

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from tests.gpu.parts import DEVICE, Squares, broken_part
 from tools.questions.__main__ import DRAWN
-from tools.record import confirmed, main, record
+from tools.record import confirmed, main, record, table_text
 
 from tilewise import LayoutError
 from tilewise.gpu.verify.part import Questions, kept_questions
 from tilewise.gpu.verify.parts import PARTS, chosen
 from tilewise.gpu.verify.run import Verification, run
 from tilewise.gpu.verify.truth import Truth, load, save
-from tilewise.hardware.catalog.confirmed import checked, confirmations, table_text
+from tilewise.hardware.catalog.confirmed import checked, confirmations
 
 
 def outcomes_of(tmp_path, *parts, **options):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tilewise.hardware.operands.stepping import Stages, placements
-from tilewise.hardware.wgmma.engine import ENGINE
-from tilewise.hardware.wgmma.reads import Operand
+from tilewise.hardware.wgmma.engine import ENGINE, Operand
 
 __all__ = ["Operand", "Stages", "placements"]
 

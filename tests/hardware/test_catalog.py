@@ -255,7 +255,7 @@ def test_confirmations_are_of_entries_and_in_known_words(monkeypatch):
     monkeypatch.setattr(
         "tilewise.hardware.catalog.registry.confirmations", lambda: {"wgmma.Z": ("document",)}
     )
-    with pytest.raises(ValueError, match=r"wgmma\.Z is confirmed"):
+    with pytest.raises(ValueError, match=r"wgmma\.Z stands in a table"):
         entries.__wrapped__()
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tools.record import table_text
 
 from tilewise.cli.main import main
 from tilewise.gpu.verify.parts import PARTS
@@ -15,7 +16,6 @@ from tilewise.hardware.catalog.confirmed import (
     confirmed_by,
     grouped,
     spelled_out,
-    table_text,
 )
 from tilewise.hardware.catalog.counts import KINDS, count_of, counts, kind_of, total, ways_of
 from tilewise.hardware.catalog.instances import instance_of, instances_of

@@ -9,7 +9,7 @@ from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.tcgen05.addresses import Cells, lanes_of
 from tilewise.hardware.tcgen05.datapaths import DATA_PATHS, DataPath
-from tilewise.hardware.tcgen05.kinds import KINDS
+from tilewise.hardware.tcgen05.kinds import KINDS, Product
 
 # (M, cta_group, ws, sparse): the letter of the manual's table
 TABLE = {
@@ -80,7 +80,7 @@ def test_the_table_has_these_rows_and_no_others():
 
 def test_every_m_that_a_kind_has_has_a_path():
     for kind, group, ws, sparse in product(KINDS.values(), (1, 2), (False, True), (False, True)):
-        for rows in kind.shapes(group, sparse, ws):
+        for rows in Product(kind, group, sparse, ws).shapes:
             assert (rows, group, ws, sparse) in TABLE
             assert DataPath.of(rows, group, ws, sparse).m == rows
 
@@ -172,7 +172,7 @@ def test_the_kinds_of_d_are_those_that_have_its_type_and_its_shape():
         for dtype, n in product(("f32", "f16", "s32"), (8, 16, 24, 32, 40, 64, 128, 192, 256, 264)):
             having = []
             for kind in KINDS.values():
-                if dtype in kind.results and n in kind.shapes(group, sparse, ws).get(rows, ()):
+                if dtype in kind.results and n in Product(kind, group, sparse, ws).shapes.get(rows, ()):
                     having.append(f"kind::{kind.name}")
             if having:
                 said = entry(dtype, rows, n, group, ws, sparse).facts["instructions"]
@@ -223,7 +223,7 @@ def test_every_element_of_a_is_in_all_its_lanes_packed_along_k(kind, dtype):
     each = PACKED[kind, dtype]
     for such, letter in TABLE.items():
         rows, group, ws, sparse = such
-        if rows not in KINDS[kind].shapes(group, sparse, ws):
+        if rows not in Product(KINDS[kind], group, sparse, ws).shapes:
             continue
         for slab in (0, 1) if letter in "CF" else (0,):
             built = find("tcgen05.A")(dtype, rows, kind, cta_group=group, ws=ws, sparse=sparse, slab=slab)
@@ -306,7 +306,7 @@ def test_every_index_of_the_metadata_is_where_the_figures_have_it(kind):
     seen = set()
     for such, letter in TABLE.items():
         rows, group, ws, sparse = such
-        if not sparse or rows not in KINDS[kind].shapes(group, sparse, ws):
+        if not sparse or rows not in Product(KINDS[kind], group, sparse, ws).shapes:
             continue
         seen.add(letter)
         for slab, selector in product((0, 1) if letter in "CF" else (0,), (0, 1) if shared else (0,)):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tilewise import LayoutError, Refused
 from tilewise.hardware.fields import picture
 from tilewise.hardware.modes import MODES, Mode
-from tilewise.hardware.operands.template import base_offset_of
-from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
+from tilewise.hardware.operands.template import LIMIT, base_offset_of
+from tilewise.hardware.wgmma.descriptor import Descriptor
 
 FIELDS = Descriptor.FIELDS
 

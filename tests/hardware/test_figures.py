@@ -1,6 +1,7 @@
 """The canonical layouts and figures 156 to 170: what the manual prints, digit for digit."""
 
 import re
+from functools import partial
 from itertools import product
 
 import pytest
@@ -8,10 +9,13 @@ import pytest
 from tilewise import LayoutError, Refused, S, Swizzle, parse
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
+from tilewise.hardware.operands import figures
 from tilewise.hardware.operands.canonical import FORMS, canonical, offsets
 from tilewise.hardware.operands.tiles import atom, tile
-from tilewise.hardware.wgmma.figures import FIGURES, figure
 from tilewise.hardware.wgmma.instructions import INPUTS
+
+figure = partial(figures.figure, "wgmma")
+FIGURES = figures.figures_of("wgmma")
 
 TABLE = """
 mn none Swizzle<0,4,3> o ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO))
@@ -84,11 +88,13 @@ def test_worked_examples_digit_for_digit(number):
     dtype, printed, row, t, lbo, sbo, lbo_encoded, sbo_encoded = WORKED[number]
     size = INPUTS[dtype].dtype.bits // 8
     drawn = figure(number)
-    assert (drawn.dtype.name, drawn.printed, drawn.t, drawn.m, drawn.k) == (dtype, printed, t, 2, 2)
+    assert (drawn.dtype.name, drawn.printed, drawn.m, drawn.k) == (dtype, printed, 2, 2)
     assert (drawn.lbo, drawn.sbo) == (None if lbo is None else lbo * size, sbo * size)
-    assert (drawn.lbo_encoded, drawn.sbo_encoded) == (lbo_encoded, sbo_encoded)
+    assert drawn.encoded == (lbo_encoded, sbo_encoded)
     major, mode = row.split()
-    assert (drawn.major, drawn.mode.name, drawn.canonical) == (major, mode, FORMS[major, mode].cute)
+    facts = find("wgmma.figure")(number).facts
+    assert (drawn.major, drawn.mode.name, facts["canonical"]) == (major, mode, FORMS[major, mode].cute)
+    assert facts["T"] == t
     typed = printed.replace(" o ", f" o smem_ptr[{8 * size}b](unset) o ")
     assert drawn.layout.same(parse(typed)).answer
     assert drawn.layout.shape == parse(typed).in_order("row").shape

@@ -7,10 +7,9 @@ import pytest
 from tests.hardware.naive_matrices import MisalignedError, ldmatrix, movmatrix, stmatrix
 
 from tilewise import LayoutError, Refused
-from tilewise.hardware.matrices.forms import Form, forms, short
+from tilewise.hardware.matrices.forms import Form, forms, seen_as, short
 from tilewise.hardware.matrices.kinds import KINDS
 from tilewise.hardware.matrices.moves import AFTER, BEFORE, COMES_FROM, comes_from
-from tilewise.hardware.matrices.views import seen_as
 from tilewise.hardware.mma.fragments import a_fragment, b_fragment, d_fragment
 
 LOADS, STORES = forms("ldmatrix"), forms("stmatrix")

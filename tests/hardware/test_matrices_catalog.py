@@ -13,8 +13,7 @@ from tilewise.cli.main import main
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.catalog.places import position_of
-from tilewise.hardware.matrices.forms import Form, forms, short
-from tilewise.hardware.matrices.views import seen_as
+from tilewise.hardware.matrices.forms import Form, forms, seen_as, short
 
 GOLDENS = Path(__file__).parent / "goldens"
 

@@ -10,8 +10,7 @@ from tilewise.cli.main import main
 from tilewise.core.dtypes import DType
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
-from tilewise.hardware.mfma.instructions import ELSEWHERE, BlockShape, instructions, results
-from tilewise.hardware.mfma.words import named, operands
+from tilewise.hardware.mfma.instructions import ELSEWHERE, BlockShape, instructions, named, operands, results
 from tilewise.pictures.scene.build import scene_of
 
 # -- the document's table, and its formulas (7.1.2 and 7.1.4) --------------------------------------

@@ -12,9 +12,10 @@ from tests.hardware.of_wgmma import addresses, byte_of, extremes, pieces, reads,
 
 from tilewise import LayoutError, Refused
 from tilewise.hardware.modes import MODES
-from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
+from tilewise.hardware.operands.template import LIMIT
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import FINDINGS
 from tilewise.hardware.wgmma.instructions import INPUTS
-from tilewise.hardware.wgmma.reads import FINDINGS
 
 ASKED = [
     {"dtype": row.name, "major": major, "operand": operand, "n": n}

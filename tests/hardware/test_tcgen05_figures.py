@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from tests.hardware.of_tcgen05 import addresses
@@ -12,12 +13,15 @@ from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.engines import engine
 from tilewise.hardware.modes import BLACKWELL, MODES
+from tilewise.hardware.operands import figures
 from tilewise.hardware.operands.canonical import FORMS, canonical
 from tilewise.hardware.operands.tiles import atom, extents, tile
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.figures import FIGURES, figure
 from tilewise.hardware.tcgen05.kinds import kind_of
 from tilewise.hardware.tcgen05.operand import Operand
+
+figure = partial(figures.figure, "tcgen05")
+FIGURES = figures.figures_of("tcgen05")
 
 CANONICAL = """
 MN none ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO)) Swizzle<0, 4, 3>

@@ -15,9 +15,10 @@ from tilewise.hardware.tcgen05.instruction import (
     InstructionWord,
     fields_of,
     kinds_of_word,
+    remarks,
+    words,
 )
-from tilewise.hardware.tcgen05.instruction_words import remarks, words
-from tilewise.hardware.tcgen05.kinds import KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import KINDS, Kind, Product
 
 A_CODES = {
     "f16": 0, "bf16": 1, "tf32": 2, "e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5, "u8": 0, "s8": 1,
@@ -46,7 +47,7 @@ def instructions(draw: st.DrawFn) -> InstructionWord:
     ws = not kind.scaled and draw(st.booleans())
     group = 1 if ws else draw(st.sampled_from((1, 2)))
     deep = kind.packed and not sparse and draw(st.booleans())
-    shapes = kind.shapes(group, sparse, ws, 96 if deep else 0)
+    shapes = Product(kind, group, sparse, ws, 96 if deep else 0).shapes
     m = draw(st.sampled_from([*shapes]))
     a = draw(st.sampled_from(kind.types))
     b = draw(st.sampled_from(kind.types)) if kind.mixed else a
@@ -154,8 +155,9 @@ def test_64_bits_of_cutlass_are_their_upper_half():
 def test_the_nearest_shapes_are_legal(kind):
     for group in (1, 2):
         for sparse in (False, True):
-            for m, ns in KINDS[kind].shapes(group, sparse).items():
-                assert KINDS[kind].check_shape(m, ns[0], group, sparse) == (m, ns[0])
+            some = Product(KINDS[kind], group, sparse)
+            for m, ns in some.shapes.items():
+                assert some.check(m, ns[0]) == (m, ns[0])
                 assert max(ns) == 256
 
 

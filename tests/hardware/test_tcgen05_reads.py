@@ -24,9 +24,8 @@ from tilewise import LayoutError, Refused
 from tilewise.core.dtypes import DType
 from tilewise.hardware.modes import BLACKWELL, MODES
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.kinds import KINDS
-from tilewise.hardware.tcgen05.operand import Operand, modes_of
-from tilewise.hardware.tcgen05.reads import FINDINGS
+from tilewise.hardware.tcgen05.kinds import KINDS, Product
+from tilewise.hardware.tcgen05.operand import FINDINGS, Operand, modes_of
 from tilewise.hardware.wgmma.descriptor import Descriptor as OfWgmma
 
 WIDTHS = {"none": 16, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
@@ -65,7 +64,7 @@ def operands():
             for major in kind.majors(dtype):
                 for cta_group, sparse in ((1, False), (2, False), (1, True)):
                     such = {"kind": kind.name, "cta_group": cta_group, "sparse": sparse}
-                    for m in kind.shapes(cta_group, sparse):
+                    for m in Product(kind, cta_group, sparse).shapes:
                         yield Operand(dtype, major, "A", m=m, **such)
                     for n in (64, 96, 160, 256):
                         yield Operand(dtype, major, "B", n=n, **such)

@@ -13,9 +13,9 @@ from tilewise.hardware.engines import engine
 from tilewise.hardware.modes import BLACKWELL, mode_of
 from tilewise.hardware.operands.tiles import ORDERS, extents
 from tilewise.hardware.tcgen05.descriptor import Descriptor
+from tilewise.hardware.tcgen05.engine import Deep
 from tilewise.hardware.tcgen05.kinds import KINDS, Kind
 from tilewise.hardware.tcgen05.operand import Operand, modes_of, stored_as
-from tilewise.hardware.tcgen05.stepping import Deep
 
 TCGEN05 = engine("tcgen05")
 

@@ -9,9 +9,9 @@ from tilewise import LayoutError, Refused
 from tilewise.hardware.catalog import find
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands.canonical import canonical
+from tilewise.hardware.operands.figures import figure
 from tilewise.hardware.operands.tiles import atom, tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.figures import figure
 from tilewise.hardware.wgmma.fragments import d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, Input
 
@@ -177,7 +177,7 @@ def test_a_tile_of_one_pattern_has_no_next():
         (lambda: tile("128B", "k", "bf16", 64, 64.0), "TW101", "elements along K must be an integer"),
         (lambda: canonical("128B", "k", "bf16", m="2"), "TW101", "m must be an integer"),
         (lambda: canonical("none", "k", "bf16", lbo="16"), "TW101", "LBO must be an integer"),
-        (lambda: figure("170"), "TW101", "the number of a figure"),
+        (lambda: figure("wgmma", "170"), "TW101", "the number of a figure"),
         (lambda: d_fragment("f32", "64"), "TW101", "N must be an integer"),
         (lambda: Input.of("bf16").check_n(None), "TW101", "N must be an integer"),
         (lambda: Input.of("bf16").check_n(True), "TW101", "N must be an integer"),

@@ -10,7 +10,7 @@ from tilewise import LayoutError, Refused, move, parse
 from tilewise.hardware.catalog import entries, find
 from tilewise.hardware.catalog.instances import instance_of, instances_of
 from tilewise.hardware.catalog.places import positions_at
-from tilewise.hardware.weights.blocks import BLOCKS
+from tilewise.hardware.weights.packed import BLOCKS
 from tilewise.tables import table
 
 NAMES = [name for name in entries() if name.partition(".")[0] in ("awq", "gptq", "marlin", "gguf")]

@@ -1,4 +1,4 @@
-"""The move on the CPU where it takes moves apart: into blocks, threads, boxes and parts without swizzles."""
+"""The move on the CPU where it takes moves apart: blocks, threads, boxes, halves of bytes, plain parts."""
 
 import tracemalloc
 
@@ -8,9 +8,9 @@ from tests.moves.pairs import WORDS, case
 from tests.moves.test_move import elements, expected, storage
 
 from tilewise import DType, R, S, Swizzle, laneid
-from tilewise.moves.host import blocks, moving
-from tilewise.moves.host.moving import of_periods, within_limits
-from tilewise.moves.pairs.pair import pair_of
+from tilewise.moves.arrays import host
+from tilewise.moves.arrays.host import Strided, within_limits
+from tilewise.moves.pairs.pair import Pair, pair_of
 
 ITEMS = np.random.default_rng(9).integers(0, 256, 1 << 21, dtype=np.uint8)
 
@@ -21,12 +21,9 @@ def given(shape, kind):
 
 
 def copy(source, target):
-    """Move the elements of an array to another of its shape, as the words of a pair."""
+    """Move the elements of an array to another of its shape."""
     order = sorted(range(target.ndim), key=lambda axis: -abs(target.strides[axis]))
-    sides = [blocks.Words.__new__(blocks.Words) for _ in range(2)]
-    for side, array in zip(sides, (source, target), strict=True):
-        side.plain, side.inner = array.transpose(order), {}
-    blocks.move_words(*sides)
+    host.copy_views([(source.transpose(order), target.transpose(order))])
 
 
 PERMUTED = [
@@ -53,8 +50,8 @@ PERMUTED = [
 @pytest.mark.parametrize(("shape", "kind", "order"), PERMUTED, ids=str)
 @pytest.mark.parametrize("cores", [1, 3])
 def test_blocks_are_numpy_s_assignment(shape, kind, order, cores, monkeypatch):
-    monkeypatch.setattr(blocks, "_cores", lambda: cores)
-    monkeypatch.setattr(blocks, "ALONE", 1 << 18)
+    monkeypatch.setattr(host, "_cores", lambda: cores)
+    monkeypatch.setattr(host, "ALONE", 1 << 18)
     source = given(shape, kind).transpose(order)
     target = np.zeros(source.shape, kind)
     copy(source, target)
@@ -65,11 +62,11 @@ def test_blocks_are_numpy_s_assignment(shape, kind, order, cores, monkeypatch):
 def test_blocks_of_any_strides_are_numpy_s_assignment(seed, monkeypatch):
     """Small blocks, so that small arrays have many of them: views with gaps, downwards, broadcast."""
     draw = np.random.default_rng(seed)
-    monkeypatch.setattr(blocks, "BLOCK", int(draw.choice([64, 200, 1024])))
-    monkeypatch.setattr(blocks, "STREAMS", int(draw.choice([1, 8, 24])))
-    monkeypatch.setattr(blocks, "ROW", int(draw.choice([16, 64, 512])))
-    monkeypatch.setattr(blocks, "ALONE", 2048)
-    monkeypatch.setattr(blocks, "TOGETHER", int(draw.choice([8, 64, 256])))
+    monkeypatch.setattr(host, "BLOCK", int(draw.choice([64, 200, 1024])))
+    monkeypatch.setattr(host, "ROW", int(draw.choice([16, 64, 512])))
+    monkeypatch.setattr(host, "COLUMN", int(draw.choice([1, 16, 256])))
+    monkeypatch.setattr(host, "ALONE", 2048)
+    monkeypatch.setattr(host, "APART", int(draw.choice([1, 8, 64])))
     kind = str(draw.choice(["u1", "u2", "u4", "u8", "c16"]))
     rank = int(draw.integers(1, 6))
     shape = tuple(int(n) for n in draw.integers(1, {1: 999, 2: 60, 3: 20, 4: 9, 5: 6}[rank] + 1, rank))
@@ -100,8 +97,8 @@ def _same_view(memory, view):
 
 
 def test_small_arrays_start_no_threads(monkeypatch):
-    monkeypatch.setattr(blocks, "ThreadPoolExecutor", None)
-    monkeypatch.setattr(blocks, "_cores", lambda: 64)
+    monkeypatch.setattr(host, "ThreadPoolExecutor", None)
+    monkeypatch.setattr(host, "_cores", lambda: 64)
     source = given((1024, 1024), "u1").T
     target = np.zeros(source.shape, "u1")
     copy(source, target)
@@ -114,15 +111,14 @@ def test_small_arrays_start_no_threads(monkeypatch):
 @pytest.mark.parametrize("seed", range(5000, 5120))
 def test_moves_taken_apart_are_the_naive_moves(seed, monkeypatch):
     """As large moves are done: small blocks, short lists, and swizzles taken apart."""
-    monkeypatch.setattr(blocks, "BLOCK", 256)
-    monkeypatch.setattr(blocks, "TOGETHER", 128)
-    monkeypatch.setattr(blocks, "ALONE", 1024)
-    monkeypatch.setattr(moving, "CHUNK", 50)
+    monkeypatch.setattr(host, "BLOCK", 256)
+    monkeypatch.setattr(host, "ALONE", 1024)
+    monkeypatch.setattr(host, "CHUNK", 50)
     asked = case(seed, 400)
     source = storage(asked, seed)
     room = asked.target.max("m") + 1
     target = _filled(asked, room)
-    moving.move_bytes(source, target, pair_of(asked.source, asked.target, asked.dtype, asked.shape))
+    host.move_bytes(source, target, pair_of(asked.source, asked.target, asked.dtype, asked.shape))
     assert target.tobytes() == expected(asked, source, room).tobytes(), str(asked)
 
 
@@ -139,7 +135,7 @@ PERIODS = {
     "into atoms": (S[48, 320], Swizzle(3, 3, 3) @ TILES, "u2"),
     "out of atoms, turned": (Swizzle(3, 3, 3) @ TILES, TURNED, "u2"),
     "both swizzled": (Swizzle(2, 4, 3) @ S[32, 512], Swizzle(3, 2, 4) @ S[(32, 512) : (1, 32)], "u1"),
-    "two after one another": (S[48, 320], Swizzle(2, 3, 2) @ (Swizzle(2, 1, 3) @ S[48, 320]), "u4"),
+    "with copies": (S[48, 320], Swizzle(3, 3, 3) @ (TILES + R[2 : 1 << 14]), "u2"),
     "upwards": (Swizzle(2, 0, -3) @ S[(32, 512) : (1, 32)], S[32, 512] + 3, "u8"),
     "outside": (Swizzle(2, 4, 3) @ S[48, 320] + 512, S[48, 320], "c16"),
 }
@@ -147,44 +143,36 @@ PERIODS = {
 
 @pytest.mark.parametrize("name", PERIODS)
 @pytest.mark.parametrize("cores", [1, 3])
-def test_whole_periods_are_moved_as_by_addresses(name, cores, monkeypatch):
-    monkeypatch.setattr(blocks, "_cores", lambda: cores)
-    monkeypatch.setattr(blocks, "BLOCK", 4096)
-    monkeypatch.setattr(blocks, "ALONE", 4096)
+def test_swizzled_sides_are_moved_as_by_addresses(name, cores, monkeypatch):
+    monkeypatch.setattr(host, "_cores", lambda: cores)
+    monkeypatch.setattr(host, "BLOCK", 4096)
+    monkeypatch.setattr(host, "ALONE", 4096)
     source, target, kind = PERIODS[name]
     bits = 8 * np.dtype(kind).itemsize
     pair = pair_of(source, target, DType.of(f"b{bits}"))
-    assert len(moving._parts(pair, 128)) == 1
+    assert [type(part) for part in host._parts(pair, 128)] == [Strided]
     row = given((pair.source.size,), kind).view("u1")
     ours, theirs = (np.zeros(pair.target.size * bits // 8, "u1") for _ in range(2))
-    moving.move_bytes(row, ours, pair)
-    moving._move_listed(row, theirs, pair)
+    host.move_bytes(row, ours, pair)
+    host._move_listed(row, theirs, pair)
     assert ours.tobytes() == theirs.tobytes()
 
 
-@pytest.mark.parametrize("name", ["out of atoms, turned", "both swizzled", "upwards"])
-def test_blocks_of_periods_go_by_way_of_a_buffer(name, monkeypatch):
-    kept = []
-    kept_apart = blocks._kept_apart
-    monkeypatch.setattr(blocks, "_kept_apart", lambda *asked: kept.append(asked) or kept_apart(*asked))
-    for constant, value in {"STREAMS": 0, "ROW": 64}.items():
-        monkeypatch.setattr(blocks, constant, value)
-    test_whole_periods_are_moved_as_by_addresses(name, 1, monkeypatch)
-    assert kept
-
-
 @pytest.mark.parametrize(
-    "layout",
+    ("layout", "dtype"),
     [
-        Swizzle(3, 3, 3) @ S[(60, 64) : (64, 1)],  # half a period at the end
-        Swizzle(3, 3, 3) @ (S[64, 64] + 64),
-        Swizzle(3, 3, 3) @ S[(64, 64) : (128, 2)],  # holes
-        Swizzle(3, 3, 30) @ S[64, 64],
+        (Swizzle(3, 3, 3) @ S[(64, 64) : (72, 1)], "u8"),  # digits carry
+        (Swizzle(3, 3, 3) @ (S[64, 64] + 9), "u8"),
+        (Swizzle(3, 0, 3) @ S[(60, 6) : (6, 1)], "u8"),  # a digit of 6
+        (Swizzle(7, 0, 7) @ S[1 << 14], "u8"),  # of too many values
+        (Swizzle(3, 3, 3) @ S[64, 64], "u4"),
+        (Swizzle(2, 3, 2) @ (Swizzle(2, 1, 3) @ S[48, 320]), "u8"),
     ],
     ids=str,
 )
-def test_parts_of_periods_are_not_moved_as_whole_ones(layout):
-    assert of_periods(pair_of(S[layout.shape], layout, DType.of("u8"))) is None
+def test_digits_that_carry_where_a_swizzle_acts_are_listed(layout, dtype):
+    turned = S[layout.shape : (1, layout.shape[0])] if len(layout.shape) == 2 else S[layout.shape : 3]
+    assert [type(part) for part in host._parts(pair_of(turned, layout, DType.of(dtype)), 128)] == [Pair]
 
 
 @pytest.mark.parametrize("box", [None, (1, 3, 4)])
@@ -194,7 +182,7 @@ def test_an_axis_that_never_steps_is_no_storage_of_listed_elements(box):
         target = S[(1, (2, 2), (3, 2)) : (1 @ laneid, (20, 7), (2, 1))]
     pair = pair_of(source, target, DType.of("u8"), box)
     row, out = np.arange(pair.source.size, dtype="u1"), np.zeros(pair.target.size, "u1")
-    moving._move_listed(row, out, pair)
+    host._move_listed(row, out, pair)
     for x in np.ndindex(source.shape):
         ours, theirs = x, x if box else target.coordinates(source.flat_index(*x))
         assert out[target.place(*theirs)["m"]] == source.place(*ours)["m"]
@@ -213,7 +201,7 @@ def test_limits_are_few_boxes():
 def test_filled_bytes_are_the_element_again_and_again(unit, size):
     element = bytes(range(3, 3 + unit // 8))
     target = np.zeros(size, np.uint8)
-    moving.fill_bytes(target, element)
+    host.fill_bytes(target, element)
     assert target.tobytes() == (element * 100)[:size]
 
 
@@ -242,7 +230,7 @@ def test_memory_is_bounded(name):
     row, out = np.resize(ITEMS, sides[0]), np.zeros(sides[1], np.uint8)
     pair = pair_of(source, target, DType.of(kind), **asked)
     tracemalloc.start()
-    moving.move_bytes(row, out, pair)
+    host.move_bytes(row, out, pair)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak <= 3 << 20, f"{peak / 2**20:.1f} MiB beside {sum(sides) / 2**20:.1f}"

@@ -1,4 +1,4 @@
-"""Elements of 4 bits that part: tiles of bytes that exchange halves, run as programs of threads."""
+"""Elements of 4 bits that part: tiles whose elements are spread, or turned, run as programs of threads."""
 
 import random
 import re
@@ -9,12 +9,12 @@ import pytest
 from tests.moves.pairs import of_4_bits
 from tests.moves.shim import aligned, run
 from tests.moves.test_move import element, expected, storage
-from tests.moves.test_tiles import check, permuted
+from tests.moves.test_tiles import permuted
 
 from tilewise import O, S, Swizzle
 from tilewise.moves import move, plan
 from tilewise.moves.kernels import spelling
-from tilewise.moves.pairs.digits import in_bytes, simplest, spread
+from tilewise.moves.pairs.digits import simplest, spread
 from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
@@ -46,14 +46,12 @@ def drawn(seed):
 
 def _another(pair, found, draw):
     """A small tile of some kind; the plan's own where there is none."""
-    halves, kind = in_bytes(pair), draw.choice(["halves", "halves", "spread", "turned"])
-    if kind == "turned":
+    if draw.random() < 0.25:
         sizes = draw.choice([64, 128, 256]), draw.choice([32, 96, 224]), draw.choice([64, 128])
         return turned_by(pair, *sizes) or found.way
-    counted = (halves, found.aligned) if halves and kind == "halves" else (spread(pair), 2 * found.aligned)
     runs = draw.choice([16, 32, 64, 128]), draw.choice([16, 16, 32, 32, 64])
     aim = Aim(*runs, draw.choice([256, 256, 4096]), draw.choice([32, 128]))
-    return tile_for(counted[0], aim, counted[1]) or found.way
+    return tile_for(spread(pair), aim, 2 * found.aligned) or found.way
 
 
 def check_drawn(seed):
@@ -81,61 +79,41 @@ def test_pairs_of_4_bits_are_the_naive_moves(seed):
     check_drawn(seed)
 
 
-@pytest.mark.parametrize(
-    ("shape", "order", "lag", "leader"),
-    [
-        ((300, 302), (1, 0), 6, 0),
-        ((284, 302), (1, 0), 2, 1),
-        ((272, 98), (1, 0), 8, 0),
-        ((4, 134, 130), (2, 1, 0), 4, 1),
-    ],
-)
-def test_two_runs_begin_anywhere_and_a_thread_writes_both(shape, order, lag, leader):
-    tile = check(shape, order, "u4", Aim(32, 32, 1024, 128))
-    assert (tile.lag, tile.leader) == (lag, leader)
-    assert (tile.halo > 0, tile.parted, tile.write_shift) == (True, True, True)
-
-
-def test_rows_of_two_bytes_are_read_as_one_run():
-    tile = check((600, 4), (1, 0), "u4", Aim(64, 64, 4096, 128))
-    assert tile.pair.exchanged in tile.read_run
-
-
 def way(source, target, box=None):
     """How elements of 4 bits go."""
     found = plan(source, target, "u4", shape=box).way
     if isinstance(found, Turned):
         return "turned"
-    return "spread" if found.pair.spread else "halves" if found.pair.exchanged is not None else "bytes"
+    return "spread" if found.pair.spread else "bytes"
 
 
 @pytest.mark.parametrize(
     ("source", "target", "box", "wanted"),
     [
-        (S[254, 94], S[(254, 94) : (1, 256)], (254, 94), "halves"),
-        (S[256, 96], S[(254, 94) : (1, 254)], (254, 94), "halves"),
-        (S[254, 94], S[(256, 96) : (1, 256)], (254, 94), "halves"),
-        (S[256, 96], S[((3, 128), 96) : ((12288, 1), 128)], (256, 96), "halves"),
+        (S[254, 94], S[(254, 94) : (1, 256)], (254, 94), "turned"),
+        (S[256, 96], S[(254, 94) : (1, 254)], (254, 94), "turned"),
+        (S[254, 94], S[(256, 96) : (1, 256)], (254, 94), "spread"),
+        (S[256, 96], S[((3, 128), 96) : ((12288, 1), 128)], (256, 96), "spread"),
         (S[255, 94], S[(256, 94) : (1, 256)], (255, 94), "spread"),
         (S[254, 93], S[(254, 94) : (1, 254)], (254, 93), "spread"),
     ],
 )
-def test_a_box_of_whole_bytes_exchanges_halves(source, target, box, wanted):
+def test_a_box_is_spread_where_a_limit_counts(source, target, box, wanted):
     assert way(source, target, box) == wanted
 
 
-def test_a_limit_of_both_digits_of_a_byte_parts_some():
+def test_a_limit_may_count_both_digits_of_a_byte():
     source, target = S[((64, 32),) : ((32, 1),)], S[((64, 32),) : ((1, 64),)]
-    assert [way(source, target, box) for box in (None, (2048,), (2016,))] == ["halves", "halves", "spread"]
+    assert [way(source, target, box) for box in (None, (2048,), (2016,))] == ["spread"] * 3
     found = plan(source, target, "u4", shape=(2016,), fill=9)
     assert sorted(digit.counts for digit in found.pair.digits) == [(1,), (32,)]
     check_guarded(found)
 
 
 @pytest.mark.parametrize(
-    ("later", "wanted"), [(0, "halves"), (32, "halves"), (16, "spread"), (2, "bytes"), (1, "bytes")]
+    ("later", "wanted"), [(0, "spread"), (32, "spread"), (16, "spread"), (2, "bytes"), (1, "bytes")]
 )
-def test_halves_are_exchanged_where_what_is_behind_a_swizzle_is_whole_vectors(later, wanted):
+def test_elements_are_spread_where_what_is_behind_a_swizzle_is_whole_vectors(later, wanted):
     rows, columns = permuted((128, 96), (1, 0))
     apart = O[later] @ Swizzle(2, 5, 3)
     for sides in ((apart @ rows, columns), (rows, apart @ columns)):
@@ -146,13 +124,13 @@ def test_halves_are_exchanged_where_what_is_behind_a_swizzle_is_whole_vectors(la
 def test_rows_that_begin_amid_bytes_are_turned_or_spread():
     source, target = permuted((256, 96), (1, 0))
     others = target, target + 64, target + 34, target + 33, S[(256, 96) : (1, 257)]
-    assert [way(source, other) for other in others] == ["halves"] * 3 + ["turned"] * 2
+    assert [way(source, other) for other in others] == ["spread"] * 2 + ["turned"] * 3
     assert way(*permuted((65, 96), (1, 0))) == "spread"
     assert way(*permuted((129, 66), (1, 0))) == "turned"
 
 
 def test_rows_of_few_bytes_are_spread():
-    assert [way(*permuted((n, 4096), (1, 0))) for n in (3, 6, 10, 32)] == ["spread"] * 3 + ["halves"]
+    assert [way(*permuted((n, 4096), (1, 0))) for n in (3, 6, 10, 32)] == ["spread"] * 4
     assert way(*permuted((4096, 3), (1, 0))) == "spread"
 
 
@@ -294,21 +272,15 @@ def test_a_last_byte_that_is_not_whole_is_all_that_is_filled():
 
 def test_cases_are_of_many_kinds():
     ways = [drawn(seed)[1].way for seed in range(300)]
-    tiles = [way for way in ways if isinstance(way, Tile) and way.pair.exchanged is not None]
-    parted = [tile for tile in tiles if tile.parted]
     spread = [way for way in ways if isinstance(way, Tile) and way.pair.spread]
     turned = [way for way in ways if isinstance(way, Turned)]
-    assert min(len(tiles) - 60, len(spread) - 60, len(turned) - 20) > 0, (
-        len(tiles),
-        len(spread),
-        len(turned),
-    )
-    assert {(tile.read_shift, tile.write_shift) for tile in spread} >= {(True, True), (False, True)}
+    assert min(len(spread) - 100, len(turned) - 20) > 0, (len(spread), len(turned))
+    shifts = {(tile.read_shift, tile.write_shift) for tile in spread}
+    assert shifts == {(True, True), (True, False), (False, True), (False, False)}
+    assert {tile.words for tile in spread} == {1, 4}
+    assert {bool(tile.halo) for tile in spread} == {tile.nested for tile in spread} == {True, False}
+    assert any(limit.fills for tile in spread for limit in tile.pair.limits)
+    assert any(not limit.fills for tile in spread for limit in tile.pair.limits)
+    assert any(side.swizzles for tile in spread for side in (tile.pair.source, tile.pair.target))
     assert max(len(tile.write_run) for tile in turned) > 1
-    assert {tile.lag for tile in parted} >= {0, 1, 2, 4, 8}
-    shifts = {(tile.read_shift, tile.write_shift) for tile in parted}
-    assert shifts >= {(True, True), (True, False), (False, True)}
-    assert {bool(tile.halo) for tile in parted} == {tile.nested for tile in parted} == {True, False}
-    assert any(limit.fills for tile in parted for limit in tile.pair.limits)
-    assert any(not limit.fills for tile in parted for limit in tile.pair.limits)
     assert np.mean([isinstance(way, Tile) for way in ways]) > 0.6

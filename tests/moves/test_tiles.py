@@ -17,7 +17,7 @@ from tilewise.moves import move, plan
 from tilewise.moves.arrays.tuned import tiles_of
 from tilewise.moves.kernels import spelling
 from tilewise.moves.kernels.checked import Fault
-from tilewise.moves.pairs.digits import in_bytes, simplest, spread
+from tilewise.moves.pairs.digits import simplest, spread
 from tilewise.moves.tiles import tile as tile_module
 from tilewise.moves.tiles.aims import Aim
 from tilewise.moves.tiles.conflicts import STAGGERS
@@ -38,7 +38,7 @@ def forced(shape, order, dtype, aim, **changed):
     """The plan of a permutation, by a tile for that aim."""
     found = plan(*permuted(shape, order), dtype)
     pair = simplest(found.pair, 2048)
-    tile = tile_for(in_bytes(pair) if pair.bits == 4 else pair, aim)
+    tile = tile_for(spread(pair) if pair.bits == 4 else pair, aim)
     return replace(found, chosen=replace(tile, **changed))
 
 
@@ -200,9 +200,9 @@ def test_a_halo_that_shifts_rows_has_none_that_are_swizzled():
     ("shape", "order"),
     [((64, 96), (1, 0)), ((96, 160), (1, 0)), ((4, 32, 5, 64), (3, 0, 2, 1)), ((3, 64, 64), (2, 0, 1))],
 )
-def test_halves_of_bytes_change_places(shape, order):
+def test_spread_elements_are_turned_by_words(shape, order):
     tile = check(shape, order, "u4", Aim(32, 32, 1024, 128))
-    assert (tile.pair.exchanged is None, tile.words) == (False, 4)
+    assert (tile.pair.spread, tile.words) == (True, 4)
 
 
 @pytest.mark.parametrize(("shape", "dtype"), [((301, 70), "u8"), ((70, 98), "f32")])

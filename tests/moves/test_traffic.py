@@ -9,7 +9,7 @@ import pytest
 from tilewise import S
 from tilewise.hardware.memory.sectors import SECTOR
 from tilewise.moves import plan
-from tilewise.moves.tiles.runs import begins_at
+from tilewise.moves.pairs.digits import begins_at
 
 
 def turned(shape, order, dtype):

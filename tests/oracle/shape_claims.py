@@ -12,7 +12,7 @@ from tests.oracle.cute_traits import headers
 
 from tilewise.hardware.catalog import find
 from tilewise.hardware.catalog.instances import instance_of
-from tilewise.hardware.tcgen05.kinds import KINDS
+from tilewise.hardware.tcgen05.kinds import KINDS, Product
 
 Taken = Callable[[int, int], bool]
 
@@ -21,7 +21,7 @@ def claim_of_shapes(of: str, values: Mapping[str, Any], taken: Taken) -> Claim:
     """An oracle's word on every M and N, against ours."""
     entry = find("tcgen05.shapes")
     instance = instance_of(entry, values)
-    legal = KINDS[values["kind"]].shapes(values["cta_group"], values["sparse"], values["ws"])
+    legal = Product(KINDS[values["kind"]], values["cta_group"], values["sparse"], values["ws"]).shapes
     for m, n in product((32, 64, 128, 256), range(8, 264, 8)):
         ours = n in legal.get(m, ())
         if ours != taken(m, n):

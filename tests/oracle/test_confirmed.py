@@ -24,6 +24,7 @@ from tests.oracle import (
     triton_matrices,
 )
 from tests.oracle.claims import Claim, confirmed_in, difference, disputed
+from tools.record import table_text
 
 from tilewise import S, laneid, reg
 from tilewise.hardware.catalog import confirmed as table_of
@@ -96,7 +97,7 @@ def _write(way: str, found: dict[str, set[str]]) -> None:
         written[name] = dict(
             sorted({**others, **mine}.items(), key=lambda pair: _ORDER.index(pair[0].split(":")[0]))
         )
-    Path(table_of.__file__).with_name(table_of.TABLE).write_text(table_of.table_text(written))
+    Path(table_of.__file__).with_name(table_of.TABLE).write_text(table_text(written))
     table_of.confirmations.cache_clear()
 
 

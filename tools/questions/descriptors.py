@@ -17,8 +17,9 @@ from typing import Any
 from tilewise.gpu.verify.part import Questions
 from tilewise.gpu.verify.wgmma import AREA, BASE, END, DescriptorCase, WgmmaProbe, expected
 from tilewise.hardware.modes import CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.wgmma.descriptor import LIMIT, Descriptor
-from tilewise.hardware.wgmma.instructions import INPUTS, OPERANDS
+from tilewise.hardware.operands.template import LIMIT, OPERANDS
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.instructions import INPUTS
 
 
 def instructions() -> list[WgmmaProbe]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
@@ -84,31 +84,23 @@ def doubts(
     """
     pointer, element = pointer_in(text), None if dtype is None else DType.of(dtype)
     if pointer is not None:
-        return (*_other_width(pointer[0], element), *_inside_pattern(pointer, layout))
+        bits, address = pointer
+        told = []
+        if element is not None and bits != element.bits:
+            told.append(f"the pointer is to elements of {bits} bits, and {element} has {element.bits}")
+        period = layout.period * bits
+        if past := address * 8 % period:
+            told.append(
+                f"{address:#x} is {past // 8} bytes past a multiple of {period // 8}, by which the swizzle"
+                f" repeats, and no part of the layout: {past // bits} o after the pointer counts them"
+            )
+        return tuple(told)
     if element is None or not layout.swizzles:
         return ()
     from tilewise.hardware.modes import other_unit_of
 
     found = other_unit_of(layout, unit, element)
     return () if found is None else (str(found),)
-
-
-def _other_width(bits: int, element: DType | None) -> Iterator[str]:
-    """Say that a pointer is to elements of another width than their type has."""
-    if element is not None and bits != element.bits:
-        yield f"the pointer is to elements of {bits} bits, and {element} has {element.bits}"
-
-
-def _inside_pattern(pointer: tuple[int, int], layout: Layout) -> Iterator[str]:
-    """Say that a swizzle's pattern does not begin at the address of the pointer that it acts on."""
-    bits, address = pointer
-    period = layout.period * bits
-    past = address * 8 % period
-    if past:
-        yield (
-            f"{address:#x} is {past // 8} bytes past a multiple of {period // 8}, by which the swizzle"
-            f" repeats, and no part of the layout: {past // bits} o after the pointer counts them"
-        )
 
 
 def _as_call(word: str) -> str:
@@ -145,34 +137,29 @@ def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value],
     """The values by position and by name, each of its parameter's kind."""
     given: list[Value] = []
     named: dict[str, Value] = {}
+    flags = [parameter.name for parameter in entry.parameters if parameter.flag]
     for position, argument in enumerate(arguments):
+        name = argument.name
+        value: Value = True
         try:
-            if not argument.name and named and not _flag(entry, argument):
+            if not name and argument.text in flags:
+                name = argument.text
+            elif not name and named:
                 hint = f"{entry.usage}; those without a name come first"
                 raise LayoutError("TW601", "a value without a name after values with names", hint=hint)
-            if flag := _flag(entry, argument):
-                if flag in named:
-                    raise LayoutError("TW601", f"{flag} is given twice", hint=entry.usage)
-                named[flag] = True
-                continue
-            value = _value(entry, argument, position)
-            taken = [parameter.name for parameter in entry.parameters[: len(given)]]
-            if argument.name in (*taken, *named):
-                raise LayoutError("TW601", f"{argument.name} is given twice", hint=entry.usage)
-            if argument.name:
-                named[argument.name] = value
             else:
-                given.append(value)
+                value = _value(entry, argument, position)
+            taken = [parameter.name for parameter in entry.parameters[: len(given)]]
+            if name in (*taken, *named):
+                raise LayoutError("TW601", f"{name} is given twice", hint=entry.usage)
         except LayoutError as error:
             error.span = argument.span
             raise
+        if name:
+            named[name] = value
+        else:
+            given.append(value)
     return given, named
-
-
-def _flag(entry: Entry, argument: Argument) -> str:
-    """The flag that an argument without a name is the name of, or nothing."""
-    flags = [parameter.name for parameter in entry.parameters if parameter.flag]
-    return argument.text if not argument.name and argument.text in flags else ""
 
 
 def _value(entry: Entry, argument: Argument, position: int) -> Value:

@@ -309,24 +309,7 @@ class Engine:
 
     # -- from tile to descriptors ----------------------------------------------------------------------
 
-    def feed(
-        self,
-        intake: Intake,
-        mode: Mode,
-        major: str,
-        rows: int,
-        k: int,
-        order: str = "mn",
-        one: int | None = None,
-        **at: Any,
-    ) -> stepping.Feeding[Any]:
-        """Return the descriptors of a tile for instructions of `one` rows, or of the most that feed it.
-
-        >>> of = engine("wgmma")
-        >>> of.feed(of.intake("bf16", "B"), Mode.of("128B"), "k", 96, 64, "mn").n
-        96
-        """
-        return stepping.fed(self, intake, mode, major, rows, k, order, one=one, **at)
+    feed = stepping.fed
 
     def feeding(
         self,

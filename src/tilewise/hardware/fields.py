@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from tilewise.core.integers import bits_of
 
@@ -78,14 +79,15 @@ def reserved(fields: Sequence[Field], word: int) -> list[int]:
 
 
 def picture(fields: Sequence[Field], word: int, bits: int = WORD_BITS) -> list[str]:
-    """The bits of a word, 32 in a row, high bits first: which bits, what they are, whose they are.
+    """Return the bits of a word, 32 in a row, high bits first: which bits, what they are, whose they are.
 
     A reserved bit is a dot, and `!` where it is set.
     """
+    owners = {bit: field for field in fields for bit in range(field.low, field.high + 1)}
     lines: list[str] = []
     for top in range(bits - 1, 0, -HALF):
-        groups = _groups(fields, top, top - HALF + 1)
-        columns = [_column(field, high, low, word) for field, high, low in groups]
+        runs = groupby(range(top, top - HALF, -1), owners.get)
+        columns = [_column(field, [*run], word) for field, run in runs]
         widths = [max(map(len, column)) for column in columns]
         lines += [""] if lines else []
         lines += [
@@ -97,25 +99,11 @@ def picture(fields: Sequence[Field], word: int, bits: int = WORD_BITS) -> list[s
     return lines
 
 
-def _groups(fields: Sequence[Field], top: int, bottom: int) -> list[tuple[Field | None, int, int]]:
-    """(field or None, highest bit, lowest bit) of every run of bits from `top` down to `bottom`."""
-    groups: list[tuple[Field | None, int, int]] = []
-    bit = top
-    for field in sorted(fields, key=lambda field: -field.low):
-        if not bottom <= field.low <= top:
-            continue
-        if field.high < bit:
-            groups.append((None, bit, field.high + 1))
-        groups.append((field, field.high, field.low))
-        bit = field.low - 1
-    return groups if bit < bottom else [*groups, (None, bit, bottom)]
-
-
-def _column(field: Field | None, high: int, low: int, word: int) -> tuple[str, str, str]:
-    bits = f"{word >> low & ((1 << (high - low + 1)) - 1):0{high - low + 1}b}"
+def _column(field: Field | None, run: Sequence[int], word: int) -> tuple[str, str, str]:
+    where, bits = bit_range(run[0], run[-1]), "".join(str(word >> bit & 1) for bit in run)
     if field is None:
-        return bit_range(high, low), bits.replace("0", ".").replace("1", "!"), ""
-    return bit_range(high, low), bits, field.name
+        return where, bits.replace("0", ".").replace("1", "!"), ""
+    return where, bits, field.name
 
 
 def bit_range(high: int, low: int) -> str:

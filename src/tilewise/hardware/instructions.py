@@ -97,6 +97,15 @@ def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:
     )
 
 
+def cells(table: str) -> list[list[list[str]]]:
+    """Return the words of each cell of a table, row by row; bars part its columns.
+
+    >>> cells("m8n8k16 | s8 u8 | 75")
+    [[['m8n8k16'], ['s8', 'u8'], ['75']]]
+    """
+    return [[cell.split() for cell in row.split("|")] for row in table.strip().splitlines()]
+
+
 def by_shape(rows: Iterable[Row], says: Callable[[Sequence[Row]], Any]) -> dict[str, Any]:
     """Return {shape: what is said of its rows}.
 
@@ -110,6 +119,18 @@ def by_shape(rows: Iterable[Row], says: Callable[[Sequence[Row]], Any]) -> dict[
 def listed(some: Iterable[object], between: str = ", ") -> str:
     """Return each value once, in words."""
     return between.join(dict.fromkeys(map(str, some)))
+
+
+def nearest(legal: Iterable[int], n: int) -> str:
+    """Return the two legal N nearest to `n`, in words; past the end the most that there is.
+
+    >>> nearest((8, 16, 24, 32, 48, 64), 40), nearest((8, 16), 512)
+    ('the nearest N are 32 and 48', 'the most is N = 16')
+    """
+    near = sorted(legal, key=lambda one: (abs(one - n), one))
+    if n > max(near):
+        return f"the most is N = {max(near)}"
+    return f"the nearest N are {' and '.join(map(str, sorted(near[:2])))}"
 
 
 # -- what is refused -------------------------------------------------------------------------------

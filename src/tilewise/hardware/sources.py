@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Source:
     """A section of a document.
 
-    >>> print(PTX_FRAGMENTS)
-    PTX ISA, Register Fragments and Shared Memory Matrix Layouts (wgmma)
+    >>> print(PTX_SHAPES)
+    PTX ISA, Matrix Shape (wgmma)
     """
 
     document: str
@@ -29,48 +29,15 @@ def ptx(section: str, anchor: str) -> Source:
     return Source("PTX ISA", section, f"{_PTX}#{anchor}")
 
 
-PTX_FRAGMENTS = ptx(
-    "Register Fragments and Shared Memory Matrix Layouts (wgmma)",
-    "asynchronous-warpgroup-level-matrix-register-fragment",
-)
 PTX_SHAPES = ptx("Matrix Shape (wgmma)", "asynchronous-warpgroup-level-matrix-shape")
-PTX_ATOMS = ptx(
-    "Shared Memory Matrix Layout (wgmma), Table 38", "asynchronous-warpgroup-level-swizzle-lead-dim"
-)
-PTX_STRIDES = ptx(
-    "Major-ness supported by Strides (wgmma)", "asynchronous-warpgroup-level-majorness-supported-by-strides"
-)
-PTX_CANONICAL = ptx("Canonical Layouts (wgmma)", "asynchronous-warpgroup-level-canonical-layouts")
 PTX_DESCRIPTOR = ptx(
     "Matrix Descriptor Format (wgmma)",
     "asynchronous-warpgroup-level-matrix-shared-memory-layout-matrix-descriptor",
-)
-PTX_TENSOR_COPY = ptx("Tensors and Swizzling Modes (cp.async.bulk.tensor)", "tensor-swizzling-modes")
-PTX_MMA = ptx(
-    "Matrix multiply-accumulate operation using mma instruction", "warp-level-matrix-instructions-for-mma"
-)
-PTX_MMA_INSTRUCTION = ptx("Multiply-and-Accumulate Instruction: mma", "warp-level-matrix-instructions-mma")
-PTX_MMA_SHAPES = ptx("Matrix Shape (mma)", "warp-level-matrix-shape")
-PTX_BLOCK_SCALING = ptx("Block Scaling for mma.sync", "warp-level-block-scaling")
-PTX_SPARSE_STORAGE = ptx("Sparse matrix storage (mma.sp)", "warp-level-sparse-matrix-storage")
-PTX_MMA_SPARSE = ptx(
-    "Matrix fragments for multiply-accumulate operation with sparse matrix A",
-    "warp-level-matrix-fragments-for-sparse-mma",
-)
-DRIVER_TENSOR_MAP = Source(
-    "CUDA Driver API",
-    "Tensor Map Object Management, cuTensorMapEncodeTiled",
-    "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
 )
 GUIDE_TMA = Source(
     "CUDA C++ Programming Guide",
     "Using the Tensor Memory Accelerator (TMA), Shared-Memory Bank Swizzling",
     "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#tensor-memory-access",
-)
-GUIDE_CAPABILITIES = Source(
-    "CUDA C++ Programming Guide",
-    "Compute Capabilities, Technical Specifications",
-    "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities",
 )
 GUIDE_BANKS = Source(
     "CUDA C++ Programming Guide",
@@ -96,24 +63,6 @@ DEVICE_COUNTERS = Source(
     "an H200 with driver 580.159",
     "Nsight Compute 2025.3.1: wavefronts of shared memory",
     "https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html",
-)
-DEVICE_TENSOR_STORE = Source(
-    "an H200 with driver 13.0",
-    "cp.async.bulk.tensor from shared to global memory, asked at every bound",
-    "https://github.com/triton-lang/triton/issues/11583",
-)
-DEVICE_TENSOR_MAP = Source(
-    "an H200 with driver 13.0",
-    "cuTensorMapEncodeTiled and cp.async.bulk.tensor asked at every bound",
-    "https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TENSOR__MEMORY.html",
-)
-_CDNA3 = (
-    "https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/instruction-set-architectures/"
-    "amd-instinct-mi300-cdna3-instruction-set-architecture.pdf"
-)
-CDNA3_MFMA = Source("AMD Instinct MI300 ISA (CDNA3)", "7.1 Matrix fused-multiply-add, Table 28", _CDNA3)
-CDNA3_LAYOUTS = Source(
-    "AMD Instinct MI300 ISA (CDNA3)", "7.1.4 General input and output layout (MFMA)", _CDNA3
 )
 AMD_LAB_NOTES = Source(
     "AMD lab notes",

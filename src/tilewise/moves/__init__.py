@@ -9,8 +9,7 @@ plan       the plan in memory, and what it costs
 lines      plans in lines of text
 named      moves that have names
 source     a kernel as a file, with its launch
-arrays     moves of arrays of NumPy, torch, CuPy, JAX, on their device
-host       the move on the CPU
+arrays     moves of arrays of NumPy, torch, CuPy, JAX, on their device or the CPU
 exchange   moves between registers
 """
 

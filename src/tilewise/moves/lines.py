@@ -85,7 +85,6 @@ def _tile_steps(plan: Plan, way: Tile) -> Iterator[str]:
     yield (
         f"write runs of {way.stored(way.run_elements)} B in vectors of {write} B"
         + (f", {way.words} columns to a thread" if way.words > 1 else "")
-        + (", halves of bytes exchanged" if way.pair.exchanged is not None else "")
         + (", by whole sectors wherever rows begin" if way.write_shift else "")
         + _of_sectors(writes)
     )

@@ -21,8 +21,9 @@ from tilewise.core.shapes import spell
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands import tiles
+from tilewise.hardware.operands.template import check_major_word
 from tilewise.hardware.tcgen05.scales import blocks
-from tilewise.hardware.wgmma.instructions import INPUTS, Input, check_major_word
+from tilewise.hardware.wgmma.instructions import INPUTS, Input
 from tilewise.moves.types import given_type, says_a_width
 
 TYPE_CHECKING = False

@@ -286,7 +286,8 @@ class Plan:
     @property
     def together(self) -> int:
         """How many elements, that stay neighbours on both sides, are one of a tile's."""
-        return self.way.together(self.dtype.bits)
+        way = self.way
+        return way.pair.bits // self.dtype.bits if isinstance(way, Tile) and not way.pair.spread else 1
 
     @property
     def steps(self) -> list[str]:

@@ -15,7 +15,8 @@ from tilewise.core.integers import counted
 from tilewise.core.shapes import spell
 from tilewise.moves.kernels.tile_kernel import STATIC
 from tilewise.moves.plan import Plan
-from tilewise.moves.ways import Bulk
+from tilewise.moves.tiles.tile import VECTOR
+from tilewise.moves.ways import Bulk, Gather
 
 _COLUMNS = 100
 
@@ -184,7 +185,8 @@ def alignment(plan: Plan) -> int:
     (16, 4)
     """
     word = _fill_words(plan)[0] if plan.fills and not _even(plan) else 1
-    return max(word, plan.way.alignment(plan.aligned)) if plan.kernel else word
+    widest = plan.way.vectors[1] if isinstance(plan.way, Gather) else VECTOR
+    return max(word, min(plan.aligned, widest)) if plan.kernel else word
 
 
 # -- the host's part -------------------------------------------------------------------------------

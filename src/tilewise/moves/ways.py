@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd, prod
 
-from tilewise.moves.pairs.digits import in_bytes, simplest
+from tilewise.moves.pairs.digits import simplest
 from tilewise.moves.pairs.pair import Digit, Pair
 from tilewise.moves.tiles.tile import VECTOR, Tile
-from tilewise.moves.tiles.tiling import ALIGNED, tile_of
+from tilewise.moves.tiles.tiling import ALIGNED, tile_of, turns_words
 from tilewise.moves.tiles.turned import Turned, turned_of
 
 THREADS = 256
@@ -44,17 +44,9 @@ class Bulk:
         """True if they begin in the target where they do in the source."""
         return self.read == self.write
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be."""
-        return min(aligned, VECTOR)
-
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes as one has."""
         return 1.0, 1.0
-
-    def together(self, bits: int) -> int:
-        """One: there is no tile."""
-        return 1
 
 
 def bulk_of(pair: Pair) -> Bulk | None:
@@ -120,10 +112,6 @@ class Gather:
         """The number of blocks of threads."""
         return -(-self.items // self.threads)
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be: those of a vector, or word, of the target."""
-        return min(aligned, max(1, self.vector * self.pair.bits // 8))
-
     def sectors(self, aligned: int) -> None:
         """None: which sectors elements share that are taken one by one, a cache decides."""
 
@@ -141,10 +129,6 @@ class Gather:
     def vectors(self) -> tuple[int, int]:
         """Bytes that a thread reads, and writes, at once."""
         return -(-self.pair.bits // 8), -(-self.vector * self.pair.bits // 8)
-
-    def together(self, bits: int) -> int:
-        """One: there is no tile."""
-        return 1
 
 
 def gather_of(pair: Pair, aligned: int = ALIGNED) -> Gather:
@@ -191,9 +175,6 @@ def way_of(pair: Pair, aligned: int = ALIGNED) -> Way:
     bulk, turned = bulk_of(wide), turned_of(wide)
     if bulk is not None:
         return bulk
-    if turned is not None and in_bytes(wide) is None:
+    if turned is not None and not turns_words(wide, aligned):
         return turned
-    tile = tile_of(wide, aligned)
-    if turned is not None and not (tile is not None and tile.exchanges_well):
-        return turned
-    return tile or gather_of(wide, aligned)
+    return tile_of(wide, aligned) or gather_of(wide, aligned)

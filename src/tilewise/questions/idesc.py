@@ -176,7 +176,7 @@ def _sheet(one: InstructionWord) -> tuple[dict[str, Any], str]:
     from tilewise.hardware.fields import picture
     from tilewise.hardware.tcgen05.instruction import BITS, SOURCE
     from tilewise.hardware.tcgen05.instruction import fields_of as fields_of_kind
-    from tilewise.hardware.tcgen05.instruction_words import remarks, words
+    from tilewise.hardware.tcgen05.instruction import remarks, words
 
     said, noted = words(one), remarks(one)
     spelled = f"{one.value:#010x}"

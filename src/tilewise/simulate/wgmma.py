@@ -2,9 +2,9 @@
 
     D = A B^T + D        or, where scale-d is 0,        D = A B^T
 
-Which byte each element of an operand is, `hardware.wgmma.reads` says, for any descriptor, legal or odd; which
-thread holds which element of A and D, `hardware.wgmma.fragments`. Both are held to a device, element by
-element. How numbers are added, `sums` says: exactly, or as a device is known to add.
+Which byte each element of an operand is, `hardware.wgmma.engine` says, for any descriptor, legal or odd;
+which thread holds which element of A and D, `hardware.wgmma.fragments`. Both are held to a device, element
+by element. How numbers are added, `sums` says: exactly, or as a device is known to add.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.limits import LANES, REGISTER_BITS
 from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import Operand
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.reads import Operand
 from tilewise.simulate.faults import Step
 from tilewise.simulate.memory import Memory
 from tilewise.simulate.numbers import cut, decode, is_float

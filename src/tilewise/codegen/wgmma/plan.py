@@ -32,11 +32,11 @@ from tilewise.core.layout import Layout
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.stepping import Step
+from tilewise.hardware.operands.tiles import ORDERS, tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import ENGINE
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import Input, M
-from tilewise.hardware.wgmma.stepping import feeding
-from tilewise.hardware.wgmma.tiles import ORDERS, tile
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class DescribedOperand(Staged):
         if self.found is not None:
             return self.found.steps
         asked = self.mode, self.major, self.dtype, self.rows, self.k, self.order or "mn"
-        return feeding(*asked, operand=self.name, n=M if self.name == "A" else self.rows).steps
+        return ENGINE.feeding(*asked, operand=self.name, n=M if self.name == "A" else self.rows).steps
 
     @property
     def descriptor(self) -> Descriptor:

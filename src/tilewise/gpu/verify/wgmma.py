@@ -38,10 +38,11 @@ from tilewise.gpu.verify.kernels import ONE, Kernels, Progress, alone, packed, p
 from tilewise.gpu.verify.part import Answered, Findings, Part, measured, of_row
 from tilewise.hardware.limits import SHARED_BYTES
 from tilewise.hardware.modes import CHUNK, ROWS
-from tilewise.hardware.wgmma.descriptor import BASE_UNIT, LIMIT, Descriptor
+from tilewise.hardware.operands.template import BASE_UNIT, LIMIT
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import Operand
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
 from tilewise.hardware.wgmma.instructions import INPUTS, Input, M
-from tilewise.hardware.wgmma.reads import Operand
 from tilewise.tables import table
 
 THREADS = 128

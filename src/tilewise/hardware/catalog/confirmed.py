@@ -89,25 +89,6 @@ def grouped(instances: Iterable[str]) -> list[str]:
     ]
 
 
-def table_text(table: Mapping[str, Ways]) -> str:
-    """The table as the file keeps it: an entry a line, or a line for each text that lists instances."""
-    rows = [f"  {json.dumps(name)}: {_ways_text(table[name])}" for name in sorted(table)]
-    return "{\n" + ",\n".join(rows) + "\n}\n"
-
-
-def _ways_text(ways: Ways) -> str:
-    if all(instances is None for instances in ways.values()):
-        return json.dumps([*ways])
-    rows = [f"    {json.dumps(way)}: {_listed(instances)}" for way, instances in ways.items()]
-    return "{\n" + ",\n".join(rows) + "\n  }"
-
-
-def _listed(instances: Instances) -> str:
-    if instances is None:
-        return json.dumps(ALL)
-    return "[\n" + ",\n".join(f"      {json.dumps(text)}" for text in grouped(instances)) + "\n    ]"
-
-
 def project_of(way: str) -> str:
     """Whose word an oracle's is: CuTe and CuTe DSL are one project's. A document or a device has none.
 

@@ -12,10 +12,6 @@ from tilewise.hardware.catalog.entry import Entry
 from tilewise.hardware.catalog.instances import instances_of
 from tilewise.hardware.catalog.registry import entries
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 KINDS = {
     "device": "a GPU said so",
     "two_oracles": "two or more other implementations say the same as the document",
@@ -44,7 +40,7 @@ class Count:
         """How many there are."""
         return self.kinds.total()
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """As JSON."""
         numbers = {kind: self.kinds[kind] for kind in KINDS}
         return {"entry": self.name, "instances": self.instances, **numbers, "alone": grouped(self.alone)}
@@ -63,24 +59,26 @@ def kind_of(ways: tuple[str, ...]) -> str:
 
 
 def count_of(entry: Entry) -> Count:
-    """The count of one entry."""
-    kinds = {
-        name: kind_of(entry.confirmed_for(entry.build(**values), name))
-        for name, values in instances_of(entry).items()
-    }
+    """Return the count of one entry."""
+    kinds = {name: kind_of(ways) for name, ways in _ways(entry).items()}
     alone = tuple(name for name, kind in kinds.items() if kind == "document_alone")
     return Count(entry.name, Counter(kinds.values()), alone)
 
 
 def ways_of(entry: Entry) -> dict[str, int]:
-    """{how the entry is confirmed: of how many of its instances}.
+    """Return {how the entry is confirmed: of how many of its instances}.
 
     >>> ways_of(entries().find("wgmma.D"))
     {'document': 82, 'oracle: tensor-layouts': 82, 'device: H200': 82}
     """
-    told = [entry.confirmed_for(entry.build(**values), name) for name, values in instances_of(entry).items()]
-    numbers = Counter(way for ways in told for way in ways)
+    numbers = Counter(way for ways in _ways(entry).values() for way in ways)
     return {way: numbers[way] for way in entry.confirmed}
+
+
+def _ways(entry: Entry) -> dict[str, tuple[str, ...]]:
+    """Return {instance: how it is confirmed}."""
+    every = instances_of(entry).items()
+    return {name: entry.confirmed_for(entry.build(**values), name) for name, values in every}
 
 
 @cache

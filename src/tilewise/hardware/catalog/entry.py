@@ -5,21 +5,27 @@ An engine adds entries and nothing else: a name, a summary, parameters, the sour
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.hardware import sources
+from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.catalog.confirmed import PROJECTS, confirmed_by, project_of
+from tilewise.hardware.limits import REGISTER_BITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+TABLE = "entries.json"
 Value = str | int
 _NAME = re.compile(r"[a-z]\w*(\.[A-Za-z]\w*)*")
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
@@ -259,6 +265,32 @@ class Entry:
         return f"{self.name}({', '.join(words)})"
 
 
+@cache
+def texts() -> Mapping[str, Any]:
+    """Return the table of what the catalogue says: of its entries, and of names that are left out.
+
+    >>> texts()["entries"]["wgmma.D"]["example"]
+    {'dtype': 'f32', 'n': 64}
+    """
+    table: dict[str, Any] = json.loads(Path(__file__).with_name(TABLE).read_text(encoding="utf-8"))
+    return table
+
+
+def entry(
+    name: str,
+    parameters: tuple[Parameter, ...],
+    build: Callable[..., Built],
+    listed: Callable[[], Iterable[Mapping[str, Value]]] | None = None,
+    **more: Any,
+) -> Entry:
+    """Return an entry; its summary, source, example and words are the row of its name in the table."""
+    row = texts()["entries"][name]
+    source = sources.Source(**row["source"])
+    return Entry(
+        name, row["summary"], parameters, source, build, row["example"], row["words"], listed, **more
+    )
+
+
 def did_you_mean(given: str, known: Any) -> str:
     """`did you mean X? `, or nothing where nothing is near."""
     from difflib import get_close_matches
@@ -266,3 +298,114 @@ def did_you_mean(given: str, known: Any) -> str:
     spelled = {word.lower(): word for word in known}
     near = get_close_matches(given.lower(), spelled, n=1)
     return f"did you mean {spelled[near[0]]}? " if near else ""
+
+
+# -- parameters of several engines ---------------------------------------------------------------
+
+
+def dtype_named(given: str) -> str:
+    """Return the one name of a type.
+
+    >>> dtype_named("float16")
+    'f16'
+    """
+    return DType.of(given).name
+
+
+def of_type(
+    whose: str, legal: Iterable[str] = (), normal: Callable[[str], str] = dtype_named, rule: str = ""
+) -> Parameter:
+    """Return the parameter that is the type of something.
+
+    >>> of_type("A's elements", ["f16", "bf16"]).meaning
+    "the type of A's elements"
+    """
+    return Parameter("dtype", f"the type of {whose}", legal=tuple(legal), normal=normal, rule=rule)
+
+
+ARCH = Parameter(
+    "arch",
+    "an architecture that has to have it",
+    rule="such as sm_90",
+    optional=True,
+    normal=lambda given: str(Architecture.of(given)),
+)
+
+
+def number(
+    name: str, meaning: str, rule: str, default: int | None = None, *, optional: bool = False
+) -> Parameter:
+    """Return a parameter that is a number, of which a rule says more."""
+    return Parameter(name, meaning, rule=rule, default=default, optional=optional, number=True)
+
+
+def choice(
+    name: str, meaning: str, legal: Iterable[int], default: int | None = None, *, optional: bool = False
+) -> Parameter:
+    """Return a parameter that is one of some numbers.
+
+    >>> choice("cta_group", "CTAs that multiply together", (1, 2), 1).read("2")
+    2
+    """
+    numbers = tuple(legal)
+    return Parameter(name, meaning, legal=numbers, default=default, optional=optional, number=True)
+
+
+def flag(name: str, meaning: str) -> Parameter:
+    """Return a parameter that is given or not."""
+    return Parameter(name, meaning, flag=True)
+
+
+# -- fragments -----------------------------------------------------------------------------------
+
+
+def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> dict[str, object]:
+    """The elements of a thread and its registers; an element takes `taken` bits, if more than its own.
+
+    Registers have 32 bits; an element of 64 is in two.
+
+    >>> from tilewise import S, laneid, reg
+    >>> f64 = S[(8, 8) : (4 @ laneid, 1 @ reg)]
+    >>> registers_of(f64, DType.of("f64"), "d")["registers"]
+    {'count': 16, 'bits': 32, 'registers_each': 2}
+    >>> registers_of(f64, DType.of("s4"), "a")["registers"]
+    {'count': 1, 'bits': 32, 'elements_each': 8}
+    """
+    elements, bits = layout.span("reg"), taken or dtype.bits
+    wide = bits > REGISTER_BITS
+    each = bits // REGISTER_BITS if wide else REGISTER_BITS // bits
+    count = elements * each if wide else elements // each
+    return {
+        "dtype": dtype.name,
+        "elements": {"count": elements, "first": f"{letter}0", "last": f"{letter}{elements - 1}"},
+        "registers": {
+            "count": count,
+            "bits": REGISTER_BITS,
+            ("registers_each" if wide else "elements_each"): each,
+        },
+    }
+
+
+def in_container(element: DType, taken: int, lowest: int) -> dict[str, object]:
+    """Return the bits of a register that an element has, where it does not have all that it takes.
+
+    >>> in_container(DType.of("e2m1"), 8, 2)
+    {'container': {'bits': 8, 'lowest': 2, 'highest': 5}}
+    """
+    if taken == element.bits:
+        return {}
+    return {"container": {"bits": taken, "lowest": lowest, "highest": lowest + element.bits - 1}}
+
+
+def fragment_built(
+    layout: Layout,
+    element: DType,
+    letter: str,
+    facts: Mapping[str, object],
+    held: tuple[int, int] | None = None,
+    **rest: Any,
+) -> Built:
+    """Return what an entry gives of a fragment: facts of its own, and then what a thread holds."""
+    taken, lowest = held or (element.bits, 0)
+    holds = registers_of(layout, element, letter, taken) | in_container(element, taken, lowest)
+    return Built(layout, {**facts, **holds}, element, letter, held, **rest)

@@ -1,8 +1,8 @@
 """All entries by name, and the search through them.
 
 An engine is a line of `ENGINES`: the module whose `ENTRIES` it adds, and which is imported only where an
-entry of it is asked for, or all are. Names that the hardware has and the
-catalogue does not, stand in its `ABSENT`, with the reason.
+entry of it is asked for, or all are. What it says of them stands in `entries.json`, and so do names that the
+hardware has and the catalogue does not, with the reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 
 from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.catalog.confirmed import confirmations
-from tilewise.hardware.catalog.entry import Entry, did_you_mean
+from tilewise.hardware.catalog.entry import Entry, did_you_mean, texts
 
 ENGINES = {
     "wgmma": "tilewise.hardware.wgmma.catalog",
@@ -101,19 +101,16 @@ class Registry(Mapping[str, Entry]):
 def entries() -> Registry:
     """The whole catalogue, checked."""
     modules = [import_module(module) for module in dict.fromkeys(ENGINES.values())]
-    every = [entry for module in modules for entry in module.ENTRIES]
-    absent = {name: reason for module in modules for name, reason in module.ABSENT.items()}
-    whole = Registry(every, absent)
-    if unknown := confirmations().keys() - set(whole):
-        raise ValueError(f"{sorted(unknown)[0]} is confirmed, and is no entry")
+    whole = Registry([entry for module in modules for entry in module.ENTRIES], texts()["absent"])
+    if unknown := (confirmations().keys() | texts()["entries"].keys()) - set(whole):
+        raise ValueError(f"{sorted(unknown)[0]} stands in a table, and is no entry")
     return whole
 
 
 @cache
 def _of_module(name: str) -> Registry:
     """The entries of one module."""
-    module = import_module(name)
-    return Registry(module.ENTRIES, module.ABSENT)
+    return Registry(import_module(name).ENTRIES, texts()["absent"])
 
 
 def engine_knowing(words: str) -> Registry | None:

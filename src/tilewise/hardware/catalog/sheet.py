@@ -11,12 +11,8 @@ from tilewise.hardware.catalog.entry import Built, Entry, Parameter
 from tilewise.hardware.catalog.instances import instance_of
 from tilewise.hardware.sources import Source
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
-
-def summary_of(entry: Entry) -> dict[str, Any]:
+def summary_of(entry: Entry) -> dict[str, object]:
     """An entry and its parameters.
 
     >>> from tilewise.hardware.catalog import find
@@ -33,7 +29,7 @@ def summary_of(entry: Entry) -> dict[str, Any]:
     }
 
 
-def sheet_of(entry: Entry, values: Mapping[str, Any], built: Built) -> dict[str, Any]:
+def sheet_of(entry: Entry, values: Mapping[str, object], built: Built) -> dict[str, object]:
     """What an entry gives for its values: the layout, what follows, where it stands, how it is confirmed.
 
     >>> from tilewise.hardware.catalog import find
@@ -43,7 +39,11 @@ def sheet_of(entry: Entry, values: Mapping[str, Any], built: Built) -> dict[str,
     >>> sheet["shape"], sheet["call"], sheet["registers"]["count"]
     ([64, 64], 'wgmma.D(f32, n=64)', 32)
     """
-    sheet: dict[str, Any] = {"entry": entry.name, "call": entry.spelled(values), "parameters": dict(values)}
+    sheet: dict[str, object] = {
+        "entry": entry.name,
+        "call": entry.spelled(values),
+        "parameters": dict(values),
+    }
     if built.layout is not None:
         sheet["shape"] = list(extents_of(built.layout.shape))
         sheet["layout"] = str(built.layout)
@@ -71,7 +71,7 @@ def source_of(source: Source) -> dict[str, str]:
     return {"document": source.document, "section": source.section, "url": source.url}
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter) -> dict[str, object]:
     return {
         "name": parameter.name,
         "meaning": parameter.meaning,

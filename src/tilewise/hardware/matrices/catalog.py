@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH, flag
-from tilewise.hardware.catalog.registers import registers_of
+from tilewise.hardware.catalog.entry import ARCH, Built, Parameter, Value, entry, flag, registers_of
 from tilewise.hardware.instructions import lacking, met, values, where
 from tilewise.hardware.matrices import moves
-from tilewise.hardware.matrices.forms import Form, forms, short
-from tilewise.hardware.matrices.kinds import PTX_LDMATRIX, PTX_MOVMATRIX, PTX_STMATRIX, ROW_BYTES
-from tilewise.hardware.matrices.views import seen_as
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-ABSENT = {
-    "wmma": "which lane has what of a wmma fragment is not documented, and may differ from one "
-    "architecture to the next: mma.sync's fragments are mma.A, mma.B, mma.C and mma.D",
-}
-"""Names that are left out, and why."""
+from tilewise.hardware.matrices.forms import Form, forms, seen_as, short
+from tilewise.hardware.matrices.kinds import ROW_BYTES
 
 _LETTER = "e"
 
@@ -51,12 +39,9 @@ def _form(instruction: str) -> Parameter:
     return Parameter("form", "how many matrices, and of which kind", legal=legal, normal=normal)
 
 
-def _said_by(instruction: str) -> Callable[[str], dict[str, Value]]:
-    def said(words: str) -> dict[str, Value]:
-        form = Form.of(instruction, words.rstrip(";"))
-        return {"form": _word(form), "trans": form.trans}
-
-    return said
+def _said_by(instruction: str, words: str) -> dict[str, Value]:
+    form = Form.of(instruction, words.rstrip(";"))
+    return {"form": _word(form), "trans": form.trans}
 
 
 def _no_values(words: str) -> dict[str, Value]:
@@ -91,40 +76,37 @@ DTYPE = Parameter(
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _moved(instruction: str) -> Callable[..., Built]:
-    def build(form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
-        words = Form.of(instruction, form, trans)
-        made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
-        if arch is not None:
-            met([made], str(made), arch)
-        said = dtype or f"b{made.kind.stored}"
-        element = _RAW.get(said) or DType.of(said)
-        layout, rows = seen_as(made, element), made.count * made.rows
-        taken = made.bits if made.kind.padding else element.bits
-        facts: dict[str, Any] = {
-            "addresses": str(made.addresses),
-            "instruction": made.ptx,
-            "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
-            **registers_of(layout, element, _LETTER, taken),
-            "lanes": {"read": _span(range(rows)), "unread": _span(made.unread)},
-            "alignment": ROW_BYTES,
-            "row": _row(made, element),
-            "architectures": str(made.needs),
-        }
-        held = (taken, 0) if made.kind.padding else None
-        return Built(layout, facts, element, _LETTER, held, notes=_notes(made))
-
-    return build
+def _moved(instruction: str, form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
+    words = Form.of(instruction, form, trans)
+    made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
+    if arch is not None:
+        met([made], str(made), arch)
+    said = dtype or f"b{made.kind.stored}"
+    element = _RAW.get(said) or DType.of(said)
+    layout, rows = seen_as(made, element), made.count * made.rows
+    taken = made.bits if made.kind.padding else element.bits
+    facts: dict[str, object] = {
+        "addresses": str(made.addresses),
+        "instruction": made.ptx,
+        "matrices": {"count": made.count, "rows": made.rows, "columns": layout.size // rows},
+        **registers_of(layout, element, _LETTER, taken),
+        "lanes": {"read": _span(range(rows)), "unread": _span(made.unread)},
+        "alignment": ROW_BYTES,
+        "row": _row(made, element),
+        "architectures": str(made.needs),
+    }
+    held = (taken, 0) if made.kind.padding else None
+    return Built(layout, facts, element, _LETTER, held, notes=_notes(made))
 
 
 def _span(some: range) -> dict[str, int] | None:
     return {"count": len(some), "first": some[0], "last": some[-1]} if some else None
 
 
-def _row(form: Form, element: DType) -> dict[str, Any]:
+def _row(form: Form, element: DType) -> dict[str, object]:
     """What lies in the bytes of a row, and in the bits of an element in a register."""
     kind = form.kind
-    facts: dict[str, Any] = {"bytes": ROW_BYTES, "elements": ROW_BYTES * 8 // element.bits}
+    facts: dict[str, object] = {"bytes": ROW_BYTES, "elements": ROW_BYTES * 8 // element.bits}
     if not kind.padding:
         return facts
     return {
@@ -169,86 +151,44 @@ def _transposed(arch: str | None) -> Built:
     return Built(moves.AFTER, facts, element, "d", notes=notes)
 
 
-def _table(instruction: str) -> Callable[..., Built]:
-    def build(arch: str | None) -> Built:
-        had = met(forms(instruction), instruction, arch, {})
-        listed = [
-            {
-                "needs": str(needs),
-                "forms": [_word(form) + " trans" * form.trans for form in where(had, needs=needs)],
-            }
-            for needs in values(had, "needs")
-        ]
-        return Built(None, {"count": len(had), "forms": listed, "instructions": [*map(str, had)]})
-
-    return build
+def _table(instruction: str, arch: str | None) -> Built:
+    had = met(forms(instruction), instruction, arch, {})
+    listed = [
+        {
+            "needs": str(needs),
+            "forms": [_word(form) + " trans" * form.trans for form in where(had, needs=needs)],
+        }
+        for needs in values(had, "needs")
+    ]
+    return Built(None, {"count": len(had), "forms": listed, "instructions": [*map(str, had)]})
 
 
 # -- the entries -----------------------------------------------------------------------------------
 
 
-def _listed(instruction: str) -> Callable[[], Iterator[dict[str, Value]]]:
-    def instances() -> Iterator[dict[str, Value]]:
-        for form in forms(instruction):
-            yield {"form": _word(form), "trans": form.trans}
+def _listed(instruction: str) -> Iterator[dict[str, Value]]:
+    for form in forms(instruction):
+        yield {"form": _word(form), "trans": form.trans}
 
-    return instances
-
-
-_SUMMARY = "who says where each row is, and who holds each element, [matrix, row, element]"
 
 ENTRIES = (
-    Entry(
+    entry(
         "ldmatrix",
-        f"matrices from shared memory to registers: {_SUMMARY}",
         (_form("ldmatrix"), TRANS, DTYPE, ARCH),
-        PTX_LDMATRIX,
-        _moved("ldmatrix"),
-        {"form": "x4"},
-        "layout fragment register warp load LDSM unpack",
-        _listed("ldmatrix"),
+        partial(_moved, "ldmatrix"),
+        partial(_listed, "ldmatrix"),
         looks=_looks("ldmatrix"),
-        said_by=_said_by("ldmatrix"),
+        said_by=partial(_said_by, "ldmatrix"),
     ),
-    Entry(
+    entry(
         "stmatrix",
-        f"matrices from registers to shared memory: {_SUMMARY}",
         (_form("stmatrix"), TRANS, DTYPE, ARCH),
-        PTX_STMATRIX,
-        _moved("stmatrix"),
-        {"form": "x4"},
-        "layout fragment register warp store STSM",
-        _listed("stmatrix"),
+        partial(_moved, "stmatrix"),
+        partial(_listed, "stmatrix"),
         looks=_looks("stmatrix"),
-        said_by=_said_by("stmatrix"),
+        said_by=partial(_said_by, "stmatrix"),
     ),
-    Entry(
-        "movmatrix",
-        "an 8 x 8 matrix of 16 bits transposed inside a warp: which lane holds element [row, column] after",
-        (ARCH,),
-        PTX_MOVMATRIX,
-        _transposed,
-        {},
-        "layout fragment register warp transpose MOVM shuffle lane map",
-        looks=r"movmatrix\.",
-        said_by=_no_values,
-    ),
-    Entry(
-        "ldmatrix.forms",
-        "every form of ldmatrix, and the architectures that have it",
-        (ARCH,),
-        PTX_LDMATRIX,
-        _table("ldmatrix"),
-        {},
-        "instructions",
-    ),
-    Entry(
-        "stmatrix.forms",
-        "every form of stmatrix, and the architectures that have it",
-        (ARCH,),
-        PTX_STMATRIX,
-        _table("stmatrix"),
-        {},
-        "instructions",
-    ),
+    entry("movmatrix", (ARCH,), _transposed, looks=r"movmatrix\.", said_by=_no_values),
+    entry("ldmatrix.forms", (ARCH,), partial(_table, "ldmatrix")),
+    entry("stmatrix.forms", (ARCH,), partial(_table, "stmatrix")),
 )

@@ -5,22 +5,26 @@ In registers one picture serves every form. Lane 4 g + t holds f neighbours, num
 columns of row g, and where the instruction says trans, rows of column g. The other direction has eight
 lines for the eight g, or sixteen in two halves, which follow one another in a lane. Registers of
 matrix j + 1 follow those of matrix j.
+
+ldmatrix moves bytes: eight rows of 16 bytes are eight rows of 16 elements of 8 bits as well, or of four of
+32 bits. Only what is turned, or unpacked, is turned or unpacked in elements of the instruction's own width.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.core.axes import Axis
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import flat_index
+from tilewise.core.vectors import Vector
 from tilewise.hardware.architectures import Needs
 from tilewise.hardware.instructions import sort_words, where
 from tilewise.hardware.limits import LANES, REGISTER_BITS
-from tilewise.hardware.matrices.kinds import INSTRUCTIONS, KINDS, Kind, kind_of
+from tilewise.hardware.matrices.kinds import INSTRUCTIONS, KINDS, ROW_BYTES, Kind, kind_of
 
 LANE, REG = Axis("laneid"), Axis("reg")
 ROWS = 8
@@ -62,7 +66,7 @@ class Form:
 
     @classmethod
     def of(cls, instruction: str, words: Form | str, trans: bool = False) -> Form:
-        """The form that words such as `x4` or `m16n16.x2.b8` say; those of PTX may stand around them.
+        """Return the form that words such as `x4` or `m16n16.x2.b8` say; those of PTX may stand around them.
 
         Where a shape is only ever transposed, or has one type, that need not be said.
 
@@ -76,21 +80,31 @@ class Form:
         if isinstance(words, Form):
             return words
         found, unknown = sort_words(words.lower().removeprefix(f"{instruction}."), _PATTERNS)
-        count, shape, type = (found.get(name, "") for name in ("count", "shape", "type"))
         if unknown == [instruction]:
             raise LayoutError(
                 "TW601",
                 f"{words!r} does not say how many matrices",
                 hint=f"write {instruction}.x4 or another form, {_some('', instruction)}",
             )
-        if unknown or not count or instruction not in INSTRUCTIONS:
-            raise LayoutError(
-                "TW601",
-                f"{words!r} is no form of {instruction}",
-                hint=_near(unknown, instruction) + _some(words, instruction),
-            )
+        if unknown or "count" not in found or instruction not in INSTRUCTIONS:
+            from tilewise.hardware.catalog.entry import did_you_mean
+
+            near = did_you_mean(unknown[0], [*_FILLERS, instruction, "trans"]) if unknown else ""
+            hint = near + _some(words, instruction)
+            raise LayoutError("TW601", f"{words!r} is no form of {instruction}", hint=hint)
+        count, shape, type = int(found["count"]), found.get("shape", "m8n8"), found.get("type", "")
         turned = trans or "trans" in found
-        return _completed(cls, instruction, int(count), turned, shape or "m8n8", type)
+        rows = [
+            kind
+            for kind in where(KINDS, instruction=instruction, shape=shape)
+            if type in ("", kind.type, kind.type.split(".")[-1])
+        ]
+        if not rows:
+            return cls(instruction, count, turned, shape, type or "b16")
+        if len(rows) > 1 and rows[0].type != "b8":
+            hint = f"one of {' '.join(kind.type for kind in rows)}"
+            raise LayoutError("TW601", f"{shape} of {instruction} needs a type", hint=hint)
+        return cls(instruction, count, turned or False not in rows[0].trans, shape, rows[0].type)
 
     @property
     def kind(self) -> Kind:
@@ -189,12 +203,18 @@ _PATTERNS = {
 
 
 def forms(instruction: str = "") -> tuple[Form, ...]:
-    """Every form of an instruction, or of both.
+    """Return every form of an instruction, or of both.
 
     >>> [short(form) for form in forms("stmatrix")][-4:]
     ['x4.trans', 'm16n8.x1.trans.b8', 'm16n8.x2.trans.b8', 'm16n8.x4.trans.b8']
     """
-    return tuple(form for kind in KINDS if instruction in ("", kind.instruction) for form in _of(kind))
+    return tuple(
+        Form(kind.instruction, count, trans, kind.shape, kind.type)
+        for kind in KINDS
+        if instruction in ("", kind.instruction)
+        for count in kind.counts
+        for trans in kind.trans
+    )
 
 
 def short(form: Form) -> str:
@@ -205,19 +225,6 @@ def short(form: Form) -> str:
     """
     shape, type = ("", "") if form.shape == "m8n8" else (form.shape, form.type.split(".")[-1])
     return ".".join(filter(None, [shape, f"x{form.count}", "trans" * form.trans, type]))
-
-
-def _of(kind: Kind) -> Iterator[Form]:
-    for count in kind.counts:
-        for trans in kind.trans:
-            yield Form(kind.instruction, count, trans, kind.shape, kind.type)
-
-
-def _near(unknown: list[str], instruction: str) -> str:
-    """The word that was meant, as a question, where one is near."""
-    from tilewise.hardware.catalog.entry import did_you_mean
-
-    return did_you_mean(unknown[0], [*_FILLERS, instruction, "trans"]) if unknown else ""
 
 
 def _some(words: str, instruction: str) -> str:
@@ -234,23 +241,6 @@ def _some(words: str, instruction: str) -> str:
     asked = words.strip().removeprefix(instruction).lstrip(".")
     near = get_close_matches(asked, known, n=3, cutoff=0.0) if asked else [f"x{n}" for n in KINDS[0].counts]
     return f"such as {' '.join(near)}; tilewise catalog {instruction} lists all {len(known)}"
-
-
-def _completed(cls: type[Form], instruction: str, count: int, trans: bool, shape: str, type: str) -> Form:
-    """The form, with what its shape leaves no choice of."""
-    rows = [*where(KINDS, instruction=instruction, shape=shape)]
-    if type:
-        rows = [kind for kind in rows if type in (kind.type, kind.type.split(".")[-1])]
-    if not rows:
-        return cls(instruction, count, trans, shape, type or "b16")
-    if len(rows) > 1 and rows[0].type != "b8":
-        raise LayoutError(
-            "TW601",
-            f"{shape} of {instruction} needs a type",
-            hint=f"one of {' '.join(kind.type for kind in rows)}",
-        )
-    kind = rows[0]
-    return cls(instruction, count, trans or False not in kind.trans, shape, kind.type)
 
 
 def _no_such(form: Form, kind: Kind | None) -> LayoutError:
@@ -271,3 +261,87 @@ def _no_such(form: Form, kind: Kind | None) -> LayoutError:
         reason = f"no {form.instruction} moves {form.shape} of {form.type} {turned}"
         hint = "leave .trans out" if form.trans else f"{form.shape} is always .trans"
     return Refused("TW602", reason, witness={"instruction": form.instruction, "shape": form.shape}, hint=hint)
+
+
+# -- elements of other widths --------------------------------------------------------------------
+
+
+def seen_as(form: Form, dtype: DType | str) -> Layout:
+    """Who holds element c of row r of matrix j, [j, r, c], where memory holds elements of that type.
+
+    requires       an element is in one register of one lane
+    postcondition  reg counts elements of the type: 32-bit register reg * bits // 32
+
+    >>> print(seen_as(Form("ldmatrix", 1), "e4m3"))
+    S[(1, 8, (4, 4)) : (4@reg, 4@laneid, (1@laneid, 1@reg))]
+    >>> print(seen_as(Form("ldmatrix", 1), "tf32"))
+    S[(1, 8, 4) : (1@reg, 4@laneid, 1@laneid)]
+    >>> print(seen_as(Form("ldmatrix", 1, trans=True), "e4m3"))
+    S[(1, (4, 2), (8, 2)) : (4@reg, (1@laneid, 2@reg), (4@laneid, 1@reg))]
+    """
+    element = DType.of(dtype)
+    if form.kind.stored != form.bits:
+        return _unpacked(form, element)
+    return _turned(form, element) if form.trans else _in_rows(form, element)
+
+
+def _unpacked(form: Form, element: DType) -> Layout:
+    """A form that unpacks has elements of one width, each in a byte of its own."""
+    if element.bits != form.kind.stored:
+        raise Refused(
+            "TW602",
+            f"{form} unpacks elements of {form.kind.stored} bits, and {element} has {element.bits}",
+            witness={"dtype": element.name, "bits": element.bits},
+            hint=f"memory holds {form.columns} elements of {form.kind.stored} bits in a row",
+        )
+    return form.layout
+
+
+def _in_rows(form: Form, element: DType) -> Layout:
+    """Four lanes share a row, 32 bits each."""
+    each, left = divmod(ROW_BYTES * 8 // THREADS, element.bits)
+    if left and each:
+        raise _uneven(form, element)
+    if not each:
+        raise _torn(form, element, 1)
+    columns, steps = ((THREADS, each), (1 @ LANE, 1 @ REG)) if each > 1 else (THREADS, (1 @ LANE,))
+    return Layout((form.count, form.rows, columns), (each @ REG, 4 @ LANE, *steps))
+
+
+def _turned(form: Form, element: DType) -> Layout:
+    """What is turned stays whole: elements side by side inside it are side by side in the lane as well."""
+    inside, left = divmod(form.bits, element.bits)
+    if left and inside:
+        raise _uneven(form, element)
+    if not inside:
+        raise _torn(form, element, 4)
+    if inside == 1:
+        return form.layout
+    matrices, rows, columns = form.layout.shape
+    digits = columns if isinstance(columns, tuple) else (columns,)
+    strides = [_times(stride, inside) for stride in form.layout.strides]
+    return Layout((matrices, rows, (*digits, inside)), (*strides, 1 @ REG))
+
+
+def _uneven(form: Form, element: DType) -> Refused:
+    return Refused(
+        "TW602",
+        f"elements of {element.bits} bits do not fill the {form.bits} bits that {form} moves together",
+        witness={"dtype": element.name, "bits": element.bits},
+        hint="ldmatrix m8n16 and m16n16 unpack elements of 6 and 4 bits into a byte each",
+    )
+
+
+def _torn(form: Form, element: DType, step: int) -> Refused:
+    """An element whose parts lie in two lanes, a step apart."""
+    return Refused(
+        "TW602",
+        f"{form} gives an element of {element.bits} bits to more than one lane",
+        witness={"element": [0, 0, 0], "bits": element.bits, "lanes": [0, step]},
+        hint=f"it moves {form.bits if form.trans else REGISTER_BITS} bits together at most",
+    )
+
+
+def _times(stride: Vector, factor: int) -> Vector:
+    """The stride with its step of reg in smaller elements."""
+    return Vector(tuple((axis, step * factor if axis == REG else step) for axis, step in stride.terms))

@@ -19,10 +19,6 @@ ROW_BYTES = 16
 INSTRUCTIONS = ("ldmatrix", "stmatrix")
 
 PTX_LDMATRIX = ptx("Warp-level matrix load instruction: ldmatrix", "warp-level-matrix-instructions-ldmatrix")
-PTX_STMATRIX = ptx("Warp-level matrix store instruction: stmatrix", "warp-level-matrix-instructions-stmatrix")
-PTX_MOVMATRIX = ptx(
-    "Warp-level matrix transpose instruction: movmatrix", "warp-level-matrix-instructions-movmatrix"
-)
 
 _SHAPE = re.compile(r"m(\d+)n(\d+)")
 _PADDED = re.compile(r"b8x16\.b(\d)x16_p(\d+)")

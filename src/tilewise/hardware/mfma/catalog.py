@@ -4,37 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, of_type
-from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.catalog.entry import (
+    Built,
+    Parameter,
+    Value,
+    choice,
+    entry,
+    fragment_built,
+    of_type,
+)
 from tilewise.hardware.instructions import by_shape, values, where
 from tilewise.hardware.mfma.fragments import a_fragment, b_fragment, d_fragment
 from tilewise.hardware.mfma.instructions import (
     INSTRUCTIONS,
+    LOOKS,
     WAVE,
     BlockInstruction,
     BlockShape,
     having,
     input_named,
     inputs,
+    named,
+    operands,
     results,
 )
-from tilewise.hardware.mfma.words import LOOKS, SCALED, SPARSE, named, operands
-from tilewise.hardware.sources import AMD_LAB_NOTES, CDNA3_LAYOUTS, CDNA3_MFMA, HIP_FP8
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-ABSENT = {
-    **dict.fromkeys(("mfma.sp", "mfma.E", "smfmac", "v_smfmac"), SPARSE),
-    **dict.fromkeys(("mfma.scale", "mfma.SFA", "mfma.SFB", "mfma.f8f6f4"), SCALED),
-}
-"""Names that are left out, and why."""
+from tilewise.hardware.sources import AMD_LAB_NOTES, HIP_FP8
 
 ARCHITECTURE = "gfx942 (CDNA3)"
 
@@ -66,32 +63,27 @@ OF_RESULT = replace(
 # -- what is built ---------------------------------------------------------------------------------
 
 
-def _operand(operand: str) -> Callable[..., Built]:
+def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
     """Return what builds an operand: A, B, C or D."""
-    letter = operand.lower()
-
-    def build(shape: str, dtype: str, blocks: int | None) -> Built:
-        some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
-        if operand in "AB":
-            layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
-            apart, notes = "", (*_NUMBERS.get(dtype, ()), _EVEN, _BROADCAST)
-        else:
-            layout, apart = d_fragment(shape, dtype, blocks), _APART.get((shape, dtype), "")
-            notes = (*filter(None, [apart]), _TOGETHER, _EVEN)
-        facts = {
-            "instructions": list(map(str, some)),
-            "builtins": [this.builtin for this in some],
-            "architecture": ARCHITECTURE,
-            **_costs(some[0]),
-            "register_files": ["VGPR", "AccVGPR"],
-            "lanes": WAVE,
-        }
-        return fragment_built(layout, element, letter, facts, notes=notes, documented=not apart)
-
-    return build
+    some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
+    if operand in "AB":
+        layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
+        apart, notes = "", (*_NUMBERS.get(dtype, ()), _EVEN, _BROADCAST)
+    else:
+        layout, apart = d_fragment(shape, dtype, blocks), _APART.get((shape, dtype), "")
+        notes = (*filter(None, [apart]), _TOGETHER, _EVEN)
+    facts = {
+        "instructions": list(map(str, some)),
+        "builtins": [this.builtin for this in some],
+        "architecture": ARCHITECTURE,
+        **_costs(some[0]),
+        "register_files": ["VGPR", "AccVGPR"],
+        "lanes": WAVE,
+    }
+    return fragment_built(layout, element, operand.lower(), facts, notes=notes, documented=not apart)
 
 
-def _by_result(values: dict[str, Any]) -> dict[str, Any]:
+def _by_result(values: dict[str, object]) -> dict[str, object]:
     """The values with the type of C and D, which a type of A tells, too; the blocks where they are needed."""
     this = having(values["shape"], values["dtype"], values["blocks"], "D")[0]
     return values | {"dtype": this.d, "blocks": this.blocks_of_result}
@@ -127,7 +119,7 @@ def _table(dtype: str | None, shape: str | None) -> Built:
     """What there is of a type and of a shape, or of all."""
     some = having(shape, dtype)
     asked = {"dtype": dtype, "shape": shape}
-    facts: dict[str, Any] = {name: value for name, value in asked.items() if value}
+    facts: dict[str, object] = {name: value for name, value in asked.items() if value}
     facts["architecture"] = ARCHITECTURE
     if dtype is None:
         facts["types"] = {name: by_shape(where(some, a=name), _in_words) for name in values(some, "a")}
@@ -141,7 +133,7 @@ def _table(dtype: str | None, shape: str | None) -> Built:
     return Built(None, facts, notes=_NUMBERS.get(dtype, ()))
 
 
-def _row(some: Sequence[BlockInstruction]) -> dict[str, Any]:
+def _row(some: Sequence[BlockInstruction]) -> dict[str, object]:
     """Return what all rows of a shape have: they differ in the type of B alone."""
     return {"shape": str(some[0].shape), **_costs(some[0]), **_registers(some[0])}
 
@@ -166,81 +158,47 @@ def _words(instruction: str) -> Built:
 # -- the entries -----------------------------------------------------------------------------------
 
 
-def _listed(operand: str) -> Callable[[], list[dict[str, Value]]]:
-    """Return what lists the instances of an operand, with blocks where shape and type leave them open."""
+@cache
+def _listed(operand: str) -> list[dict[str, Value]]:
+    """Return the instances of an operand, with blocks where shape and type leave them open."""
+    found: list[dict[str, Value]] = []
+    for this in INSTRUCTIONS:
+        many = this.blocks_of_result if operand in "CD" else None
+        said: dict[str, Value] = {"shape": str(this.shape), "dtype": this.dtype(operand)}
+        found.append(said if many is None else {**said, "blocks": many})
+    return found
 
-    @cache
-    def instances() -> list[dict[str, Value]]:
-        found: list[dict[str, Value]] = []
-        for this in INSTRUCTIONS:
-            many = this.blocks_of_result if operand in "CD" else None
-            said: dict[str, Value] = {"shape": str(this.shape), "dtype": this.dtype(operand)}
-            found.append(said if many is None else {**said, "blocks": many})
-        return found
-
-    return instances
-
-
-_EXAMPLE: dict[str, Value] = {"shape": "32x32x8", "dtype": "f16"}
-_OF_RESULT: dict[str, Value] = {"shape": "32x32x8", "dtype": "f32"}
-_FRAGMENT = "layout fragment register wave lane VGPR AccVGPR AMD CDNA3 MI300 gfx942 matrix core"
 
 ENTRIES = (
-    Entry(
-        "mfma.A",
-        "the A operand of AMD's mfma, [M, K] or [blocks, M, K]: which of 64 lanes holds which element",
-        (SHAPE, INPUT, BLOCKS),
-        CDNA3_LAYOUTS,
-        _operand("A"),
-        _EXAMPLE,
-        f"{_FRAGMENT} multiplicand",
-        _listed("A"),
-    ),
-    Entry(
+    entry("mfma.A", (SHAPE, INPUT, BLOCKS), partial(_operand, "A"), partial(_listed, "A")),
+    entry(
         "mfma.B",
-        "the B operand of AMD's mfma, [N, K] or [blocks, N, K]: which of 64 lanes holds which element",
         (SHAPE, of_type("B's elements", inputs(), input_named), BLOCKS),
-        CDNA3_LAYOUTS,
-        _operand("B"),
-        _EXAMPLE,
-        f"{_FRAGMENT} multiplicand",
-        _listed("B"),
+        partial(_operand, "B"),
+        partial(_listed, "B"),
     ),
-    Entry(
+    entry(
         "mfma.C",
-        "the accumulator C of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
-        CDNA3_LAYOUTS,
-        _operand("C"),
-        _OF_RESULT,
-        f"{_FRAGMENT} accumulator",
-        _listed("C"),
+        partial(_operand, "C"),
+        partial(_listed, "C"),
         settled=_by_result,
     ),
-    Entry(
+    entry(
         "mfma.D",
-        "the result D of AMD's mfma, [M, N] or [blocks, M, N]: which of 64 lanes holds which element",
         (SHAPE, RESULT, OF_RESULT),
-        CDNA3_LAYOUTS,
-        _operand("D"),
-        _OF_RESULT,
-        f"{_FRAGMENT} accumulator result",
-        _listed("C"),
+        partial(_operand, "D"),
+        partial(_listed, "C"),
         settled=_by_result,
     ),
-    Entry(
+    entry(
         "mfma.shapes",
-        "which mfma CDNA3 has, of a type of A, of a shape or of all: blocks, cycles, registers",
         (replace(INPUT, optional=True), replace(SHAPE, optional=True)),
-        CDNA3_MFMA,
         _table,
-        {"dtype": "f16"},
-        "instructions types blocks cycles passes AMD MI300 gfx942 matrix core",
         lambda: ({"dtype": name} for name in inputs()),
     ),
-    Entry(
+    entry(
         "mfma.instruction",
-        "an mfma by its name in assembly, clang or LLVM: which entries its operands are, and what it takes",
         (
             Parameter(
                 "instruction",
@@ -249,10 +207,7 @@ ENTRIES = (
                 normal=lambda given: str(named(given)),
             ),
         ),
-        CDNA3_MFMA,
         _words,
-        {"instruction": "v_mfma_f32_32x32x8_f16"},
-        "instruction operands assembly builtin intrinsic",
         lambda: ({"instruction": str(this)} for this in INSTRUCTIONS),
         looks=LOOKS,
     ),

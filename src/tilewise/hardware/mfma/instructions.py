@@ -6,6 +6,8 @@ once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -13,7 +15,8 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware import instructions as tables
-from tilewise.hardware.instructions import Shape, listed, values, where
+from tilewise.hardware.catalog.entry import texts
+from tilewise.hardware.instructions import Shape, cells, listed, values, where
 
 WAVE = 64
 """Lanes of a wave."""
@@ -129,41 +132,45 @@ def amd_name(dtype: str) -> str:
     return AMD_NAMES.get(dtype, dtype)
 
 
-Row = tuple[str, int, int]
-_HALVES: tuple[Row, ...] = (
-    ("32x32x4", 2, 64),
-    ("16x16x4", 4, 32),
-    ("4x4x4", 16, 8),
-    ("32x32x8", 1, 32),
-    ("16x16x16", 1, 16),
-)
-_SINGLES: tuple[Row, ...] = (
-    ("32x32x1", 2, 64),
-    ("16x16x1", 4, 32),
-    ("4x4x1", 16, 8),
-    ("32x32x2", 1, 64),
-    ("16x16x4", 1, 32),
-)
-_BYTES: tuple[Row, ...] = (*_HALVES[:3], ("32x32x16", 1, 32), ("16x16x32", 1, 16))
-_F8 = tuple(_OCP.values())
+TABLE = """
+f32               | f32 | 32x32x1  |  2 | 64
+f32               | f32 | 16x16x1  |  4 | 32
+f32               | f32 | 4x4x1    | 16 | 8
+f32               | f32 | 32x32x2  |  1 | 64
+f32               | f32 | 16x16x4  |  1 | 32
+f16               | f32 | 32x32x4  |  2 | 64
+f16               | f32 | 16x16x4  |  4 | 32
+f16               | f32 | 4x4x4    | 16 | 8
+f16               | f32 | 32x32x8  |  1 | 32
+f16               | f32 | 16x16x16 |  1 | 16
+bf16              | f32 | 32x32x4  |  2 | 64
+bf16              | f32 | 16x16x4  |  4 | 32
+bf16              | f32 | 4x4x4    | 16 | 8
+bf16              | f32 | 32x32x8  |  1 | 32
+bf16              | f32 | 16x16x16 |  1 | 16
+s8                | s32 | 32x32x4  |  2 | 64
+s8                | s32 | 16x16x4  |  4 | 32
+s8                | s32 | 4x4x4    | 16 | 8
+s8                | s32 | 32x32x16 |  1 | 32
+s8                | s32 | 16x16x32 |  1 | 16
+xf32              | f32 | 16x16x8  |  1 | 16
+xf32              | f32 | 32x32x4  |  1 | 32
+f64               | f64 | 16x16x4  |  1 | 32
+f64               | f64 | 4x4x4    |  4 | 16
+e4m3fnuz e5m2fnuz | f32 | 16x16x32 |  1 | 16
+e4m3fnuz e5m2fnuz | f32 | 32x32x16 |  1 | 32
+"""
+"""Types of A and B in any pairs, type of C and D, shape, blocks, cycles: the document's Table 28."""
 
-TABLE: tuple[tuple[tuple[str, ...], str, tuple[Row, ...]], ...] = (
-    (("f32",), "f32", _SINGLES),
-    (("f16",), "f32", _HALVES),
-    (("bf16",), "f32", _HALVES),
-    (("s8",), "s32", _BYTES),
-    (("xf32",), "f32", (("16x16x8", 1, 16), ("32x32x4", 1, 32))),
-    (("f64",), "f64", (("16x16x4", 1, 32), ("4x4x4", 4, 16))),
-    (_F8, "f32", (("16x16x32", 1, 16), ("32x32x16", 1, 32))),
-)
-"""(types of A and B in any pairs, type of C and D, (shape, blocks, cycles)): the document's Table 28."""
 
-INSTRUCTIONS = tuple(
-    BlockInstruction(BlockShape.of(shape), blocks, a, b, d, cycles)
-    for types, d, rows in TABLE
-    for shape, blocks, cycles in rows
-    for a, b in product(types, types)
-)
+def _read(table: str) -> Iterator[BlockInstruction]:
+    """Yield the instructions of a table."""
+    for types, (d,), (shape,), (blocks,), (cycles,) in cells(table):
+        for a, b in product(types, types):
+            yield BlockInstruction(BlockShape.of(shape), int(blocks), a, b, d, int(cycles))
+
+
+INSTRUCTIONS = tuple(_read(TABLE))
 """Every dense v_mfma of CDNA3."""
 
 _CDNA4 = "gfx950 (CDNA4) has it, and gfx942 not"
@@ -272,3 +279,69 @@ def having(
 
 def _blocks(many: int) -> str:
     return "1 block" if many == 1 else f"{many} blocks"
+
+
+# -- names in assembly, in clang and in LLVM -----------------------------------------------------
+
+
+LOOKS = r"v_s?mfmac?_|__builtin_amdgcn_s?mfmac?_|llvm\.amdgcn\.s?mfmac?\."
+"""How words begin that are an instruction: of the assembler, clang's builtin, or LLVM's intrinsic."""
+
+
+@cache
+def every() -> dict[str, BlockInstruction]:
+    """{a spelling without its signs: the instruction}.
+
+    >>> len(every()) > 32
+    True
+    """
+    return {_squeezed(word): this for this in INSTRUCTIONS for word in (str(this), this.builtin)}
+
+
+def named(words: str) -> BlockInstruction:
+    """The instruction that words name; operands may follow.
+
+    >>> print(named("__builtin_amdgcn_mfma_f32_32x32x8f16"))
+    v_mfma_f32_32x32x8_f16
+    >>> print(named("v_mfma_f32_32x32x4_2b_f16 v[0:31], v[32:33], v[34:35], v[0:31]"))
+    v_mfma_f32_32x32x4_2b_f16
+    """
+    first = re.split(r"[\s({]", words.strip(), maxsplit=1)[0].lower()
+    if (found := every().get(_squeezed(first))) is not None:
+        return found
+    if said := _OTHER.match(first):
+        having(said[1], {amd: name for name, amd in AMD_NAMES.items()}.get(said[2], said[2]))
+    from difflib import get_close_matches
+
+    scaled = "scale" in first or "f8f6f4" in first
+    absent = "mfma.sp" if "smfma" in first else "mfma.scale" if scaled else ""
+    reason = texts()["absent"].get(absent, f"gfx942 has no {first}")
+    near = get_close_matches(_squeezed(first), every(), n=1)
+    hint = f"near is {every()[near[0]]}; {_HINT}" if near else _HINT
+    raise Refused("TW602", reason, witness={"instruction": first}, hint=hint)
+
+
+_OTHER = re.compile(r"v_mfma_[a-z]\d+_(\d+x\d+x\d+)(?:_\d+b)?_?(f16|bf16|i8)(?:_1k)?$")
+"""An instruction that may be another generation's."""
+
+_HINT = "tilewise catalog mfma.shapes lists what there is"
+
+
+def _squeezed(word: str) -> str:
+    """A spelling without what the assembler, clang and LLVM do each in its own way."""
+    return re.sub(r"^(v_|__builtin_amdgcn_|llvm\.amdgcn\.)", "", word).replace(".", "").replace("_", "")
+
+
+def operands(this: BlockInstruction) -> dict[str, str]:
+    """{operand: the call of its entry}.
+
+    >>> operands(named("v_mfma_f32_16x16x32_fp8_bf8"))["B"]
+    'mfma.B(16x16x32, dtype=e5m2fnuz)'
+    >>> operands(named("v_mfma_f32_32x32x4_2b_f16"))["D"]
+    'mfma.D(32x32x4, dtype=f32, blocks=2)'
+    """
+    blocks = "" if this.blocks_of_result is None else f", blocks={this.blocks}"
+    return {
+        operand: f"mfma.{operand}({this.shape}, dtype={this.dtype(operand)}{blocks * (operand in 'CD')})"
+        for operand in "ABCD"
+    }

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import ARCH, choice, flag, of_type
-from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.catalog.entry import (
+    ARCH,
+    Built,
+    Parameter,
+    Value,
+    choice,
+    entry,
+    flag,
+    fragment_built,
+    of_type,
+)
 from tilewise.hardware.instructions import Shape, by_shape, easiest, met, values, where
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import PRODUCTS, a_fragment, b_fragment, d_fragment
@@ -22,12 +30,6 @@ from tilewise.hardware.mma.scales import Scales
 from tilewise.hardware.mma.sparse import EACH, Sparse
 from tilewise.hardware.mma.words import LOOKS, named, operands
 from tilewise.hardware.sources import (
-    PTX_BLOCK_SCALING,
-    PTX_MMA,
-    PTX_MMA_INSTRUCTION,
-    PTX_MMA_SHAPES,
-    PTX_MMA_SPARSE,
-    PTX_SPARSE_STORAGE,
     Source,
     ptx,
 )
@@ -35,14 +37,6 @@ from tilewise.hardware.sources import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-ABSENT = {
-    "mma.sp.E": "the metadata of a sparse mma is mma.E",
-    "mma.sp.C": "C of a sparse mma lies as D does, which is mma.sp.D",
-    "mma.sp": "a sparse mma has several operands: mma.sp.A, mma.sp.B, mma.sp.D and the metadata mma.E",
-    "mma.scale": "the scales of a block-scaled mma are mma.SFA and mma.SFB",
-}
-"""Names that are left out, and why."""
 
 
 # -- what all say ----------------------------------------------------------------------------------
@@ -132,75 +126,61 @@ _MISPRINT = (
 )
 
 
-def _dense(letter: str) -> Callable[..., Built]:
-    """Return what builds an operand of a dense instruction."""
-
-    def build(shape: str, dtype: str, arch: str | None, **said: Any) -> Built:
-        layout, wanted, element = _FRAGMENTS[letter](shape, dtype, **said), Shape.of(shape), DType.of(dtype)
-        rows, witness = multiplying(wanted, dtype, letter), None
-        if letter in "ab":
-            rows = tuple(this for this in rows if this.majors["ab".index(letter)] == said["major"])
-        if not any(this.kind for this in rows):
-            witness = {"shape": shape}
-        does = "of" if letter in "ab" else "that accumulates in"
-        alike = where(DENSE, **{letter: dtype})
-        had = met(rows, f"mma.sync {shape} {does} {dtype}", arch, witness, alike)
-        facts = {"instructions": spelled(had), "architectures": easiest(had), **_runs_as(had, arch)}
-        if rows[0].products > 1:
-            low = [4 * said["product"] + lane for lane in range(4)]
-            facts |= {"products": PRODUCTS, "lanes": [*low, *(lane + 16 for lane in low)]}
-        held = container(wanted, element) if letter in "ab" else None
-        notes = _MISPRINT if (shape, letter) == ("m16n8k256", "a") else ()
-        return fragment_built(
-            layout, element, letter, facts, held, notes=notes, source=section_of(shape, dtype)
-        )
-
-    return build
+def _dense(letter: str, shape: str, dtype: str, arch: str | None, **said: Any) -> Built:
+    """Return an operand of a dense instruction."""
+    layout, wanted, element = _FRAGMENTS[letter](shape, dtype, **said), Shape.of(shape), DType.of(dtype)
+    rows, witness = multiplying(wanted, dtype, letter), None
+    if letter in "ab":
+        rows = tuple(this for this in rows if this.majors["ab".index(letter)] == said["major"])
+    if not any(this.kind for this in rows):
+        witness = {"shape": shape}
+    does = "of" if letter in "ab" else "that accumulates in"
+    alike = where(DENSE, **{letter: dtype})
+    had = met(rows, f"mma.sync {shape} {does} {dtype}", arch, witness, alike)
+    facts = {"instructions": spelled(had), "architectures": easiest(had), **_runs_as(had, arch)}
+    if rows[0].products > 1:
+        low = [4 * said["product"] + lane for lane in range(4)]
+        facts |= {"products": PRODUCTS, "lanes": [*low, *(lane + 16 for lane in low)]}
+    held = container(wanted, element) if letter in "ab" else None
+    notes = _MISPRINT if (shape, letter) == ("m16n8k256", "a") else ()
+    return fragment_built(layout, element, letter, facts, held, notes=notes, source=section_of(shape, dtype))
 
 
-def _listed(letter: str) -> Callable[[], list[dict[str, Value]]]:
-    """Return what lists the instances of an operand: the shapes and types that go together."""
+@cache
+def _listed(letter: str) -> list[dict[str, Value]]:
+    """Return the instances of an operand: the shapes and types that go together."""
+    order, which = values(DENSE, letter), "abcd".index(letter)
 
-    @cache
-    def instances() -> list[dict[str, Value]]:
-        order, which = values(DENSE, letter), "abcd".index(letter)
+    def place(this: Instruction) -> tuple[Shape, int, list[int]]:
+        return this.shape, order.index(getattr(this, letter)), [*map(MAJORS.index, this.majors)]
 
-        def place(this: Instruction) -> tuple[Shape, int, list[int]]:
-            return this.shape, order.index(getattr(this, letter)), [*map(MAJORS.index, this.majors)]
-
-        return [
-            {
-                "shape": str(this.shape),
-                "dtype": getattr(this, letter),
-                **({"major": this.majors[which]} if letter in "ab" else {}),
-                "product": product,
-            }
-            for this in sorted(DENSE, key=place)
-            for product in range(this.products)
-        ]
-
-    return instances
+    return [
+        {
+            "shape": str(this.shape),
+            "dtype": getattr(this, letter),
+            **({"major": this.majors[which]} if letter in "ab" else {}),
+            "product": product,
+        }
+        for this in sorted(DENSE, key=place)
+        for product in range(this.products)
+    ]
 
 
-def _sparse(letter: str) -> Callable[..., Built]:
-    """Return what builds an operand of an instruction with sparse A."""
-
-    def build(shape: str, dtype: str, arch: str | None) -> Built:
-        wanted, element = Shape.of(shape), DType.of(dtype)
-        rows = multiplying(wanted, dtype, letter, "sparse")
-        does = "that accumulates in" if letter == "d" else f"with {letter.upper()} of"
-        had = met(rows, f"mma.sp {shape} {does} {dtype}", arch)
-        this = Sparse.of(wanted, rows[0].a if letter == "d" else element)
-        facts: dict[str, Any] = {"instructions": spelled(had), "architectures": easiest(had)}
-        if letter == "d":
-            return fragment_built(this.d_fragment, element, letter, facts)
-        if letter == "a":
-            facts |= _chunk(this) | {"metadata": f"mma.E({shape}, dtype={dtype})"}
-        layout = this.a_fragment if letter == "a" else this.b_fragment
-        held = container(wanted, element, sparse=True)
-        return fragment_built(layout, element, letter, facts, held, source=_section_of_sparse(this))
-
-    return build
+def _sparse(letter: str, shape: str, dtype: str, arch: str | None) -> Built:
+    """Return an operand of an instruction with sparse A."""
+    wanted, element = Shape.of(shape), DType.of(dtype)
+    rows = multiplying(wanted, dtype, letter, "sparse")
+    does = "that accumulates in" if letter == "d" else f"with {letter.upper()} of"
+    had = met(rows, f"mma.sp {shape} {does} {dtype}", arch)
+    this = Sparse.of(wanted, rows[0].a if letter == "d" else element)
+    facts: dict[str, Any] = {"instructions": spelled(had), "architectures": easiest(had)}
+    if letter == "d":
+        return fragment_built(this.d_fragment, element, letter, facts)
+    if letter == "a":
+        facts |= _chunk(this) | {"metadata": f"mma.E({shape}, dtype={dtype})"}
+    layout = this.a_fragment if letter == "a" else this.b_fragment
+    held = container(wanted, element, sparse=True)
+    return fragment_built(layout, element, letter, facts, held, source=_section_of_sparse(this))
 
 
 def _metadata(shape: str, dtype: str, selector: int, arch: str | None) -> Built:
@@ -281,26 +261,22 @@ def _kinds(kind: str, arch: str | None) -> Built:
     return Built(None, facts, notes=tuple(note for each in this.scalings for note in each.notes))
 
 
-def _scales(operand: str) -> Callable[..., Built]:
-    """Return what builds the scales of A or of B."""
-
-    def build(kind: str, scale: str, dtype: str, arch: str | None, **said: Any) -> Built:
-        this = Scales.of(operand, kind, scale, dtype, **said)
-        rows = where(EVERY, kind=this.kind, scaling=this.scaling, sparse=this.sparse)
-        had = met(rows, f"{rows[0].name} of kind::{kind}", arch)
-        facts = {
-            "instructions": spelled(had),
-            "dtype": dtype,
-            "scales": {"row": this.scaling.vector, "columns": this.block},
-            "bytes": list(this.bytes),
-            "threads": list(this.threads),
-            "lanes": _of_four(this.lanes),
-            "architectures": easiest(had),
-        }
-        notes = (f"reg counts bytes of the one {REGISTER_BITS}-bit register", *this.scaling.notes)
-        return Built(this.layout, facts, DType.of(dtype), "sf", notes=notes)
-
-    return build
+def _scales(operand: str, kind: str, scale: str, dtype: str, arch: str | None, **said: Any) -> Built:
+    """Return the scales of A or of B."""
+    this = Scales.of(operand, kind, scale, dtype, **said)
+    rows = where(EVERY, kind=this.kind, scaling=this.scaling, sparse=this.sparse)
+    had = met(rows, f"{rows[0].name} of kind::{kind}", arch)
+    facts = {
+        "instructions": spelled(had),
+        "dtype": dtype,
+        "scales": {"row": this.scaling.vector, "columns": this.block},
+        "bytes": list(this.bytes),
+        "threads": list(this.threads),
+        "lanes": _of_four(this.lanes),
+        "architectures": easiest(had),
+    }
+    notes = (f"reg counts bytes of the one {REGISTER_BITS}-bit register", *this.scaling.notes)
+    return Built(this.layout, facts, DType.of(dtype), "sf", notes=notes)
 
 
 # -- parameters ------------------------------------------------------------------------------------
@@ -342,69 +318,35 @@ _SELECTORS = (
 
 # -- the entries -----------------------------------------------------------------------------------
 
-_WORDS = "layout fragment register warp"
-_SPARSE_WORDS = f"{_WORDS} mma.sp structured 2:4"
-_SCALE_WORDS = "layout register warp block scaling scale_vec mxf8f6f4 mxf4 mxf4nvf4 nvfp4 mxfp8"
-_F16: dict[str, Value] = {"shape": "m16n8k16", "dtype": "f16"}
-_F32: dict[str, Value] = {"shape": "m16n8k16", "dtype": "f32"}
-_SP: dict[str, Value] = {"shape": "m16n8k32", "dtype": "f16"}
-_SF: dict[str, Value] = {"kind": "mxf4nvf4", "scale": "4X", "dtype": "ue4m3"}
 
 ENTRIES = (
-    Entry(
-        "mma.A",
-        "the A operand of an mma.sync, [M, K]: which lane holds which element",
-        (_SHAPE, _A, _major("row"), _PRODUCT, ARCH),
-        PTX_MMA,
-        _dense("a"),
-        _F16,
-        f"{_WORDS} multiplicand",
-        _listed("a"),
-    ),
-    Entry(
+    entry("mma.A", (_SHAPE, _A, _major("row"), _PRODUCT, ARCH), partial(_dense, "a"), partial(_listed, "a")),
+    entry(
         "mma.B",
-        "the B operand of an mma.sync, [N, K]: which lane holds which element",
         (_SHAPE, of_type("B's elements", _INPUTS), _major("col"), _PRODUCT, ARCH),
-        PTX_MMA,
-        _dense("b"),
-        _F16,
-        f"{_WORDS} multiplicand",
-        _listed("b"),
+        partial(_dense, "b"),
+        partial(_listed, "b"),
     ),
-    Entry(
+    entry(
         "mma.C",
-        "the accumulator C of an mma.sync, [M, N]: which lane holds which element",
         (_SHAPE, of_type("C's elements", _RESULTS), _PRODUCT, ARCH),
-        PTX_MMA,
-        _dense("c"),
-        _F32,
-        f"{_WORDS} accumulator",
-        _listed("c"),
+        partial(_dense, "c"),
+        partial(_listed, "c"),
     ),
-    Entry(
+    entry(
         "mma.D",
-        "the result D of an mma.sync, [M, N]: which lane holds which element",
         (_SHAPE, of_type("D's elements", _RESULTS), _PRODUCT, ARCH),
-        PTX_MMA,
-        _dense("d"),
-        _F32,
-        f"{_WORDS} accumulator result",
-        _listed("d"),
+        partial(_dense, "d"),
+        partial(_listed, "d"),
     ),
-    Entry(
+    entry(
         "mma.shapes",
-        "which mma.sync there are, of a type of A, of a shape or of all: what goes together, and who has it",
         (replace(_A, optional=True), replace(_SHAPE, optional=True), ARCH),
-        PTX_MMA_SHAPES,
         _table,
-        {"dtype": "s8"},
-        "instructions types architectures illegal Volta Turing Ampere Ada Hopper Blackwell tensor core "
-        "HMMA IMMA BMMA DMMA QMMA",
         lambda: ({"dtype": name} for name in _INPUTS),
     ),
-    Entry(
+    entry(
         "mma.sync",
-        "an mma by its words in PTX, dense or sparse: who has it, and which entries its operands are",
         (
             Parameter(
                 "instruction",
@@ -414,82 +356,21 @@ ENTRIES = (
             ),
             ARCH,
         ),
-        PTX_MMA_INSTRUCTION,
         _sync,
-        {"instruction": "m16n8k16.row.col.f32.f16.f16.f32"},
-        "instruction operands assembly",
         looks=LOOKS,
     ),
-    Entry(
-        "mma.sp.A",
-        "the stored half of a sparse A, [M, K/2]: which lane holds which element",
-        (_SPARSE_SHAPE, _SPARSE_A, ARCH),
-        PTX_SPARSE_STORAGE,
-        _sparse("a"),
-        _SP,
-        f"{_SPARSE_WORDS} multiplicand",
+    entry("mma.sp.A", (_SPARSE_SHAPE, _SPARSE_A, ARCH), partial(_sparse, "a")),
+    entry("mma.sp.B", (_SPARSE_SHAPE, _SPARSE_A, ARCH), partial(_sparse, "b")),
+    entry(
+        "mma.sp.D", (_SPARSE_SHAPE, of_type("D's elements", values(SPARSE, "d")), ARCH), partial(_sparse, "d")
     ),
-    Entry(
-        "mma.sp.B",
-        "the B operand of a sparse mma, [N, K]: which lane holds which element",
-        (_SPARSE_SHAPE, _SPARSE_A, ARCH),
-        PTX_MMA_SPARSE,
-        _sparse("b"),
-        _SP,
-        f"{_SPARSE_WORDS} multiplicand",
-    ),
-    Entry(
-        "mma.sp.D",
-        "C and D of a sparse mma, [M, N]: which lane holds which element",
-        (_SPARSE_SHAPE, of_type("D's elements", values(SPARSE, "d")), ARCH),
-        PTX_MMA_SPARSE,
-        _sparse("d"),
-        _SP | {"dtype": "f32"},
-        f"{_SPARSE_WORDS} accumulator result",
-    ),
-    Entry(
+    entry(
         "mma.E",
-        "the metadata of a sparse A, [M, indices of a row]: which bits of which lane say where elements were",
         (_SPARSE_SHAPE, _SPARSE_A, _choice("selector", "which lanes of each four supply metadata", 4), ARCH),
-        PTX_SPARSE_STORAGE,
         _metadata,
-        _SP,
-        f"{_SPARSE_WORDS} metadata ordered_metadata sparsity selector index",
     ),
-    Entry(
-        "mma.SFA",
-        "the scales of A, [M, scales of a row]: which byte of which lane's register",
-        _SELECTORS,
-        PTX_BLOCK_SCALING,
-        _scales("SFA"),
-        _SF,
-        _SCALE_WORDS,
-    ),
-    Entry(
-        "mma.SFB",
-        "the scales of B, [N, scales of a row]: which byte of which lane's register",
-        _SELECTORS,
-        PTX_BLOCK_SCALING,
-        _scales("SFB"),
-        _SF,
-        _SCALE_WORDS,
-    ),
-    Entry(
-        "mma.sp.shapes",
-        "which sparse mma there are: the shapes, selectors and instructions of a type of A",
-        (_SPARSE_A, ARCH),
-        PTX_MMA_SPARSE,
-        _sparse_table,
-        {"dtype": "s8"},
-        "instructions types mma.sp",
-    ),
-    Entry(
-        "mma.kinds",
-        "the kinds of mma: types of 8, 6 and 4 bits, the bits in which they lie, their scales",
-        (_kind("the kind of an mma", tuple(KINDS)), ARCH),
-        PTX_MMA,
-        _kinds,
-        {"kind": "f8f6f4"},
-        "instructions types container f8f6f4 mxf8f6f4 mxf4 mxf4nvf4 block_scale fp4 fp6 fp8",
-    ),
+    entry("mma.SFA", _SELECTORS, partial(_scales, "SFA")),
+    entry("mma.SFB", _SELECTORS, partial(_scales, "SFB")),
+    entry("mma.sp.shapes", (_SPARSE_A, ARCH), _sparse_table),
+    entry("mma.kinds", (_kind("the kind of an mma", tuple(KINDS)), ARCH), _kinds),
 )

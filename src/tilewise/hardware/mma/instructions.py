@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.architectures import Architecture, Needs
-from tilewise.hardware.instructions import Shape, having, met, values, where
+from tilewise.hardware.instructions import Shape, cells, having, met, values, where
 from tilewise.hardware.mma.kinds import KINDS, Kind, Scaling
 
 __all__ = ["Family", "Instruction", "Shape"]
@@ -118,13 +119,58 @@ class Family:
         )
 
 
-def _family(
-    shape: str, types: str, results: str, since: int, ops: str = "", *, sparse: bool = False
-) -> Family:
-    """Return a family whose types are multiplied in any pairs."""
-    pairs = tuple((a, b) for a in types.split() for b in types.split())
-    return Family(Shape.of(shape), pairs, tuple(results.split()), since, tuple(ops.split(" ")), sparse=sparse)
+def _families(table: str, *, sparse: bool = False) -> tuple[Family, ...]:
+    """Return the families of a table: shape, types that are multiplied in any pairs, results, since, ops."""
+    return tuple(
+        Family(
+            Shape.of(shape),
+            tuple(product(types, types)),
+            tuple(results),
+            int(since),
+            tuple(ops) or ("",),
+            sparse=sparse,
+        )
+        for (shape,), types, results, (since,), ops in cells(table)
+    )
 
+
+_DENSE = """
+m16n8k8   | f16       | f16 f32 | 75 |
+m16n8k16  | f16       | f16 f32 | 80 |
+m16n8k8   | bf16      | f32     | 80 |
+m16n8k16  | bf16      | f32     | 80 |
+m16n8k4   | tf32      | f32     | 80 |
+m16n8k8   | tf32      | f32     | 80 |
+m8n8k4    | f64       | f64     | 80 |
+m16n8k4   | f64       | f64     | 90 |
+m16n8k8   | f64       | f64     | 90 |
+m16n8k16  | f64       | f64     | 90 |
+m16n8k16  | e4m3 e5m2 | f16 f32 | 89 |
+m16n8k32  | e4m3 e5m2 | f16 f32 | 89 |
+m8n8k16   | s8 u8     | s32     | 75 |
+m16n8k16  | s8 u8     | s32     | 80 |
+m16n8k32  | s8 u8     | s32     | 80 |
+m8n8k32   | s4 u4     | s32     | 75 |
+m16n8k32  | s4 u4     | s32     | 80 |
+m16n8k64  | s4 u4     | s32     | 80 |
+m8n8k128  | b1        | s32     | 75 | xor.popc
+m8n8k128  | b1        | s32     | 80 | and.popc
+m16n8k128 | b1        | s32     | 80 | xor.popc and.popc
+m16n8k256 | b1        | s32     | 80 | xor.popc and.popc
+"""
+_SPARSE = """
+m16n8k16  | f16       | f16 f32 | 80 |
+m16n8k32  | f16       | f16 f32 | 80 |
+m16n8k16  | bf16      | f32     | 80 |
+m16n8k32  | bf16      | f32     | 80 |
+m16n8k8   | tf32      | f32     | 80 |
+m16n8k16  | tf32      | f32     | 80 |
+m16n8k32  | s8 u8     | s32     | 80 |
+m16n8k64  | s8 u8     | s32     | 80 |
+m16n8k64  | s4 u4     | s32     | 80 |
+m16n8k128 | s4 u4     | s32     | 80 |
+m16n8k64  | e4m3 e5m2 | f32     | 89 |
+"""
 
 FAMILIES = (
     Family(
@@ -136,44 +182,11 @@ FAMILIES = (
         majors=(("row", "col"), ("row", "row"), ("col", "row"), ("col", "col")),
         widening=(("f32", "f16"),),
     ),
-    _family("m16n8k8", "f16", "f16 f32", 75),
-    _family("m16n8k16", "f16", "f16 f32", 80),
-    _family("m16n8k8", "bf16", "f32", 80),
-    _family("m16n8k16", "bf16", "f32", 80),
-    _family("m16n8k4", "tf32", "f32", 80),
-    _family("m16n8k8", "tf32", "f32", 80),
-    _family("m8n8k4", "f64", "f64", 80),
-    _family("m16n8k4", "f64", "f64", 90),
-    _family("m16n8k8", "f64", "f64", 90),
-    _family("m16n8k16", "f64", "f64", 90),
-    _family("m16n8k16", "e4m3 e5m2", "f16 f32", 89),
-    _family("m16n8k32", "e4m3 e5m2", "f16 f32", 89),
-    _family("m8n8k16", "s8 u8", "s32", 75),
-    _family("m16n8k16", "s8 u8", "s32", 80),
-    _family("m16n8k32", "s8 u8", "s32", 80),
-    _family("m8n8k32", "s4 u4", "s32", 75),
-    _family("m16n8k32", "s4 u4", "s32", 80),
-    _family("m16n8k64", "s4 u4", "s32", 80),
-    _family("m8n8k128", "b1", "s32", 75, "xor.popc"),
-    _family("m8n8k128", "b1", "s32", 80, "and.popc"),
-    _family("m16n8k128", "b1", "s32", 80, "xor.popc and.popc"),
-    _family("m16n8k256", "b1", "s32", 80, "xor.popc and.popc"),
+    *_families(_DENSE),
 )
 """Every family of dense instructions without a kind."""
 
-SPARSE_FAMILIES = (
-    _family("m16n8k16", "f16", "f16 f32", 80, sparse=True),
-    _family("m16n8k32", "f16", "f16 f32", 80, sparse=True),
-    _family("m16n8k16", "bf16", "f32", 80, sparse=True),
-    _family("m16n8k32", "bf16", "f32", 80, sparse=True),
-    _family("m16n8k8", "tf32", "f32", 80, sparse=True),
-    _family("m16n8k16", "tf32", "f32", 80, sparse=True),
-    _family("m16n8k32", "s8 u8", "s32", 80, sparse=True),
-    _family("m16n8k64", "s8 u8", "s32", 80, sparse=True),
-    _family("m16n8k64", "s4 u4", "s32", 80, sparse=True),
-    _family("m16n8k128", "s4 u4", "s32", 80, sparse=True),
-    _family("m16n8k64", "e4m3 e5m2", "f32", 89, sparse=True),
-)
+SPARSE_FAMILIES = _families(_SPARSE, sparse=True)
 """Every family with sparse A and without a kind."""
 
 

@@ -11,11 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.hardware.architectures import NUMBERS, Architecture
+from tilewise.hardware.instructions import cells
 from tilewise.hardware.mma.instructions import Instruction, Shape
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +52,34 @@ class Expansion:
         return f"sm_{self.since}" if self.last == self.since else f"sm_{self.since} to sm_{self.last}"
 
 
-_LAST = NUMBERS[-1]
-EXPANSIONS = (
+_TABLE = """
+f16       | m8n8k4                   |          |  80 |     | multiply-adds and shuffles, without tensor cores
+e4m3 e5m2 |                          |          |  90 | 110 | two products of f16, after conversion
+s4 u4     |                          |          |  90 |     | two products of 8-bit integers, after unpacking
+b1        |                          | xor.popc |  90 |  90 | two products with and.popc
+b1        |                          |          | 100 |     | products of u8, a byte for each bit
+s8 u8     | m8n8k16                  |          | 100 |     | a product m16n8k16, half of it unused
+f64       | m16n8k4 m16n8k8 m16n8k16 |          | 100 |     | products m8n8k4
+"""
+"""Types, shapes and operations, those of all where none is named; first and last architecture; what runs."""
+
+EXPANSIONS = tuple(
     Expansion(
-        ("f16",), 80, _LAST, "multiply-adds and shuffles, without tensor cores", shapes=(Shape(8, 8, 4),)
-    ),
-    Expansion(("e4m3", "e5m2"), 90, 110, "two products of f16, after conversion"),
-    Expansion(("s4", "u4"), 90, _LAST, "two products of 8-bit integers, after unpacking"),
-    Expansion(("b1",), 90, 90, "two products with and.popc", ops=("xor.popc",)),
-    Expansion(("b1",), 100, _LAST, "products of u8, a byte for each bit"),
-    Expansion(("s8", "u8"), 100, _LAST, "a product m16n8k16, half of it unused", shapes=(Shape(8, 8, 16),)),
-    Expansion(
-        ("f64",),
-        100,
-        _LAST,
-        "products m8n8k4",
-        shapes=(Shape(16, 8, 4), Shape(16, 8, 8), Shape(16, 8, 16)),
-    ),
+        tuple(types),
+        int(since),
+        int(last[0]) if last else NUMBERS[-1],
+        " ".join(words),
+        tuple(map(Shape.of, shapes)),
+        tuple(ops),
+    )
+    for types, shapes, ops, (since,), last, words in cells(_TABLE)
 )
 """Every instruction that some architecture runs as others."""
 
 UNORDERED = Expansion(
     ("f16", "s8", "u8"),
     100,
-    _LAST,
+    NUMBERS[-1],
     "without ordered_metadata: one product, after code that sorts the indices",
     unordered=True,
 )
@@ -107,7 +108,7 @@ def expansions(this: Instruction) -> tuple[Expansion, ...]:
     return tuple(one for one in (*EXPANSIONS, UNORDERED) if one.covers(this) and not this.kind)
 
 
-def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, Any]]:
+def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, object]]:
     """What architectures have instead of some of the instructions, and of which shapes.
 
     >>> made_of([Instruction(Shape.of("m16n8k32"), "s4", "s4", "s32")])[0]["architectures"]

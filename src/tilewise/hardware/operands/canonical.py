@@ -13,7 +13,7 @@ elements.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
@@ -21,8 +21,13 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, as_vector
-from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
-from tilewise.hardware.operands.template import SWIZZLED_K_MAJOR_LBO, check_major_word, leading_and_stride
+from tilewise.hardware.modes import CHUNK, MODES, Mode
+from tilewise.hardware.operands.template import (
+    MAJORS,
+    SWIZZLED_K_MAJOR_LBO,
+    check_major_word,
+    leading_and_stride,
+)
 
 Digits = tuple[str, ...]
 """The symbols of one mode, fastest first, as the document writes them."""
@@ -66,34 +71,28 @@ class Form:
 
     def numbers(self, values: Mapping[str, int]) -> Layout:
         """The layout, counted in elements, for values of T, m, k, LBO and SBO in elements."""
-        read: Callable[[Digits], tuple[int, ...]] = lambda digits: tuple(  # noqa: E731
-            _number(symbol, values) for symbol in reversed(digits)
-        )
-        shape = tuple(read(digits) for digits in self.shape)
-        strides = tuple(as_vector(step) for digits in self.strides for step in read(digits))
+        shape = tuple(tuple(_number(symbol, values) for symbol in reversed(digits)) for digits in self.shape)
+        steps = [symbol for digits in self.strides for symbol in reversed(digits)]
+        strides = tuple(as_vector(_number(symbol, values)) for symbol in steps)
         layout = Layout(shape, strides)
         if not self.mode.bits:
             return layout
         return layout.swizzled((self.mode.swizzle.scaled(8, CHUNK * 8 // values["T"]),), Vector(()))
 
 
-def _rows() -> Iterator[Form]:
-    for mode, w in (("32B", "2"), ("64B", "4"), ("128B", "8")):
-        leading = ((("T", w, "m"), ("8", "k")), (("1", "T", "LBO"), (f"{w}T", "SBO")))
-        yield Form("mn", Mode.of(mode), *leading)
-        yield Form("k", Mode.of(mode), (("8", "m"), ("T", "2k")), ((f"{w}T", "SBO"), ("1", "T")))
-    none = Mode.of("none")
-    yield Form("mn", none, (("T", "1", "m"), ("8", "k")), (("1", "T", "SBO"), ("1T", "LBO")))
-    yield Form("k", none, (("8", "m"), ("T", "2k")), (("1T", "SBO"), ("1", "LBO")))
+def _form(major: str, mode: Mode) -> Form:
+    """Return the row of a major and a mode, by the one rule that all rows of the table follow."""
+    row = f"{mode.chunks}T"
+    if major == "k":
+        along = "T" if mode.bits else "LBO"
+        return Form(major, mode, ((str(mode.rows), "m"), ("T", "2k")), ((row, "SBO"), ("1", along)))
+    leading, stride = ("LBO", "SBO") if mode.bits else ("SBO", "LBO")
+    shape = ("T", str(mode.chunks), "m"), (str(mode.rows), "k")
+    return Form(major, mode, shape, (("1", "T", leading), (row, stride)))
 
 
-FORMS = {(form.major, form.mode.name): form for form in _rows()}
+FORMS = {(major, mode.name): _form(major, mode) for mode in MODES.values() for major in MAJORS}
 """The eight rows of the table by major and mode."""
-
-ATOM_32B = Form(
-    "mn", BLACKWELL["128B_ATOM_32B"], (("T", "8", "m"), ("4", "k")), (("1", "T", "LBO"), ("8T", "SBO"))
-)
-"""Blackwell's mode that keeps 32 bytes together: CUTLASS has its row, and the document has not."""
 
 
 def canonical(
@@ -138,18 +137,19 @@ def canonical(
 
 
 def form_of(mode: Mode | str, major: str) -> Form:
-    """The row of the table, or the one that it lacks."""
+    """Return the row of the table, or the one that it lacks.
+
+    Blackwell's mode that keeps 32 bytes together CUTLASS has, and the document has not.
+    """
     mode = Mode.of(mode)
-    if mode != ATOM_32B.mode:
-        return FORMS[check_major_word(major), mode.name]
-    if check_major_word(major) == "k":
+    if mode.keeps != CHUNK and check_major_word(major) == "k":
         raise Refused(
             "TW602",
             f"{mode} has no K-major atom",
             witness={"mode": mode.name, "major": major},
             hint="128B is the K-major mode as wide",
         )
-    return ATOM_32B
+    return FORMS.get((check_major_word(major), mode.name)) or _form(major, mode)
 
 
 def offsets(mode: Mode | str, major: str, m: int) -> tuple[int, int]:
@@ -162,23 +162,6 @@ def offsets(mode: Mode | str, major: str, m: int) -> tuple[int, int]:
     pattern = mode.rows * mode.width
     lbo, sbo = leading_and_stride(mode, major, pattern, m * pattern)
     return (SWIZZLED_K_MAJOR_LBO if lbo is None else lbo), sbo
-
-
-LBO_IS = {
-    ("k", False): "from the first 16 bytes of K to the next 16",
-    ("k", True): "not used; 1 is written to the field",
-    ("mn", False): "from 8 columns of K to the next 8",
-    ("mn", True): "from one pattern along M or N to the next",
-}
-"""What the leading dimension byte offset is, by major and whether there is a swizzle."""
-
-SBO_IS = {
-    ("k", False): "from 8 rows to the next 8",
-    ("k", True): "from 8 rows to the next 8",
-    ("mn", False): "from the first 16 bytes along M or N to the next 16",
-    ("mn", True): "from 8 columns of K to the next 8",
-}
-"""What the stride dimension byte offset is."""
 
 
 def _number(symbol: str, values: Mapping[str, int]) -> int:

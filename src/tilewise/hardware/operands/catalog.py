@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import dtype_named, number
+from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value, choice, dtype_named, entry, number
 from tilewise.hardware.limits import SHARED_BYTES
-from tilewise.hardware.modes import BLACKWELL, CHUNK, MODES, ROWS, Mode
-from tilewise.hardware.operands.canonical import LBO_IS, SBO_IS, canonical, form_of, offsets
-from tilewise.hardware.operands.figures import Figure, figure_of
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
+from tilewise.hardware.operands.canonical import canonical, form_of, offsets
+from tilewise.hardware.operands.figures import NUMBERS, figure, figures_of
+from tilewise.hardware.operands.sentences import lbo_is, never_read, sbo_is
 from tilewise.hardware.operands.template import LIMIT, MAJORS, check_bytes, leading_and_stride
 from tilewise.hardware.operands.tiles import ORDERS, atom, extents, spacing, tile
 
@@ -21,15 +21,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.hardware.sources import Source
+
+def mode_among(modes: Mapping[str, Mode]) -> Parameter:
+    """Return the parameter that is one of some swizzle modes."""
+    normal: Callable[[str], str] = lambda given: mode_of(given, modes=modes).name  # noqa: E731
+    return Parameter("mode", "the swizzle mode", legal=tuple(modes), normal=normal)
 
 
-def _mode(given: str) -> str:
-    return Mode.of(given).name
+def one_mode(said: dict[str, Any]) -> dict[str, Any]:
+    """Return values with the mode by its own name, which says the atomicity."""
+    rest = {name: value for name, value in said.items() if name != "atomicity"}
+    return rest | {"mode": mode_of(said["mode"], said["atomicity"]).name}
 
 
 ANY = Parameter("dtype", "the type of an element", rule="any whose bits divide 128", normal=dtype_named)
-MODE = Parameter("mode", "the swizzle mode", legal=tuple(MODES), normal=_mode)
+ATOMICITY = choice(
+    "atomicity",
+    "bytes that the swizzle keeps together: 128B with 32 is 128B_ATOM_32B",
+    (16, 32),
+    optional=True,
+)
 MAJOR = Parameter("major", "the direction in which neighbours are contiguous", legal=MAJORS)
 ORDER = Parameter("order", "the direction in which atoms follow one another", legal=ORDERS, default="mn")
 PATTERNS_OF_FORM = (
@@ -67,8 +78,9 @@ def tile_built(
         "alignment": mode.period,
         "k_steps": k // depth,
         "meaning": {
-            "lbo": _meaning(LBO_IS[major, mode.bits > 0], lbo, major == "k" and mode.bits > 0),
-            "sbo": _meaning(_sbo(mode, major), sbo),
+            "lbo": never_read(mode, major).get("lbo")
+            or _meaning(lbo_is(mode, major, None, mode.elements(element)), lbo),
+            "sbo": _meaning(sbo_is(mode, major), sbo),
         },
     }
     if strides[other] != strides[order]:
@@ -79,14 +91,8 @@ def tile_built(
     return Built(layout, facts, element, notes=notes)
 
 
-def _sbo(mode: Mode, major: str) -> str:
-    """What the stride dimension byte offset is, also of atoms that are 4 deep."""
-    said = SBO_IS[major, mode.bits > 0]
-    return said if mode.rows == ROWS else f"from {mode.rows} columns of K to the next {mode.rows}"
-
-
-def _meaning(said: str, count: int | None, unused: bool = False) -> str:
-    return said if unused or count is not None else f"{said}, and the tile has no next: any value will do"
+def _meaning(said: str, count: int | None) -> str:
+    return said if count is not None else f"{said}, and the tile has no next: any value will do"
 
 
 def too_far(**counts: int | None) -> tuple[str, ...]:
@@ -98,17 +104,15 @@ def too_far(**counts: int | None) -> tuple[str, ...]:
     )
 
 
-def _as_printed(layout: Layout, mode: Mode) -> str:
-    """The layout as the document prints such: CuTe's digits in elements after a swizzle of bytes."""
-    from tilewise.notation import to_cute
-
-    plain = to_cute(layout).rpartition(" o ")[2]
-    return f"{mode.swizzle} o {plain}"
+_LACKING = "the document's table of canonical layouts lacks this mode: the row is that of CUTLASS"
+_ALIGNED = (
+    "its pattern repeats after 512 bytes; the document has 1024 for 128-byte swizzles, whatever the atom"
+)
 
 
-def _overlap(layout: Layout) -> tuple[str, ...]:
-    verdict = layout.injective
-    return (f"it overlaps itself: {verdict.reason}",) if verdict.answer is False else ()
+def alignment_note(mode: Mode) -> tuple[str, ...]:
+    """Return a note where the pattern of a mode repeats by less than the document says."""
+    return (_ALIGNED,) * (mode.keeps != CHUNK)
 
 
 @dataclass(frozen=True)
@@ -118,22 +122,22 @@ class Documented:
     engine: str
     table: str
     """The table of its atoms."""
-    atoms: Source
-    forms: Source
-    figures: Mapping[int, Figure]
-    numbers: str
-    """Those of its figures."""
+    modes: Mapping[str, Mode]
+    types: tuple[str, ...]
+    """Those whose patterns are counted."""
     read: Callable[[Mode, str, str], bool]
     """Whether an instruction reads a mode, a major and a type."""
-    patterns: Callable[[], Iterator[Mapping[str, Value]]]
-    mode: Parameter
-    notes: Callable[[Mode], tuple[str, ...]] = lambda mode: ()
-    """What is remarkable about an atom."""
-    lacking: Callable[[Mode], tuple[str, ...]] = lambda mode: ()
-    """What the table of canonical layouts lacks."""
-    more: tuple[Parameter, ...] = ()
-    settled: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    words: str = ""
+
+    @property
+    def atomicity(self) -> bool:
+        """Return whether modes differ in the bytes that they keep together."""
+        return len({mode.keeps for mode in self.modes.values()}) > 1
+
+    def patterns(self) -> Iterator[Mapping[str, Value]]:
+        """Yield every mode, major and type that an instruction reads."""
+        for dtype, major, mode in product(self.types, MAJORS, self.modes.values()):
+            if self.read(mode, major, dtype):
+                yield {"mode": mode.name, "major": major, "dtype": dtype}
 
     def atom(self, mode: str, major: str, dtype: str) -> Built:
         """Return a swizzle atom."""
@@ -147,12 +151,14 @@ class Documented:
             "byte_swizzle": str(chosen.swizzle) if chosen.bits else None,
         }
         layout, known = atom(chosen, major, dtype), self.read(chosen, major, dtype)
-        return Built(layout, facts, element, measurable=known, notes=self.notes(chosen))
+        return Built(layout, facts, element, measurable=known, notes=alignment_note(chosen))
 
     def canonical(
         self, mode: str, major: str, dtype: str, m: int, k: int, lbo: int | None, sbo: int | None
     ) -> Built:
         """Return a canonical layout with numbers."""
+        from tilewise.notation import to_cute
+
         chosen = atom_mode(mode, major)
         form, element = form_of(chosen, major), DType.of(dtype)
         for name, count in (("lbo", lbo), ("sbo", sbo)):
@@ -161,6 +167,7 @@ class Documented:
         dense = offsets(chosen, major, m)
         used = (dense[0] if lbo is None else lbo) if form.uses_lbo else None
         step = dense[1] if sbo is None else sbo
+        plain, verdict = to_cute(layout).rpartition(" o ")[2], layout.injective
         facts = {
             "dtype": element.name,
             "form": str(form),
@@ -171,14 +178,15 @@ class Documented:
             "lbo": used,
             "sbo": step,
             "encoded": {"lbo": 1 if used is None else used // CHUNK, "sbo": step // CHUNK},
-            "as_printed": _as_printed(layout, form.mode),
+            "as_printed": f"{form.mode.swizzle} o {plain}",
         }
-        notes = (*_overlap(layout), *too_far(LBO=used, SBO=step), *self.lacking(chosen))
+        overlaps = (f"it overlaps itself: {verdict.reason}",) * (verdict.answer is False)
+        notes = (*overlaps, *too_far(LBO=used, SBO=step), *((_LACKING,) * (chosen.keeps != CHUNK)))
         return Built(layout, facts, element, notes=notes, measurable=self.read(chosen, major, dtype))
 
     def figure(self, number: int) -> Built:
         """Return a figure; those without numbers of their own follow from the table of atoms."""
-        drawn = figure_of(self.figures, number, self.numbers)
+        drawn = figure(self.engine, number)
         where = (
             "the numbers printed beside it" if drawn.printed else f"{self.table}, in the figure's elements"
         )
@@ -191,10 +199,14 @@ class Documented:
             "taken_from": where,
         }
         if drawn.printed:
-            facts |= {"printed": drawn.printed, "canonical": drawn.canonical, "T": drawn.t}
-            facts |= {"m": drawn.m, "k": drawn.k, "lbo": drawn.lbo, "sbo": drawn.sbo}
-            facts |= {"encoded": {"lbo": drawn.lbo_encoded, "sbo": drawn.sbo_encoded}}
-        facts |= {"atomicity": drawn.mode.keeps} if self.more else {}
+            facts |= {
+                "printed": drawn.printed,
+                "canonical": form_of(drawn.mode, drawn.major).cute,
+                "T": CHUNK * 8 // drawn.dtype.bits,
+                **{name: getattr(drawn, name) for name in ("m", "k", "lbo", "sbo")},
+                "encoded": dict(zip(("lbo", "sbo"), drawn.encoded, strict=True)),
+            }
+        facts |= {"atomicity": drawn.mode.keeps} if self.atomicity else {}
         known = self.read(drawn.mode, drawn.major, drawn.dtype.name)
         return Built(
             drawn.layout, facts, drawn.dtype, notes=drawn.notes, source=drawn.source, measurable=known
@@ -202,40 +214,23 @@ class Documented:
 
     def entries(self, example: dict[str, Value], drawn: int) -> tuple[Entry, ...]:
         """Return the entries of its atoms, with an example, its canonical layouts and its figures."""
-        pattern = (self.mode, MAJOR, ANY)
-        drawn_as = number("number", "the number of the figure", self.numbers)
+        pattern, more = (mode_among(self.modes), MAJOR, ANY), (ATOMICITY,) * self.atomicity
+        settled = one_mode if self.atomicity else None
+        numbers = NUMBERS[self.engine]
         return (
-            Entry(
-                f"{self.engine}.atom",
-                f"a swizzle atom of {self.table}: the smallest block that repeats, [rows, K]",
-                (*pattern, *self.more),
-                self.atoms,
-                self.atom,
-                example,
-                f"layout shared memory core matrix{self.words}",
-                self.patterns,
-                settled=self.settled,
-            ),
-            Entry(
+            entry(f"{self.engine}.atom", (*pattern, *more), self.atom, self.patterns, settled=settled),
+            entry(
                 f"{self.engine}.canonical",
-                "a canonical layout, with symbols and with numbers, in both notations",
-                (*pattern, *PATTERNS_OF_FORM, *self.more),
-                self.forms,
+                (*pattern, *PATTERNS_OF_FORM, *more),
                 self.canonical,
-                {"mode": "64B", "major": "mn", "dtype": "bf16"},
-                f"layout shared memory CuTe T LBO SBO{self.words}",
                 self.patterns,
-                settled=self.settled,
+                settled=settled,
             ),
-            Entry(
+            entry(
                 f"{self.engine}.figure",
-                f"figures {self.numbers} of the PTX manual, with the numbers printed beside them",
-                (drawn_as,),
-                self.forms,
+                (number("number", "the number of the figure", numbers),),
                 self.figure,
-                {"number": drawn},
-                f"layout shared memory example{self.words}",
-                lambda: ({"number": number} for number in self.figures),
+                lambda: ({"number": number} for number in figures_of(self.engine)),
             ),
         )
 
@@ -275,6 +270,3 @@ def check_whole(
 
 DEEP: dict[str, Value] = {"rows": 1024, "k": 1024}
 """Rows and columns that are whole atoms of every mode, and whole instructions of every type."""
-
-TILE: dict[str, Value] = {"operand": "B", "major": "k", "mode": "128B", "dtype": "bf16", "rows": 128, "k": 64}
-"""The example of a tile."""

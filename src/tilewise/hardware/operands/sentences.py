@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewise.core.algebra.slicing import Piece
 from tilewise.core.dtypes import DType
 from tilewise.hardware.modes import CHUNK, ROWS, Mode
 from tilewise.hardware.operands.template import BASE_OFFSETS, BASE_UNIT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tilewise.core.algebra.slicing import Piece
     from tilewise.hardware.engines import MatrixDescriptor
     from tilewise.hardware.operands.walk import Multiplicand
 

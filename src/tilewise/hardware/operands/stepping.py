@@ -186,16 +186,21 @@ def fed(
     major: str,
     rows: int,
     k: int,
-    order: str,
+    order: str = "mn",
+    one: int | None = None,
     *,
-    one: int | None,
     base: int = 0,
     pattern: str = "tile",
 ) -> Feeding[Any]:
-    """Return the descriptors of a whole tile.
+    """Return the descriptors of a whole tile, for instructions of `one` rows or of the most that feed it.
 
-    requires       whole atoms, whole instructions; no instruction begins in one MN-major atom and
-                   ends in another; a base that the pattern allows
+        requires       whole atoms, whole instructions; no instruction begins in one MN-major atom and
+                       ends in another; a base that the pattern allows
+
+    >>> from tilewise.hardware.engines import engine
+    >>> of = engine("wgmma")
+    >>> of.feed(of.intake("bf16", "B"), Mode.of("128B"), "k", 96, 64, "mn").n
+    96
     """
     rows, k, base = as_extent(rows), as_extent(k), as_int(base, "the base")
     tile(mode, major, intake.dtype, rows, k, order)

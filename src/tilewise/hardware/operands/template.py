@@ -239,7 +239,14 @@ def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
     >>> extents(Mode.of("128B"), "k", DType.of("bf16")), extents(Mode.of("64B"), "mn", DType.of("f16"))
     ((8, 64), (32, 8))
     """
-    long = _long(mode, element)
+    if element.bits > 128 or 128 % element.bits:
+        raise Refused(
+            "TW602",
+            f"{element} has {element.bits} bits, which do not fill 16 bytes",
+            witness={"dtype": element.name},
+            hint="the atoms hold elements of 1 to 128 bits that divide 128",
+        )
+    long = mode.width * 8 // element.bits
     return (mode.rows, long) if check_major_word(major) == "k" else (long, mode.rows)
 
 
@@ -278,14 +285,3 @@ def tile_digits(
     far_rows, far_k = spacing(mode, major, element, rows, k, order)
     row, column = (8 * mode.width, element.bits) if major == "k" else (element.bits, 8 * mode.width)
     return [(rows // deep_rows, 8 * far_rows), (deep_rows, row)], [(k // deep_k, 8 * far_k), (deep_k, column)]
-
-
-def _long(mode: Mode, element: DType) -> int:
-    if element.bits > 128 or 128 % element.bits:
-        raise Refused(
-            "TW602",
-            f"{element} has {element.bits} bits, which do not fill 16 bytes",
-            witness={"dtype": element.name},
-            hint="the atoms hold elements of 1 to 128 bits that divide 128",
-        )
-    return mode.width * 8 // element.bits

@@ -32,6 +32,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Finding:
+    """A sentence of the model that no document says: what it says, what asks the hardware, who answered."""
+
+    name: str
+    says: str
+    asked: str
+    confirmed: str = "device: H200"
+
+
+@dataclass(frozen=True, slots=True)
 class Walk:
     """Where the elements of an operand [rows, K] are read; all distances are bytes, or bits.
 

@@ -3,6 +3,9 @@
 address        lane << 16 | column
 warp w         of a warpgroup reaches lanes 32 w to 32 w + 31, and every column of them
 tcgen05.alloc  gives 32, 64, 128, 256 or 512 columns, each with all its lanes
+
+PTX ISA, Tensor Memory; Tensor Memory Addressing; Tensor Memory Allocation; Access restrictions (tcgen05.ld,
+.st).
 """
 
 from __future__ import annotations
@@ -12,12 +15,6 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int, number_text
-from tilewise.hardware.sources import ptx
-
-PTX_TENSOR_MEMORY = ptx("Tensor Memory", "tensor-memory")
-PTX_ADDRESSING = ptx("Tensor Memory Addressing", "tensor-memory-addressing")
-PTX_ALLOCATION = ptx("Tensor Memory Allocation", "tensor-memory-allocation")
-PTX_REACH = ptx("Access restrictions (tcgen05.ld, .st)", "tcgen05-tensor-memory-ld-st-access-restrictions")
 
 LANES = 128
 COLUMNS = 512

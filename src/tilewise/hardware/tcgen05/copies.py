@@ -34,7 +34,7 @@ from tilewise.hardware.modes import CHUNK, ROWS
 from tilewise.hardware.operands.walk import Walk, walk
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.kinds import checked_group
+from tilewise.hardware.tcgen05.kinds import check_group
 
 PTX_COPIES = ptx("tcgen05.cp", "tcgen05-instructions-tcgen05-cp")
 CUTLASS_COPIES = Source(
@@ -143,7 +143,7 @@ class Copy:
         >>> Copy.of("32x128b").instruction(source="b4x16_p64")
         'tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64'
         """
-        checked_group(cta_group)
+        check_group(cta_group)
         if source is not None and source not in SOURCES:
             raise LayoutError("TW601", f"tcgen05.cp spreads no {source}", hint=f"known: {' '.join(SOURCES)}")
         parts = ["tcgen05.cp", f"cta_group::{cta_group}", self.form, self.multicast]

@@ -16,6 +16,9 @@ lower half of its column. The lanes of C and F may begin at 16 instead of 0, for
 
 A of tensor memory has its rows in the lanes in which D has them, K along the columns, packed. Where N is
 folded over lanes (B, E, G) each fold reads A from its own lanes, so that all of A is there in each.
+
+PTX ISA, Data Path Layout Organization (tcgen05); Packing format for matrix D in Tensor Memory; Packing format
+used for matrix A by kind::mxf8f6f4 in Tensor Memory.
 """
 
 from __future__ import annotations
@@ -30,13 +33,6 @@ from tilewise.core.vectors import Vector, along
 from tilewise.hardware.digits import Digit, layout_of
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
-
-PTX_DATA_PATHS = ptx("Data Path Layout Organization (tcgen05)", "tcgen05-data-path-layout-organization")
-PTX_PACKING_OF_D = ptx("Packing format for matrix D in Tensor Memory", "tcgen05-packing-formats-mat-d")
-PTX_PACKING_OF_A = ptx(
-    "Packing format used for matrix A by kind::mxf8f6f4 in Tensor Memory",
-    "tcgen05-packing-formats-mxf8f6f4-tmem",
-)
 
 SLAB = 16
 """Lanes of each warp's 32 that half the data path has, and where the second of its places begins."""

@@ -1,36 +1,21 @@
 """The 32-bit instruction descriptor of tcgen05.mma: which product it is, as far as its words do not say.
 
-    bits     f16 tf32 f8f6f4 i8       mxf8f6f4             mxf4 mxf4nvf4
-    1-0      sparsity selector
-    2        sparse                   sparse               sparse
-    3        saturate
-    5-4      type of D                id of B's scales     id of B's scales
-    9-7      type of A                type of A            type of A
-    12-10    type of B                type of B            type of B, in bits 11-10
-    14, 13   negate B, A              negate B, A          negate B, A
-    16, 15   transpose B, A           transpose B, A       transpose B, A: 0
-    22-17    N / 8                    N / 8                N / 8
-    23                                type of scales       type of scales
-    28-24    M / 16                   M / 128 in 28-27     M / 128 in 28-27
-    30-29                             id of A's scales     id of A's scales
-    31-30    maximum shift, .ws
-    31                                                     K = 96
-
-Bits that a table does not have are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
+Bits that no field has are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.fields import Field, packed, reserved
-from tilewise.hardware.instructions import listed
+from tilewise.hardware.instructions import listed, values
+from tilewise.hardware.operands.sentences import Said
 from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, DEEP_SCALES, KINDS, Kind, Product, product_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,43 +27,43 @@ SOURCE = ptx("Instruction descriptor (tcgen05)", "tcgen05-instruction-descriptor
 N_UNIT, M_UNIT, SCALED_M_UNIT = 8, 16, 128
 
 
-def _transposed() -> Iterator[Field]:
-    yield Field("negate_a", 13, 1, 1, "negate A")
-    yield Field("negate_b", 14, 1, 1, "negate B")
-    yield Field("transpose_a", 15, 1, 1, "A is M-major")
-    yield Field("transpose_b", 16, 1, 1, "B is N-major")
-    yield Field("n", 17, 6, 1, "N / 8")
+_WORD = """
+selector      1-0    -      -      sparsity selector
+sparse        2      2      2      A is sparse
+saturate      3      -      -      integers saturate
+d             5-4    -      -      type of D
+sfb_id        -      5-4    5-4    id of B's scales
+a             9-7    9-7    9-7    type of A
+b             12-10  12-10  11-10  type of B
+negate_a      13     13     13     negate A
+negate_b      14     14     14     negate B
+transpose_a   15     15     15     A is M-major
+transpose_b   16     16     16     B is N-major
+n             22-17  22-17  22-17  N / 8
+scale         -      23     23     type of the scales
+m             28-24  -      -      M / 16
+m             -      28-27  28-27  M / 128
+sfa_id        -      30-29  30-29  id of A's scales
+max_shift     31-30  -      -      maximum shift of B's columns, .ws
+deep          -      -      31     K = 96
+"""
+"""A field; its bits where a kind has no scales, of mxf8f6f4, and of mxf4 and mxf4nvf4; its title."""
 
 
-def _scaled(b_bits: int) -> Iterator[Field]:
-    yield Field("sparse", 2, 1, 1, "A is sparse")
-    yield Field("sfb_id", 4, 2, 1, "id of B's scales")
-    yield Field("a", 7, 3, 1, "type of A")
-    yield Field("b", 10, b_bits, 1, "type of B")
-    yield from _transposed()
-    yield Field("scale", 23, 1, 1, "type of the scales")
-    yield Field("m", 27, 2, 1, "M / 128")
-    yield Field("sfa_id", 29, 2, 1, "id of A's scales")
+def _fields(column: int) -> tuple[Field, ...]:
+    """Return the fields that have bits in a column of the table."""
+    found = []
+    for line in _WORD.strip().splitlines():
+        name, *bits, title = line.split(maxsplit=4)
+        if bits[column] != "-":
+            high, _, low = bits[column].partition("-")
+            first = int(low or high)
+            found.append(Field(name, first, int(high) - first + 1, 1, title))
+    return tuple(found)
 
 
-PLAIN = (
-    Field("selector", 0, 2, 1, "sparsity selector"),
-    Field("sparse", 2, 1, 1, "A is sparse"),
-    Field("saturate", 3, 1, 1, "integers saturate"),
-    Field("d", 4, 2, 1, "type of D"),
-    Field("a", 7, 3, 1, "type of A"),
-    Field("b", 10, 3, 1, "type of B"),
-    *_transposed(),
-    Field("m", 24, 5, 1, "M / 16"),
-    Field("max_shift", 30, 2, 1, "maximum shift of B's columns, .ws"),
-)
-"""The fields of kinds without scales."""
-
-SCALED = tuple(_scaled(3))
-"""Those of mxf8f6f4."""
-
-PACKED = (*_scaled(2), Field("deep", 31, 1, 1, "K = 96"))
-"""Those of mxf4 and mxf4nvf4."""
+PLAIN, SCALED, PACKED = map(_fields, range(3))
+"""The fields of kinds without scales, those of mxf8f6f4, and those of mxf4 and mxf4nvf4."""
 
 _F8F6F4 = {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5}
 TYPES: Mapping[str, Mapping[str, int]] = {
@@ -218,8 +203,13 @@ class InstructionWord:
         >>> InstructionWord("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
         'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16'
         """
-        words = Kind.of(self.kind).words_of(self.cta_group, self.ws, self.sparse)
+        words = self.product.words
         return f"{words}.{BLOCKS[self.scale]}" if self.scale else words
+
+    @property
+    def product(self) -> Product:
+        """Return the product without its M and N."""
+        return product_of(self.kind, self.cta_group, self.sparse, self.ws, self.k)
 
     @property
     def named(self) -> dict[str, int | str | bool]:
@@ -338,12 +328,13 @@ def _settled(one: InstructionWord) -> None:
     for name in ("a_major", "b_major"):
         if (major := getattr(one, name)) not in MAJORS:
             raise LayoutError("TW601", f"{major!r} is no major direction", hint="known: k mn")
-    object.__setattr__(one, "k", kind.check_depth(one.k, one.sparse))
-    kind.check_shape(one.m, one.n, one.cta_group, one.sparse, one.ws, k=one.k, b=one.b, b_major=one.b_major)
+    product = one.product
+    object.__setattr__(one, "k", product.k)
+    product.check(one.m, one.n, one.b, one.b_major)
     for reason, witness, hint in _faults(one, kind):
         raise Refused("TW602", reason, witness=witness, hint=hint)
     if kind.scaled:
-        scaling, word = kind.scales_of(one.k, one.scale or None, one.scale_dtype or None)
+        scaling, word = product.scales(one.scale or None, one.scale_dtype or None)
         object.__setattr__(one, "scale", word)
         object.__setattr__(one, "scale_dtype", scaling.dtype)
     elif one.scale or one.scale_dtype or one.sfa_id or one.sfb_id:
@@ -391,3 +382,73 @@ def _faults(one: InstructionWord, kind: Kind) -> Iterator[tuple[str, dict[str, A
 
 _NUMBERS = ("m", "n", "k", "selector", "max_shift", "sfa_id", "sfb_id", "cta_group")
 _FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "ws")
+
+# -- in words ------------------------------------------------------------------------------------
+
+
+def words(one: InstructionWord) -> tuple[Said, ...]:
+    """Every field, the lowest first.
+
+    >>> for said in words(InstructionWord("mxf4", 128, 64))[:3]:
+    ...     print(said.where, said.name, said.encoded, said.says)
+    2 sparse 0 A is dense
+    5-4 sfb_id 0 B's scales begin in byte 0 of their 32-bit words
+    9-7 a 1 A is of e2m1
+    """
+    says = dict(_says(one))
+    held = one.encoded
+    return tuple(Said(f.name, f.where, None, held[f.name], True, says[f.name]) for f in fields_of(one.kind))
+
+
+def remarks(one: InstructionWord) -> tuple[str, ...]:
+    """What the word does not hold, and a program has to say elsewhere.
+
+    >>> for remark in remarks(InstructionWord("f16", 256, 64, cta_group=2)):
+    ...     print(remark)
+    the word has no CTA group: M = 256 is that of a pair, each CTA of which has 128 rows of A and 32 of B
+    CUTLASS hands it on in the upper 32 bits of 64: 0x1010001000000000
+    """
+    return tuple(_remarks(one))
+
+
+def _remarks(one: InstructionWord) -> Iterator[str]:
+    kind = Kind.of(one.kind)
+    if one.cta_group == 2:
+        yield (
+            f"the word has no CTA group: M = {one.m} is that of a pair, each CTA of which has "
+            f"{one.m // 2} rows of A and {one.n // 2} of B"
+        )
+    other_group = replace(one.product, cta_group=3 - one.cta_group, ws=False)
+    if one.n in other_group.shapes.get(one.m, ()) and not one.ws:
+        other = "one CTA" if one.cta_group == 2 else "a pair of CTAs"
+        yield f"it is the word of {other} as well: the instruction says which"
+    if one.scale in values(kind.scalings, "word"):
+        yield f"in code for sm_100a {BLOCKS[one.scale]} may be called scale_vec::{one.scale}"
+    several = [scaling.word for scaling in kind.scalings if scaling.dtype == one.scale_dtype]
+    if len(several) > 1 and not one.sfa_id and not one.sfb_id:
+        yield f"the word does not say how many scales a row has, {' or '.join(several)}: the instruction does"
+    needed = one.product.needs
+    if needed != kind.needs() or one.kind == "i8":
+        yield f"it is on {needed}"
+    yield f"CUTLASS hands it on in the upper 32 bits of 64: {one.value << BITS:#018x}"
+
+
+def _says(one: InstructionWord) -> Iterator[tuple[str, str]]:
+    yield "selector", f"metadata of selector {one.selector}" if one.sparse else "not read: A is dense"
+    yield "sparse", "A is sparse" if one.sparse else "A is dense"
+    sums = "sums saturate" if one.saturate else "sums wrap"
+    yield "saturate", sums if one.d == "s32" else "floats do not saturate"
+    for operand, dtype in (("d", one.d), ("a", one.a), ("b", one.b)):
+        yield operand, f"{operand.upper()} is of {dtype}"
+    for operand, negated in (("a", one.negate_a), ("b", one.negate_b)):
+        yield f"negate_{operand}", f"{operand.upper()} is {'negated' if negated else 'as it is'}"
+    for operand, rows, major in (("a", "M", one.a_major), ("b", "N", one.b_major)):
+        name = "K-major" if major == "k" else f"{rows}-major, transposed"
+        yield f"transpose_{operand}", f"{operand.upper()} is {name}"
+    yield "n", f"N = {one.n}"
+    yield "m", f"M = {one.m}"
+    yield "max_shift", f"columns of B are shifted by {one.max_shift} at most" if one.max_shift else "no shift"
+    yield "scale", f"scales are of {one.scale_dtype}"
+    for operand, number in (("a", one.sfa_id), ("b", one.sfb_id)):
+        yield f"sf{operand}_id", f"{operand.upper()}'s scales begin in byte {number} of their 32-bit words"
+    yield "deep", f"K = {one.k}"

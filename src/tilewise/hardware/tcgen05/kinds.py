@@ -18,25 +18,23 @@
 A product of `.ws` with sparse A ends at N = 128; a pair's with scales and sparse A has M = 256 alone. An
 N-major B of 8 bits has N in steps of 16, of a pair in steps of 32. On sm_103a mxf4 and mxf4nvf4 have K = 96
 as well, dense, of one CTA with M = 128 and of a pair with M = 256.
+
+PTX ISA, Matrix Shape (tcgen05.mma); Major-ness and layouts of operands (tcgen05.mma).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
 from tilewise.hardware.architectures import Needs
-from tilewise.hardware.instructions import listed, values, where
+from tilewise.hardware.instructions import listed, nearest, values, where
 from tilewise.hardware.mma import kinds as of_mma
 from tilewise.hardware.mma.kinds import BYTE, F8F6F4, Scaling
-from tilewise.hardware.operands.sizes import nearest
-from tilewise.hardware.sources import ptx
-
-PTX_TCGEN05_SHAPES = ptx("Matrix Shape (tcgen05.mma)", "tcgen05-matrix-shape")
-PTX_TCGEN05_MAJORS = ptx("Major-ness and layouts of operands (tcgen05.mma)", "tcgen05-major-ness")
 
 SM_100 = Needs(family=(100, 110))
 INTEGERS = Needs(alone=("sm_100a", "sm_110a"))
@@ -69,9 +67,6 @@ def scale_named(given: str) -> str:
     raise LayoutError("TW601", f"{given!r} says no number of scales", hint=hint)
 
 
-Shapes = Mapping[int, tuple[int, ...]]
-"""{M: the legal N}."""
-
 _BY_8, _BY_16, _BY_32 = (tuple(range(step, 257, step)) for step in (8, 16, 32))
 _INTEGER_N = (8, 16, 24, *range(32, 257, 16))
 _WS = (64, 128, 256)
@@ -82,8 +77,8 @@ class Kind(of_mma.Kind):
     """A row of the table of kinds.
 
     >>> f16 = Kind.of("f16")
-    >>> f16.depth(), f16.depth(sparse=True), f16.shapes(cta_group=2)[256][:3]
-    (16, 32, (16, 32, 48))
+    >>> f16.depth(), f16.depth(sparse=True), f16.results
+    (16, 32, ('f16', 'f32'))
     """
 
     n: tuple[tuple[int, ...], tuple[int, ...]] = (_BY_8, _BY_16)
@@ -105,7 +100,7 @@ class Kind(of_mma.Kind):
         return bool(self.scalings)
 
     def depth(self, sparse: bool = False) -> int:
-        """K of a product, in elements of A as it is without its zeros."""
+        """Return K of a product, in elements of A as it is without its zeros."""
         return 2 * self.k if sparse else self.k
 
     def stored_bits(self, dtype: DType | str) -> int:
@@ -152,133 +147,177 @@ class Kind(of_mma.Kind):
         """The types of D for one of A."""
         return ("f32",) if DType.of(dtype).name == "bf16" else self.results
 
-    # -- shapes ----------------------------------------------------------------------------------------
-
-    def needs(self, sparse: bool = False, k: int = 0) -> Needs:
-        """Return what an architecture has to be to have a product.
-
-        >>> KINDS["mxf4"].needs(), KINDS["mxf4"].needs(k=96)
-        (sm_100f and sm_110f, and the later ones of their families, sm_103a)
-        """
-        if k == DEEP_K:
-            return DEEP
+    def needs(self, sparse: bool = False) -> Needs:
+        """Return what an architecture has to be to have the kind."""
         return SPARSE_4 if self.packed and sparse else self.owned
 
-    def depths(self, sparse: bool = False) -> tuple[int, ...]:
-        """Every K that there is."""
-        return (self.depth(sparse), *((DEEP_K,) if self.packed and not sparse else ()))
 
-    def check_depth(self, k: int, sparse: bool = False) -> int:
-        """Return K of a product, which is the kind's where it is 0, or refuse one that there is not.
+@dataclass(frozen=True)
+class Product:
+    """The products of a kind that differ in M and N alone.
 
-        >>> KINDS["mxf4"].check_depth(0), KINDS["mxf4"].check_depth(96)
-        (64, 96)
-        """
-        depth, *deep = self.depths(sparse)
-        if k not in (0, depth, *deep):
+    >>> pair = Product(Kind.of("i8"), cta_group=2)
+    >>> pair.k, [*pair.shapes], pair.words
+    (32, [128, 256], 'tcgen05.mma.cta_group::2.kind::i8')
+    """
+
+    kind: Kind
+    cta_group: int = 1
+    """CTAs that multiply together."""
+    sparse: bool = False
+    """Whether A is sparse."""
+    ws: bool = False
+    k: int = 0
+    """K, in elements of A as it is without its zeros; the kind's where it is 0."""
+
+    def __post_init__(self) -> None:
+        check_group(self.cta_group)
+        if not self.k:
+            object.__setattr__(self, "k", self.kind.depth(self.sparse))
+            return
+        legal = self.depths
+        if self.k not in legal:
+            others = [one.name for one in KINDS.values() if self.k in Product(one, sparse=self.sparse).depths]
+            other = f"{'dense' if self.sparse else 'sparse'} A {self.kind.depth(not self.sparse)}"
+            having = f"; kind::{' and kind::'.join(others)} ha{'ve' if len(others) > 1 else 's'} K = {self.k}"
             raise Refused(
                 "TW602",
-                f"kind::{self.name} has no K = {k}{' with sparse A' * sparse}",
-                witness={"kind": self.name, "k": k, "sparse": sparse},
-                hint=f"K is {depth}" + f", or {DEEP_K} on {DEEP}" * bool(deep),
+                f"kind::{self.kind.name} has no K = {self.k}{' with sparse A' * self.sparse}",
+                witness={"kind": self.kind.name, "k": self.k},
+                hint=f"K is {' or '.join(map(str, legal))}, with {other}{having * bool(others)}",
             )
-        return k or depth
 
-    def scales_of(self, k: int, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
-        """The scaling that words such as 2X, 3X or block32 say, of several that fit the finest; and how many
-        scales a row of a product of that K has in it.
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """Return every K that there is.
 
-        >>> kind = KINDS["mxf4nvf4"]
-        >>> print(*kind.scales_of(64, "block32"), "|", *kind.scales_of(64), "|", *kind.scales_of(96, "6x"))
-        scale_vec::2X of ue8m0 2X | scale_vec::4X of ue4m3 4X | scale_vec::4X of ue4m3 6X
+        >>> Product(Kind.of("mxf4")).depths, Product(Kind.of("mxf4"), sparse=True).depths
+        ((64, 96), (128,))
         """
-        asked = None if scale is None else scale_named(scale)
-        coarse = "1X" if self.k < 64 else "2X"
+        deep = (DEEP_K,) if self.kind.packed and not self.sparse else ()
+        return (self.kind.depth(self.sparse), *deep)
+
+    def stored(self, operand: str) -> int:
+        """Return the elements along K that are stored of A, or of B, and read."""
+        return self.k // 2 if self.sparse and operand == "A" else self.k
+
+    @property
+    def needs(self) -> Needs:
+        """Return what an architecture has to be to have it.
+
+        >>> Product(Kind.of("mxf4")).needs, Product(Kind.of("mxf4"), k=96).needs
+        (sm_100f and sm_110f, and the later ones of their families, sm_103a)
+        """
+        return DEEP if self.k == DEEP_K else self.kind.needs(self.sparse)
+
+    @cached_property
+    def words(self) -> str:
+        """Return its instruction as PTX names it, as far as how many scales there are.
+
+        >>> Product(Kind.of("i8"), ws=True, sparse=True).words
+        'tcgen05.mma.ws.sp.cta_group::1.kind::i8'
+        """
+        first = f"tcgen05.mma{'.ws' * self.ws}{'.sp' * self.sparse}.cta_group::{self.cta_group}"
+        return f"{first}.kind::{self.kind.name}{'.block_scale' * self.kind.scaled}"
+
+    def scales(self, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
+        """Return the scaling that words such as 2X, 3X or block32 say, and how many scales a row has in it.
+
+        Of several that fit it is the finest.
+
+        >>> kind = Kind.of("mxf4nvf4")
+        >>> print(*Product(kind).scales("block32"), "|", *Product(kind, k=96).scales("6x"))
+        scale_vec::2X of ue8m0 2X | scale_vec::4X of ue4m3 6X
+        """
+        kind, asked = self.kind, None if scale is None else scale_named(scale)
+        coarse = "1X" if kind.k < 64 else "2X"
         word = {"block32": coarse, "block16": "4X", "3X": "2X", "6X": "4X"}.get(asked or "", asked)
         dtype = None if dtype is None else DType.of(dtype).name
-        fitting = where(self.scalings, word=word, dtype=dtype)
-        found = fitting[-1] if fitting else self.scaling(word, dtype)
-        held = DEEP_SCALES[found.word] if k == DEEP_K else found.word
+        fitting = where(kind.scalings, word=word, dtype=dtype)
+        found = fitting[-1] if fitting else kind.scaling(word, dtype)
+        held = DEEP_SCALES[found.word] if self.k == DEEP_K else found.word
         if asked in BLOCKS and asked != held:
             raise Refused(
                 "TW602",
-                f"K = {k} of kind::{self.name} has no {asked} scales",
-                witness={"k": k, "scale": asked},
+                f"K = {self.k} of kind::{kind.name} has no {asked} scales",
+                witness={"k": self.k, "scale": asked},
                 hint=f"it has {held}",
             )
         return found, held
 
-    def shapes(self, cta_group: int = 1, sparse: bool = False, ws: bool = False, k: int = 0) -> Shapes:
-        """{M: the legal N}; nothing where there is no such product.
+    # -- M and N ---------------------------------------------------------------------------------------
 
-        >>> {m: (n[0], n[-1]) for m, n in KINDS["i8"].shapes(ws=True, sparse=True).items()}
+    @cached_property
+    def shapes(self) -> Mapping[int, tuple[int, ...]]:
+        """Return {M: the legal N}; nothing where there is no such product.
+
+        >>> {m: (n[0], n[-1]) for m, n in Product(Kind.of("i8"), ws=True, sparse=True).shapes.items()}
         {32: (64, 128), 64: (64, 128), 128: (64, 128)}
-        >>> [*KINDS["mxf4"].shapes(cta_group=2, sparse=True)]
+        >>> [*Product(Kind.of("mxf4"), cta_group=2, sparse=True).shapes]
         [256]
         """
-        legal = self.n[checked_group(cta_group) - 1]
-        if ws:
-            fitting = cta_group == 1 and not self.scaled
-            return dict.fromkeys((32, 64, 128), _WS[:-1] if sparse else _WS) if fitting else {}
-        if cta_group == 2:
-            whole = self.scaled and (sparse or k == DEEP_K)
+        scaled, legal = self.kind.scaled, self.kind.n[self.cta_group - 1]
+        if self.ws:
+            fitting = self.cta_group == 1 and not scaled
+            return dict.fromkeys((32, 64, 128), _WS[:-1] if self.sparse else _WS) if fitting else {}
+        if self.cta_group == 2:
+            whole = scaled and (self.sparse or self.k == DEEP_K)
             return dict.fromkeys((256,) if whole else (128, 256), legal)
-        return dict.fromkeys((128,) if self.scaled else (64, 128), legal)
+        return dict.fromkeys((128,) if scaled else (64, 128), legal)
 
-    def check_shape(
-        self,
-        m: int,
-        n: int,
-        cta_group: int = 1,
-        sparse: bool = False,
-        ws: bool = False,
-        *,
-        k: int = 0,
-        b: DType | str | None = None,
-        b_major: str = "k",
-    ) -> tuple[int, int]:
-        """(m, n), or a refusal that names the nearest legal ones; what B is may say more.
+    def filled(self, m: int | None = None, n: int | None = None) -> tuple[int, int]:
+        """Return (M, N) with a legal size where none is given, if there is one."""
+        shapes = self.shapes
+        m = next(iter(shapes), 128) if m is None else m
+        return m, shapes.get(m, (128,))[-1] if n is None else n
 
-        >>> KINDS["f16"].check_shape(128, 24, cta_group=2)
+    def rows(self, operand: str, m: int | None = None, n: int | None = None) -> tuple[int, ...]:
+        """Return the rows that one CTA may read of an operand, the fewest first; M or N leave one.
+
+        Of a pair each CTA has half of A's rows and half of B's.
+
+        >>> f16 = Kind.of("f16")
+        >>> Product(f16).rows("A"), Product(f16, cta_group=2).rows("B", n=96)
+        ((64, 128), (48,))
+        """
+        some_m, some_n = self.check(*self.filled(m, n))
+        asked, one = (m, some_m) if operand == "A" else (n, some_n)
+        every = self.shapes if operand == "A" else self.shapes[some_m]
+        return tuple(size // self.cta_group for size in ([*every] if asked is None else [one]))
+
+    def check(self, m: int, n: int, b: DType | str | None = None, b_major: str = "k") -> tuple[int, int]:
+        """Return (M, N), or a refusal that names the nearest legal ones; what B is may say more.
+
+        >>> Product(Kind.of("f16"), cta_group=2).check(128, 24)
         Traceback (most recent call last):
         tilewise.Refused: TW602: kind::f16 has no M = 128, N = 24 of cta_group 2
           hint: the nearest N are 16 and 32
         """
-        m, n = as_int(m, "M"), as_int(n, "N")
-        legal = self.shapes(cta_group, sparse, ws, k)
-        deep = f", K = {k}" * (k == DEEP_K)
-        such = f"cta_group {cta_group}{', .ws' * ws}{', sparse A' * sparse}{deep}"
-        witness = {"kind": self.name, "m": m, "n": n, "cta_group": cta_group, "sparse": sparse, "ws": ws}
+        m, n, name, legal = as_int(m, "M"), as_int(n, "N"), self.kind.name, self.shapes
+        deep = f", K = {self.k}" * (self.k == DEEP_K)
+        such = f"cta_group {self.cta_group}{', .ws' * self.ws}{', sparse A' * self.sparse}{deep}"
+        step = 16 * self.cta_group
         if m not in legal:
             asked = f"M = {m} of {such}" if legal else f"product of {such}"
-            reason, hint = f"kind::{self.name} has no {asked}", self._having(m, cta_group, sparse, ws, k)
+            reason, hint = f"kind::{name} has no {asked}", self._having(m)
         elif n not in legal[m]:
-            reason, hint = f"kind::{self.name} has no M = {m}, N = {n} of {such}", nearest(legal[m], n)
-        elif b is not None and b_major == "mn" and self.check(b).bits == BYTE and n % (16 * cta_group):
-            reason = f"N = {n} of an N-major B of {b} is no multiple of {16 * cta_group}"
-            hint = nearest(range(16 * cta_group, 257, 16 * cta_group), n)
+            reason, hint = f"kind::{name} has no M = {m}, N = {n} of {such}", nearest(legal[m], n)
+        elif b is not None and b_major == "mn" and self.kind.check(b).bits == BYTE and n % step:
+            reason = f"N = {n} of an N-major B of {b} is no multiple of {step}"
+            hint = nearest(range(step, 257, step), n)
         else:
             return m, n
-        raise Refused("TW602", reason, witness=witness, hint=hint)
+        told = {each: getattr(self, each) for each in ("cta_group", "sparse", "ws")}
+        raise Refused("TW602", reason, witness={"kind": name, "m": m, "n": n, **told}, hint=hint)
 
-    def _having(self, m: int, cta_group: int, sparse: bool, ws: bool, k: int) -> str:
-        """What to ask instead of an M that there is not: the variant that has it, or the M that there are."""
-        legal = self.shapes(cta_group, sparse, ws, k)
-        if not legal:
+    def _having(self, m: int) -> str:
+        """Return what to ask instead of an M that there is not: the variant that has it, or other M."""
+        if not self.shapes:
             return ".ws is of one CTA, and of kinds without scales"
         for group, such in ((2, False), (1, True), (1, False)):
-            if m in self.shapes(group, sparse, such, k):
+            if m in replace(self, cta_group=group, ws=such).shapes:
                 return f"M = {m} is of cta_group {group}{' with .ws' * such}"
-        return f"M is {' or '.join(map(str, legal))}"
-
-    def words_of(self, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> str:
-        """Its instruction as PTX names it, as far as how many scales there are.
-
-        >>> KINDS["i8"].words_of(ws=True, sparse=True), KINDS["mxf4"].words_of(2)
-        ('tcgen05.mma.ws.sp.cta_group::1.kind::i8', 'tcgen05.mma.cta_group::2.kind::mxf4.block_scale')
-        """
-        first = f"tcgen05.mma{'.ws' * ws}{'.sp' * sparse}.cta_group::{cta_group}.kind::{self.name}"
-        return first + ".block_scale" * self.scaled
+        return f"M is {' or '.join(map(str, self.shapes))}"
 
 
 def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
@@ -301,16 +340,13 @@ def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
     )
 
 
-def rows_of_one(operand: str, m: int, n: int, cta_group: int = 1) -> int:
-    """Rows of an operand that one CTA has of a product: of a pair each CTA has half of A's and half of B's.
-
-    >>> rows_of_one("A", 256, 64, cta_group=2), rows_of_one("B", 256, 64, cta_group=2)
-    (128, 32)
-    """
-    return (m if operand == "A" else n) // checked_group(cta_group)
+@cache
+def product_of(kind: str, cta_group: int = 1, sparse: bool = False, ws: bool = False, k: int = 0) -> Product:
+    """Return the products of the kind of that name, which are made once."""
+    return Product(KINDS[kind], cta_group, sparse, ws, k)
 
 
-def checked_group(cta_group: int) -> int:
+def check_group(cta_group: int) -> int:
     """Return how many CTAs work together, or refuse another number than 1 and 2."""
     if cta_group not in (1, 2):
         raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a product is of 1 or 2 CTAs")

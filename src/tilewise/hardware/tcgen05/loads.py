@@ -27,7 +27,6 @@ from tilewise.hardware.digits import Digit, layout_of, without_ones
 from tilewise.hardware.sources import ptx
 from tilewise.hardware.tcgen05.addresses import COLUMNS
 
-PTX_SHAPES = ptx("Data movement shape (tcgen05.ld, .st)", "tcgen05-data-movement-shape")
 PTX_LOADS = ptx("tcgen05.ld", "tcgen05-instructions-tcgen05-ld")
 PTX_STORES = ptx("tcgen05.st", "tcgen05-instructions-tcgen05-st")
 

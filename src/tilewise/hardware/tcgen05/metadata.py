@@ -38,7 +38,6 @@ PATTERNS = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
 WHOLE = (0b1110, 0b0100)
 """Those of tf32: 2 and 3 say the second element of a chunk, 0 and 1 the first."""
 
-PTX_METADATA = ptx("Sparse Matrices (tcgen05.mma.sp)", "tcgen05-sparse-matrices")
 CUTLASS_METADATA = Source(
     "CUTLASS",
     "include/cute/atom/mma_traits_sm100_frag.hpp, tmem_e_frg and tmem_e_frg_ws",

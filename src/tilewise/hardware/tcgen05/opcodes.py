@@ -7,115 +7,113 @@ an error that names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.catalog.entry import Value, did_you_mean
-from tilewise.hardware.instructions import sort_words
+from tilewise.hardware.instructions import sort_words, values
 from tilewise.hardware.tcgen05.copies import COPIES, SOURCES
 from tilewise.hardware.tcgen05.loads import FORMS
 
-Said = Callable[[str], Mapping[str, Value]]
 
+@dataclass(frozen=True, slots=True)
+class Opcode:
+    """An instruction: the words that may stand behind its opcode, and one that is right.
 
-def loads_said(store: bool) -> Said:
-    """What reads the words of a load or of a store.
-
-    >>> loads_said(store=False)("tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32")
+    >>> LOAD.said("tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32")
     {'form': '16x64b', 'repeat': 'x8', 'pack': True}
-    """
-    name, half = ("st", "unpack") if store else ("ld", "pack")
-    words = {
-        "form": _any_of(FORMS),
-        "repeat": r"x\d+",
-        half: f"{half}::16b",
-        "": "sync|aligned|b32",
-    }
-    return _reader(f"tcgen05.{name}", words, f"tcgen05.{name}.sync.aligned.32x32b.x8.{half}::16b.b32")
-
-
-def copies_said() -> Said:
-    """What reads the words of a copy.
-
-    >>> copies_said()("tcgen05.cp.cta_group::1.32x128b.warpx4")
+    >>> COPY.said("tcgen05.cp.cta_group::1.32x128b.warpx4")
     {'cta_group': '1', 'form': '32x128b', 'multicast': 'warpx4'}
-    """
-    words = {
-        "cta_group": _GROUP,
-        "form": _any_of(copy.form for copy in COPIES),
-        "multicast": _any_of(copy.multicast for copy in COPIES if copy.multicast),
-        "source": _any_of(SOURCES),
-        "": "b8x16",
-    }
-    return _reader("tcgen05.cp", words, "tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64")
-
-
-def products_said() -> Said:
-    """What reads the words of a product: those that say which shapes there are.
-
-    >>> products_said()("tcgen05.mma.sp.cta_group::2.kind::mxf4.block_scale.scale_vec::2X")
+    >>> PRODUCT.said("tcgen05.mma.sp.cta_group::2.kind::mxf4.block_scale.scale_vec::2X")
     {'sparse': True, 'cta_group': '2', 'kind': 'mxf4'}
     """
-    scales = "block_scale|scale_vec::[124]x|block(?:16|32)"
-    words = {
-        "ws": "ws",
-        "sparse": "sp",
-        "cta_group": _GROUP,
-        "kind": r"kind::(\w+)",
-        "": rf"{scales}|ashift|collector::(?:a|b[0-3])(?:::\w+)?",
-    }
-    return _reader("tcgen05.mma", words, "tcgen05.mma.cta_group::1.kind::f16")
 
+    name: str
+    patterns: Mapping[str, str]
+    """{a value of the entry: the words that say it}; those of no name say nothing."""
+    such: str
+    flags: tuple[str, ...] = ()
+    """Values that are words of their own."""
+    but: str = ""
+    """The word behind the opcode that makes it another instruction."""
 
-def looks(name: str, but: str = "") -> str:
-    """How the words of an instruction begin; tcgen05.ld.red is another one than tcgen05.ld."""
-    return rf"tcgen05\.{name}\." + rf"(?!{but}\b)" * bool(but)
+    @property
+    def looks(self) -> str:
+        """Return how its words begin, as a pattern."""
+        return self.name.replace(".", r"\.") + r"\." + rf"(?!{self.but}\b)" * bool(self.but)
 
+    def said(self, words: str) -> dict[str, Value]:
+        """Return the values that words say, each by the pattern that it fits."""
+        found, odd = sort_words(words.lower().rstrip(";").removeprefix(f"{self.name}."), self.patterns)
+        if odd:
+            twice = next((name for name, one in self.patterns.items() if re.fullmatch(one, odd[0])), "")
+            wrong = f"says its {twice} twice" if twice else f"has no word {odd[0]!r}"
+            raise LayoutError("TW601", f"{self.name} {wrong}", hint=f"such as {self.name}.{self.such}")
+        return {name: True if name in self.flags else word for name, word in found.items()}
 
-def beside(name: str, said: Said, known: Iterable[str]) -> Callable[[str], str]:
-    """The one spelling of a form; of what stands behind a form in an instruction, where else it is said.
+    def form(self, given: str) -> str:
+        """Return the one spelling of a form; of what stands behind it in words, where else it is said.
 
-    >>> beside("cp", copies_said(), ["32x128b"])(".32x128b")
-    '32x128b'
-    """
-    forms = tuple(dict.fromkeys(known))
-
-    def normal(given: str) -> str:
+        >>> COPY.form(".32x128b")
+        '32x128b'
+        """
+        forms = self.patterns["form"].split("|")
         form, _, more = given.lower().removeprefix(".").partition(".")
         if form not in forms:
             hint = f"{did_you_mean(form, forms)}known: {' '.join(forms)}"
             raise LayoutError("TW601", f"{given!r} is no form", hint=hint)
         if not more:
             return form
-        values = said(f"tcgen05.{name}.{form}.{more}")
-        options = [f"--{word}" if value is True else f"--{word} {value}" for word, value in values.items()]
+        whole = f"{self.name}.{form}.{more}"
+        values = self.said(whole).items()
+        options = [f"--{word}" if value is True else f"--{word} {value}" for word, value in values]
         raise LayoutError(
             "TW601",
             f"{more} is said beside the form, not in {given!r}",
-            hint=f"{' '.join(options)}; or the whole instruction: tcgen05.{name}.{form}.{more}",
+            hint=f"{' '.join(options)}; or the whole instruction: {whole}",
         )
-
-    return normal
-
-
-def _any_of(words: Iterable[str]) -> str:
-    return "|".join(map(re.escape, words))
-
-
-def _reader(opcode: str, patterns: Mapping[str, str], such: str) -> Said:
-    """Return what reads the words behind an opcode, each by the pattern that it fits."""
-
-    def said(words: str) -> dict[str, Value]:
-        found, odd = sort_words(words.lower().rstrip(";").removeprefix(f"{opcode}."), patterns)
-        if odd:
-            twice = next((name for name, one in patterns.items() if re.fullmatch(one, odd[0])), "")
-            wrong = f"says its {twice} twice" if twice else f"has no word {odd[0]!r}"
-            raise LayoutError("TW601", f"{opcode} {wrong}", hint=f"such as {such}")
-        return {name: True if name in _FLAGS else word for name, word in found.items()}
-
-    return said
 
 
 _GROUP = r"cta_group::(\w+)"
-_FLAGS = ("pack", "unpack", "ws", "sparse")
-"""Values that are words of their own."""
+_WORD = {"form": "|".join(FORMS), "repeat": r"x\d+"}
+_AROUND = {"": "sync|aligned|b32"}
+_SCALES = "block_scale|scale_vec::[124]x|block(?:16|32)"
+
+LOAD = Opcode(
+    "tcgen05.ld",
+    _WORD | {"pack": "pack::16b"} | _AROUND,
+    "sync.aligned.32x32b.x8.pack::16b.b32",
+    ("pack",),
+    but="red",
+)
+STORE = Opcode(
+    "tcgen05.st",
+    _WORD | {"unpack": "unpack::16b"} | _AROUND,
+    "sync.aligned.32x32b.x8.unpack::16b.b32",
+    ("unpack",),
+    but="red",
+)
+COPY = Opcode(
+    "tcgen05.cp",
+    {
+        "cta_group": _GROUP,
+        "form": "|".join(values(COPIES, "form")),
+        "multicast": "|".join(filter(None, values(COPIES, "multicast"))),
+        "source": "|".join(SOURCES),
+        "": "b8x16",
+    },
+    "cta_group::1.32x128b.warpx4.b8x16.b4x16_p64",
+)
+PRODUCT = Opcode(
+    "tcgen05.mma",
+    {
+        "ws": "ws",
+        "sparse": "sp",
+        "cta_group": _GROUP,
+        "kind": r"kind::(\w+)",
+        "": rf"{_SCALES}|ashift|collector::(?:a|b[0-3])(?:::\w+)?",
+    },
+    "cta_group::1.kind::f16",
+    ("ws", "sparse"),
+)

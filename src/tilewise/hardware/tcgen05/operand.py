@@ -8,6 +8,18 @@
     K = 96       the same         48
 
 Of a pair of CTAs each reads its half of A's rows and its half of B's.
+
+The walk is that of all descriptors: see `tilewise.hardware.operands.walk`. In absolute mode it is two: with
+the first chunk of 16 bytes at byte p of a row of 128,
+
+    chunk c     p + 16 c < 128    start + 16 c
+                else              LBO + p + 16 c - 128
+
+and rows go on in both alike, 128 bytes apart within 8 and SBO from 8 to 8.
+
+Nobody who wrote this had a Blackwell to ask. So what no document says is refused, where Hopper's model says
+what an H200 did: a K that begins inside a row of the atom and goes on past it. `FINDINGS` names what of the
+model is taken over from Hopper.
 """
 
 from __future__ import annotations
@@ -17,18 +29,112 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused, of_kind
 from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
-from tilewise.hardware.operands import walk
 from tilewise.hardware.operands.template import check_major_word, check_operand
-from tilewise.hardware.operands.walk import inside_a_chunk
-from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.descriptor import Descriptor
-from tilewise.hardware.tcgen05.kinds import KINDS, Kind, kind_of, rows_of_one
-from tilewise.hardware.tcgen05.reads import walks_of
+from tilewise.hardware.operands.walk import Finding, Multiplicand, Walk, inside_a_chunk, walk
+from tilewise.hardware.tcgen05.descriptor import Descriptor, check_absolute
+from tilewise.hardware.tcgen05.kinds import Kind, Product, kind_of, product_of
 
-SOURCE = ptx(
-    "Valid Combinations of Type-Size, Major-ness and Swizzling (tcgen05), Table 54",
-    "tcgen05-matrix-layout-organization-valid-comb-type-size-majorness-swizzle",
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.hardware.operands.template import Digits
+
+DEEP_BYTES = 48
+"""The K for which the document has absolute mode."""
+
+_HOPPER = "taken over from Hopper; no document says it, and no Blackwell was asked"
+
+FINDINGS = (
+    Finding(
+        "absolute",
+        "the swizzle acts on the address in shared memory, the start included, not on the way from the start",
+        "no descriptor",
+        _HOPPER,
+    ),
+    Finding(
+        "base offset",
+        "a base offset b subtracts b from address bits 9-7 before they are XORed into bits 6-4",
+        "no descriptor",
+        _HOPPER,
+    ),
+    Finding(
+        "part of an atom",
+        "MN-major: rows that end inside an atom read a part of the last one, LBO after the one before",
+        "no descriptor",
+        _HOPPER,
+    ),
+    Finding(
+        "second chunk",
+        "in absolute mode K past byte 127 of a row is read from LBO on, in rows 128 bytes apart and SBO from "
+        "8 to 8",
+        "no descriptor",
+        "as CUTLASS sets the field: to the next buffer's start, for K = 96 on sm_103a",
+    ),
 )
+"""All that the model adds to the documents, in one place."""
+
+
+def walks_of(
+    descriptor: Descriptor, major: str, chunk: Digits, rows: int, chunks: int, unit: str = "byte"
+) -> list[Walk]:
+    """The walks over so many rows and chunks of 16 bytes, whose elements `chunk` has."""
+    check_absolute(descriptor, major)
+    scale = 1 if unit == "byte" else 8
+    if major == "k" and not descriptor.mode.bits and chunks % 2:
+        raise Refused(
+            "TW605",
+            f"K of {chunks * CHUNK} bytes is no whole number of pairs of 16 bytes, which mode none has",
+            witness={"k_bytes": chunks * CHUNK},
+            hint="take mode 128B",
+        )
+    if major == "mn" or not descriptor.mode.bits:
+        return [walk(descriptor, major, chunk, rows, chunks, scale)]
+    here = min(chunks, (descriptor.mode.width - descriptor.start % descriptor.mode.width) // CHUNK)
+    if here < chunks:
+        _check_two_chunks(descriptor, chunks)
+    found = [walk(descriptor, major, chunk, rows, here, scale)]
+    if here < chunks:
+        _check_second_chunk(descriptor, CHUNK * (chunks - here))
+        second = descriptor.at(descriptor.lbo, 0)
+        found.append(walk(second, major, chunk, rows, chunks - here, scale))
+    return found
+
+
+def _check_two_chunks(descriptor: Descriptor, chunks: int) -> None:
+    """Refuse a K that goes on past a row of the atom, except as absolute mode has it."""
+    mode, start = descriptor.mode, descriptor.start
+    if descriptor.absolute and chunks * CHUNK == DEEP_BYTES:
+        return
+    inside, several = start % mode.width, chunks * CHUNK
+    deep = several == DEEP_BYTES
+    if deep and mode.name == "128B":
+        hint = "put the rest of K elsewhere, and its address into LBO: lbo_mode absolute"
+    elif deep:
+        hint = "take mode 128B, and where K goes on past a row lbo_mode absolute"
+    elif several > mode.width:
+        hint = "take mode 64B or 128B"
+    else:
+        hint = f"let K begin at a multiple of {several} bytes"
+    raise Refused(
+        "TW605",
+        f"K of {several} bytes from byte {inside} of a row of {mode.width} goes on past it, and no document "
+        "says what is read there",
+        witness={"start": start, "inside": inside, "k_bytes": several, "row": mode.width},
+        hint=hint,
+    )
+
+
+def _check_second_chunk(descriptor: Descriptor, several: int) -> None:
+    """Refuse a second chunk that does not lie within one row either."""
+    width, lbo = descriptor.mode.width, descriptor.lbo
+    if lbo % width + several <= width:
+        return
+    raise Refused(
+        "TW605",
+        f"the second chunk, of {several} bytes from byte {lbo % width} of a row of {width}, goes on past it",
+        witness={"lbo": lbo, "inside": lbo % width, "bytes": several, "row": width},
+        hint=f"let LBO be a multiple of {width}, where a row of the next atom begins",
+    )
+
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +144,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand(walk.Multiplicand):
+class Operand(Multiplicand):
     """What one product reads of A or of B in one CTA.
 
     requires       a product that there is: its kind has the type, M, N and K, and the type the major
@@ -69,74 +175,50 @@ class Operand(walk.Multiplicand):
         object.__setattr__(self, "dtype", kind.check(self.dtype).name)
         check_operand(self.operand)
         check_major(kind, self.dtype, self.major)
-        self._check_size(kind)
-        self._check_depth(kind)
-
-    def _check_size(self, kind: Kind) -> None:
-        own = self.m if self.operand == "A" else self.n
-        if own is None:
-            name = "m" if self.operand == "A" else "n"
+        name = "m" if self.operand == "A" else "n"
+        if getattr(self, name) is None:
             raise LayoutError(
                 "TW601", f"{self.operand} needs {name}, which no field holds", hint=f"such as {name}=128"
             )
-        product = (self.cta_group, self.sparse, self.ws)
-        m, n = some_shape(kind, self.m, self.n, *product, k=self.k or 0)
         b = self.dtype if self.operand == "B" else None
-        kind.check_shape(m, n, *product, k=self.k or 0, b=b, b_major=self.major)
+        self.product.check(*self.product.filled(self.m, self.n), b, self.major)
 
-    def _check_depth(self, kind: Kind) -> None:
-        legal = kind.depths(self.sparse)
-        if self.k is not None and self.k not in legal:
-            raise Refused(
-                "TW602",
-                f"kind::{kind.name} has no K = {self.k}" + " with sparse A" * self.sparse,
-                witness={"kind": kind.name, "k": self.k},
-                hint=f"it has K = {' and '.join(map(str, legal))}{self._having_depth()}",
-            )
-
-    def _having_depth(self) -> str:
-        """Other kinds of the type that have the K."""
-        having = [
-            f"kind::{one.name}"
-            for one in KINDS.values()
-            if self.dtype in one.types and self.k in one.depths(self.sparse)
-        ]
-        verb = "have" if len(having) > 1 else "has"
-        return f"; {' and '.join(having)} {verb} K = {self.k}" if having else ""
+    @property
+    def product(self) -> Product:
+        """Return the product."""
+        return product_of(self.kind, self.cta_group, self.sparse, self.ws, self.k or 0)
 
     @property
     def rows(self) -> int:
-        """Rows that one CTA reads."""
-        return rows_of_one(self.operand, self.m or 0, self.n or 0, self.cta_group)
+        """Return the rows that one CTA reads."""
+        return ((self.m if self.operand == "A" else self.n) or 0) // self.cta_group
 
     @property
     def depth(self) -> int:
-        """Elements along K that are stored and read."""
-        deep = self.k or Kind.of(self.kind).depth(self.sparse)
-        return deep // 2 if self.sparse and self.operand == "A" else deep
+        """Return the elements along K that are stored and read."""
+        return self.product.stored(self.operand)
 
     @property
     def stored_bits(self) -> int:
-        """Bits that an element has to itself in shared memory."""
-        return Kind.of(self.kind).stored_bits(self.dtype)
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of K."""
-        return self.depth * self.stored_bits // 8
+        """Return the bits that an element has to itself in shared memory."""
+        return self.element.bits
 
     @property
     def element(self) -> DType:
-        """As which an element lies in shared memory, its padding counted: a byte for 4 bits of f8f6f4."""
+        """Return as which an element lies in shared memory, padding and all: a byte for 4 bits of f8f6f4."""
         return stored_as(Kind.of(self.kind), self.dtype)
 
     @property
-    def instruction(self) -> str:
-        """The product, with a letter for what this operand does not say."""
-        deep = self.k or Kind.of(self.kind).depth(self.sparse)
-        return f"m{self.m or 'M'}n{self.n or 'N'}k{deep}"
+    def bytes(self) -> int:
+        """Return the bytes of K."""
+        return self.depth * self.stored_bits // 8
 
-    def walks(self, descriptor: Any) -> list[walk.Walk]:
+    @property
+    def instruction(self) -> str:
+        """Return the product, with a letter for what this operand does not say."""
+        return f"m{self.m or 'M'}n{self.n or 'N'}k{self.product.k}"
+
+    def walks(self, descriptor: Any) -> list[Walk]:
         """Return one walk, or two where K is read in two chunks."""
         of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
         check_mode(self.dtype, self.major, descriptor.mode)
@@ -156,40 +238,6 @@ class Operand(walk.Multiplicand):
             return [(self.in_chunk, element.bits)], "bit"
         together = 8 // element.bits
         return [(self.in_chunk // together, 1), (together, 0)], "byte"
-
-
-def some_shape(
-    kind: Kind, m: int | None, n: int | None, cta_group: int, sparse: bool, ws: bool, k: int = 0
-) -> tuple[int, int]:
-    """(M, N) with a legal size where none is given, if there is one."""
-    shapes = kind.shapes(cta_group, sparse, ws, k)
-    m = next(iter(shapes), 128) if m is None else m
-    return m, shapes.get(m, (128,))[-1] if n is None else n
-
-
-def legal_rows(
-    kind: Kind,
-    operand: str,
-    *,
-    m: int | None = None,
-    n: int | None = None,
-    cta_group: int = 1,
-    sparse: bool = False,
-    ws: bool = False,
-    k: int | None = None,
-) -> tuple[int, ...]:
-    """The rows that products of a kind read of an operand in one CTA, the fewest first; M or N leave one.
-
-    >>> legal_rows(Kind.of("f16"), "A"), legal_rows(Kind.of("f16"), "B", n=96, cta_group=2)
-    ((64, 128), (48,))
-    """
-    product, deep = (cta_group, sparse, ws), k or 0
-    some_m, some_n = some_shape(kind, m, n, *product, k=deep)
-    kind.check_shape(some_m, some_n, *product, k=deep)
-    shapes = kind.shapes(*product, k=deep)
-    every, asked = (shapes, m) if operand == "A" else (shapes[some_m], n)
-    sizes = [*every] if asked is None else [asked]
-    return tuple(sorted(rows_of_one(operand, size, size, cta_group) for size in sizes))
 
 
 def stored_as(kind: Kind, dtype: DType | str) -> DType:
@@ -219,8 +267,9 @@ def no_major(kind: Kind, dtype: DType | str) -> tuple[str, str]:
 def modes_of(dtype: DType | str, major: str) -> tuple[Mode, ...]:
     """The swizzle modes in which a type is read, the narrowest first.
 
-    The document's table: MN-major, 32 bits want 128B in 32-byte atoms, and all others anything but that.
-    It names all modes for K-major; but it draws no K-major atom of 32 bytes, and CUTLASS refuses one.
+    The document's Table 54, Valid Combinations of Type-Size, Major-ness and Swizzling: MN-major, 32 bits want
+    128B in 32-byte atoms, and all others anything but that. It names all modes for K-major; but it draws no
+    K-major atom of 32 bytes, and CUTLASS refuses one.
 
     >>> [mode.name for mode in modes_of("bf16", "mn")], [mode.name for mode in modes_of("tf32", "mn")]
     (['none', '32B', '64B', '128B'], ['128B_ATOM_32B'])

@@ -29,14 +29,9 @@ from tilewise.hardware.digits import layout_of, without_ones
 from tilewise.hardware.mma.kinds import Scaling
 from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import COLUMNS
-from tilewise.hardware.tcgen05.kinds import DEEP_K, KINDS
+from tilewise.hardware.tcgen05.kinds import DEEP_K, product_of
 
 PTX_SCALES = ptx("Block scaling (tcgen05.mma), layouts of scale factors", "tcgen05-block-scaling")
-CUBLAS_BLOCKS = Source(
-    "cuBLAS",
-    "1D Block Scaling Factors Layout",
-    "https://docs.nvidia.com/cuda/cublas/index.html#d-block-scaling-factors-layout",
-)
 CUTLASS_FRAGMENTS = Source(
     "CUTLASS",
     "include/cute/atom/mma_traits_sm100_frag.hpp, tmem_sf_frg",
@@ -123,7 +118,7 @@ class Factors:
             )
 
     def _check_product(self) -> None:
-        legal = KINDS["mxf4"].shapes(as_int(self.cta_group, "cta_group"))
+        legal = product_of("mxf4", as_int(self.cta_group, "cta_group")).shapes
         if self.m not in legal:
             pair = "; 256 is of cta_group 2" if self.m == 256 else ""
             raise Refused(

@@ -11,22 +11,16 @@ from them, a device gave the answer.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int, counted
-from tilewise.hardware import sources
 from tilewise.hardware.limits import SHARED_BYTES, SM_SHARED_BYTES
-from tilewise.hardware.sources import (
-    DEVICE_TENSOR_MAP,
-    DEVICE_TENSOR_STORE,
-    DRIVER_TENSOR_MAP,
-    GUIDE_CAPABILITIES,
-    GUIDE_TMA,
-    PTX_TENSOR_COPY,
-)
+from tilewise.hardware.sources import Source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +67,7 @@ class Violation:
     rule: str
     message: str
     hint: str
-    source: sources.Source
+    source: Source
 
     def __str__(self) -> str:
         return f"{self.rule}: {self.message}"
@@ -84,7 +78,7 @@ class Rule:
     """A rule: what it asks in a sentence, its document, who enforces it."""
 
     sentence: str
-    source: sources.Source
+    source: Source
     kind: str
 
 
@@ -290,110 +284,14 @@ def _in_32_bytes(m: TensorMap) -> bool:
     return m.interleave == "32B" or m.dtype.value in _ALIGN16
 
 
-RULES = {
-    name: Rule(sentence, source, kind)
-    for source, kind, sentences in (
-        (
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            {
-                "rank": "a tensor has 1 to 5 dimensions",
-                "rank-interleaved": "an interleaved tensor has 3 dimensions or more",
-                "type": "elements are 8, 16, 32 or 64 bits on Hopper",
-                "address": "the tensor starts at a multiple of 16 bytes",
-                "address-32": "an interleave of 32 B, or a packed type aligned to 16 B, "
-                "starts at a multiple of 32 bytes",
-                "extent": "a dimension has 1 to 2^32 elements",
-                "extent-packed": "a packed type has a multiple of 2, or of 128 where it is aligned "
-                "to 16 B, as innermost extent",
-                "stride-multiple": "strides are multiples of 16 bytes",
-                "stride-multiple-32": "with an interleave of 32 B, or a packed type aligned "
-                "to 16 B, strides are multiples of 32 bytes",
-                "stride-range": "strides are at least 0 and below 2^40 bytes",
-                "box-extent": "a box takes 1 to 256 elements a dimension",
-                "box-multiple": "a row of the box is a multiple of 16 bytes",
-            },
-        ),
-        (
-            DEVICE_TENSOR_MAP,
-            DRIVER,
-            {
-                "box-bytes": "a box is no more than 228 KiB, the shared memory of an SM",
-            },
-        ),
-        (
-            DRIVER_TENSOR_MAP,
-            DRIVER,
-            {
-                "box-packed": "a row of the box of a packed type aligned to 16 B is 128 elements",
-                "element-stride": "element strides are 1 to 8",
-                "box-swizzle": "a row of the box is no wider than the swizzle",
-                "swizzle-packed": "a packed type aligned to 16 B takes swizzle none or 128B",
-                "interleave-packed": "6-bit elements take interleave none",
-                "fill": "NaN fills floating-point types alone",
-                "map-address": "the map lies at a multiple of 64 bytes",
-            },
-        ),
-        (
-            GUIDE_TMA,
-            HARDWARE,
-            {
-                "shared-address": "the box lands at a multiple of 128 bytes of shared memory",
-            },
-        ),
-        (
-            GUIDE_CAPABILITIES,
-            HARDWARE,
-            {
-                "shared-size": "the box fits the shared memory of a block",
-            },
-        ),
-        (
-            PTX_TENSOR_COPY,
-            HARDWARE,
-            {
-                "coordinate": "a coordinate fits 32 bits with a sign",
-            },
-        ),
-        (
-            DEVICE_TENSOR_MAP,
-            HARDWARE,
-            {
-                "coordinate-multiple": "the innermost coordinate is a multiple of 16 bytes",
-            },
-        ),
-        (
-            DEVICE_TENSOR_STORE,
-            HARDWARE,
-            {
-                "store-coordinate": "a store has no negative coordinate",
-            },
-        ),
-        (
-            DEVICE_TENSOR_STORE,
-            ADVICE,
-            {
-                "store-row": "a row of a tensor that is stored to is a multiple of 16 bytes: "
-                "a store writes so many at once",
-            },
-        ),
-        (
-            GUIDE_TMA,
-            ADVICE,
-            {
-                "shared-pattern": "a swizzled box starts where the pattern does: 8 rows of its width",
-                "address-swizzled": "a tensor that is swizzled on its way starts at a multiple of 128 bytes",
-            },
-        ),
-        (
-            DRIVER_TENSOR_MAP,
-            ADVICE,
-            {
-                "interleave-swizzle": "an interleave of 32 B takes swizzle 32B",
-                "stride-covers": "the stride of rows is no less than a row",
-            },
-        ),
-    )
-    for name, sentence in sentences.items()
-}
-"""Every rule by its name, in the order of the driver's arguments."""
+def _read() -> dict[str, Rule]:
+    table = json.loads(Path(__file__).with_name("rules.json").read_text(encoding="utf-8"))
+    documents = {name: Source(**said) for name, said in table["sources"].items()}
+    return {
+        name: Rule(row["sentence"], documents[row["source"]], row["kind"])
+        for name, row in table["rules"].items()
+    }
+
+
+RULES = _read()
+"""Every rule by its name, in the order of the driver's arguments: `rules.json`."""

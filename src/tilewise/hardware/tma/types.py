@@ -6,10 +6,12 @@ of less than a byte travel as bytes on Hopper: TMA moves bits and looks at none 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
+from tilewise.hardware.instructions import cells
 
 _TYPE = "CU_TENSOR_MAP_DATA_TYPE_"
 
@@ -69,34 +71,37 @@ def _instead(dtype: DType) -> str:
     return f"on Hopper {8 // dtype.bits} of them travel as one u8"
 
 
-def _rows() -> dict[str, ElementType]:
-    table = (
-        ("UINT8", 8, "u8 s8 b8 e4m3 e5m2 e4m3fnuz e5m2fnuz ue4m3 ue8m0", ""),
-        ("UINT16", 16, "u16 s16 b16", ""),
-        ("UINT32", 32, "u32 b32", ""),
-        ("INT32", 32, "s32", ""),
-        ("UINT64", 64, "u64 b64", ""),
-        ("INT64", 64, "s64", ""),
-        ("FLOAT16", 16, "f16", "floating"),
-        ("FLOAT32", 32, "f32 xf32", "floating"),
-        ("FLOAT64", 64, "f64", "floating"),
-        ("BFLOAT16", 16, "bf16", "floating"),
-        ("FLOAT32_FTZ", 32, "", "floating"),
-        ("TFLOAT32", 32, "tf32", "floating"),
-        ("TFLOAT32_FTZ", 32, "", "floating"),
-        ("16U4_ALIGN8B", 4, "", "packed"),
-        ("16U4_ALIGN16B", 4, "", "packed"),
-        ("16U6_ALIGN16B", 6, "", "packed"),
-    )
-    return {
-        short: ElementType(
-            _TYPE + short, value, bits, tuple(carries.split()), kind == "floating", kind == "packed"
+_TABLE = """
+UINT8         |  8 | u8 s8 b8 e4m3 e5m2 e4m3fnuz e5m2fnuz ue4m3 ue8m0 |
+UINT16        | 16 | u16 s16 b16                                      |
+UINT32        | 32 | u32 b32                                          |
+INT32         | 32 | s32                                              |
+UINT64        | 64 | u64 b64                                          |
+INT64         | 64 | s64                                              |
+FLOAT16       | 16 | f16                                              | floating
+FLOAT32       | 32 | f32 xf32                                         | floating
+FLOAT64       | 64 | f64                                              | floating
+BFLOAT16      | 16 | bf16                                             | floating
+FLOAT32_FTZ   | 32 |                                                  | floating
+TFLOAT32      | 32 | tf32                                             | floating
+TFLOAT32_FTZ  | 32 |                                                  | floating
+16U4_ALIGN8B  |  4 |                                                  | packed
+16U4_ALIGN16B |  4 |                                                  | packed
+16U6_ALIGN16B |  6 |                                                  | packed
+"""
+"""CUtensorMapDataType from value 0 on: bits, our types that it carries, what sort it is."""
+
+
+def _read(table: str) -> Iterator[tuple[str, ElementType]]:
+    """Yield (name without its prefix, row) of the table."""
+    for value, ((short,), (bits,), carries, sort) in enumerate(cells(table)):
+        row = ElementType(
+            _TYPE + short, value, int(bits), tuple(carries), "floating" in sort, "packed" in sort
         )
-        for value, (short, bits, carries, kind) in enumerate(table)
-    }
+        yield short, row
 
 
-ELEMENT_TYPES = _rows()
+ELEMENT_TYPES = dict(_read(_TABLE))
 """Every row of CUtensorMapDataType by its name without the prefix, in the order of their values.
 
 FTZ variants flush subnormal numbers on the way; TFLOAT32 keeps 32 bits in memory. The last three count

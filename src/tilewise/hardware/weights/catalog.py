@@ -6,16 +6,16 @@ from functools import partial
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, number
+from tilewise.hardware.catalog.entry import Built, Parameter, Value, choice, entry, number
 from tilewise.hardware.sources import Source
-from tilewise.hardware.weights.blocks import BLOCKS, Block
 from tilewise.hardware.weights.packed import (
     ALL,
+    BLOCKS,
     GROUPED,
     SINGLE,
     WORD_BITS,
     ZEROS,
+    Block,
     awq,
     gptq,
     gptq_zeros,
@@ -31,28 +31,12 @@ if TYPE_CHECKING:
 # -- sources ---------------------------------------------------------------------------------------
 
 
-def _github(document: str, section: str, path: str) -> Source:
-    return Source(document, section, f"https://github.com/{path}")
-
-
-_AWQ = "casper-hansen/AutoAWQ/blob/88e4c76b20755db275574e6a03c83c84ba3bece5/awq/modules/linear/gemm.py"
-_GPTQ = (
-    "AutoGPTQ/AutoGPTQ/blob/9f7d37072917ab3a7545835f23e808294a542153/auto_gptq/nn_modules/qlinear/"
-    "qlinear_cuda_old.py"
+_VLLM = (
+    "https://github.com/vllm-project/vllm/blob/v0.33.0/vllm/model_executor/layers/quantization/utils/"
+    "marlin_utils"
 )
-_MARLIN = "IST-DASLab/marlin/blob/2f6d7c10e124b3c5fa29ff8d77d568bd7af3274c/marlin/__init__.py"
-_VLLM = "vllm-project/vllm/blob/v0.33.0/vllm/model_executor/layers/quantization/utils/marlin_utils"
-_GGML = "ggml-org/llama.cpp/blob/01243c587feceaa5d6a6c2305535ef2f549c48b8/ggml/src"
-
-AWQ_WEIGHT = _github("AutoAWQ", "modules/linear/gemm.py, from_linear, weights", f"{_AWQ}#L213-L228")
-AWQ_ZERO = _github("AutoAWQ", "modules/linear/gemm.py, from_linear, zeros", f"{_AWQ}#L235-L249")
-GPTQ_WEIGHT = _github("AutoGPTQ", "qlinear_cuda_old.py, pack, weights", f"{_GPTQ}#L110-L164")
-GPTQ_ZERO = _github("AutoGPTQ", "qlinear_cuda_old.py, pack, zeros", f"{_GPTQ}#L166-L200")
-MARLIN_WEIGHT = _github("Marlin", "__init__.py, _get_perms and Layer.pack", f"{_MARLIN}#L40-L140")
-MARLIN_SCALE = _github("Marlin", "__init__.py, scale_perm and scale_perm_single", f"{_MARLIN}#L60-L66")
-VLLM_WEIGHT = _github("vLLM", "marlin_utils_test.py, get_weight_perm", f"{_VLLM}_test.py#L32-L126")
-VLLM_SCALE = _github("vLLM", "marlin_utils.py, marlin_permute_scales", f"{_VLLM}.py#L514-L535")
-VLLM_ZERO = _github("vLLM", "marlin_utils.py, marlin_zero_points", f"{_VLLM}.py#L566-L589")
+VLLM_WEIGHT = Source("vLLM", "marlin_utils_test.py, get_weight_perm", f"{_VLLM}_test.py#L32-L126")
+VLLM_SCALE = Source("vLLM", "marlin_utils.py, marlin_permute_scales", f"{_VLLM}.py#L514-L535")
 
 
 # -- parameters ------------------------------------------------------------------------------------
@@ -111,7 +95,7 @@ def _gptq_zero(k: int, n: int, bits: int, group_size: int) -> Built:
 def _marlin_weight(k: int, n: int, bits: int, a_bits: int) -> Built:
     shape = [k // 16, n * 16 * bits // WORD_BITS]
     holds = "lane l of a warp has weights 32 l to 32 l + 31 of every 1,024"
-    source = MARLIN_WEIGHT if (bits, a_bits) == (4, 16) else VLLM_WEIGHT
+    source = None if (bits, a_bits) == (4, 16) else VLLM_WEIGHT
     notes = (_KERNELS, *((_CHANGED[bits],) if a_bits == 8 else ()), _SORTED)
     layout = marlin(k, n, bits, a_bits)
     return _packed(layout, _UNSIGNED[bits], "B", shape, holds, notes, source=source)
@@ -124,9 +108,7 @@ def _marlin_scale(k: int, n: int, group_size: int, a_bits: int) -> Built:
     facts = {"order": order, "tensor": {"name": "s", "dtype": "float16", "shape": [groups, n]}}
     layout = marlin_scales(groups, n, GROUPED if grouped else SINGLE)
     notes = ("scale_perm has several groups of inputs and A of 16 bits; else it is scale_perm_single",)
-    return Built(
-        layout, facts, DType.of("f16"), notes=notes, source=MARLIN_SCALE if a_bits == 16 else VLLM_SCALE
-    )
+    return Built(layout, facts, DType.of("f16"), notes=notes, source=None if a_bits == 16 else VLLM_SCALE)
 
 
 def _marlin_zero(k: int, n: int, group_size: int, a_bits: int) -> Built:
@@ -170,107 +152,40 @@ _OF_BLOCKS = {
     "mxfp4": ("weight = 2^(e - 127) q",),
 }
 
-ABSENT = {
-    "gptq.g_idx": f"{_ACT_ORDER}; without it row k is of group k / group_size",
-    **dict.fromkeys(
-        ("awq.scale", "gptq.scale"), "scales are f16 [groups, N], row after row: S[(groups, N) : (N, 1)]"
-    ),
-    "gguf.q4_k.scale": _SPLIT,
-    **dict.fromkeys(
-        ("gguf.q5_0", "gguf.q5_1", "gguf.q5_k", "gguf.q6_k", "gguf.q3_k"),
-        "a weight of this type is two fields of its block, low bits and high bits: a sum of two layouts",
-    ),
-}
-"""Names that are left out, and why."""
-
 
 # -- the entries -----------------------------------------------------------------------------------
 
-_PACKED = "layout memory packed quantized quantised weights int4 order of nibbles repack interleave"
 _SIZES: dict[str, Value] = {"k": 256, "n": 64}
 
 
-def _block_entry(block: Block) -> Entry:
-    name = block.name.replace("k", "K")
-    section = f"ggml-common.h, block_{name}; ggml-quants.c, dequantize_row_{name}"
-    return Entry(
-        f"gguf.{block.name}",
-        f"the weights of a tensor of GGUF's type {block.name.upper()}, [rows, K]: among their blocks' scales",
-        (
-            number("rows", "rows of the tensor, ggml's ne1", "1 or more"),
-            number("k", "weights of a row, ggml's ne0", f"a multiple of {block.weights}"),
-        ),
-        _github("llama.cpp", section, f"{_GGML}/ggml-common.h#:~:text=block_{name}"),
-        partial(_gguf, block),
-        {"rows": 2, "k": 256},
-        f"{_PACKED} ggml llama.cpp block",
-    )
-
-
 ENTRIES = (
-    Entry(
-        "awq.weight",
-        "AWQ's packed weights, qweight, [K, N]: 8 columns of a row in a word",
-        (ANY, EIGHTS),
-        AWQ_WEIGHT,
-        _awq_weight,
-        _SIZES,
-        f"{_PACKED} AutoAWQ gemm",
+    entry("awq.weight", (ANY, EIGHTS), _awq_weight),
+    entry("awq.zero", (ANY, EIGHTS, GROUP), _awq_zero),
+    entry(
+        "gptq.weight", (_inputs("a multiple of 8, of 8 bits of 4"), _outputs("1 or more"), BITS), _gptq_weight
     ),
-    Entry(
-        "awq.zero",
-        "AWQ's packed zeros, qzeros, [groups, N]: 8 columns of a row in a word",
-        (ANY, EIGHTS, GROUP),
-        AWQ_ZERO,
-        _awq_zero,
-        _SIZES,
-        f"{_PACKED} AutoAWQ gemm zero points",
-    ),
-    Entry(
-        "gptq.weight",
-        "GPTQ's packed weights, qweight, [K, N]: 8 rows of a column in a word, 4 of 8 bits",
-        (_inputs("a multiple of 8, of 8 bits of 4"), _outputs("1 or more"), BITS),
-        GPTQ_WEIGHT,
-        _gptq_weight,
-        _SIZES,
-        f"{_PACKED} AutoGPTQ GPTQModel exllama",
-    ),
-    Entry(
-        "gptq.zero",
-        "GPTQ's packed zeros, qzeros, [groups, N]: 8 columns of a row in a word, 4 of 8 bits",
-        (ANY, _outputs("a multiple of 8, of 8 bits of 4"), BITS, GROUP),
-        GPTQ_ZERO,
-        _gptq_zero,
-        _SIZES,
-        f"{_PACKED} AutoGPTQ GPTQModel zero points",
-    ),
-    Entry(
+    entry("gptq.zero", (ANY, _outputs("a multiple of 8, of 8 bits of 4"), BITS, GROUP), _gptq_zero),
+    entry(
         "marlin.weight",
-        "Marlin's packed weights, [K, N]: what a lane holds of B in mma.sync lies together",
         (_inputs("a multiple of 16, with A of 8 bits of 32"), SIXTY_FOURS, BITS, A_BITS),
-        MARLIN_WEIGHT,
         _marlin_weight,
-        _SIZES,
-        f"{_PACKED} vLLM gptq_marlin awq_marlin tile",
     ),
-    Entry(
+    entry(
         "marlin.scale",
-        "Marlin's scales, [groups, N], in the order of several groups or that of one",
         (ANY, SIXTY_FOURS, GROUP, A_BITS),
-        MARLIN_SCALE,
         _marlin_scale,
-        _SIZES,
-        f"{_PACKED} vLLM scale_perm scale_perm_single",
         lambda: (_SIZES | {"group_size": size, "a_bits": bits} for size in (128, ALL) for bits in (16, 8)),
     ),
-    Entry(
-        "marlin.zero",
-        "Marlin's packed zeros, [groups, N], as vLLM makes them of AWQ's",
-        (ANY, SIXTY_FOURS, GROUP, A_BITS),
-        VLLM_ZERO,
-        _marlin_zero,
-        _SIZES,
-        f"{_PACKED} vLLM awq_marlin zero points",
+    entry("marlin.zero", (ANY, SIXTY_FOURS, GROUP, A_BITS), _marlin_zero),
+    *(
+        entry(
+            f"gguf.{block.name}",
+            (
+                number("rows", "rows of the tensor, ggml's ne1", "1 or more"),
+                number("k", "weights of a row, ggml's ne0", f"a multiple of {block.weights}"),
+            ),
+            partial(_gguf, block),
+        )
+        for block in BLOCKS.values()
     ),
-    *(_block_entry(block) for block in BLOCKS.values()),
 )

@@ -1,4 +1,4 @@
-"""Weights of AWQ, GPTQ and Marlin: where the weight of input k and output n lies in the packed tensor.
+"""Packed weights: where AWQ, GPTQ and Marlin have the weight of input k and output n, and GGUF each of a row.
 
 An element here is a weight of 4 or 8 bits. Its index is [K, N], as the packers have it: K inputs, N outputs.
 `m` counts weights in the order of memory, the lowest bits of a word of 32 first: weight p of 4 bits is half
@@ -13,6 +13,14 @@ A Marlin tile has 16 rows and 64 columns. The 32 weights of lane l are its B fra
 mma.m16n8k16: of each 8 columns column l / 4, of each 8 rows rows 2 (l % 4) and 2 (l % 4) + 1. A word has the
 first rows of such pairs in its lower half and the second ones in its upper half, so that masks take pairs
 apart. With A of 8 bits the products are m16n8k32, and a tile has 32 rows and 32 columns.
+
+GGUF keeps a row of K weights in K / 32 blocks, or K / 256, one after another, and each begins with its
+scales. The index is [rows, K] there, and `m` counts elements from the tensor's first byte on, the low half of
+a byte first. Scales take places too, where no weight is.
+
+    Q4_0, MXFP4   the low halves of 16 bytes are weights 0 to 15 of a block, the high halves weights 16 to 31
+    Q4_K          the same of 32 bytes and 64 weights, four times
+    Q8_0          a byte each, in order
 """
 
 from __future__ import annotations
@@ -22,6 +30,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewise.core.axes import Axis
+from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.hardware.digits import layout_of, without_ones
@@ -173,3 +182,62 @@ def check(extent: int, whole: int, name: str, what: str) -> None:
 
 def _layout(*modes: Steps) -> Layout:
     return layout_of(*(without_ones([(extent, step @ STORE) for extent, step in steps]) for steps in modes))
+
+
+# -- blocks of GGUF ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of weights: how many, in how many bytes, and the digits of their index inside."""
+
+    name: str
+    dtype: str
+    weights: int
+    bytes: int
+    first: int
+    """The byte of the first weight."""
+    steps: Steps
+    """Digits of the index, the slowest first: how many, and how many weights one step is."""
+    header: str
+    """The fields before it."""
+
+    def layout(self, rows: int, k: int) -> Layout:
+        """Return the layout [rows, K] of a tensor.
+
+            requires       k a multiple of the block's weights
+
+        >>> print(BLOCKS["q4_0"].layout(2, 64))
+        S[(2, (2, 2, 16)) : (72, (36, 1, 2))] + 4
+        >>> print(BLOCKS["q4_k"].layout(1, 256))
+        S[(1, (4, 2, 32)) : (288, (64, 1, 2))] + 32
+        """
+        check(k, self.weights, "k", f"the weights of a block of {self.name}")
+        bits, blocks = DType.of(self.dtype).bits, k // self.weights
+        step = self.bytes * 8 // bits
+        along = [(extent, steps @ STORE) for extent, steps in ((blocks, step), *self.steps)]
+        return layout_of(
+            [(rows, blocks * step @ STORE)], without_ones(along), offset=self.first * 8 // bits @ STORE
+        )
+
+
+HALVES: Steps = ((2, 1), (16, 2))
+
+BLOCKS = {
+    block.name: block
+    for block in (
+        Block("q4_0", "u4", 32, 18, 2, HALVES, "d: f16, bytes 0..1"),
+        Block("q8_0", "s8", 32, 34, 2, ((32, 1),), "d: f16, bytes 0..1"),
+        Block(
+            "q4_k",
+            "u4",
+            256,
+            144,
+            16,
+            ((4, 64), (2, 1), (32, 2)),
+            "d: f16, bytes 0..1; dmin: f16, bytes 2..3; scales: 8 scales and 8 minima of 6 bits, bytes 4..15",
+        ),
+        Block("mxfp4", "e2m1", 32, 17, 1, HALVES, "e: ue8m0, byte 0"),
+    )
+}
+"""{name: the block}."""

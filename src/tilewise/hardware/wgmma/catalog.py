@@ -7,38 +7,29 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import number, of_type
-from tilewise.hardware.catalog.registers import fragment_built
+from tilewise.hardware.catalog.entry import (
+    Built,
+    Parameter,
+    Value,
+    entry,
+    fragment_built,
+    number,
+    of_type,
+)
 from tilewise.hardware.instructions import values, where
 from tilewise.hardware.modes import MODES, Mode
 from tilewise.hardware.operands.catalog import (
     DEEP,
     MAJOR,
-    MODE,
     ORDER,
-    TILE,
     Documented,
     check_whole,
+    mode_among,
     tile_built,
 )
-from tilewise.hardware.sources import PTX_ATOMS, PTX_CANONICAL, PTX_FRAGMENTS, PTX_SHAPES, PTX_STRIDES
-from tilewise.hardware.wgmma.figures import FIGURES, KNOWN
+from tilewise.hardware.operands.template import OPERANDS
 from tilewise.hardware.wgmma.fragments import a_fragment, d_fragment
-from tilewise.hardware.wgmma.instructions import EVERY_8, INPUTS, OPERANDS, Input, M
-
-_SPARSE = (
-    "sparse wgmma (wgmma.mma_async.sp) is not in the catalogue: its A is half as wide and comes "
-    "with metadata; all entries are of dense wgmma"
-)
-ABSENT = {
-    **dict.fromkeys(("wgmma.sp", "wgmma.A.sp", "wgmma.D.sp"), _SPARSE),
-    "wgmma.B": "a wgmma never has B in registers: it reads B from shared memory, where it is wgmma.smem",
-    "wgmma.mma_async": "the catalogue has the operands of wgmma.mma_async: wgmma.D and wgmma.A in registers, "
-    "wgmma.smem in shared memory, and what goes together as wgmma.shapes",
-    "wgmma.C": "a wgmma has no C of its own: it adds to D, which is wgmma.D",
-}
-"""Names that are left out, and why."""
+from tilewise.hardware.wgmma.instructions import EVERY_8, INPUTS, Input, M
 
 _ACCUMULATORS = tuple(sorted(values(INPUTS.values(), "accumulators")))
 
@@ -110,76 +101,48 @@ def _accumulators() -> Iterator[Mapping[str, Value]]:
             yield {"dtype": name, "n": n}
 
 
-def _patterns() -> Iterator[Mapping[str, Value]]:
-    for mode, row in product(MODES, INPUTS.values()):
-        for major in row.majors:
-            yield {"mode": mode, "major": major, "dtype": row.name}
-
-
 def _tiles() -> Iterator[Mapping[str, Value]]:
-    for operand, pattern in product(OPERANDS, _patterns()):
+    for operand, pattern in product(OPERANDS, _DOCUMENTED.patterns()):
         yield {"operand": operand, **pattern, **DEEP}
 
 
 # -- the entries -----------------------------------------------------------------------------------
 
 _EVEN = "8, 16, ..., 256; of s32 8, 16, 24, 32, 48, 64, ..., 256"
-_DOCUMENTED = Documented(
-    "wgmma", "Table 38", PTX_ATOMS, PTX_CANONICAL, FIGURES, KNOWN, _read, _patterns, MODE
-)
+_DOCUMENTED = Documented("wgmma", "Table 38", MODES, tuple(INPUTS), _read)
 
 ENTRIES = (
-    Entry(
-        "wgmma.A",
-        "the A operand of a wgmma in registers: which thread holds which element",
-        (INPUT,),
-        PTX_FRAGMENTS,
-        _a,
-        {"dtype": "bf16"},
-        "layout fragment register warpgroup multiplicand",
-    ),
-    Entry(
+    entry("wgmma.A", (INPUT,), _a),
+    entry(
         "wgmma.D",
-        "the accumulator D of a wgmma in registers: which thread holds which element",
         (
             of_type("D's elements", _ACCUMULATORS),
             number("n", "columns of D", _EVEN),
         ),
-        PTX_FRAGMENTS,
         _d,
-        {"dtype": "f32", "n": 64},
-        "layout fragment register warpgroup result C",
         _accumulators,
     ),
-    Entry(
+    entry(
         "wgmma.smem",
-        "a tile in shared memory that wgmma reads: swizzled, with LBO, SBO and alignment",
         (
             Parameter("operand", "A is [M, K], B is [N, K]", legal=OPERANDS),
             MAJOR,
-            MODE,
+            mode_among(MODES),
             OF_TILE,
             number("rows", "rows of the tile: M of A, N of B", "whole atoms; of A 64s"),
             number("k", "columns of the tile, along K", "whole atoms and whole wgmmas"),
             ORDER,
         ),
-        PTX_STRIDES,
         _smem,
-        TILE,
-        "layout shared memory leading stride dimension byte offset descriptor swizzle",
         _tiles,
     ),
     *_DOCUMENTED.entries({"mode": "128B", "major": "k", "dtype": "bf16"}, 170),
-    Entry(
+    entry(
         "wgmma.shapes",
-        "which wgmma there are: K, the legal N, majors and accumulators of a type",
         (
             INPUT,
             number("n", "asks whether this N is legal", "a number", optional=True),
         ),
-        PTX_SHAPES,
         _shapes,
-        {"dtype": "s8"},
-        "instructions types illegal",
     ),
 )

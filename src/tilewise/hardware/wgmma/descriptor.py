@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from tilewise.hardware import engines
 from tilewise.hardware.fields import Field
 from tilewise.hardware.modes import MODES
-from tilewise.hardware.operands.template import BASE_OFFSET, BASE_UNIT, LBO, LIMIT, SBO, START
-
-__all__ = ["BASE_UNIT", "LIMIT", "Descriptor"]
+from tilewise.hardware.operands.template import BASE_OFFSET, LBO, SBO, START
 
 _CODES = {mode.name: mode.wgmma_code for mode in MODES.values() if mode.wgmma_code is not None}
 _CHOICES: dict[str, tuple[str, ...]] = {}

@@ -13,9 +13,8 @@ from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
-from tilewise.hardware.instructions import listed, values, where
+from tilewise.hardware.instructions import listed, nearest, values, where
 from tilewise.hardware.limits import REGISTER_BITS
-from tilewise.hardware.operands.sizes import nearest
 from tilewise.hardware.wgmma.instructions import INPUTS, Input
 
 WARP, LANE, REG = Axis("wid_in_wg"), Axis("laneid"), Axis("reg")

@@ -14,21 +14,8 @@ from dataclasses import dataclass
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.core.integers import as_int
-from tilewise.hardware.operands.sizes import nearest
-from tilewise.hardware.operands.template import MAJORS, OPERANDS, check_major_word, check_operand
-
-__all__ = [
-    "EVERY_8",
-    "INPUTS",
-    "INTEGER_N",
-    "K_BITS",
-    "MAJORS",
-    "OPERANDS",
-    "Input",
-    "M",
-    "check_major_word",
-    "check_operand",
-]
+from tilewise.hardware.instructions import nearest
+from tilewise.hardware.operands.template import MAJORS, check_major_word
 
 M = 64
 """Rows of A and D in every wgmma."""

@@ -28,20 +28,17 @@ extern "C" __global__ void fill(u8* target, u64 bytes, u64 low, u64 high)
 }
 """
 
-_TWO, _FOUR = ctypes.c_uint64 * 4, ctypes.c_uint64 * 8
-"""So many arguments, and after them their addresses."""
-
-
 _FREE: list[tuple[Any, int]] = []
 """Room for arguments that no launch has now: to make some takes longer than to write them."""
 
 
-def _two() -> tuple[Any, int]:
-    """Room for two arguments, and where their addresses are."""
-    cells = _TWO()
+def _arguments(*values: int) -> tuple[Any, int]:
+    """Return room for arguments of a kernel, and behind them where their addresses are."""
+    count = len(values)
+    cells = (ctypes.c_uint64 * (2 * count))(*values)
     first = ctypes.addressof(cells)
-    cells[2], cells[3] = first, first + 8
-    return cells, first + 16
+    cells[count:] = [first + 8 * place for place in range(count)]
+    return cells, first + 8 * count
 
 
 class Loaded:
@@ -72,7 +69,7 @@ class Loaded:
         try:
             taken = _FREE.pop()  # nobody else's until it is given back
         except IndexError:
-            taken = _two()
+            taken = _arguments(0, 0)
         cells, arguments = taken
         cells[0], cells[1] = source, target
         shared = self._shared
@@ -95,11 +92,8 @@ class Loaded:
         low, high = (int.from_bytes(whole[at : at + 8], "little") for at in (0, 8))
         function = self._loaded(_FILL, "fill", 0)
         blocks = max(1, min(1 << 14, -(-count // (8 * FILL_THREADS))))
-        cells = _FOUR(target, count, low, high)
-        first = ctypes.addressof(cells)
-        for place in range(4):
-            cells[4 + place] = first + 8 * place
-        self._launch(function, blocks, FILL_THREADS, 0, stream, first + 32)
+        _cells, arguments = _arguments(target, count, low, high)  # held until it is launched
+        self._launch(function, blocks, FILL_THREADS, 0, stream, arguments)
 
     def _loaded(self, text: str, name: str, shared: int) -> Any:
         return self._in_context(_function, text, name, self._arch, shared, self._index)[0]

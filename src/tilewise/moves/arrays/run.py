@@ -15,6 +15,7 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import Shape, as_shape
+from tilewise.moves.arrays.host import fill_bytes, move_bytes
 from tilewise.moves.arrays.storage import (
     Storage,
     check_own_width,
@@ -22,7 +23,6 @@ from tilewise.moves.arrays.storage import (
     own_layout,
     storage_of,
 )
-from tilewise.moves.host.moving import fill_bytes, move_bytes
 from tilewise.moves.pairs.fills import given_fill
 from tilewise.moves.plan import Plan, memory_plan
 from tilewise.moves.tiles.tiling import ALIGNED

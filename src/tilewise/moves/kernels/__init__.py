@@ -1,5 +1,6 @@
 """CUDA C++ of a plan.
 
+texts           what is always the same
 terms           addresses, counts and tests of a tile, as text
 elements        where the elements of a vector of the target lie in shared memory
 tile_kernel     through shared memory: vectors are read, gathered, and written

@@ -16,12 +16,12 @@ class Elements(Terms):
     """The addresses of elements that a thread gathers."""
 
     def addresses(self) -> Iterator[Spelled]:
-        """Yield the address of each element of a vector, and of those that one which begins before has."""
+        """Yield the address of each element of a vector."""
         tile = self.tile
-        run, places = tile.write_run, range(tile.vector + tile.lag)
+        run, places = tile.write_run, range(tile.vector)
         if tile.partial:  # those beyond the run are read within it
             for place in places:
-                position = f"min(max(k + {place - tile.lag}, 0), {tile.run_elements - 1})"
+                position = f"min(max(k + {place}, 0), {tile.run_elements - 1})"
                 yield [f"const int p{place} = {position};"], self._swizzled(self._kept_at(f"p{place}"))
         elif tile.stagger:
             yield from self._staggered()
@@ -38,8 +38,8 @@ class Elements(Terms):
 
     @property
     def ahead(self) -> int:
-        """Return the positions of the write run that are held before position k, but for gathered ones."""
-        return self.tile.halo * self.tile.write_inner - self.tile.lag
+        """Return the positions of the write run that are held before position k."""
+        return self.tile.halo * self.tile.write_inner
 
     def row_names(self) -> dict[int, str]:
         names = {i: f"q{i}" for i in self.tile.write_rows}
@@ -47,30 +47,30 @@ class Elements(Terms):
             names[self.tile.read_run[0]] = "j"
         return names
 
-    def _kept_at(self, position: str, *further: str | int) -> str:
+    def _kept_at(self, position: str, further: str | int = 0) -> str:
         """Return the byte in shared memory of a position in the write run."""
         tile = self.tile
         run = tile.merged(tile.write_run, tile.extents)
         begin = ["shift"] if tile.read_shift else []
         digits = self.run_digits(tuple(run), run, position)
-        return added(*begin, *self.kept(self.row_names()), *self.kept(digits), *further)
+        return added(*begin, *self.kept(self.row_names()), *self.kept(digits), further)
 
     def _swizzled(self, address: str) -> str:
         return address if self.tile.swizzle_shift is None else f"kept({address})"
 
-    def steps(self, base: str, at: str = "at") -> Iterator[Spelled]:
+    def steps(self, base: str) -> Iterator[Spelled]:
         """Yield elements that are always as far apart: the first address, and constants.
 
         A swizzle moves all of them by the same where steps between them touch no bit that it reads or
         changes: whole lines, and a power of two.
         """
-        steps = [self.offset(place) for place in range(self.tile.vector + self.tile.lag)]
+        steps = [self.offset(place) for place in range(self.tile.vector)]
         step = steps[1] if len(steps) > 1 else 0
         regular = all(own == place * step for place, own in enumerate(steps))
         together = step == 0 or (regular and step >= LINE and step.bit_count() == 1)
         for place, own in enumerate(steps):
-            line = f"const int {at} = {self._swizzled(base) if together else base};"
-            text = added(at, own)
+            line = f"const int at = {self._swizzled(base) if together else base};"
+            text = added("at", own)
             yield [] if place else [line], text if together else self._swizzled(text)
 
     def offset(self, place: int) -> int:
@@ -95,7 +95,7 @@ class Elements(Terms):
         far = step * tile.of_word if stagger.of_words else step
         for i in range(count):
             lines.append(f"const int at{i} = at + ({added('first', i)} & {count - 1}) * {far};")
-        for place in range(tile.vector + tile.lag):
+        for place in range(tile.vector):
             word, own = divmod(place, tile.of_word)
             chosen, further = (word, own * step) if stagger.of_words else (own, word * tile.of_word * step)
             yield [] if place else lines, added(f"at{chosen}", further)
@@ -117,7 +117,7 @@ class Elements(Terms):
         else:
             beyond = self._kept_at("next", f"(int)(p - next) * {step}")
             lines += [f"const u32 next = p - digit + {extent}u;", f"const int past = {beyond};"]
-        for place in range(tile.vector + tile.lag):
+        for place in range(tile.vector):
             part = f"(digit < {extent - place}u ? at : past) + {place * step}" if place else "at"
             yield [] if place else lines, self._swizzled(part)
 
@@ -130,7 +130,7 @@ class Elements(Terms):
         inner, outer = tile.write_run
         extent, step, jump = tile.extents[inner], tile.pitches[inner], tile.pitches[outer]
         position, back = f"({added('k', self.ahead)})", jump - (extent - 1) * step
-        for place in range(tile.vector + tile.lag):
+        for place in range(tile.vector):
             further, first = divmod(place, extent)
             if not place:
                 lines = [f"int digit = {position} % {extent};", f"const int at0 = {self._kept_at(position)};"]

@@ -16,7 +16,12 @@ from tilewise.codegen.functions import Index
 from tilewise.codegen.parts.template import filled
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, TYPES, swizzled
+from tilewise.codegen.c import cuda_source
+from tilewise.codegen.forward import place_function
+from tilewise.codegen.functions import Index
+from tilewise.codegen.parts.template import filled
+from tilewise.moves.kernels import texts
+from tilewise.moves.kernels.spelling import NAME, TYPES, swizzled
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.ways import IN_WORD, Gather
 
@@ -94,7 +99,7 @@ def gather_kernel(gather: Gather, name: str = NAME) -> str:
     apart = pair.digits is None
     body = _by_index(pair) if apart else _word(gather) if gather.in_words else _by_digits(gather)
     slots = {
-        "prelude": PRELUDE,
+        "prelude": texts.PRELUDE,
         "functions": "\n".join(_index_functions(pair) if apart else _swizzles(pair)),
         "threads": gather.threads,
         "name": name,

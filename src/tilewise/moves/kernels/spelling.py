@@ -13,50 +13,6 @@ INT = 1 << 31
 
 TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "V16"}
 
-PRELUDE = """\
-typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
-struct alignas(16) V16 { u32 x[4]; };
-"""
-"""The names that kernels have for integers, and for a vector."""
-
-_FETCHED = """\
-// What is at an address of the source. The $bytes bytes around it come to the L2 cache as well, for who asks
-// next.
-__device__ __forceinline__ $type fetched(const $pointer* at)
-{
-#if __CUDA_ARCH__ >= $least
-    $type x;
-    asm volatile("ld.global.nc.L2::${bytes}B.$loads;"
-                 : $results : "l"(at));
-    return x;
-#else
-    return *(const $type*)at;
-#endif
-}
-"""
-
-
-_FETCHES = {
-    "V16": (128, 750, "u8", "v4.u32 {%0, %1, %2, %3}, [%4]", [f"x.x[{i}]" for i in range(4)]),
-    "u32": (256, 800, "u32", "u32 %0, [%1]", ["x"]),
-}
-"""By what is read: bytes that come along, the first architecture that can, the pointer, the instruction."""
-
-
-def fetching(kind: str) -> str:
-    """Return the function by which kernels read a vector, or a word, of the source."""
-    bytes_, least, pointer, loads, results = _FETCHES[kind]
-    told = ", ".join(f'"=r"({result})' for result in results)
-    slots = {
-        "bytes": bytes_,
-        "type": kind,
-        "pointer": pointer,
-        "least": least,
-        "loads": loads,
-        "results": told,
-    }
-    return filled(_FETCHED, slots)
-
 
 def counting(most: int) -> str:
     """Return the type that counts so far, and a tile further."""

@@ -14,15 +14,14 @@ from math import prod
 
 from tilewise.codegen.parts.template import filled
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.kernels import texts
 from tilewise.moves.kernels.elements import Elements
 from tilewise.moves.kernels.spelling import (
     NAME,
-    PRELUDE,
     TYPES,
     added,
     cast,
     constant,
-    fetching,
     split,
     swizzled,
 )
@@ -31,9 +30,9 @@ from tilewise.moves.tiles.tile import VECTOR, Tile
 STATIC = 48 * 1024
 """Bytes of shared memory that a kernel has without asking for them."""
 
-AT_ONCE, PARTED = 1536, 768
-"""Threads for which the registers of a multiprocessor are to last: that gather elements of one or two bytes,
-or turn words of 4 bits; and that gather halves of bytes."""
+AT_ONCE = 1536
+"""Threads for which the registers of a multiprocessor are to last, that gather elements of one or two bytes,
+or turn words of 4 bits."""
 
 HELD = 6.5
 """Vectors of the source that a thread may hold at most for that, beside what it gathers."""
@@ -41,107 +40,8 @@ HELD = 6.5
 TIMES = 2
 """Times that the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
 
-_AT_ONCE = """\
-// Threads that a multiprocessor has at once.
-#if __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || __CUDA_ARCH__ / 100 == 10
-#define MOVE_AT_ONCE 2048
-#else
-#define MOVE_AT_ONCE 1024
-#endif
-"""
-
-_PART = """\
-// The 16 bytes at an address, those of them that are in the storage.
-__device__ __forceinline__ V16 part(const u8* at, const u8* source)
-{
-    V16 v = {};
-    for (int i = 0; i < 16; ++i)
-        if (at + i >= source && at + i < source + ${bytes}ull) v.x[i / 4] |= (u32)at[i] << i % 4 * 8;
-    return v;
-}
-"""
-
-_SPREAD = """\
-// 8 bytes of a storage, in the first half of a vector.
-__device__ __forceinline__ V16 eight(const u8* at)
-{
-    const u64 x = *(const u64*)at;
-    return V16{{(u32)x, (u32)(x >> 32)}};
-}
-
-// The 16 elements of 8 bytes, a byte each.
-__device__ __forceinline__ V16 spread(u32 low, u32 high)
-{
-    const u32 a = low & 0x0f0f0f0fu, b = low >> 4 & 0x0f0f0f0fu;
-    const u32 c = high & 0x0f0f0f0fu, d = high >> 4 & 0x0f0f0f0fu;
-    return V16{{__byte_perm(a, b, 0x5140), __byte_perm(a, b, 0x7362),
-                __byte_perm(c, d, 0x5140), __byte_perm(c, d, 0x7362)}};
-}
-
-// And back.
-__device__ __forceinline__ u64 packed(V16 v)
-{
-    const u32 low = __byte_perm(v.x[0] | v.x[0] >> 4, v.x[1] | v.x[1] >> 4, 0x6420);
-    const u32 high = __byte_perm(v.x[2] | v.x[2] >> 4, v.x[3] | v.x[3] >> 4, 0x6420);
-    return (u64)high << 32 | low;
-}
-
-// Some bits of 8 bytes; what else is in their words is other threads'.
-__device__ __forceinline__ void put(u32* words, u64 x, u64 mask)
-{
-    #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const u32 own = (u32)(mask >> 32 * i), bits = (u32)(x >> 32 * i);
-        if (own == 0xffffffffu) words[i] = bits;
-        else if (own) {
-            atomicAnd(words + i, bits | ~own);
-            atomicOr(words + i, bits & own);
-        }
-    }
-}
-"""
-
-_WORDS_IN_ORDER = """\
-// A vector that was gathered from one of its words on.
-__device__ __forceinline__ V16 in_order(V16 v, int first)
-{
-    if (first & 1) v = V16{{v.x[3], v.x[0], v.x[1], v.x[2]}};
-    if (first & 2) v = V16{{v.x[2], v.x[3], v.x[0], v.x[1]}};
-    return v;
-}
-"""
-
-_ELEMENTS_IN_ORDER = """\
-// A vector each of whose words was gathered from one of its elements on.
-__device__ __forceinline__ V16 in_order(V16 v, int first)
-{
-    for (int i = 0; i < 4; ++i) v.x[i] = __funnelshift_r(v.x[i], v.x[i], -$bits * first);
-    return v;
-}
-"""
-
 Moved = Callable[[str, tuple[int, int]], Iterator[str]]
 """The lines that move a vector, by the name of its registers and (the first vector, how many) of a row."""
-
-_TEMPLATE = """\
-$prelude
-
-$functions
-
-extern "C" __global__ void __launch_bounds__($bounds)
-$name(const u8* __restrict__ source, u8* __restrict__ target)
-{
-    $shared
-    $origins
-    const $wide from = $from, into = $into;
-    $read
-    __syncthreads();
-    $write
-}
-"""
-
-_HALVES = ("{0} & 0x0f0f0f0fu | ({1} & 0x0f0f0f0fu) << 4", "{0} >> 4 & 0x0f0f0f0fu | {1} & 0xf0f0f0f0u")
-"""The low, and the high, halves of the bytes of two words, side by side in bytes."""
 
 
 def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
@@ -170,7 +70,7 @@ class TileKernel(Elements):
         shared = "extern __shared__ __align__(128) u8 tile[];"
         before = tile.halo * self.digits[tile.write_run[-1]].read if tile.halo else 0
         slots = {
-            "prelude": PRELUDE,
+            "prelude": texts.PRELUDE,
             "functions": "\n".join(self._functions()),
             "bounds": self._bounds(),
             "name": name,
@@ -182,13 +82,13 @@ class TileKernel(Elements):
             "read": "\n".join(self._reading()),
             "write": "\n".join(self._writing()),
         }
-        return filled(_TEMPLATE, slots) + "\n"
+        return filled(texts.TILE, slots) + "\n"
 
     def _functions(self) -> Iterator[str]:
         """Yield functions of addresses, and those that read, and write, a part of a vector."""
         tile, shift, stagger = self.tile, self.tile.swizzle_shift, self.tile.stagger
         if tile.few_registers:
-            yield _AT_ONCE
+            yield texts.AT_ONCE
         if shift is not None:
             yield f"__device__ __forceinline__ int kept(int x) {{ return x ^ (x >> {shift} & 0x70); }}"
         for name, side in (("source_at", self.pair.source), ("target_at", self.pair.target)):
@@ -199,14 +99,14 @@ class TileKernel(Elements):
                     yield f"    {swizzled(swizzle, self.unit)}"
                 yield f"    return {added('x', side.outer * self.unit)};"
                 yield "}"
-        yield fetching("V16")
+        yield texts.FETCHED["V16"]
         if self.inside:
-            yield filled(_PART, {"bytes": self.storage})
+            yield filled(texts.PART, {"bytes": self.storage})
         if self.spread:
-            yield _SPREAD
+            yield texts.SPREAD
         elif stagger is not None:
-            of_elements = filled(_ELEMENTS_IN_ORDER, {"bits": 8 * self.unit})
-            yield _WORDS_IN_ORDER if stagger.of_words else of_elements
+            of_elements = filled(texts.ELEMENTS_IN_ORDER, {"bits": 8 * self.unit})
+            yield texts.WORDS_IN_ORDER if stagger.of_words else of_elements
 
     def _bounds(self) -> str:
         """Return the threads of a block, and the blocks that a multiprocessor's registers are to serve."""
@@ -214,8 +114,6 @@ class TileKernel(Elements):
         gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
         if tile.few_registers:
             return f"{tile.threads}, MOVE_AT_ONCE / {tile.threads}"
-        if tile.parted:
-            return f"{tile.threads}, {PARTED // tile.threads}"
         if gathered and tile.row_count * tile.run_vectors <= HELD * tile.threads:
             return f"{tile.threads}, {AT_ONCE // tile.threads}"
         return f"{tile.threads}"
@@ -424,7 +322,7 @@ class TileKernel(Elements):
         if beyond:
             yield f"    if ({' || '.join(beyond)}) continue;"
         terms = [self.term(names[i], self.digits[i].write * unit) for i in extents]
-        yield f"    const {self.wide} run = {added('into', *terms, tile.leader * self._second_run)};"
+        yield f"    const {self.wide} run = {added('into', *terms)};"
         back = f" - {self._elements_in_sector('run')}" if tile.write_shift else ""
         yield f"    const int k = c * {tile.vector}{back};"
         if tile.uneven:
@@ -432,17 +330,9 @@ class TileKernel(Elements):
             yield f"    if (k >= {tile.run_elements} - {end}) continue;"
         if tile.words > 1:
             yield from self._turned(tested)
-        elif tile.parted:
-            yield from self._parted(tested)
         else:
             yield from self._gathered(tested)
         yield "}"
-
-    @property
-    def _second_run(self) -> int:
-        """Bytes from the first run to the second of those to which halves of bytes go."""
-        own = self.pair.exchanged
-        return 0 if own is None else self.digits[own].write
 
     def _elements_in_sector(self, place: str) -> str:
         """Return the elements from the begin of a sector of the target to a place in it."""
@@ -455,25 +345,12 @@ class TileKernel(Elements):
         for place, (_, address) in enumerate(addresses):
             wide = TYPES[max(unit, 4)]
             yield f"    const {wide} e{place} = *(const {TYPES[unit]}*)(tile + {address});"
-        yield from self._packed_halves() if self.spread else self._packed()
+        if self.spread:
+            yield from self._packed_halves()
+        else:
+            yield from texts.PACKED[unit].splitlines()
+            yield from ["    out = in_order(out, first);"] if self.tile.stagger else []
         yield from self._put("out", f"run + k * {unit}", tested)
-
-    def _packed(self) -> Iterator[str]:
-        """Put elements e0, e1, ... into one vector."""
-        unit = self.unit
-        yield "    V16 out;"
-        for place in range(VECTOR // max(unit, 4)):
-            first = place * (4 // unit)
-            if unit == VECTOR:
-                yield "    out = e0;"
-            elif unit >= 4:
-                yield f"    (({TYPES[unit]}*)&out)[{place}] = e{place};"
-            elif unit == 2:
-                yield f"    out.x[{place}] = __byte_perm(e{first}, e{first + 1}, 0x5410);"
-            else:
-                yield f"    out.x[{place}] = {in_word([f'e{first + i}' for i in range(4)])};"
-        if self.tile.stagger:
-            yield "    out = in_order(out, first);"
 
     def _packed_halves(self) -> Iterator[str]:
         """Put two elements of 4 bits into a byte, then four bytes into a word, and two words together."""
@@ -484,88 +361,30 @@ class TileKernel(Elements):
         if self.tile.stagger:
             yield "    out = out << 16 * first | out >> (64 - 16 * first & 63);"
 
-    def _parted(self, tested: bool) -> Iterator[str]:
-        """Read bytes of two rows of the source, each once; halves of both make vectors of two target runs.
-
-        One vector is at k. The other begins `lag` elements before: words of it lie across those of the first.
-        """
-        tile = self.tile
-        second_row = tile.pitches[self.pair.exchanged or 0]
-        addresses = list(self.addresses())
-        for text, _ in addresses:
-            yield from indented(text)
-        for place, (_, address) in enumerate(addresses):
-            yield f"    const u32 a{place} = *(const u8*)(tile + {address});"
-            yield f"    const u32 b{place} = *(const u8*)(tile + {added(address, second_row)});"
-        before = -(-tile.lag // 4)
-        for word in range(before + 4):
-            first = tile.lag + 4 * (word - before)
-            for name, of in (("even", "a"), ("odd", "b")):
-                bytes_ = [f"{of}{max(0, place)}" for place in range(first, first + 4)]
-                yield f"    const u32 {name}{word} = {in_word(bytes_)};"
-        form, other_form = _HALVES[:: -1 if tile.leader else 1]
-        yield "    V16 out, other;"
-        for word in range(4):
-            yield f"    out.x[{word}] = {form.format(f'even{word + before}', f'odd{word + before}')};"
-        across = 4 * before - tile.lag
-        for word in range(4 + (across > 0)):
-            yield f"    const u32 h{word} = {other_form.format(f'even{word}', f'odd{word}')};"
-        order = sum(across + byte << 4 * byte for byte in range(4))
-        for word in range(4):
-            value = f"__byte_perm(h{word}, h{word + 1}, {order:#06x})" if across else f"h{word}"
-            yield f"    other.x[{word}] = {value};"
-        yield from self._put("out", "run + k", tested)
-        yield "    {"
-        behind = "before" if tile.lag else "k"
-        if tile.lag:
-            yield f"        const int before = k - {tile.lag};"
-        begin = added(f"run + {behind}", -self._second_run if tile.leader else self._second_run)
-        yield from indented(self._put("other", begin, tested, behind))
-        yield "    }"
-
     def _turned(self, tested: bool) -> Iterator[str]:
-        """Turn words of neighbours in the source into vectors of as many target runs."""
-        tile, exchanged = self.tile, self.pair.exchanged
-        if exchanged is None:
-            yield from self._words("w", "at")
-            yield from self._columns(0, tested)
-            return
-        yield from self._words("even", "at0")
-        yield from self._words("odd", "at1", tile.pitches[exchanged])
-        for half, form in enumerate(_HALVES):
-            yield "    {"
-            for place in range(tile.vector):
-                yield f"        const u32 w{place} = {form.format(f'even{place}', f'odd{place}')};"
-            yield from indented(self._columns(half * self._second_run, tested))
-            yield "    }"
+        """Turn words of neighbours in the source into vectors of as many target runs.
 
-    def _words(self, name: str, at: str, further: int = 0) -> Iterator[str]:
-        """Read the words of a vector's elements; four that are neighbours in shared memory at once."""
-        addresses = list(self.steps(self._kept_at("k", further), at))
+        Four words that are neighbours in shared memory are read at once.
+        """
+        words, inner = self.tile.words, self.tile.read_run[0]
+        addresses = list(self.steps(self._kept_at("k")))
         yield from indented(addresses[0][0])
         together = [self.offset(place) for place in range(4)] == [0, 4, 8, 12]
         for place, (_, address) in enumerate(addresses):
             first = place // 4 * 4
             if together and place == first:
-                yield f"    const V16 {name}_{first} = *(const V16*)(tile + {address});"
-            value = f"{name}_{first}.x[{place % 4}]" if together else f"*(const u32*)(tile + {address})"
-            yield f"    const u32 {name}{place} = {value};"
-
-    def _columns(self, ahead: int, tested: bool) -> Iterator[str]:
-        """Write words w0, w1, ... as vectors of target runs; the first begins some elements ahead."""
-        words, inner = self.tile.words, self.tile.read_run[0]
-        yield "    V16 " + ", ".join(f"out{j}" for j in range(words)) + ";"
-        for word in range(4):
-            yield from turned(words, word)
+                yield f"    const V16 w_{first} = *(const V16*)(tile + {address});"
+            value = f"w_{first}.x[{place % 4}]" if together else f"*(const u32*)(tile + {address})"
+            yield f"    const u32 w{place} = {value};"
+        yield from texts.TURNED[words].splitlines()
         for j in range(words):
-            further = (ahead + j * self.digits[inner].write) * self.unit
-            place = added("run", f"k * {self.unit}", further)
+            to = added("run", f"k * {self.unit}", j * self.digits[inner].write * self.unit)
             yield "    {"
-            yield from indented(self._put(f"out{j}", place, tested, column={inner: f"(j + {j})"}))
+            yield from indented(self._put(f"out{j}", to, tested, {inner: f"(j + {j})"}))
             yield "    }"
 
     def _put(
-        self, value: str, place: str, tested: bool, k: str = "k", column: dict[int, str] | None = None
+        self, value: str, place: str, tested: bool, column: dict[int, str] | None = None
     ) -> Iterator[str]:
         """Write a vector to a place of the target; one not all the run's, or beyond a limit, by its elements.
 
@@ -573,13 +392,13 @@ class TileKernel(Elements):
         not.
         """
         vector, ends = self.tile.vector, self._run_ends(tested)
-        whole = [f"{k} >= {ends[0]} && {k} + {vector} <= {ends[1]}"] if ends else []
+        whole = [f"k >= {ends[0]} && k + {vector} <= {ends[1]}"] if ends else []
         limits = []
         for number, limit in enumerate(self.pair.limits):
             if tested and not limit.fills:
                 known = self._resets(number) | (column or {})
-                whole.append(f"{self._count_at(number, f'{k} + {vector - 1}', known)} < {limit.bound}")
-                limits.append(f"{self._count_at(number, f'{k} + v', column or {})} < {limit.bound}")
+                whole.append(f"{self._count_at(number, f'k + {vector - 1}', known)} < {limit.bound}")
+                limits.append(f"{self._count_at(number, 'k + v', column or {})} < {limit.bound}")
         place, to, kind = self.at(self.pair.target, "target", place), "to", "V16"
         if self.spread:
             value, to, kind = value if value == "out" else f"packed({value})", "(target + (to >> 1))", "u64"
@@ -589,7 +408,7 @@ class TileKernel(Elements):
             return
         yield f"    if ({' && '.join(whole)}) *({kind}*){to} = {value};"
         yield "    else {"
-        yield from indented(indented(self._own(ends, limits, k)))
+        yield from indented(indented(self._own(ends, limits)))
         if self.spread:
             yield f"        put((u32*){to}, {value}, own);"
         else:
@@ -599,7 +418,7 @@ class TileKernel(Elements):
             yield f"            if (own >> v & 1) (({unit}*)to)[v] = (({unit}*)&{value})[v];"
         yield "    }"
 
-    def _own(self, ends: tuple[str, str] | None, limits: Sequence[str], k: str) -> Iterator[str]:
+    def _own(self, ends: tuple[str, str] | None, limits: Sequence[str]) -> Iterator[str]:
         """Make a mask of the elements of a vector that are to be written, a bit or 4 bits for each."""
         vector, each = self.tile.vector, 4 if self.spread else 1
         bits = each * vector
@@ -608,7 +427,7 @@ class TileKernel(Elements):
         if ends:
             zero, most = f"{cast(self.far)}0", f"{cast(self.far)}{vector}"
             cut = f"{every} >> {bits} - {each} * min(high, {most}) & {every} << {each} * max(low, {zero})"
-            yield f"const {self.far} low = {ends[0]} - {k}, high = {ends[1]} - {k};"
+            yield f"const {self.far} low = {ends[0]} - k, high = {ends[1]} - k;"
             yield f"{kind} own = low < high && low < {vector} && high > 0 ? {cut} : 0;"
         else:
             yield f"{kind} own = {every};"
@@ -658,20 +477,3 @@ def in_word(bytes_: Sequence[str]) -> str:
     """Return four bytes as one word."""
     low, high = (f"__byte_perm({bytes_[i]}, {bytes_[i + 1]}, 0x0040)" for i in (0, 2))
     return f"__byte_perm({low}, {high}, 0x5410)"
-
-
-def turned(words: int, word: int) -> Iterator[str]:
-    """Make one word of each target run of the words of as many source runs."""
-    rows = [f"w{words * word + row}" for row in range(words)]
-    if words == 2:
-        columns = [(*rows, "0x5410"), (*rows, "0x7632")]
-    else:
-        first, second = ", ".join(rows[:2]), ", ".join(rows[2:])
-        for names, order in (("ab", "0x5140"), ("cd", "0x7362")):
-            left, right = (f"{name}{word}" for name in names)
-            value = f"__byte_perm({first}, {order}), {right} = __byte_perm({second}, {order})"
-            yield f"    const u32 {left} = {value};"
-        pairs = (f"a{word}", f"b{word}"), (f"c{word}", f"d{word}")
-        columns = [(*pair, order) for pair in pairs for order in ("0x5410", "0x7632")]
-    for j, column in enumerate(columns):
-        yield f"    out{j}.x[{word}] = __byte_perm({', '.join(column)});"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.codegen.parts.template import filled
-from tilewise.moves.kernels.spelling import NAME, PRELUDE, added, cast, counting, farthest, fetching
+from tilewise.moves.kernels import texts
+from tilewise.moves.kernels.spelling import NAME, added, cast, counting, farthest
 from tilewise.moves.kernels.tile_kernel import AT_ONCE, STATIC
 from tilewise.moves.tiles.turned import Turned
 
@@ -131,8 +132,8 @@ def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
     dynamic = "extern __shared__ __align__(128) u8 tile[];\n"
     dynamic += "auto const runs = (u32*)tile;"  # no pointer that a checked kernel tests
     slots = {
-        "prelude": PRELUDE,
-        "fetched": fetching("u32"),
+        "prelude": texts.PRELUDE,
+        "fetched": texts.FETCHED["u32"],
         "threads": tile.threads,
         "together": AT_ONCE // tile.threads,
         "name": name,

@@ -1,21 +1,14 @@
 """The digits of a pair as a kernel wants them: as few as can be, of elements as wide as can be.
 
-Two bytes of a source of 4 bits, whose neighbours part, become two of the target:
-
-                 a    a + 1                     b    b + 1
-    source   b   x    y         target   a      x    z         a byte has two elements of a row,
-         b + 1   z    w              a + 1      y    w         the first in its low half
-
-Counted in bytes the pair has a digit more, of two: the second element of b in the source, that of a in the
-target. A thread that has the bytes of both makes those of both. Rows of both sides are whole bytes for that,
-wherever these begin; a limit is whole bytes as well. All others are spread: in shared memory each element
-has a byte.
+A run of a side are elements that are neighbours there, over as many digits as that takes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import permutations
+from math import gcd
 
 from tilewise.core.swizzles import Swizzle
 from tilewise.moves.pairs.pair import Digit, Pair, Side
@@ -36,33 +29,13 @@ def simplest(pair: Pair, aligned: int = WIDEST) -> Pair:
     >>> wide.bits, [(digit.extent, digit.read, digit.write) for digit in wide.digits]
     (128, [(8, 32, 8), (4, 8, 64), (8, 1, 1)])
     """
-    assert pair.digits is not None
     pair = _fused(_upwards(pair))
     while pair.bits < min(WIDEST, aligned):
-        inner = next((digit for digit in pair.digits or () if digit.read == digit.write == 1), None)
-        wider = None if inner is None else _halved(pair, inner, inner)
+        wider = _of_twice_the_width(pair)
         if wider is None:
             break
         pair = wider
     return _fused(pair)
-
-
-def in_bytes(pair: Pair) -> Pair | None:
-    """Return the pair of bytes, whose last digit is the one of two; None where a row begins amid a byte.
-
-        requires  the simplest digits
-
-    >>> from tilewise import DType, S
-    >>> from tilewise.moves.pairs.pair import pair_of
-    >>> bytes_ = in_bytes(simplest(pair_of(S[64, 32], S[(64, 32) : (1, 64)], DType.of("u4"))))
-    >>> [(digit.extent, digit.read, digit.write) for digit in bytes_.digits]
-    [(32, 32, 1), (16, 1, 64), (2, 16, 32)]
-    """
-    reads = [digit for digit in pair.digits or () if digit.read == 1]
-    writes = [digit for digit in pair.digits or () if digit.write == 1]
-    if pair.bits != 4 or len(reads) != 1 or len(writes) != 1 or reads == writes:
-        return None
-    return _halved(pair, reads[0], writes[0])
 
 
 def spread(pair: Pair) -> Pair:
@@ -78,7 +51,10 @@ def spread(pair: Pair) -> Pair:
 
 
 def _upwards(pair: Pair) -> Pair:
-    """Count digits that step down in the target from their other end, unless a limit counts them."""
+    """Return the pair whose digits that step down in the target are counted from their other end.
+
+    A digit that a limit counts stays as it is.
+    """
     digits, source, target = [], pair.source, pair.target
     for digit in pair.digits or ():
         if digit.write < 0 and not any(digit.counts):
@@ -91,12 +67,13 @@ def _upwards(pair: Pair) -> Pair:
 
 
 def _fused(pair: Pair) -> Pair:
-    """Join two digits where one goes on as the other ends, on both sides and in all limits."""
+    """Return the pair with two digits joined where one goes on as the other ends, on both sides and in all
+    limits."""
     digits = [digit for digit in pair.digits or () if digit.extent > 1]
     while (found := next(filter(_go_on, permutations(digits, 2)), None)) is not None:
         slow, fast = found
-        one = replace(fast, extent=fast.extent * slow.extent)
-        digits = [one if digit is fast else digit for digit in digits if digit is not slow]
+        joined = replace(fast, extent=fast.extent * slow.extent)
+        digits = [joined if digit is fast else digit for digit in digits if digit is not slow]
     return replace(pair, digits=tuple(digits))
 
 
@@ -106,40 +83,31 @@ def _go_on(pair: tuple[Digit, Digit]) -> bool:
     return above == (fast.read * extent, fast.write * extent, *(count * extent for count in fast.counts))
 
 
-def _halved(pair: Pair, a: Digit, b: Digit) -> Pair | None:
-    """Return the pair by elements of twice the width: neighbours along a in the source, b in the target.
+def _of_twice_the_width(pair: Pair) -> Pair | None:
+    """Return the pair by elements each of which is two that are neighbours on both sides.
 
-    Where these are two digits, a last one of two says which of both each is. None where something is no whole
-    number of such elements: a place, a step, a limit, which counts one of the digits at most, or a swizzle.
+    None where no digit steps to the neighbour on both sides, or where something is no whole number of such
+    elements: a place, a step, a swizzle, or a limit that counts that digit, which it counts one by one.
     """
     digits, sides = pair.digits or (), (pair.source, pair.target)
-    inner = [a] if a is b else [a, b]
-    even = [digit.read for digit in digits if digit is not a] + [own.extent for own in inner]
-    even += [digit.write for digit in digits if digit is not b]
+    inner = next((digit for digit in digits if digit.read == digit.write == 1), None)
+    if inner is None or any(count not in (0, 1) for count in inner.counts):
+        return None
+    others = [digit for digit in digits if digit is not inner]
+    even = [inner.extent, *(step for digit in others for step in (digit.read, digit.write))]
     even += [place for side in sides for place in (side.start, side.outer)]
-    limits, halves = [], []
     for place, limit in enumerate(pair.limits):
-        counting = [digit for digit in inner if digit.counts[place]]
-        if any(digit.counts[place] != 1 for digit in counting):
-            return None
-        if counting:
-            even.append(limit.bound)
-            even += [digit.counts[place] for digit in digits if digit is not counting[0]]
-            limit = replace(limit, bound=limit.bound // 2)
-        limits.append(limit)
-        halves.append(bool(counting))
-    parted = any(own.bits and own.base == 0 for side in sides for own in side.swizzles)
+        even += [limit.bound, *(digit.counts[place] for digit in others)] if inner.counts[place] else []
+    parted = any(swizzle.bits and swizzle.base == 0 for side in sides for swizzle in side.swizzles)
     if parted or any(number % 2 for number in even):
         return None
-    together = []
-    for digit in digits:
-        if digit in inner:
-            together.append(replace(digit, extent=digit.extent // 2))
-        else:
-            counts = [n // 2 if half else n for n, half in zip(digit.counts, halves, strict=True)]
-            together.append(Digit(digit.extent, digit.read // 2, digit.write // 2, tuple(counts)))
-    if a is not b:
-        together.append(Digit(2, b.read // 2, a.write // 2, (0,) * len(limits)))
+
+    def halved(digit: Digit) -> Digit:
+        if digit is inner:
+            return replace(digit, extent=digit.extent // 2)
+        counts = (count // (1 + own) for count, own in zip(digit.counts, inner.counts, strict=True))
+        return Digit(digit.extent, digit.read // 2, digit.write // 2, tuple(counts))
+
     source, target = (
         Side(
             side.start // 2,
@@ -149,12 +117,59 @@ def _halved(pair: Pair, a: Digit, b: Digit) -> Pair | None:
         )
         for side in sides
     )
+    limits = zip(pair.limits, inner.counts, strict=False)  # copies count in no limit
     return replace(
         pair,
         bits=2 * pair.bits,
-        digits=tuple(together),
+        digits=tuple(map(halved, digits)),
         source=source,
         target=target,
-        limits=tuple(limits),
-        exchanged=None if a is b else len(digits),
+        limits=tuple(replace(limit, bound=limit.bound // (1 + own)) for limit, own in limits),
     )
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def sides_of(pair: Pair) -> tuple[tuple[Side, str], tuple[Side, str]]:
+    """Return both sides, and what a digit calls its step there."""
+    return (pair.source, "read"), (pair.target, "write")
+
+
+def run_of(pair: Pair, name: str, wanted: int) -> dict[int, int]:
+    """Return {digit: extent} of a run on one side, the fastest first, of as many elements as are wanted.
+
+    Rows that are read may be a quarter shorter: whole rows are worth more than a part of the next.
+    """
+    run: dict[int, int] = {}
+    digits = pair.digits or ()
+    length = 1
+    enough = wanted * 3 // 4 if name == "read" else wanted
+    while length < enough:
+        following = [i for i, digit in enumerate(digits) if getattr(digit, name) == length and i not in run]
+        if not following:
+            break
+        missing, extent = -(-wanted // length), digits[following[0]].extent
+        taken = extent if 2 * extent <= 3 * missing else missing
+        run[following[0]] = taken
+        length *= taken
+        if taken != extent:
+            break
+    return run
+
+
+def begins_at(pair: Pair, name: str, run: Collection[int], extents: Sequence[int], aligned: int) -> int:
+    """Return the bytes that all runs of a side begin at multiples of; `name` is "read" or "write".
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> pair = simplest(pair_of(S[512, 508], S[(512, 508) : (1, 512)], DType.of("u8")))
+    >>> begins_at(pair, "read", (1,), (128, 128), 256), begins_at(pair, "write", (0,), (128, 128), 256)
+    (4, 128)
+    """
+    side = pair.source if name == "read" else pair.target
+    unit, least = pair.bits // 8, gcd(aligned, side.start * pair.bits // 8, side.outer * pair.bits // 8)
+    for i, digit in enumerate(pair.digits or ()):
+        if i not in run or extents[i] != digit.extent:
+            least = gcd(least, getattr(digit, name) * unit * (extents[i] if i in run else 1))
+    return least

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 from tilewise.core.axes import STORAGE
-from tilewise.core.digits import clash, merged, place_values, split
+from tilewise.core.digits import merged, refined
 from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
@@ -76,8 +76,6 @@ class Pair:
     target: Side
     digits: tuple[Digit, ...] | None
     limits: tuple[Limit, ...] = ()
-    exchanged: int | None = None
-    """The digit of two bytes that exchange halves, where elements of 4 bits are counted in bytes."""
     spread: bool = False
     """Whether elements of 4 bits are counted as bytes each, which they are in shared memory alone."""
 
@@ -254,19 +252,19 @@ def _digits(
     ends = extents_of(target.shape) if box else extents
     sides = _by_mode(source, box), _by_mode(target, box)
     for extent, end, *both in zip(extents, ends, *sides, strict=True):
-        values = [place_values(count for count, _ in steps) for steps in both]
-        if clash(*values):
+        inner = lcm(*(prod(count for count, _ in steps[1:]) for steps in both))
+        reach = -(-end // inner) * inner
+        for steps in both:  # the slowest digit, perhaps of no step, goes as far as the target needs
+            step = steps[0][1] if steps else 0
+            steps[:1] = [(reach // prod(count for count, _ in steps[1:]), step)]
+        common = refined(*both)
+        if common is None:
             return None, ()
-        weights = sorted({1, *values[0], *values[1]})
-        reach = -(-end // weights[-1]) * weights[-1]
-        cuts = [weight for weight in weights if weight < reach]
-        pieces = []
-        for (_, slowest), *faster in (steps or [(1, 0)] for steps in both):
-            slow = reach // prod(count for count, _ in faster), slowest
-            pieces.append([piece for piece in split([slow, *faster], cuts) if piece[0] > 1])
         bounds = [Limit(extent, fills=end > extent)] if reach > extent else []
         bounds += [Limit(end, fills=False)] if reach > end > extent else []
-        for (count, read), (_, write), weight in zip(*pieces, reversed(cuts), strict=True):
+        weight = reach
+        for (count, read), (_, write) in zip(*common, strict=True):
+            weight //= count
             digits.append(Digit(count, read, write, (0,) * len(limits) + (weight,) * len(bounds)))
         limits += bounds
     axis = _storage_axis(target, "target")

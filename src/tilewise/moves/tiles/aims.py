@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from tilewise.moves.pairs.digits import begins_at, run_of
 from tilewise.moves.pairs.pair import Pair
-from tilewise.moves.tiles.runs import begins_at, run_of
 from tilewise.moves.tiles.tile import LINE, VECTOR
 
 SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
@@ -38,9 +38,6 @@ BOTH_SHIFTED = (
     Aim(128, 128, 16384),
     Aim(64, 128, 16384),
 )
-HALVES_SHIFTED = (Aim(128, 128, 32768), Aim(64, 256, 32768))
-HALVES_READ_SHIFTED = (Aim(256, 64, 32768), *HALVES_SHIFTED)
-"""Where bytes exchange halves and some side has no whole vectors: a tile has two of each run."""
 LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
 """Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
 NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
@@ -105,7 +102,7 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
     writes = next((digit.extent for digit in digits if digit.write == 1), 0)
     # a vector of the target goes over several values of a digit that does not divide it
     splits = 0 < writes < VECTOR // unit and VECTOR // unit % writes != 0
-    if not (pair.exchanged is not None or pair.spread or unit == VECTOR or splits):
+    if not (pair.spread or unit == VECTOR or splits):
         # large tiles would be too few; elements of 16 bytes were as fast in those
         if total < SMALL:
             yield SMALL_SHIFTED.get((pair.bits, shifted), SMALL_ODD) if shifted else SMALL_WHOLE
@@ -115,8 +112,6 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
             yield WHOLE_MIDDLE
     if total >= SMALL:
         bytes_ = pair.bits == 8 and not pair.spread
-        if shifted and pair.exchanged is not None:
-            yield from HALVES_SHIFTED if shifts[1] else HALVES_READ_SHIFTED
         if splits or (shifted == 2 and bytes_ and 0 < writes < LINE):
             yield SPLIT[shifted]
         if all(digit.extent * unit >= LONG for digit in digits if 1 in (digit.read, digit.write)):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from math import inf
 from operator import itemgetter
 from typing import NamedTuple
@@ -46,9 +45,6 @@ STAGGERS = {
 """How threads may begin with other elements of their vectors, and what that costs for an element: more
 addresses, and what puts elements in order again."""
 
-TOGETHER = 0, 3, 13
-"""How many ways were asked before some are asked together: the next are more where the cheapest do not do."""
-
 
 def calmest(tile: Tile) -> Tile:
     """The tile by the padding, the stores, the order of threads and their first elements that cost least.
@@ -66,22 +62,19 @@ def calmest(tile: Tile) -> Tile:
     if tile.swizzle_shift is not None:
         orders = [count for count, idle in _orders(tile.write_vectors, WIDEST) if idle <= IDLE]
         return replace(tile, columns=next(iter(orders), tile.write_vectors))
-    from tilewise.moves.tiles.paddings import Rows  # NumPy comes with the first tile whose rows are padded
+    from tilewise.moves.tiles.paddings import least_conflicts  # NumPy comes with the first padded rows
 
-    rows = Rows(tile, [columns for columns, _ in _orders(tile.write_vectors)])
-    ways = sorted(_ways(tile), key=itemgetter(0))
-    best, found = inf, (ways[0], 0)
-    for first, end in pairwise((*TOGETHER, len(ways))):
-        asked = [way for way in ways[first:end] if way.least < best]
-        if not asked:
+    stored = {granule: replace(tile, word_stores=granule == WORD) for granule in PADDINGS}
+    least, best = inf, tile
+    for way in sorted(_ways(tile), key=itemgetter(0)):
+        if way.least >= least:
             break
-        for way, (wavefronts, padding) in zip(asked, rows.best(asked), strict=True):
-            cost = (wavefronts + way.more) * way.idle
-            if cost < best:
-                best, found = cost, (way, padding)
-    way, padding = found
-    stored = way.granule == WORD
-    return replace(tile, word_stores=stored, padding=padding, columns=way.columns, stagger=way.stagger)
+        wavefronts, padding = least_conflicts(stored[way.granule], way)
+        cost = (wavefronts + way.more) * way.idle
+        if cost < least:
+            least, rows = cost, stored[way.granule]
+            best = replace(rows, padding=padding, columns=way.columns, stagger=way.stagger)
+    return best
 
 
 class Gathering(NamedTuple):

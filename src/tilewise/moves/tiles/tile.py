@@ -20,8 +20,8 @@ from math import prod
 from typing import Any
 
 from tilewise.hardware.memory.sectors import SECTOR
+from tilewise.moves.pairs.digits import begins_at
 from tilewise.moves.pairs.pair import Digit, Pair
-from tilewise.moves.tiles.runs import begins_at
 
 VECTOR = 16
 """Bytes of the widest access of a thread."""
@@ -36,8 +36,9 @@ FORGOTTEN = 20 << 20
 """Bytes read and written after which the L2 cache has no longer what was read before: tried on an H200, whose
 cache has 60 MB (docs/move.md)."""
 
-RATE, SPREAD_RATE = 0.97, 0.65
-"""Of a copy's rate, what tiles of whole sectors, and spread ones, were seen to reach (docs/move.md)."""
+RATE, SPREAD_RATE, SPREAD_WORDS_RATE = 0.97, 0.65, 0.87
+"""Of a copy's rate, what was seen of tiles of whole sectors, of spread ones that are gathered, and of those
+that are turned by words (docs/move.md)."""
 
 
 def is_forgotten(between: int, along: int, touched: int) -> bool:
@@ -108,12 +109,12 @@ class Tile:
         last = self.write_run[-1]
         if self.extents[last] == self.digits[last].extent:
             return 0
-        return -(-self._reach // self.write_inner)
+        return -(-self._before // self.write_inner)
 
     @property
-    def _reach(self) -> int:
+    def _before(self) -> int:
         """How many elements before its own a tile may have to write, to begin where a sector does."""
-        return SECTOR // self.unit - 1 + self.lag
+        return SECTOR // self.unit - 1
 
     @property
     def write_inner(self) -> int:
@@ -194,7 +195,7 @@ class Tile:
         """How many rows a halo of whole digits has before those that a vector of the target may begin in."""
         if not self.halo or self.rows != self.write_run:
             return 0
-        return self.halo * self.write_inner - self._reach
+        return self.halo * self.write_inner - self._before
 
     @property
     def surplus(self) -> float:
@@ -281,7 +282,7 @@ class Tile:
     @property
     def swizzle_shift(self) -> int | None:
         """S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead."""
-        if self.read_shift or self.write_shift or self.parted:
+        if self.read_shift or self.write_shift:
             return None
         row = -(-self.run_bytes // VECTOR) * VECTOR
         return (max(row * self.vector, LINE) - 1).bit_length() - 4
@@ -292,8 +293,7 @@ class Tile:
     def write_rows(self) -> tuple[int, ...]:
         """The digits of a tile that are not in the write run: each of their values is a run of the target."""
         order = dict.fromkeys((*self.read_run, *range(len(self.digits))))
-        apart = (*self.write_run, self.pair.exchanged)
-        return tuple(i for i in order if i not in apart and self.extents[i] > 1)
+        return tuple(i for i in order if i not in self.write_run and self.extents[i] > 1)
 
     @property
     def run_elements(self) -> int:
@@ -306,36 +306,8 @@ class Tile:
         if self.halo:
             sector = SECTOR // self.unit
             return (self.run_elements + sector - 1) // sector * (SECTOR // VECTOR)
-        slack = self.lag + (SECTOR // self.unit - 1 if self.write_shift else 0)
+        slack = self._before if self.write_shift else 0
         return -(-(self.run_elements + slack) // self.vector)
-
-    @property
-    def parted(self) -> bool:
-        """Whether bytes that exchange halves are gathered one by one, and written to two runs at once."""
-        return self.pair.exchanged is not None and self.words == 1
-
-    @property
-    def exchanges_well(self) -> bool:
-        """Whether elements of 4 bits go in whole words, or by halves with one side of whole vectors."""
-        few = len(self.digits) <= 3 and not (self.read_shift and self.write_shift)
-        return not self.pair.spread and (few or not self.parted)
-
-    @property
-    def leader(self) -> int:
-        """Which of the two runs to which halves go has the vectors that begin later."""
-        return int(self._runs_apart > VECTOR // 2)
-
-    @property
-    def lag(self) -> int:
-        """How many elements the vectors of the other of them begin before: a thread writes both."""
-        return min(self._runs_apart, VECTOR - self._runs_apart)
-
-    @property
-    def _runs_apart(self) -> int:
-        """How much later in a vector the second run begins than the first, where runs begin anywhere."""
-        if self.pair.exchanged is None or not self.write_shift:
-            return 0
-        return self.digits[self.pair.exchanged].write % VECTOR
 
     @property
     def uneven(self) -> bool:
@@ -361,7 +333,7 @@ class Tile:
     @property
     def regular(self) -> bool:
         """Whether a vector's elements are always evenly apart, and may be gathered in any order."""
-        gathered = self.words == 1 and not self.parted and not self.partial
+        gathered = self.words == 1 and not self.partial
         return gathered and self.unit <= 4 and len(self.merged(self.write_run, self.extents)) == 1
 
     @property
@@ -398,10 +370,6 @@ class Tile:
         """Whether elements of 4 bits are changed in words of 4 bytes: bytes and their halves are not."""
         return self.pair.spread
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be."""
-        return min(aligned, VECTOR)
-
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes of elements as one has.
 
@@ -435,7 +403,9 @@ class Tile:
     @property
     def rate(self) -> float:
         """What it reaches of a copy's rate, where it has no more sectors."""
-        return SPREAD_RATE if self.pair.spread else RATE
+        if self.pair.spread:
+            return SPREAD_RATE if self.words == 1 else SPREAD_WORDS_RATE
+        return RATE
 
     @property
     def vectors(self) -> tuple[int, int]:
@@ -459,8 +429,3 @@ class Tile:
             "write_run_bytes": self.stored(self.run_elements),
             "pitches": list(self.pitches),
         }
-
-    def together(self, bits: int) -> int:
-        """How many elements of so many bits, that stay neighbours on both sides, are one of its own."""
-        parted = self.pair.exchanged is not None or self.pair.spread
-        return 1 if parted else self.pair.bits // bits

@@ -8,11 +8,10 @@ from itertools import chain
 from math import gcd, prod
 
 from tilewise.hardware.memory.sectors import SECTOR
-from tilewise.moves.pairs.digits import in_bytes, spread
+from tilewise.moves.pairs.digits import begins_at, run_of, sides_of, spread
 from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.tiles.aims import MIDDLE, OTHERS, SMALL, Aim, aims, bytes_of
 from tilewise.moves.tiles.conflicts import calmest
-from tilewise.moves.tiles.runs import begins_at, run_of, sides_of
 from tilewise.moves.tiles.tile import VECTOR, Tile
 
 ALIGNED = 256
@@ -75,31 +74,25 @@ def _laid(boxes: Iterator[Tile]) -> Iterator[Tile]:
 
 
 def _boxes(pair: Pair, aligned: int, more: Sequence[Aim] = ()) -> Iterator[Tile]:
-    """Tiles for the aims, one after another; of 4 bits those first that turn whole words.
-
-    Halves of bytes are exchanged where runs of the target have vectors; elsewhere elements are spread.
-    """
-    if pair.bits != 4:
-        yield from _boxes_of(pair, aligned, more)
-        return
-    bytes_ = in_bytes(pair)
-    parted, short = [], []
-    for box in () if bytes_ is None else _boxes_of(bytes_, aligned, more):
-        if box.run_elements < VECTOR:
-            short.append(box)
-        elif box.parted:
-            parted.append(box)
-        else:
-            yield box
-    yield from parted
-    yield from _boxes_of(spread(pair), 2 * aligned, more)
-    yield from sorted(short, key=lambda box: box.parted)
-
-
-def _boxes_of(pair: Pair, aligned: int, more: Sequence[Aim]) -> Iterator[Tile]:
+    """Yield tiles for the aims, one after another; elements of 4 bits are spread."""
+    if pair.bits == 4:
+        pair, aligned = spread(pair), 2 * aligned
     if pair.digits:
         tried = (_box(pair, aim, aligned) for aim in chain(aims(pair, aligned), more))
         yield from (box for box in tried if box is not None)
+
+
+def turns_words(pair: Pair, aligned: int = ALIGNED) -> bool:
+    """Return True if the first box to try has whole words, which a thread turns.
+
+    >>> from tilewise import DType, S
+    >>> from tilewise.moves.pairs.pair import pair_of
+    >>> sides = [(S[n, n], S[(n, n) : (1, n)]) for n in (512, 511)]
+    >>> [turns_words(pair_of(*own, DType.of("u4"))) for own in sides]
+    [True, False]
+    """
+    box = next(_boxes(pair, aligned), None)
+    return box is not None and box.words > 1
 
 
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
@@ -117,8 +110,6 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     if unit < VECTOR and not (reads and writes):
         return None
     extents = [max(reads.get(i, 1), writes.get(i, 1)) for i in range(len(digits))]
-    if pair.exchanged is not None:
-        extents[pair.exchanged] = digits[pair.exchanged].extent
     read_run = _read_run(pair, reads, writes, extents)
     _grow(pair, extents, read_run, aim.bytes)
     write_run = _continued(pair, tuple(writes), extents)
@@ -144,9 +135,7 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
 
 def _threads(tile: Tile, share: int) -> int:
     """As many as have that share of a tile; fewer where each needs registers for many elements."""
-    if tile.pair.exchanged is not None:
-        share *= 4
-    elif tile.words == 1 and (tile.unit == 1 or (tile.unit == 2 and not tile.nested)):
+    if tile.words == 1 and (tile.unit == 1 or (tile.unit == 2 and not tile.nested)):
         share *= 2
     wanted = prod(tile.extents) * tile.unit // share
     return max((count for count in THREADS if 4 * count <= 5 * wanted), default=THREADS[0])
@@ -174,7 +163,7 @@ def _continued(pair: Pair, run: tuple[int, ...], extents: Sequence[int]) -> tupl
         if extents[run[-1]] != digits[run[-1]].extent or length * pair.bits // 8 % VECTOR == 0:
             break
         following = [i for i, digit in enumerate(digits) if digit.write == length and i not in run]
-        if not following or following[0] == pair.exchanged:
+        if not following:
             break
         run = (*run, following[0])
     return run

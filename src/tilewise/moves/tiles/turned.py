@@ -114,10 +114,6 @@ class Turned:
     rate, vectors = RATE, (IN_WORD // 2, AHEAD // 2)
     swizzle = None
 
-    def alignment(self, aligned: int) -> int:
-        """Bytes to which both pointers are to be."""
-        return min(aligned, AHEAD // 2)
-
     def sectors(self, aligned: int) -> tuple[float, float]:
         """Sectors that are read, and written, for as many bytes of elements as one has."""
         row = self.wide / 2
@@ -135,10 +131,6 @@ class Turned:
             "write_run_bytes": write,
             "pitches": [4 * self.run_pitch],
         }
-
-    def together(self, bits: int) -> int:
-        """One: neighbours part."""
-        return 1
 
 
 def turned_of(pair: Pair) -> Turned | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tilewise.hardware.tcgen05.catalog import accumulators, addresses, loads, operands, scales, shapes
+from tilewise.hardware.tcgen05.catalog import memory, operands, products, scales
 
-_PARTS = (operands, addresses, accumulators, loads, scales, shapes)
-
-ENTRIES = tuple(entry for part in _PARTS for entry in part.ENTRIES)
-ABSENT = {name: reason for part in _PARTS for name, reason in part.ABSENT.items()}
-"""Names that are left out, and why."""
+ENTRIES = (
+    *operands.ENTRIES,
+    memory.ADDRESS,
+    *products.ENTRIES,
+    *memory.ENTRIES,
+    *scales.ENTRIES,
+    products.SHAPES,
+)

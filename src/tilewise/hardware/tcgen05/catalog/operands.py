@@ -7,73 +7,28 @@ from dataclasses import replace
 from itertools import product
 
 from tilewise.core.dtypes import DType
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, flag, number, of_type
-from tilewise.hardware.instructions import values
-from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode, mode_of
+from tilewise.hardware.catalog.entry import Built, Parameter, Value, entry, flag, number, of_type
+from tilewise.hardware.modes import BLACKWELL, CHUNK, Mode
 from tilewise.hardware.operands.catalog import (
+    ATOMICITY,
     DEEP,
     MAJOR,
     ORDER,
-    TILE,
     Documented,
+    alignment_note,
     check_whole,
+    mode_among,
+    one_mode,
     tile_built,
 )
-from tilewise.hardware.operands.template import MAJORS, OPERANDS
-from tilewise.hardware.sources import ptx
-from tilewise.hardware.tcgen05.catalog.parameters import KIND
-from tilewise.hardware.tcgen05.deep import check_depth
-from tilewise.hardware.tcgen05.engine import ENGINE
-from tilewise.hardware.tcgen05.figures import FIGURES, KNOWN
+from tilewise.hardware.operands.template import OPERANDS
+from tilewise.hardware.tcgen05.catalog.products import INPUTS, KIND
+from tilewise.hardware.tcgen05.engine import ENGINE, check_depth
 from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-PTX_ATOMS = ptx(
-    "Shared Memory Layout and Swizzling (tcgen05), Table 55", "tcgen05-shared-memory-layout-swizzling"
-)
-PTX_STRIDES = ptx("Major-ness supported by Strides (tcgen05)", "tcgen05-majorness-supported-by-strides")
-PTX_CANONICAL = ptx("Canonical Layouts (tcgen05)", "tcgen05-canonical-layouts")
-
-ABSENT = {
-    "tcgen05.B": "tcgen05.mma reads B from shared memory alone, where it is tcgen05.smem",
-}
-"""Names that are left out, and why."""
-
-TYPES = values(KINDS.values(), "types")
-
 ROW_STARTS = {True: 64, False: 32}
 """{whether the kind has scales: the fewest rows of A that one CTA reads}."""
-
-_LACKING = "the document's table of canonical layouts lacks this mode: the row is that of CUTLASS"
-_ALIGNED = (
-    "its pattern repeats after 512 bytes; the document has 1024 for 128-byte swizzles, whatever the atom"
-)
-
-
-# -- parameters ------------------------------------------------------------------------------------
-
-
-INPUT = of_type("the tile's elements", TYPES)
-
-
-MODE = Parameter("mode", "the swizzle mode", legal=tuple(BLACKWELL), normal=lambda given: mode_of(given).name)
-ATOMICITY = choice(
-    "atomicity",
-    "bytes that the swizzle keeps together: 128B with 32 is 128B_ATOM_32B",
-    (16, 32),
-    optional=True,
-)
-
-
-def _one_mode(said: dict[str, Any]) -> dict[str, Any]:
-    """The mode by its own name, which says the atomicity."""
-    rest = {name: value for name, value in said.items() if name != "atomicity"}
-    return rest | {"mode": mode_of(said["mode"], said["atomicity"]).name}
 
 
 # -- what is built ---------------------------------------------------------------------------------
@@ -110,7 +65,7 @@ def _smem(
             f"{CHUNK * bits // 8}, and the rest is padding"
         )
         notes = (padded, *notes)
-    return replace(built, facts=facts, notes=(*notes, *_aligned(chosen)))
+    return replace(built, facts=facts, notes=(*notes, *alignment_note(chosen)))
 
 
 def _read(mode: Mode, major: str, dtype: str) -> bool:
@@ -121,18 +76,7 @@ def _read(mode: Mode, major: str, dtype: str) -> bool:
     )
 
 
-def _aligned(mode: Mode) -> tuple[str, ...]:
-    return () if mode.keeps == CHUNK else (_ALIGNED,)
-
-
 # -- instances -------------------------------------------------------------------------------------
-
-
-def _patterns() -> Iterator[Mapping[str, Value]]:
-    for name, major in product(TYPES, MAJORS):
-        if 128 % DType.of(name).bits == 0 and major in kind_of(name).majors(name):
-            for mode in modes_of(name, major):
-                yield {"mode": mode.name, "major": major, "dtype": name}
 
 
 def _tiles() -> Iterator[Mapping[str, Value]]:
@@ -148,32 +92,17 @@ def _tiles() -> Iterator[Mapping[str, Value]]:
 
 # -- the entries -----------------------------------------------------------------------------------
 
-_DOCUMENTED = Documented(
-    "tcgen05",
-    "Table 55",
-    PTX_ATOMS,
-    PTX_CANONICAL,
-    FIGURES,
-    KNOWN,
-    _read,
-    _patterns,
-    MODE,
-    _aligned,
-    lambda mode: () if mode.keeps == CHUNK else (_LACKING,),
-    (ATOMICITY,),
-    _one_mode,
-    " blackwell",
-)
+_TYPES = tuple(name for name in INPUTS if 128 % DType.of(name).bits == 0)
+_DOCUMENTED = Documented("tcgen05", "Table 55", BLACKWELL, _TYPES, _read)
 
 ENTRIES = (
-    Entry(
+    entry(
         "tcgen05.smem",
-        "a tile in the shared memory of one CTA that tcgen05.mma reads: swizzled, with LBO and SBO",
         (
             Parameter("operand", "A is [M, K], B is [N, K]; of a pair half of either", legal=OPERANDS),
             MAJOR,
-            MODE,
-            INPUT,
+            mode_among(BLACKWELL),
+            of_type("the tile's elements", INPUTS),
             number("rows", "rows of the tile", "whole atoms; of A 32s, 64s with scales"),
             number("k", "columns of the tile, along K", "whole atoms and products"),
             ORDER,
@@ -181,12 +110,9 @@ ENTRIES = (
             KIND,
             flag("sparse", "A is sparse: half of it is stored, and of B twice as much read"),
         ),
-        PTX_STRIDES,
         _smem,
-        TILE,
-        "layout shared memory leading stride dimension byte offset descriptor swizzle blackwell",
         _tiles,
-        settled=_one_mode,
+        settled=one_mode,
     ),
     *_DOCUMENTED.entries({"mode": "128B_ATOM_32B", "major": "mn", "dtype": "tf32"}, 192),
 )

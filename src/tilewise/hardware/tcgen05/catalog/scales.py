@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import product
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
-from tilewise.hardware.catalog.entry import Built, Entry, Parameter, Value
-from tilewise.hardware.catalog.parameters import choice, dtype_named, number
-from tilewise.hardware.tcgen05.catalog.parameters import GROUP, K_OF_PRODUCT, of_kind
-from tilewise.hardware.tcgen05.kinds import BLOCKS, DEEP_K, KINDS, Kind, scale_named
+from tilewise.hardware.catalog.entry import Built, Parameter, Value, choice, dtype_named, entry, number
+from tilewise.hardware.tcgen05.catalog.products import GROUP, K_OF_PRODUCT, of_kind
+from tilewise.hardware.tcgen05.kinds import BLOCKS, KINDS, Kind, Product, product_of, scale_named
 from tilewise.hardware.tcgen05.scales import (
     BLOCK_BYTES,
     BLOCK_ROWS,
-    CUBLAS_BLOCKS,
     CUTLASS_FRAGMENTS,
     PTX_SCALES,
     WORD,
@@ -24,99 +23,77 @@ from tilewise.hardware.tcgen05.scales import (
     takes,
 )
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-ABSENT: dict[str, str] = {}
-
 _SCALED = tuple(name for name, kind in KINDS.items() if kind.scaled)
 
 
-def _in_tensor_memory(operand: str) -> Callable[..., Built]:
-    def build(
-        kind: str,
-        rows: int,
-        sf_k: int,
-        scale: str | None,
-        scale_dtype: str | None,
-        m: int,
-        cta_group: int,
-        k: int | None,
-        **other: int | None,
-    ) -> Built:
-        this = Kind.of(kind)
-        factors = Factors(operand, rows, sf_k, m, cta_group, **other)
-        depth = _depth(this, k, m, cta_group)
-        scaling, word = this.scales_of(depth, scale, scale_dtype)
-        many = taken(scaling, depth)
-        steps = takes(scaling, sf_k, factors.next_word, depth)
-        facts: dict[str, Any] = {
-            "kind": this.name,
-            "scale": f"{word} of {scaling.dtype} ({BLOCKS[word]})",
-            "scale_dtype": scaling.dtype,
-            "k": depth,
-            "block": depth // many,
-            "columns": {"read": factors.columns, "written": factors.written},
-            "copies": {"lanes": factors.lane_copies, "ctas": factors.cta_copies},
-            "bytes": {"stored": rows * sf_k, "padded": factors.padded[0] * factors.padded[1]},
-            "products": {
-                "count": len(steps),
-                "factors": many,
-                "first": [{"k": one.step, "column": one.column, "id": one.id} for one in steps[:PERIOD]],
-            },
-        }
-        if factors.split and factors.half is None:
-            facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
-        asked = (factors.own if factors.half is not None else rows, sf_k)
-        filled = _filled(asked, factors.padded)
-        notes = (*filled.pop("notes"), *_halves(factors), *_too_few(sf_k, many))
-        source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
-        element = DType.of(scaling.dtype)
-        return Built(factors.layout, facts, element, notes=notes, source=source, **filled)
-
-    return build
+def _in_tensor_memory(
+    operand: str,
+    kind: str,
+    rows: int,
+    sf_k: int,
+    scale: str | None,
+    scale_dtype: str | None,
+    m: int,
+    cta_group: int,
+    k: int | None,
+    **other: int | None,
+) -> Built:
+    this = Kind.of(kind)
+    factors = Factors(operand, rows, sf_k, m, cta_group, **other)
+    some = _product(this, k, m, cta_group)
+    scaling, word = some.scales(scale, scale_dtype)
+    depth, many = some.k, taken(scaling, some.k)
+    steps = takes(scaling, sf_k, factors.next_word, depth)
+    facts: dict[str, object] = {
+        "kind": this.name,
+        "scale": f"{word} of {scaling.dtype} ({BLOCKS[word]})",
+        "scale_dtype": scaling.dtype,
+        "k": depth,
+        "block": depth // many,
+        "columns": {"read": factors.columns, "written": factors.written},
+        "copies": {"lanes": factors.lane_copies, "ctas": factors.cta_copies},
+        "bytes": {"stored": rows * sf_k, "padded": factors.padded[0] * factors.padded[1]},
+        "products": {
+            "count": len(steps),
+            "factors": many,
+            "first": [{"k": one.step, "column": one.column, "id": one.id} for one in steps[:PERIOD]],
+        },
+    }
+    if factors.split and factors.half is None:
+        facts["copied"] = {"by": "64x128b.warpx2::01_23", "from": str(factors.source)}
+    asked = (factors.own if factors.half is not None else rows, sf_k)
+    filled, stored = _filled(asked, factors.padded)
+    too_few = (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
+    notes = (*filled, *_halves(factors), *too_few * (sf_k < many))
+    source = CUTLASS_FRAGMENTS if factors.split else PTX_SCALES
+    element = DType.of(scaling.dtype)
+    return Built(factors.layout, facts, element, notes=notes, source=source, stored=stored)
 
 
 PERIOD = 4
 """Products after which ids repeat."""
 
 
-def _depth(kind: Kind, k: int | None, m: int, cta_group: int) -> int:
-    """K of the product, dense, sparse or 96, or a refusal."""
-    legal = (kind.depth(), kind.depth(sparse=True), *kind.depths()[1:])
-    depth = kind.depth() if k is None else k
-    sparse = depth == kind.depth(sparse=True)
-    if depth not in legal:
-        raise Refused(
-            "TW602",
-            f"kind::{kind.name} has no K = {k}",
-            witness={"kind": kind.name, "k": k},
-            hint=f"K is {legal[0]}, with sparse A {legal[1]}" + (f", or {DEEP_K}" if len(legal) > 2 else ""),
-        )
-    shapes = kind.shapes(cta_group, sparse, k=depth)
-    if m in shapes or m not in kind.shapes(cta_group):
-        return depth
+def _product(kind: Kind, k: int | None, m: int, cta_group: int) -> Product:
+    """Return the products of K, dense, sparse or 96, or refuse it, and an M that they do not have."""
+    sparse = k == kind.depth(sparse=True)
+    some = product_of(kind.name, cta_group, sparse, k=k or 0)
+    if m in some.shapes or m not in product_of(kind.name, cta_group).shapes:
+        return some
     raise Refused(
         "TW602",
-        f"kind::{kind.name} with K = {depth} has no M = {m} of cta_group {cta_group}",
-        witness={"kind": kind.name, "k": depth, "m": m, "cta_group": cta_group},
-        hint=f"M is {' or '.join(map(str, shapes))}",
+        f"kind::{kind.name} with K = {some.k} has no M = {m} of cta_group {cta_group}",
+        witness={"kind": kind.name, "k": some.k, "m": m, "cta_group": cta_group},
+        hint=f"M is {' or '.join(map(str, some.shapes))}",
     )
 
 
-def _too_few(sf_k: int, many: int) -> tuple[str, ...]:
-    if sf_k >= many:
-        return ()
-    return (f"a product takes {many} factors of a row, and there are {sf_k}: none is whole",)
-
-
-def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> dict[str, Any]:
-    """Return what there is of rows and factors where the layout has more, and a note that says so."""
+def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return a note where the layout has more rows and factors than there are, and how many there are."""
     if padded == asked:
-        return {"notes": (), "stored": {}}
+        return (), {}
     note = f"{[*asked]} is filled up to {[*padded]}: the layout has all of it"
-    return {"notes": (note,), "stored": dict(zip(("rows", "factors"), asked, strict=True))}
+    return (note,), dict(zip(("rows", "factors"), asked, strict=True))
 
 
 def _halves(factors: Factors) -> tuple[str, ...]:
@@ -140,17 +117,14 @@ def _in_memory(rows: int, sf_k: int) -> Built:
         "bytes": down * along * BLOCK_BYTES,
         "copy": "tcgen05.cp.cta_group::1.32x128b.warpx4 of each block",
     }
-    filled = _filled((rows, sf_k), (down * BLOCK_ROWS, along * WORD))
-    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), **filled)
+    notes, stored = _filled((rows, sf_k), (down * BLOCK_ROWS, along * WORD))
+    return Built(blocks(rows, sf_k), facts, DType.of("ue8m0"), notes=notes, stored=stored)
 
 
-def _instances(operand: str) -> Callable[[], Iterator[Mapping[str, Value]]]:
-    def listed() -> Iterator[Mapping[str, Value]]:
-        for kind, (m, cta_group) in product(_SCALED, ((128, 1), (128, 2), (256, 2))):
-            for rows, sf_k in _sizes(operand, m, cta_group):
-                yield {"kind": kind, "rows": rows, "sf_k": sf_k, "m": m, "cta_group": cta_group}
-
-    return listed
+def _instances(operand: str) -> Iterator[Mapping[str, Value]]:
+    for kind, (m, cta_group) in product(_SCALED, ((128, 1), (128, 2), (256, 2))):
+        for rows, sf_k in _sizes(operand, m, cta_group):
+            yield {"kind": kind, "rows": rows, "sf_k": sf_k, "m": m, "cta_group": cta_group}
 
 
 def _sizes(operand: str, m: int, cta_group: int) -> Iterable[tuple[int, int]]:
@@ -190,37 +164,23 @@ def _parameters(rows: str) -> tuple[Parameter, ...]:
     )
 
 
-_WORDS = "layout tensor memory tmem block scaling copies warpx4 nvfp4 mxfp8 mxfp4 Blackwell"
-
 ENTRIES = (
-    Entry(
+    entry(
         "tcgen05.sfa",
-        "the scale factors of A in tensor memory, [M, sf], with every copy",
         _parameters("rows of A: M, of a pair of CTAs that of both"),
-        PTX_SCALES,
-        _in_tensor_memory("SFA"),
-        {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},
-        _WORDS,
-        _instances("SFA"),
+        partial(_in_tensor_memory, "SFA"),
+        partial(_instances, "SFA"),
     ),
-    Entry(
+    entry(
         "tcgen05.sfb",
-        "the scale factors of B in tensor memory, [N, sf], with every copy",
         (*_parameters("rows of B: N, of a pair of CTAs that of both"), HALF_OF_N),
-        PTX_SCALES,
-        _in_tensor_memory("SFB"),
-        {"kind": "mxf8f6f4", "rows": 128, "sf_k": 4},
-        _WORDS,
-        _instances("SFB"),
+        partial(_in_tensor_memory, "SFB"),
+        partial(_instances, "SFB"),
     ),
-    Entry(
+    entry(
         "tcgen05.sf",
-        "scale factors in memory, [rows, sf]: blocks of 128 x 4, as tcgen05.cp and libraries take them",
         (number("rows", "rows of the operand", "1 or more"), SF_K),
-        CUBLAS_BLOCKS,
         _in_memory,
-        {"rows": 256, "sf_k": 8},
-        "layout memory global shared blocks 128x4 swizzled to_blocked nvfp4 mxfp8 mxfp4 Blackwell",
         lambda: iter([{"rows": 128, "sf_k": 4}, {"rows": 256, "sf_k": 8}]),
     ),
 )
