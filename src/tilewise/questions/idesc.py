@@ -174,9 +174,8 @@ def _shown(several: Sequence[InstructionWord]) -> Report:
 
 def _sheet(one: InstructionWord) -> tuple[dict[str, Any], str]:
     from tilewise.hardware.fields import picture
-    from tilewise.hardware.tcgen05.instruction import BITS, SOURCE
+    from tilewise.hardware.tcgen05.instruction import BITS, SOURCE, remarks, words
     from tilewise.hardware.tcgen05.instruction import fields_of as fields_of_kind
-    from tilewise.hardware.tcgen05.instruction import remarks, words
 
     said, noted = words(one), remarks(one)
     spelled = f"{one.value:#010x}"

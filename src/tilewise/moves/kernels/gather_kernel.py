@@ -16,10 +16,6 @@ from tilewise.codegen.functions import Index
 from tilewise.codegen.parts.template import filled
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
-from tilewise.codegen.c import cuda_source
-from tilewise.codegen.forward import place_function
-from tilewise.codegen.functions import Index
-from tilewise.codegen.parts.template import filled
 from tilewise.moves.kernels import texts
 from tilewise.moves.kernels.spelling import NAME, TYPES, swizzled
 from tilewise.moves.pairs.pair import Pair

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewise.codegen.parts.template import filled
 from tilewise.core.swizzles import Swizzle
 from tilewise.moves.pairs.pair import Pair
 
