@@ -69,7 +69,7 @@ class Unread(Exception):
 
 
 def levels_of(digits: Iterable[Reading], start: int) -> tuple[Form, int]:
-    """Return the levels of G for digits sorted by step, and what the digits reach; `Unread` where the rule ends.
+    """Return the levels of G for digits sorted by step, and what they reach; `Unread` where the rule ends.
 
         postcondition  value_at(G, p) - value_at(G, start) == sum of weight * digit
 
@@ -170,8 +170,8 @@ def swizzled(
 class _Bit(NamedTuple):
     """A bit of a digit: the bits of a place that it sets, and what it adds to the index; 0 for a copy.
 
-    `turned`: the digit of the index runs the other way. `bound`: the bit does not stand alone in the index, so
-    nothing can be XORed with it there.
+    `turned`: the digit of the index runs the other way. `bound`: the bit does not stand alone in the index,
+    so nothing can be XORed with it there.
     """
 
     column: int
@@ -201,7 +201,7 @@ def _bits_below(period: int, digits: Iterable[Reading], start: int) -> tuple[lis
 
 
 def _solved(bits: Sequence[_Bit], forms: Sequence[int]) -> tuple[dict[int, int], list[tuple[int, int]]]:
-    """Gauss: {number of a bit: the position in a place that stands for it}, and (flipped, read) after that."""
+    """Gauss: {number of a bit: the position in a place that stands for it}, then XORs (flipped, read)."""
     copies = sum(1 << number for number, bit in enumerate(bits) if not bit.weight)
     rows = {position: form for position, form in enumerate(forms) if form and not form & copies}
     positions: dict[int, int] = {}
