@@ -15,7 +15,6 @@ from tilewise.core.axes import m
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import as_shape, extents_of, mirrored
-from tilewise.core.swizzles import Swizzle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +101,6 @@ OPTIONS = {
         Option("--round-up", "complement: go on past SIZE to the next whole number of repeats, as CuTe"),
         Option("--order", "tile_to_shape: a rank a mode, the lowest where blocks lie together", "ORDER"),
         Option("--axis", "pack, unpack, recast: along this storage axis", "AXIS"),
-        Option("--inside", "move_offset: from outside the swizzles into them"),
     )
 }
 
@@ -167,42 +165,6 @@ def fuse_axes(ask: Asked, a: Layout, axes: Any, axis: str | None = None) -> Any:
 
 
 # -- swizzles, listed maps, GF(2) ------------------------------------------------------------------
-
-
-def merge_swizzles(ask: Asked, one: Any, other: Any) -> Any:
-    """Two swizzles as one."""
-    swizzles = _joined((one, other))
-    if len(swizzles) != 2:
-        raise misused("one swizzle a word belongs here", "swizzle_chain takes several")
-    return algebra.merge_swizzles(*swizzles)
-
-
-def swizzle_chain(ask: Asked, *chains: Any) -> Any:
-    """A chain in one word or in several, or the chain of a layout."""
-    if isinstance(chains[0], Layout) and len(chains) == 1:
-        return algebra.swizzle_chain(chains[0])
-    return chain(algebra.swizzle_chain(_joined(chains)))
-
-
-def inverse_chain(ask: Asked, *chains: Any) -> Any:
-    """The chain that undoes one."""
-    return chain(algebra.inverse_chain(_joined(chains)))
-
-
-def _joined(chains: Sequence[Any]) -> list[Swizzle]:
-    if any(isinstance(part, Layout) for part in chains):
-        raise misused("swizzles belong here, such as 'Swizzle<1,0,3>'")
-    return [swizzle for part in chains for swizzle in part]
-
-
-def chain(swizzles: Sequence[Swizzle]) -> str:
-    """A chain as it is written; that of none is the swizzle without bits."""
-    return " o ".join(map(str, swizzles)) or str(Swizzle(0, 0, 0))
-
-
-def move_offset(ask: Asked, a: Layout, offset: Any = None) -> Any:
-    """Offsets know no order of indices."""
-    return algebra.move_offset(a, offset, outside=not ask["inside"])
 
 
 def recognise(ask: Asked, table: Any) -> Any:
@@ -546,36 +508,13 @@ FAMILIES: dict[str, tuple[str, tuple[Operation, ...]]] = {
         ),
     ),
     "swizzles": (
-        "chains of swizzles, and layouts from listed maps",
+        "swizzles, and layouts from listed maps",
         (
             Operation(
-                "merge_swizzles",
-                "SWIZZLE SWIZZLE",
-                "the one swizzle that both are, the right one first",
-                ("Swizzle<3,4,3>", "Swizzle<2,4,3>"),
-                merge_swizzles,
-            ),
-            Operation(
                 "swizzle_chain",
-                "SWIZZLE...",
-                "the normal form of a chain, or of a layout's chain on its places",
-                ("Swizzle<1,0,3>", "Swizzle<1,1,3>", "Swizzle<1,6,2>"),
-                swizzle_chain,
-            ),
-            Operation(
-                "inverse_chain",
-                "SWIZZLE...",
-                "the chain that undoes a chain",
-                ("Swizzle<1,0,1> o Swizzle<1,1,1>",),
-                inverse_chain,
-            ),
-            Operation(
-                "move_offset",
-                "LAYOUT [OFFSET]",
-                "an offset moved out of the swizzles, or back into them",
-                ("Swizzle<1,0,3> o (S[(2, 4) : (8, 1)] + 20)", "4"),
-                move_offset,
-                ("inside",),
+                "LAYOUT",
+                "the same map with the smallest swizzles on its places",
+                ("Swizzle<3,3,3> o S[(4, 64) : (64, 1)]",),
             ),
             Operation(
                 "recognise",

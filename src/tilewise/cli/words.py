@@ -139,17 +139,6 @@ class Reader:
             raise misused(f"{text} does not rename axes", "such as laneid=tx,reg=m")
         return dict(pairs)  # type: ignore[arg-type]  # every pair has two
 
-    def swizzles(self, text: str) -> Any:
-        """One swizzle or a chain of them; or a layout."""
-        if _is_layout(text):
-            return self.layout(text)
-        written = re.sub(r"(?<!\w)Sw?(?=<)", "Swizzle", text)
-        try:
-            return layout_from(f"{written} o S[1 : 0]", self.args).swizzles
-        except LayoutError as error:
-            hint = "a swizzle is written Swizzle<3,4,3>, and a chain of them with o between"
-            raise LayoutError(error.code, f"{text} is no swizzle", hint=hint) from None
-
     def table(self, text: str) -> Any:
         """Numbers in JSON's nested lists, by axis if need be; or with spaces or commas between them.
 
@@ -245,7 +234,6 @@ _KINDS: dict[str, Callable[[Reader, str], Any]] = {
     "OLD": Reader.name,
     "NEW": Reader.name,
     "NAMES": Reader.renamed,
-    "SWIZZLE": Reader.swizzles,
     "TABLE": Reader.table,
     "BASES": Reader.table,
     "ORIGIN": Reader.number,

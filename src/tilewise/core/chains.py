@@ -19,10 +19,12 @@ remainder of the same digit twice. Where it ends without a difference, it has pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import reduce
 from itertools import accumulate
 from math import gcd
+from operator import or_
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica
@@ -44,7 +46,10 @@ def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
     >>> as_one([Swizzle(3, 3, 3)], zeros=~0xFF), as_one([Swizzle(1, 0, 1), Swizzle(1, 0, 2)])
     (Swizzle(2, 3, 3), None)
     """
-    flips = flips_of(chain)
+    flips = {
+        bit: apply_chain(chain, 1 << bit) ^ 1 << bit
+        for bit in bits_of(reduce(or_, [swizzle.source for swizzle in chain]))
+    }
     moved = [bit for bit, flip in flips.items() if flip and not zeros >> bit & 1]
     axis = chain[0].axis
     if not moved:
@@ -56,14 +61,6 @@ def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
     if distances or not free or not single or last - first >= abs(shift):
         return None
     return Swizzle(last - first + 1, first - max(shift, 0), shift, axis)
-
-
-def flips_of(chain: Sequence[Swizzle]) -> dict[int, int]:
-    """Return what a chain flips at the addresses of one bit, for every bit that it reads."""
-    read = 0
-    for swizzle in chain:
-        read |= swizzle.source
-    return {bit: apply_chain(chain, 1 << bit) ^ 1 << bit for bit in bits_of(read)}
 
 
 # -- normal form -----------------------------------------------------------------------------------
@@ -95,13 +92,13 @@ def as_swizzles(moves: Iterable[tuple[int, int]], axis: Axis = m) -> list[Swizzl
 # -- on the places of a layout ---------------------------------------------------------------------
 
 
-def least_swizzled(layout: Layout) -> Layout:
+def swizzle_chain(layout: Layout) -> Layout:
     """Return the same map with swizzles that read no more bits than its addresses set, and merge if they can.
 
-        postcondition  least_swizzled(L).same(L);  least_swizzled(least_swizzled(L)) == least_swizzled(L)
+        postcondition  swizzle_chain(L).same(L);  swizzle_chain(swizzle_chain(L)) == swizzle_chain(L)
 
     >>> from tilewise import S
-    >>> least_swizzled(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
+    >>> swizzle_chain(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
     Swizzle(2, 3, 3) @ S[(4, 64) : (64, 1)]
     """
     while layout.swizzles:
@@ -135,7 +132,8 @@ def normal_form(chain: Sequence[Swizzle], zeros: int = 0) -> Chain:
             swizzle, zeros = pair, acting.pop()[1]
         if swizzle.bits:
             acting.append((swizzle, zeros))
-            zeros = zeros_after(swizzle, zeros)
+            read, shift = swizzle.source & ~zeros, swizzle.shift
+            zeros &= ~(read >> shift if shift > 0 else read << -shift)
     return tuple(swizzle for swizzle, _ in reversed(acting))
 
 
@@ -146,30 +144,19 @@ def zero_bits(layout: Layout) -> int:
     >>> bin(zero_bits(Swizzle(2, 0, 3) @ (S[(2, 3) : (8, 2)] + 16)))
     '0b1'
     """
-    start, digits = addresses_of(layout)
+    axis = layout.swizzles[0].axis
+    copies, start = merged_replica(layout.replica)
+    digits = [(extent, stride[axis]) for extent, stride in layout.digits]
+    digits += [(it.extent, it.stride[axis]) for it in copies]
     zeros = 0
     for bit in range(layout.period.bit_length() - 1):
-        low = high = start
+        low = high = (layout.offset + start)[axis]
         for extent, step in digits:
             reach = (extent - 1) * step if step % (2 << bit) else 0
             low, high = low + min(0, reach), high + max(0, reach)
         if low >> bit == high >> bit and not low >> bit & 1:
             zeros |= 1 << bit
     return zeros
-
-
-def zeros_after(swizzle: Swizzle, zeros: int) -> int:
-    """Which bits are still 0 after a swizzle: those that it does not flip, or flips by bits that are 0."""
-    read = ~zeros & swizzle.source
-    return zeros & ~(read >> swizzle.shift if swizzle.shift > 0 else read << -swizzle.shift)
-
-
-def addresses_of(layout: Layout) -> tuple[int, list[tuple[int, int]]]:
-    """(offset, digits as (extent, step)) on the swizzled axis before the swizzles, copies fastest."""
-    axis = layout.swizzles[0].axis
-    copies, start = merged_replica(layout.replica)
-    digits = [(extent, stride[axis]) for extent, stride in layout.digits]
-    return (layout.offset + start)[axis], digits + [(it.extent, it.stride[axis]) for it in copies]
 
 
 # -- where two part ----------------------------------------------------------------------------------
@@ -193,19 +180,9 @@ def first_parting(
 
     bits = max(period_of(one), period_of(other)).bit_length() - 1
     read = [bit for bit in range(bits) if differ(1 << bit)]
-    return first_where(digits, base, 1 << read[-1] + 1, differ, 1 << read[0]) if read else None
-
-
-def first_where(
-    digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool], below: int = 0
-) -> int | None:
-    """The smallest index whose address, modulo `modulus`, is one that `told` names, or None.
-
-        requires  `told` names no address from 0 on that is below `below`
-
-    >>> first_where([(5, 3), (3, 1)], 2, 16, lambda address: address == 13)
-    11
-    """
+    if not read:
+        return None
+    modulus, below = 1 << read[-1] + 1, 1 << read[0]
     half = modulus // 2
     extents = [extent for extent, _ in digits]
     steps = [(step + half) % modulus - half for _, step in digits]
@@ -230,7 +207,7 @@ def first_where(
             if level < len(steps):
                 path.append((address, 1))
                 continue
-            if told(address):
+            if differ(address):
                 return number(extents, [digit - 1 for _, digit in path])
         if not path:
             return None

@@ -26,7 +26,7 @@ from math import prod
 
 from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
-from tilewise.core.chains import first_parting, least_swizzled
+from tilewise.core.chains import first_parting, swizzle_chain
 from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.shapes import all_extents
@@ -114,7 +114,7 @@ def agree(one: Layout, other: Layout) -> bool | None:
 
 def _compare(one: Layout, other: Layout) -> _Finding:
     if (one.swizzles, one.outer) != (other.swizzles, other.outer):
-        one, other = _least_swizzled(one), _least_swizzled(other)
+        one, other = _with_least_swizzles(one), _with_least_swizzles(other)
     if one == other:
         return _Finding(True)
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
@@ -125,9 +125,9 @@ def _compare(one: Layout, other: Layout) -> _Finding:
     return next((finding for finding in found if finding.answer is not None), _OPEN)
 
 
-def _least_swizzled(layout: Layout) -> Layout:
+def _with_least_swizzles(layout: Layout) -> Layout:
     """The canonical form with swizzles that read no more than its places set: often those of the other."""
-    return canonical(least_swizzled(layout)) if layout.swizzles else layout
+    return canonical(swizzle_chain(layout)) if layout.swizzles else layout
 
 
 def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -> Comparison:
