@@ -1,4 +1,4 @@
-"""Chains of swizzles as linear maps: what they flip, their normal form, and where two of them part.
+"""Chains of swizzles as linear maps: what they flip, and their normal form.
 
 A swizzle is linear over GF(2): I + E, where E takes each bit that it reads to the bit that it flips. A
 chain is a product of such, so it is one swizzle iff every bit that the product moves flips one bit, all at
@@ -10,11 +10,6 @@ one distance, and those bits are one run, no longer than the distance:
 On a layout, bits that are 0 in every address may be read or not: that lets swizzles shrink and merge
 that do not merge on all addresses. Which bits those are is read off the digits: bit k of a sum is not
 changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the other steps agree that it is.
-
-The difference of two chains is linear too: it reads the bits [low, high) of an address, and where those
-are 0 the chains agree. The search for the first index at which they part walks the digits, slowest first,
-with addresses modulo 2^high; it passes over all that provably stays below 2^low, and never enters the same
-remainder of the same digit twice. Where it ends without a difference, it has proven that the chains agree.
 """
 
 from __future__ import annotations
@@ -22,16 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
-from itertools import accumulate
-from math import gcd
 from operator import or_
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica
-from tilewise.core.digits import Digit, number
 from tilewise.core.integers import bits_of
-from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
-from tilewise.core.swizzles import Swizzle, apply_chain, period_of
+from tilewise.core.swizzles import Swizzle, apply_chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -157,70 +148,3 @@ def zero_bits(layout: Layout) -> int:
         if low >> bit == high >> bit and not low >> bit & 1:
             zeros |= 1 << bit
     return zeros
-
-
-# -- where two part ----------------------------------------------------------------------------------
-
-
-def first_parting(
-    digits: Sequence[Digit], base: int, one: Sequence[Swizzle], other: Sequence[Swizzle]
-) -> int | None:
-    """The smallest index whose address the chains send to different places, or None.
-
-    `digits` are (extent, stride), slowest first, of the address base + sum of digit * stride.
-
-    >>> first_parting([(99, 97), (97, 1)], 0, [Swizzle(3, 9, 3)], [])
-    4096
-    >>> first_parting([(3, 128), (2, 96)], 0, [Swizzle(1, 0, 5)], [Swizzle(1, 0, 6)]) is None
-    True
-    """
-
-    def differ(address: int) -> bool:
-        return apply_chain(one, address) != apply_chain(other, address)
-
-    bits = max(period_of(one), period_of(other)).bit_length() - 1
-    read = [bit for bit in range(bits) if differ(1 << bit)]
-    if not read:
-        return None
-    modulus, below = 1 << read[-1] + 1, 1 << read[0]
-    half = modulus // 2
-    extents = [extent for extent, _ in digits]
-    steps = [(step + half) % modulus - half for _, step in digits]
-    distinct = [min(e, modulus // gcd(step, modulus)) for e, step in zip(extents, steps, strict=True)]
-    reach = [(e - 1) * step for e, step in zip(extents, steps, strict=True)]
-    # the least and the most that the digits from each level on can add
-    ends = ([end(0, r) for r in reversed(reach)] for end in (min, max))
-    least, most = ([*accumulate(values, initial=0)][::-1] for values in ends)
-
-    def agrees(level: int, address: int) -> bool:
-        """Return whether every address from here on stays below the bits that are read."""
-        return address + least[level] >= 0 and address + most[level] < below
-
-    budget = DEFAULT_BUDGET
-    seen: set[tuple[int, int]] = set()
-    path: list[tuple[int, int]] = []  # (address before the digit, the digit to try next)
-    address, descending = base % modulus, True
-    while True:
-        level = len(path)
-        if descending and not agrees(level, address) and (level, address) not in seen:
-            seen.add((level, address))
-            if level < len(steps):
-                path.append((address, 1))
-                continue
-            if differ(address):
-                return number(extents, [digit - 1 for _, digit in path])
-        if not path:
-            return None
-        before, digit = path.pop()
-        level, step = level - 1, steps[level - 1]
-        descending = digit < distinct[level]
-        if descending:
-            budget -= 1
-            if budget < 0:
-                raise BudgetSpent
-            address = (before + digit * step) % modulus
-            if step and agrees(level + 1, address):  # pass over all that surely stay below
-                room = below - 1 - most[level + 1] - address if step > 0 else address + least[level + 1]
-                digit = min(digit + room // abs(step) + 1, distinct[level] - 1)
-                address = (before + digit * step) % modulus
-            path.append((before, digit + 1))

@@ -11,9 +11,8 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  equal iff their multisets of e s less those of s are
 
 Other swizzles may be the same on the bits that the places set. Where they are not, the GF(2) view compares
-columns, modulo those of the copies; over one and the same map, `chains` finds where the chains part. What
-remains is compared by listing up to a bound; beyond it a difference may still be found by looking at likely
-indices, sameness not.
+columns, modulo those of the copies. What remains is compared by listing up to a bound; beyond it a difference
+may still be found by looking at likely indices, sameness not.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ from math import prod
 
 from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
-from tilewise.core.chains import first_parting, swizzle_chain
+from tilewise.core.chains import swizzle_chain
 from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.shapes import all_extents
-from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
 
@@ -120,7 +118,7 @@ def _compare(one: Layout, other: Layout) -> _Finding:
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
         ways = [_compare_inside, _compare_listed]
     else:
-        ways = [_compare_affine, _compare_chains, _compare_listed]
+        ways = [_compare_affine, _compare_listed]
     found = (way(one, other) for way in ways)
     return next((finding for finding in found if finding.answer is not None), _OPEN)
 
@@ -259,22 +257,6 @@ def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
         return layout.with_parts(shape, strides, (), order + layout.offset)
     offset = order + layout.offset
     return replace(layout, shape=shape, strides=strides, replica=(), offset=offset, outer=Vector())
-
-
-def _compare_chains(a: Layout, b: Layout) -> _Finding:
-    """Over one and the same map, in one copy on the swizzled axis, the chains alone decide."""
-    chains = [chain for chain in (a.swizzles, b.swizzles) if chain]
-    axis = chains[0][0].axis
-    if any(chain[0].axis != axis for chain in chains) or any(it.stride[axis] for it in a.replica):
-        return _OPEN
-    if replace(a, swizzles=()) != replace(b, swizzles=()) or a.outer != b.outer:
-        return _OPEN
-    try:
-        digits = [(it.extent, it.stride[axis]) for it in a.shard]
-        witness = first_parting(digits, a.offset[axis], a.swizzles, b.swizzles)
-    except BudgetSpent:
-        return _OPEN
-    return _Finding(witness is None, witness)
 
 
 def _compare_listed(a: Layout, b: Layout) -> _Finding:
