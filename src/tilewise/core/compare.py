@@ -26,7 +26,7 @@ from math import prod
 from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
 from tilewise.core.chains import swizzle_chain
-from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
+from tilewise.core.facts import Verdict, disjoint_steps
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.shapes import all_extents
 from tilewise.core.swizzles import one_permutation
@@ -189,16 +189,6 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
         steps = ([[it.stride * d for d in range(it.extent)] for it in iters] for iters in (one, other))
         sums = [{frozenset(sum(r, Vector()).nonzero.terms) for r in product(*moves)} for moves in steps]
         return sums[0] == sums[1]
-    if all(len(it.stride.terms) == 1 for it in (*one, *other)):
-        answer: bool | None = True
-        for axis in {axis for it in (*one, *other) for axis in it.stride.axes}:
-            bits, others = (
-                taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)
-            )
-            if None not in (bits, others) and bits != others:
-                return False
-            answer = None if None in (bits, others) else answer
-        return answer
     return None
 
 
