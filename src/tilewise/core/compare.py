@@ -107,20 +107,20 @@ def agree(one: Layout, other: Layout) -> bool | None:
     >>> agree(S[16 : 1], S[(4, 4) : (1, 4)])
     False
     """
-    return _compare(one, other).answer
+    return _compare(one, other, anywhere=True).answer
 
 
-def _compare(one: Layout, other: Layout) -> _Finding:
+def _compare(one: Layout, other: Layout, anywhere: bool = False) -> _Finding:
+    """Return whether two canonical layouts are one map; the first difference, or one anywhere."""
     if (one.swizzles, one.outer) != (other.swizzles, other.outer):
         one, other = _with_least_swizzles(one), _with_least_swizzles(other)
     if one == other:
         return _Finding(True)
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
-        ways = [_compare_inside, _compare_listed]
+        found = _compare_inside(one, other)
     else:
-        ways = [_compare_affine, _compare_listed]
-    found = (way(one, other) for way in ways)
-    return next((finding for finding in found if finding.answer is not None), _OPEN)
+        found = _compare_affine(one, other)
+    return found if found.answer is not None else _compare_listed(one, other, anywhere)
 
 
 def _with_least_swizzles(layout: Layout) -> Layout:
@@ -249,11 +249,12 @@ def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
     return replace(layout, shape=shape, strides=strides, replica=(), offset=offset, outer=Vector())
 
 
-def _compare_listed(a: Layout, b: Layout) -> _Finding:
+def _compare_listed(a: Layout, b: Layout, anywhere: bool) -> _Finding:
     affordable = MAX_LISTED // max(_most_copies(a), _most_copies(b))
     whole = a.size <= affordable
     listed = a.size if whole else min(affordable // 2, MAX_PROBES)
-    for flat in range(listed) if whole else islice(_likely(a, b, listed), affordable):
+    parts = [range(listed)] if whole else [range(listed), _likely(a, b)]
+    for flat in islice(chain(*(reversed(parts) if anywhere else parts)), affordable):
         if places_of(a, flat) != places_of(b, flat):
             return _Finding(False, flat, first=flat < listed)
     return _Finding(True) if whole else _OPEN
@@ -264,8 +265,8 @@ def places_of(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
     return {frozenset(place.nonzero.as_dict().items()) for place in layout.places(flat)}
 
 
-def _likely(a: Layout, b: Layout, listed: int) -> Iterable[int]:
-    """The first indices, and those where maps of iters and swizzles differ if they do: starts, then ends."""
+def _likely(a: Layout, b: Layout) -> list[int]:
+    """Return indices where maps of iters and swizzles differ if they do: starts, then ends."""
     steps = {1}
     for layout in (a, b):
         place = 1
@@ -275,4 +276,4 @@ def _likely(a: Layout, b: Layout, listed: int) -> Iterable[int]:
     near = {s + d for s in steps for d in (-1, 0, 1)}
     last = a.size - 1
     inside = sorted(n for n in near if 0 <= n <= last)
-    return chain(range(listed), inside, (last - n for n in inside))
+    return [*inside, *(last - n for n in inside)]

@@ -301,7 +301,7 @@ class _Question:
             reached, positions, listed = beginning([values(x) for x in range(run.extent)])
             if reached == run.extent:
                 return listed
-            found = positions[-2:] if len(positions) > 2 else (reached, run.extent)
+            found = (positions[1], reached) if len(positions) > 2 else (reached, run.extent)
         if found is None:
             raise NotDecided(f"whether a digit of {run.extent} is a layout was not decided within the bound")
         raise self._no_layout(j, values, *found)

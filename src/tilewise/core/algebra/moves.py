@@ -127,16 +127,16 @@ def _staying(old: Layout, new: Layout, names: Sequence[str]) -> int | None:
         copies = max(prod(it.extent for it in layout.replica) for layout in (old, new))
         if old.size * copies > MAX_LISTED:
             return None
-        held = [_listed(layout, names) for layout in (old, new)]
-        return sum(after <= before for before, after in zip(*held, strict=True))
+        held = zip(_listed(old, names), _listed(new, names), strict=True)
+        return sum(after <= before for before, after in held)
     (origin, columns, copied), (new_origin, new_columns, new_copied) = found
     span = Basis(copied)
     if any(map(span.rest, new_copied)):
         return 0
-    held = len(span)
+    copied_bits = len(span)
     for one, other in zip(columns, new_columns, strict=True):
         span.add(one ^ other)
-    return 0 if span.rest(origin ^ new_origin) else old.size >> len(span) - held
+    return 0 if span.rest(origin ^ new_origin) else old.size >> len(span) - copied_bits
 
 
 def _listed(layout: Layout, names: Sequence[str]) -> Iterable[set[Any]]:
