@@ -56,16 +56,8 @@ class Comparison(Verdict):
     first: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """What one way to compare found out; None where it cannot tell."""
-
-    answer: bool | None
-    witness: int | None = None
-    first: bool = True
-
-
-_OPEN = _Finding(None)
+_SAME = Comparison(True)
+_OPEN = Comparison(None, "not decided within the bound: other swizzles or copies, and no difference found")
 
 
 def same(a: Layout, b: Layout) -> Comparison:
@@ -90,14 +82,17 @@ def same(a: Layout, b: Layout) -> Comparison:
         reason = f"{a.size} elements and {b.size}: index {first} is in one of them alone"
         return Comparison(False, reason, first, _shown(a, first), _shown(b, first))
     if a == b:
-        return Comparison(True)
+        return _SAME
     one, other = aligned_by_flat_index(a, b)
     found = _compare(canonical(one), canonical(other))
-    if found.witness is not None and a.order != b.order and alike_in_modes(a, b):
+    if found.witness is None:
+        return found
+    flats = (found.witness, found.witness)
+    if a.order != b.order and alike_in_modes(a, b):
         index = one.coordinates(found.witness)
-        found = replace(found, witness=a.flat_index(index))
-        return _comparison(found, *(_shown(side, side.flat_index(index)) for side in (a, b)))
-    return _comparison(found, *(_shown(side, found.witness) for side in (a, b)))
+        flats = (a.flat_index(index), b.flat_index(index))
+    reason = f"they differ at flat index {flats[0]}"
+    return Comparison(False, reason, flats[0], _shown(a, flats[0]), _shown(b, flats[1]), found.first)
 
 
 def agree(one: Layout, other: Layout) -> bool | None:
@@ -110,12 +105,12 @@ def agree(one: Layout, other: Layout) -> bool | None:
     return _compare(one, other, anywhere=True).answer
 
 
-def _compare(one: Layout, other: Layout, anywhere: bool = False) -> _Finding:
+def _compare(one: Layout, other: Layout, anywhere: bool = False) -> Comparison:
     """Return whether two canonical layouts are one map; the first difference, or one anywhere."""
     if (one.swizzles, one.outer) != (other.swizzles, other.outer):
         one, other = _with_least_swizzles(one), _with_least_swizzles(other)
     if one == other:
-        return _Finding(True)
+        return _SAME
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
         found = _compare_inside(one, other)
     else:
@@ -128,26 +123,9 @@ def _with_least_swizzles(layout: Layout) -> Layout:
     return canonical(swizzle_chain(layout)) if layout.swizzles else layout
 
 
-def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -> Comparison:
-    if found.answer:
-        return Comparison(True)
-    if found.witness is None:
-        return Comparison(
-            None, "not decided within the bound: other swizzles or copies, and no difference found"
-        )
-    return Comparison(
-        False,
-        f"they differ at flat index {found.witness}",
-        found.witness,
-        a,
-        b,
-        found.first,
-    )
-
-
-def _shown(layout: Layout, flat: int | None) -> tuple[Vector, ...]:
+def _shown(layout: Layout, flat: int) -> tuple[Vector, ...]:
     """The places of an index; none where it is past the end, or has too many to list."""
-    listable = flat is not None and flat < layout.size and _most_copies(layout) <= MAX_COPIES
+    listable = flat < layout.size and _most_copies(layout) <= MAX_COPIES
     return layout.places(flat) if listable else ()
 
 
@@ -158,10 +136,10 @@ def _most_copies(layout: Layout) -> int:
 # -- inside equal swizzles -------------------------------------------------------------------------
 
 
-def _compare_inside(a: Layout, b: Layout) -> _Finding:
+def _compare_inside(a: Layout, b: Layout) -> Comparison:
     replicas = _same_sets(a.replica, b.replica)
     if replicas is False or (a.offset - b.offset).nonzero:  # canonical replicas start at 0
-        return _Finding(False, 0, first=replicas is not None)
+        return Comparison(False, witness=0, first=replicas is not None)
     # {P: w} with D_a(n) - D_b(n) = sum w * (n // P), for n below the size: the least P is the first n
     form: dict[int, Vector] = {}
     for layout, sign in ((a, 1), (b, -1)):
@@ -171,8 +149,8 @@ def _compare_inside(a: Layout, b: Layout) -> _Finding:
             place, carry = place * extent, stride * extent
     differing = [place for place, weight in form.items() if weight]
     if differing:
-        return _Finding(False, min(differing), first=replicas is not None)
-    return _Finding(replicas)
+        return Comparison(False, witness=min(differing), first=replicas is not None)
+    return _SAME if replicas else _OPEN
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
@@ -202,7 +180,7 @@ def _signature(iters: list[Iter]) -> Counter[Vector]:
 # -- across different swizzles ---------------------------------------------------------------------
 
 
-def _compare_affine(a: Layout, b: Layout) -> _Finding:
+def _compare_affine(a: Layout, b: Layout) -> Comparison:
     """XORs of columns: the copies of an element are one coset of the XORs of the copies' columns."""
     both = columns_of(a, b)
     if both is None:
@@ -210,10 +188,10 @@ def _compare_affine(a: Layout, b: Layout) -> _Finding:
     (origin, columns, own), (other, others, theirs) = both
     copies = Basis(own)
     if len(own) != len(theirs) or any(map(copies.rest, theirs)):
-        return _Finding(False, 0)
+        return Comparison(False, witness=0)
     pairs = zip((origin, *columns), (other, *others), strict=True)
     differing = [copies.rest(x ^ y) != 0 for x, y in pairs]
-    return _Finding(False, 1 << differing.index(True) >> 1) if True in differing else _Finding(True)
+    return Comparison(False, witness=1 << differing.index(True) >> 1) if True in differing else _SAME
 
 
 def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
@@ -249,15 +227,15 @@ def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
     return replace(layout, shape=shape, strides=strides, replica=(), offset=offset, outer=Vector())
 
 
-def _compare_listed(a: Layout, b: Layout, anywhere: bool) -> _Finding:
+def _compare_listed(a: Layout, b: Layout, anywhere: bool) -> Comparison:
     affordable = MAX_LISTED // max(_most_copies(a), _most_copies(b))
     whole = a.size <= affordable
     listed = a.size if whole else min(affordable // 2, MAX_PROBES)
     parts = [range(listed)] if whole else [range(listed), _likely(a, b)]
     for flat in islice(chain(*(reversed(parts) if anywhere else parts)), affordable):
         if places_of(a, flat) != places_of(b, flat):
-            return _Finding(False, flat, first=flat < listed)
-    return _Finding(True) if whole else _OPEN
+            return Comparison(False, witness=flat, first=flat < listed)
+    return _SAME if whole else _OPEN
 
 
 def places_of(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
