@@ -219,9 +219,8 @@ def _by_axis(axes: tuple[Axis, ...], entries: list[Any]) -> dict[Axis, list[int]
         given = " and ".join(counted(count, "number") for count in sorted(counts))
         raise LayoutError(
             "TW107",
-            f"{given} an element, for the axes {' and '.join(axis.name for axis in axes)}"
-            if len(axes) > 1
-            else f"{given} an element, for the axis {axes[0].name}",
+            f"{given} an element, for the {'axes' if len(axes) > 1 else 'axis'} "
+            + " and ".join(axis.name for axis in axes),
             hint='name an axis for each, such as axis=("laneid", "reg")',
         )
     rows = [entry if isinstance(entry, tuple | list) else (entry,) for entry in entries]

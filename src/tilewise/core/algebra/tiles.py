@@ -244,9 +244,8 @@ def summed(shape: Shape, digits: Sequence[tuple[int, Iter]], a: Layout, b: Layou
         )
     (axis,) = axes
     one, other = sides = [_Side.of(layout, chain, axis) for layout, chain in zip((a, b), chains, strict=True)]
-    if all(chains):
-        by_rule = _chained(one, other) or _chained(other, one)
-    else:
+    by_rule = None
+    if not all(chains):
         by_rule = _beside_plain(one, other) if one.chain else _beside_plain(other, one)
     if by_rule is not None:
         return _with_chain(plain, axis, *by_rule)
@@ -332,21 +331,6 @@ def _beside_plain(swizzled: _Side, plain: _Side) -> tuple[Chain, int, int] | Non
         if start + constant + most < granule:
             return chain, swizzled.offset + constant, swizzled.outer + plain.offset - constant
     return None
-
-
-def _chained(high: _Side, low: _Side) -> tuple[Chain, int, int] | None:
-    """Both swizzled: the low one's chain first, on what the high one never moves, then the high one's."""
-    period, granule = period_of(low.chain), high.granule
-    while high.offset % granule:
-        granule //= 2
-    if granule % period or any(step % period for _, step in high.moves):
-        return None
-    first, last = low.layout.extremes(low.chain[0].axis)
-    first, last = first - low.outer, last - low.outer
-    start = first - first % granule
-    if last - start >= granule:
-        return None
-    return high.chain + low.chain, high.offset + low.offset - start, high.outer + low.outer + start
 
 
 # -- by trial --------------------------------------------------------------------------------------
