@@ -126,8 +126,6 @@ def test_a_table_of_cutes_reads_as_its_rows_do(tilewise):
         (["reshape", "8,2", GRID], "word 1 is LAYOUT, and 8,2 is none: reshape takes LAYOUT SHAPE"),
         (["pack", "2", GRID], "word 1 is LAYOUT, and 2 is none: pack takes LAYOUT COUNT"),
         (["recast", "bf16", "f32", GRID], "word 1 is LAYOUT, and bf16 is none"),
-        (["merge_swizzles", "3,4,3", "2,4,3"], "3,4,3 is no swizzle"),
-        (["swizzle_chain", "Swizle<3,4,3>"], "Swizle<3,4,3> is no swizzle"),
         (["compose", GRID], "1 word given"),
         (["coalesce", GRID, GRID], "2 words given"),
     ],
@@ -136,10 +134,6 @@ def test_what_a_word_should_be_is_said(tilewise, words, said):
     error = tilewise("algebra", *words, "--json").json["error"]
     assert said in error["message"]
     assert "S[1 : 0]" not in tilewise("algebra", *words).err
-
-
-def test_a_swizzle_that_is_none_is_told_how_one_is_written(tilewise):
-    assert "Swizzle<3,4,3>" in tilewise("algebra", "merge_swizzles", "3,4,3", "2,4,3").err
 
 
 @pytest.mark.parametrize("operation", ["compose", "logical_divide", "zipped_divide"])

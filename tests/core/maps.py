@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tilewise import Layout
 from tilewise.testing import Map, as_place
@@ -30,3 +32,28 @@ class Tally:
         """Undecided answers are allowed, and rare on layouts that one could list."""
         assert self.asked > 0
         assert self.undecided <= share * self.asked, f"{self.undecided} of {self.asked} not decided"
+
+
+def form_of(values: Sequence[int]) -> dict[int, int] | tuple[int, int]:
+    """Return the floor form of a map less its first value, or two positions at which the gcd law fails.
+
+    The first break of the steps must divide the extent and all later breaks; then every e-th value is
+    again such a map.
+    """
+    form: dict[int, int] = {}
+    scale, extent, carry = 1, len(values), 0
+    current = list(values)
+    while len(current) > 1:
+        steps = [b - a for a, b in pairwise(current)]
+        first = steps[0]
+        form[scale] = first - carry
+        e = next((m for m, step in enumerate(steps, 1) if step != first), 0)
+        if not e:
+            break
+        if len(current) % e:
+            return e * scale, extent
+        later = next((m for m, step in enumerate(steps, 1) if step != first and m % e), 0)
+        if later:
+            return e * scale, later * scale
+        carry, scale, current = first * e, scale * e, current[::e]
+    return form

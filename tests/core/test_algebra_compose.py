@@ -6,10 +6,10 @@ from math import gcd, prod
 from random import Random
 
 import pytest
+from tests.core.maps import form_of
 
 from tilewise import LayoutError, NotDecided, R, Refused, S, Swizzle, laneid, parse, reg
 from tilewise.core.algebra.composition import compose
-from tilewise.core.algebra.levels import form_of
 from tilewise.core.orders import by_flat_index
 from tilewise.core.shapes import extents_of, leaves
 from tilewise.testing import naive_places

@@ -208,8 +208,6 @@ def test_random_layouts(check, least, times):
         ),
         # an overlapping layout: a mode used up to where the next one begins
         (right_inverse, S[(2, 4) : (3, 1)], S[((2, 3),) : ((4, 1),)]),
-        # levels that are no steps
-        (left_inverse, S[(2, 2) : (3, 2)], S[((3, 2),) : ((1, 1),)]),
         # several axes, one mode each
         (left_inverse, S[(8, 4, 2) : (4 @ laneid, 1 @ laneid, 1 @ reg)], S[(32, 2) : (2, 1)]),
         (right_inverse, S[(2, 4, 8) : (1 @ reg, 1 @ laneid, 4 @ laneid)], S[(2, (8, 4)) : (32, (1, 8))]),
@@ -273,6 +271,7 @@ def test_cost_does_not_grow_with_the_size(extents):
         (left_inverse, Swizzle(1, 0, 1) @ S[(2, 3, 2) : (1, 4, 2)], "TW505", "bits of their own"),
         (left_inverse, Swizzle(1, 0, 1) @ S[2:1] + R[2:2], "TW505", "mixes a copy"),
         (quasi_inverse, S[(3, 3) : (8, 12)], "TW505", "no multiple"),
+        (left_inverse, S[(2, 2) : (3, 2)], "TW505", "step 3 is no multiple of step 2"),
         (right_inverse, S[4:1] + 1, "TW505", "nothing lives at place 0"),
         (right_inverse, S[4 : 1 @ laneid + 1 @ reg] + 1 @ reg, "TW505", "nothing lives at place 0"),
         (right_inverse, S[4:3] - 1, "TW505", "nothing lives at place 0"),
@@ -381,7 +380,7 @@ def is_layout(values: list[int]) -> bool:
 
 
 def test_share_of_left_inverses_answered():
-    """Of small layouts that share no place, the rule answers half and the search most of the rest."""
+    """Of small layouts that share no place, the rule answers more than half."""
     rng = Random(9)
     tally: Counter[bool] = Counter()
     while tally.total() < 400:
@@ -395,4 +394,4 @@ def test_share_of_left_inverses_answered():
         except LayoutError:
             tally[False] += 1
     print("left inverses", dict(tally))
-    assert tally[True] > 0.8 * tally.total()
+    assert tally[True] > 0.6 * tally.total()

@@ -6,9 +6,9 @@ from math import gcd, prod
 from random import Random
 
 import pytest
+from tests.core.maps import form_of
 
 from tilewise import Axis, LayoutError, NotDecided, Refused, S, Swizzle, laneid, m, reg, warpid
-from tilewise.core.algebra.levels import form_of
 from tilewise.core.algebra.recognition import explanations, recognise, recognise_map
 from tilewise.core.bits import Bits, affine_map
 from tilewise.core.swizzles import apply_chain

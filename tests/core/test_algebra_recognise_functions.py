@@ -8,10 +8,10 @@ from math import prod
 from random import Random
 
 import pytest
+from tests.core.maps import form_of
 from tests.core.test_algebra_recognise import EVERY, attempt, check_witness, some_swizzle
 
 from tilewise import Layout, LayoutError, Refused, S, Swizzle, laneid, m, reg
-from tilewise.core.algebra.levels import form_of
 from tilewise.core.algebra.recognition import explanations, recognise
 from tilewise.core.axes import Axis
 from tilewise.core.shapes import extents_of

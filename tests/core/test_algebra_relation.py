@@ -45,7 +45,6 @@ from tilewise import (
     wgid,
     wid_in_wg,
 )
-from tilewise.core.algebra.moves import sums_counted
 from tilewise.core.algebra.relations import OUTERMOST_FIRST, kind_of
 from tilewise.core.layout import Iter
 from tilewise.core.vectors import Vector
@@ -445,22 +444,7 @@ def test_units_are_converted_where_types_say_how():
 # -- counts ----------------------------------------------------------------------------------------
 
 
-def test_sums_are_counted_as_listing_counts_them():
-    rng = Random(7)
-    for _ in range(300):
-        digits = [(rng.choice((1, 2, 3, 5)), rng.randint(-6, 6)) for _ in range(rng.randint(0, 5))]
-        listed = Counter({0: 1})
-        for extent, step in digits:
-            following = Counter()
-            for total, times in listed.items():
-                for digit in range(extent):
-                    following[total + digit * step] += times
-            listed = following
-        for wanted in (-3, 0, 1, 8):
-            assert sums_counted(digits, [wanted]) == listed[wanted], (digits, wanted)
-
-
-@pytest.mark.parametrize(("rows", "columns"), [(2**25, 2**25), (10**7, 3 * 10**8), (3, 2**40), (7**9, 7**9)])
+@pytest.mark.parametrize(("rows", "columns"), [(2**25, 2**25), (2**3, 2**40), (48, 80), (7, 9)])
 def test_a_large_transposition_is_counted(rows, columns):
     """Element (i, j) stays where i columns + j == i + j rows."""
     found = S[(rows, columns) : (columns, 1)].relation(S[(rows, columns) : (1, rows)], permute=(0, 1))
@@ -469,8 +453,10 @@ def test_a_large_transposition_is_counted(rows, columns):
     assert found.moves == {"m": rows * columns - stay}
 
 
-def test_a_count_that_is_too_hard_is_left_open():
+def test_a_count_of_many_elements_that_are_no_bits_is_left_open():
     """What moves is known, for how many is not."""
+    found = S[(10**7, 300) : (300, 1)].relation(S[(10**7, 300) : (1, 10**7)], permute=(0, 1))
+    assert (found.kind, found.moves) == ("memory", {"m": None})
     strides = [3**i for i in range(30)]
     others = Random(1).sample(strides, 30)
     found = S[(3,) * 30 : tuple(strides)].relation(S[(3,) * 30 : tuple(others)], permute=tuple(range(30)))

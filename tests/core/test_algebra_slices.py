@@ -5,9 +5,9 @@ from itertools import product
 from random import Random
 
 import pytest
+from tests.core.maps import form_of
 
 from tilewise import LayoutError, R, Refused, S, Swizzle, laneid, m
-from tilewise.core.algebra.levels import form_of
 from tilewise.core.algebra.slicing import slices
 from tilewise.core.shapes import extents_of
 from tilewise.testing import naive_places

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tilewise import Axis, LayoutError, O, R, Refused, S, Swizzle, laneid, m, reg
+from tilewise import Axis, LayoutError, NotDecided, O, R, Refused, S, Swizzle, laneid, m, reg
 from tilewise.core.algebra.linear import bases, from_bases, kernel, rank
 from tilewise.core.bits import Bits, affine, affine_map
 from tilewise.core.layout import Layout
@@ -81,7 +81,11 @@ def check_affine(rng):
     if linear:
         columns = [xor(places[0], places[1 << bit]) for bit in range(bits)]
         linear = all(xors(columns, x, places[0]) == place for x, place in enumerate(places))
-    found, no = attempt(affine, layout)
+    try:
+        found, no = attempt(affine, layout)
+    except NotDecided:
+        assert layout.outer
+        return "undecided"
     if no:
         assert no.code == "TW512"
         assert not linear, layout

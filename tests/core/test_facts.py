@@ -1,7 +1,6 @@
 """Extremes, copies, injectivity, holes, contiguity: closed forms against the listed map."""
 
 from collections.abc import Callable
-from itertools import product
 from random import Random
 
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import given
 from tests.core.maps import Tally
 
 from tilewise import Axis, Layout, NotDecided, R, S, Swizzle, laneid, m, reg
-from tilewise.core.solve import meeting
 from tilewise.testing import NaiveFacts, as_place, naive_facts, naive_places
 from tilewise.testing.generate import random_layout
 from tilewise.testing.strategies import layouts
@@ -175,35 +173,3 @@ def test_great_many_copies_are_not_contiguous():
     rng = Random(3)
     many = S[4:1] + R[(3,) * 40 : tuple(rng.randrange(2**40) for _ in range(40))]
     assert many.contiguous.answer is False
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_many_unrelated_strides_are_decided_by_meeting_in_the_middle(seed):
-    """Twelve strides below 10^9: too many digits to try in turn, few enough to meet in the middle."""
-    rng = Random(seed)
-    strides = [rng.randint(1, 10**9) for _ in range(11)]
-    layout = S[(4,) * 12 : (*strides, 2 * strides[0] - strides[1] + strides[5])]
-    one, other, place = layout.injective.witness
-    assert one != other
-    assert layout.place(one) == layout.place(other) == place
-    assert S[(4,) * 12 : tuple(rng.randint(10**12, 10**13) for _ in range(12))].injective
-
-
-def test_meeting_is_held_to_brute_force():
-    rng = Random(4)
-    for _ in range(400):
-        count = rng.randint(1, 4)
-        vectors = [(rng.randint(-9, 9), rng.randint(-2, 2)) for _ in range(count)]
-        most = [rng.randint(0, 3) for _ in range(count)]
-        first = rng.randint(0, count)
-        exists = any(
-            any(x[:first])
-            and all(sum(d * v[i] for d, v in zip(x, vectors, strict=True)) == 0 for i in (0, 1))
-            for x in product(*(range(-k, k + 1) for k in most))
-        )
-        found = meeting(vectors, most, first)
-        assert (found is not None) == exists, (vectors, most, first)
-        if found:
-            assert any(found[:first])
-            assert all(abs(d) <= k for d, k in zip(found, most, strict=True))
-            assert all(sum(d * v[i] for d, v in zip(found, vectors, strict=True)) == 0 for i in (0, 1))

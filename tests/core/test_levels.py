@@ -4,15 +4,16 @@ from itertools import product
 from random import Random
 
 import pytest
+from tests.core.maps import form_of
 
 from tilewise import S, laneid, m, reg
 from tilewise.core.algebra.levels import (
     Code,
     along,
+    beginning,
     broken,
     digits_of,
     floors,
-    form_of,
     is_chain,
     wraps,
 )
@@ -56,6 +57,11 @@ def test_a_listed_layout_gives_its_form_and_anything_else_two_positions():
             broken_law += 1
             position, other = listed
             assert broken(values.__getitem__, len(values), [position, other])
+        reached, positions, form = beginning(values)
+        assert (reached == len(values)) == isinstance(listed, dict)
+        assert [value(form, x) for x in range(reached)] == values[:reached]
+        if positions:
+            assert broken(values.__getitem__, len(values), positions)
     assert layouts > 300
     assert broken_law > 300
 

@@ -12,8 +12,9 @@ from itertools import product
 from math import prod
 from random import Random
 
+from tests.core.maps import form_of
+
 from tilewise import Layout, NotDecided, Refused, S
-from tilewise.core.algebra.levels import form_of
 
 FAMILIES = {
     "powers of two everywhere": ((2, 4, 8), (1, 2, 4, 8, 16)),

@@ -245,9 +245,9 @@ class SharedTile:
             columns = merged([*columns, (self.elements, 1)])
         chain = cells.chain
         if len(chain) > 1:
-            from tilewise.core.algebra.swizzling import swizzle_chain
+            from tilewise.core.chains import normal_form
 
-            chain = tuple(swizzle_chain(chain))
+            chain = normal_form(chain)
         modes = [[extent for extent, _ in digits] for digits in (rows, columns)]
         return Layout(
             tuple([mode[0] if len(mode) == 1 else tuple(mode) or 1 for mode in modes]),

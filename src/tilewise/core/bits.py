@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import xor
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.errors import LayoutError, NotDecided, Refused
@@ -183,10 +185,6 @@ def _packed(place: Point, widths: Iterable[int]) -> int:
 # -- from a layout ---------------------------------------------------------------------------------
 
 
-MAX_LISTED = 1 << 12
-"""Where an outer offset may undo what carries inside, maps of so many elements are listed."""
-
-
 def affine(layout: Layout) -> Bits:
     """The affine map over GF(2) that a layout is, by the bits of its flat index.
 
@@ -194,7 +192,7 @@ def affine(layout: Layout) -> Bits:
                      the same bit of a place
         refused      TW512: the witness is two indices a and b for which the places of 0, a, b and a + b do
                      not XOR to 0; or the extent
-        not decided  sums that carry, under a swizzle and an outer offset, of many elements
+        not decided  sums that carry, under a swizzle and an outer offset that undoes it
 
     >>> from tilewise import S, Swizzle
     >>> affine(Swizzle(1, 0, 1) @ (S[(2, 2) : (-2, 1)] + 2))
@@ -234,7 +232,11 @@ def _affine(layout: Layout) -> Bits | LayoutError:
             )
     origin, columns, clash = _summed(layout)
     if clash:
-        return _under_outer(layout) if layout.outer else _not_affine(layout, *clash)
+        a, b = clash
+        places = [layout.after_swizzle(layout.before_swizzle(x)) for x in (0, a, b, a + b)]
+        if any(reduce(xor, steps) for steps in zip(*places, strict=True)):
+            return _not_affine(layout, a, b)
+        return NotDecided("whether the outer offset undoes what carries inside was not decided")
     if not layout.swizzles:
         return Bits(origin, tuple(columns), layout.axes)
     i = layout.axes.index(layout.swizzles[0].axis)
@@ -263,24 +265,6 @@ def _summed(layout: Layout) -> tuple[Point, list[Point], tuple[int, int] | None]
             used = tuple(map(int.__or__, column, used))
             columns.append(column)
     return origin, columns, None
-
-
-def _under_outer(layout: Layout) -> Bits | LayoutError:
-    """The map, where sums carry inside the swizzles: an outer offset may undo that."""
-
-    def place(x: int) -> Point:
-        return layout.after_swizzle(layout.before_swizzle(x))
-
-    origin, size = place(0), layout.size
-    columns = [_combined(origin, [place(1 << bit)], 1) for bit in range(size.bit_length() - 1)]
-    for (a, one), (b, other) in combinations(enumerate(columns), 2):
-        if place((1 << a) + (1 << b)) != _combined(origin, [one, other], 3):
-            return _not_affine(layout, 1 << a, 1 << b)
-    found = Bits(origin, tuple(columns), layout.axes)
-    if size > MAX_LISTED:
-        return NotDecided("whether the outer offset undoes what carries was not decided within the bound")
-    wrong = next((x for x in range(size) if place(x) != found(x)), None)
-    return found if wrong is None else _not_affine(layout, wrong & -wrong, wrong & wrong - 1)
 
 
 def _not_affine(layout: Layout, a: int, b: int) -> Refused:

@@ -1,4 +1,4 @@
-"""Chains of swizzles as linear maps: what they flip, their normal form, and where two of them part.
+"""Chains of swizzles as linear maps: what they flip, and their normal form.
 
 A swizzle is linear over GF(2): I + E, where E takes each bit that it reads to the bit that it flips. A
 chain is a product of such, so it is one swizzle iff every bit that the product moves flips one bit, all at
@@ -10,26 +10,19 @@ one distance, and those bits are one run, no longer than the distance:
 On a layout, bits that are 0 in every address may be read or not: that lets swizzles shrink and merge
 that do not merge on all addresses. Which bits those are is read off the digits: bit k of a sum is not
 changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the other steps agree that it is.
-
-The difference of two chains is linear too: it reads the bits [low, high) of an address, and where those
-are 0 the chains agree. The search for the first index at which they part walks the digits, slowest first,
-with addresses modulo 2^high; it passes over all that provably stays below 2^low, and never enters the same
-remainder of the same digit twice. Where it ends without a difference, it has proven that the chains agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import accumulate
-from math import gcd
+from functools import reduce
+from operator import or_
 
 from tilewise.core.axes import Axis, m
 from tilewise.core.canonical import merged_replica
-from tilewise.core.digits import Digit, number
 from tilewise.core.integers import bits_of
-from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent
-from tilewise.core.swizzles import Swizzle, apply_chain, period_of
+from tilewise.core.swizzles import Swizzle, apply_chain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +37,10 @@ def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
     >>> as_one([Swizzle(3, 3, 3)], zeros=~0xFF), as_one([Swizzle(1, 0, 1), Swizzle(1, 0, 2)])
     (Swizzle(2, 3, 3), None)
     """
-    flips = flips_of(chain)
+    flips = {
+        bit: apply_chain(chain, 1 << bit) ^ 1 << bit
+        for bit in bits_of(reduce(or_, [swizzle.source for swizzle in chain]))
+    }
     moved = [bit for bit, flip in flips.items() if flip and not zeros >> bit & 1]
     axis = chain[0].axis
     if not moved:
@@ -56,14 +52,6 @@ def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
     if distances or not free or not single or last - first >= abs(shift):
         return None
     return Swizzle(last - first + 1, first - max(shift, 0), shift, axis)
-
-
-def flips_of(chain: Sequence[Swizzle]) -> dict[int, int]:
-    """Return what a chain flips at the addresses of one bit, for every bit that it reads."""
-    read = 0
-    for swizzle in chain:
-        read |= swizzle.source
-    return {bit: apply_chain(chain, 1 << bit) ^ 1 << bit for bit in bits_of(read)}
 
 
 # -- normal form -----------------------------------------------------------------------------------
@@ -95,13 +83,13 @@ def as_swizzles(moves: Iterable[tuple[int, int]], axis: Axis = m) -> list[Swizzl
 # -- on the places of a layout ---------------------------------------------------------------------
 
 
-def least_swizzled(layout: Layout) -> Layout:
+def swizzle_chain(layout: Layout) -> Layout:
     """Return the same map with swizzles that read no more bits than its addresses set, and merge if they can.
 
-        postcondition  least_swizzled(L).same(L);  least_swizzled(least_swizzled(L)) == least_swizzled(L)
+        postcondition  swizzle_chain(L).same(L);  swizzle_chain(swizzle_chain(L)) == swizzle_chain(L)
 
     >>> from tilewise import S
-    >>> least_swizzled(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
+    >>> swizzle_chain(Swizzle(3, 3, 3) @ S[(4, 64) : (64, 1)])
     Swizzle(2, 3, 3) @ S[(4, 64) : (64, 1)]
     """
     while layout.swizzles:
@@ -135,7 +123,8 @@ def normal_form(chain: Sequence[Swizzle], zeros: int = 0) -> Chain:
             swizzle, zeros = pair, acting.pop()[1]
         if swizzle.bits:
             acting.append((swizzle, zeros))
-            zeros = zeros_after(swizzle, zeros)
+            read, shift = swizzle.source & ~zeros, swizzle.shift
+            zeros &= ~(read >> shift if shift > 0 else read << -shift)
     return tuple(swizzle for swizzle, _ in reversed(acting))
 
 
@@ -146,104 +135,16 @@ def zero_bits(layout: Layout) -> int:
     >>> bin(zero_bits(Swizzle(2, 0, 3) @ (S[(2, 3) : (8, 2)] + 16)))
     '0b1'
     """
-    start, digits = addresses_of(layout)
+    axis = layout.swizzles[0].axis
+    copies, start = merged_replica(layout.replica)
+    digits = [(extent, stride[axis]) for extent, stride in layout.digits]
+    digits += [(it.extent, it.stride[axis]) for it in copies]
     zeros = 0
     for bit in range(layout.period.bit_length() - 1):
-        low = high = start
+        low = high = (layout.offset + start)[axis]
         for extent, step in digits:
             reach = (extent - 1) * step if step % (2 << bit) else 0
             low, high = low + min(0, reach), high + max(0, reach)
         if low >> bit == high >> bit and not low >> bit & 1:
             zeros |= 1 << bit
     return zeros
-
-
-def zeros_after(swizzle: Swizzle, zeros: int) -> int:
-    """Which bits are still 0 after a swizzle: those that it does not flip, or flips by bits that are 0."""
-    read = ~zeros & swizzle.source
-    return zeros & ~(read >> swizzle.shift if swizzle.shift > 0 else read << -swizzle.shift)
-
-
-def addresses_of(layout: Layout) -> tuple[int, list[tuple[int, int]]]:
-    """(offset, digits as (extent, step)) on the swizzled axis before the swizzles, copies fastest."""
-    axis = layout.swizzles[0].axis
-    copies, start = merged_replica(layout.replica)
-    digits = [(extent, stride[axis]) for extent, stride in layout.digits]
-    return (layout.offset + start)[axis], digits + [(it.extent, it.stride[axis]) for it in copies]
-
-
-# -- where two part ----------------------------------------------------------------------------------
-
-
-def first_parting(
-    digits: Sequence[Digit], base: int, one: Sequence[Swizzle], other: Sequence[Swizzle]
-) -> int | None:
-    """The smallest index whose address the chains send to different places, or None.
-
-    `digits` are (extent, stride), slowest first, of the address base + sum of digit * stride.
-
-    >>> first_parting([(99, 97), (97, 1)], 0, [Swizzle(3, 9, 3)], [])
-    4096
-    >>> first_parting([(3, 128), (2, 96)], 0, [Swizzle(1, 0, 5)], [Swizzle(1, 0, 6)]) is None
-    True
-    """
-
-    def differ(address: int) -> bool:
-        return apply_chain(one, address) != apply_chain(other, address)
-
-    bits = max(period_of(one), period_of(other)).bit_length() - 1
-    read = [bit for bit in range(bits) if differ(1 << bit)]
-    return first_where(digits, base, 1 << read[-1] + 1, differ, 1 << read[0]) if read else None
-
-
-def first_where(
-    digits: Sequence[Digit], base: int, modulus: int, told: Callable[[int], bool], below: int = 0
-) -> int | None:
-    """The smallest index whose address, modulo `modulus`, is one that `told` names, or None.
-
-        requires  `told` names no address from 0 on that is below `below`
-
-    >>> first_where([(5, 3), (3, 1)], 2, 16, lambda address: address == 13)
-    11
-    """
-    half = modulus // 2
-    extents = [extent for extent, _ in digits]
-    steps = [(step + half) % modulus - half for _, step in digits]
-    distinct = [min(e, modulus // gcd(step, modulus)) for e, step in zip(extents, steps, strict=True)]
-    reach = [(e - 1) * step for e, step in zip(extents, steps, strict=True)]
-    # the least and the most that the digits from each level on can add
-    ends = ([end(0, r) for r in reversed(reach)] for end in (min, max))
-    least, most = ([*accumulate(values, initial=0)][::-1] for values in ends)
-
-    def agrees(level: int, address: int) -> bool:
-        """Return whether every address from here on stays below the bits that are read."""
-        return address + least[level] >= 0 and address + most[level] < below
-
-    budget = DEFAULT_BUDGET
-    seen: set[tuple[int, int]] = set()
-    path: list[tuple[int, int]] = []  # (address before the digit, the digit to try next)
-    address, descending = base % modulus, True
-    while True:
-        level = len(path)
-        if descending and not agrees(level, address) and (level, address) not in seen:
-            seen.add((level, address))
-            if level < len(steps):
-                path.append((address, 1))
-                continue
-            if told(address):
-                return number(extents, [digit - 1 for _, digit in path])
-        if not path:
-            return None
-        before, digit = path.pop()
-        level, step = level - 1, steps[level - 1]
-        descending = digit < distinct[level]
-        if descending:
-            budget -= 1
-            if budget < 0:
-                raise BudgetSpent
-            address = (before + digit * step) % modulus
-            if step and agrees(level + 1, address):  # pass over all that surely stay below
-                room = below - 1 - most[level + 1] - address if step > 0 else address + least[level + 1]
-                digit = min(digit + room // abs(step) + 1, distinct[level] - 1)
-                address = (before + digit * step) % modulus
-            path.append((before, digit + 1))

@@ -11,9 +11,8 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  equal iff their multisets of e s less those of s are
 
 Other swizzles may be the same on the bits that the places set. Where they are not, the GF(2) view compares
-columns, modulo those of the copies; over one and the same map, `chains` finds where the chains part. What
-remains is compared by listing up to a bound; beyond it a difference may still be found by looking at likely
-indices, sameness not.
+columns, modulo those of the copies. What remains is compared by listing up to a bound; beyond it a difference
+may still be found by looking at likely indices, sameness not.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ from math import prod
 
 from tilewise.core.bits import Basis, affine_map
 from tilewise.core.canonical import MAX_COPIES, canonical, merged_replica
-from tilewise.core.chains import first_parting, least_swizzled
-from tilewise.core.facts import Verdict, disjoint_steps, taken_bits
+from tilewise.core.chains import swizzle_chain
+from tilewise.core.facts import Verdict, disjoint_steps
 from tilewise.core.orders import aligned_by_flat_index, alike_in_modes
 from tilewise.core.shapes import all_extents
-from tilewise.core.solve import BudgetSpent
 from tilewise.core.swizzles import one_permutation
 from tilewise.core.vectors import Vector
 
@@ -58,16 +56,8 @@ class Comparison(Verdict):
     first: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
-    """What one way to compare found out; None where it cannot tell."""
-
-    answer: bool | None
-    witness: int | None = None
-    first: bool = True
-
-
-_OPEN = _Finding(None)
+_SAME = Comparison(True)
+_OPEN = Comparison(None, "not decided within the bound: other swizzles or copies, and no difference found")
 
 
 def same(a: Layout, b: Layout) -> Comparison:
@@ -92,14 +82,17 @@ def same(a: Layout, b: Layout) -> Comparison:
         reason = f"{a.size} elements and {b.size}: index {first} is in one of them alone"
         return Comparison(False, reason, first, _shown(a, first), _shown(b, first))
     if a == b:
-        return Comparison(True)
+        return _SAME
     one, other = aligned_by_flat_index(a, b)
     found = _compare(canonical(one), canonical(other))
-    if found.witness is not None and a.order != b.order and alike_in_modes(a, b):
+    if found.witness is None:
+        return found
+    flats = (found.witness, found.witness)
+    if a.order != b.order and alike_in_modes(a, b):
         index = one.coordinates(found.witness)
-        found = replace(found, witness=a.flat_index(index))
-        return _comparison(found, *(_shown(side, side.flat_index(index)) for side in (a, b)))
-    return _comparison(found, *(_shown(side, found.witness) for side in (a, b)))
+        flats = (a.flat_index(index), b.flat_index(index))
+    reason = f"they differ at flat index {flats[0]}"
+    return Comparison(False, reason, flats[0], _shown(a, flats[0]), _shown(b, flats[1]), found.first)
 
 
 def agree(one: Layout, other: Layout) -> bool | None:
@@ -109,47 +102,30 @@ def agree(one: Layout, other: Layout) -> bool | None:
     >>> agree(S[16 : 1], S[(4, 4) : (1, 4)])
     False
     """
-    return _compare(one, other).answer
+    return _compare(one, other, anywhere=True).answer
 
 
-def _compare(one: Layout, other: Layout) -> _Finding:
+def _compare(one: Layout, other: Layout, anywhere: bool = False) -> Comparison:
+    """Return whether two canonical layouts are one map; the first difference, or one anywhere."""
     if (one.swizzles, one.outer) != (other.swizzles, other.outer):
-        one, other = _least_swizzled(one), _least_swizzled(other)
+        one, other = _with_least_swizzles(one), _with_least_swizzles(other)
     if one == other:
-        return _Finding(True)
+        return _SAME
     if one.outer == other.outer and one_permutation(one.swizzles, other.swizzles):
-        ways = [_compare_inside, _compare_listed]
+        found = _compare_inside(one, other)
     else:
-        ways = [_compare_affine, _compare_chains, _compare_listed]
-    found = (way(one, other) for way in ways)
-    return next((finding for finding in found if finding.answer is not None), _OPEN)
+        found = _compare_affine(one, other)
+    return found if found.answer is not None else _compare_listed(one, other, anywhere)
 
 
-def _least_swizzled(layout: Layout) -> Layout:
+def _with_least_swizzles(layout: Layout) -> Layout:
     """The canonical form with swizzles that read no more than its places set: often those of the other."""
-    return canonical(least_swizzled(layout)) if layout.swizzles else layout
+    return canonical(swizzle_chain(layout)) if layout.swizzles else layout
 
 
-def _comparison(found: _Finding, a: tuple[Vector, ...], b: tuple[Vector, ...]) -> Comparison:
-    if found.answer:
-        return Comparison(True)
-    if found.witness is None:
-        return Comparison(
-            None, "not decided within the bound: other swizzles or copies, and no difference found"
-        )
-    return Comparison(
-        False,
-        f"they differ at flat index {found.witness}",
-        found.witness,
-        a,
-        b,
-        found.first,
-    )
-
-
-def _shown(layout: Layout, flat: int | None) -> tuple[Vector, ...]:
+def _shown(layout: Layout, flat: int) -> tuple[Vector, ...]:
     """The places of an index; none where it is past the end, or has too many to list."""
-    listable = flat is not None and flat < layout.size and _most_copies(layout) <= MAX_COPIES
+    listable = flat < layout.size and _most_copies(layout) <= MAX_COPIES
     return layout.places(flat) if listable else ()
 
 
@@ -160,10 +136,10 @@ def _most_copies(layout: Layout) -> int:
 # -- inside equal swizzles -------------------------------------------------------------------------
 
 
-def _compare_inside(a: Layout, b: Layout) -> _Finding:
+def _compare_inside(a: Layout, b: Layout) -> Comparison:
     replicas = _same_sets(a.replica, b.replica)
     if replicas is False or (a.offset - b.offset).nonzero:  # canonical replicas start at 0
-        return _Finding(False, 0, first=replicas is not None)
+        return Comparison(False, witness=0, first=replicas is not None)
     # {P: w} with D_a(n) - D_b(n) = sum w * (n // P), for n below the size: the least P is the first n
     form: dict[int, Vector] = {}
     for layout, sign in ((a, 1), (b, -1)):
@@ -173,8 +149,8 @@ def _compare_inside(a: Layout, b: Layout) -> _Finding:
             place, carry = place * extent, stride * extent
     differing = [place for place, weight in form.items() if weight]
     if differing:
-        return _Finding(False, min(differing), first=replicas is not None)
-    return _Finding(replicas)
+        return Comparison(False, witness=min(differing), first=replicas is not None)
+    return _SAME if replicas else _OPEN
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
@@ -191,16 +167,6 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
         steps = ([[it.stride * d for d in range(it.extent)] for it in iters] for iters in (one, other))
         sums = [{frozenset(sum(r, Vector()).nonzero.terms) for r in product(*moves)} for moves in steps]
         return sums[0] == sums[1]
-    if all(len(it.stride.terms) == 1 for it in (*one, *other)):
-        answer: bool | None = True
-        for axis in {axis for it in (*one, *other) for axis in it.stride.axes}:
-            bits, others = (
-                taken_bits([(it.extent, it.stride[axis]) for it in iters]) for iters in (one, other)
-            )
-            if None not in (bits, others) and bits != others:
-                return False
-            answer = None if None in (bits, others) else answer
-        return answer
     return None
 
 
@@ -214,7 +180,7 @@ def _signature(iters: list[Iter]) -> Counter[Vector]:
 # -- across different swizzles ---------------------------------------------------------------------
 
 
-def _compare_affine(a: Layout, b: Layout) -> _Finding:
+def _compare_affine(a: Layout, b: Layout) -> Comparison:
     """XORs of columns: the copies of an element are one coset of the XORs of the copies' columns."""
     both = columns_of(a, b)
     if both is None:
@@ -222,10 +188,10 @@ def _compare_affine(a: Layout, b: Layout) -> _Finding:
     (origin, columns, own), (other, others, theirs) = both
     copies = Basis(own)
     if len(own) != len(theirs) or any(map(copies.rest, theirs)):
-        return _Finding(False, 0)
+        return Comparison(False, witness=0)
     pairs = zip((origin, *columns), (other, *others), strict=True)
     differing = [copies.rest(x ^ y) != 0 for x, y in pairs]
-    return _Finding(False, 1 << differing.index(True) >> 1) if True in differing else _Finding(True)
+    return Comparison(False, witness=1 << differing.index(True) >> 1) if True in differing else _SAME
 
 
 def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
@@ -261,30 +227,15 @@ def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
     return replace(layout, shape=shape, strides=strides, replica=(), offset=offset, outer=Vector())
 
 
-def _compare_chains(a: Layout, b: Layout) -> _Finding:
-    """Over one and the same map, in one copy on the swizzled axis, the chains alone decide."""
-    chains = [chain for chain in (a.swizzles, b.swizzles) if chain]
-    axis = chains[0][0].axis
-    if any(chain[0].axis != axis for chain in chains) or any(it.stride[axis] for it in a.replica):
-        return _OPEN
-    if replace(a, swizzles=()) != replace(b, swizzles=()) or a.outer != b.outer:
-        return _OPEN
-    try:
-        digits = [(it.extent, it.stride[axis]) for it in a.shard]
-        witness = first_parting(digits, a.offset[axis], a.swizzles, b.swizzles)
-    except BudgetSpent:
-        return _OPEN
-    return _Finding(witness is None, witness)
-
-
-def _compare_listed(a: Layout, b: Layout) -> _Finding:
+def _compare_listed(a: Layout, b: Layout, anywhere: bool) -> Comparison:
     affordable = MAX_LISTED // max(_most_copies(a), _most_copies(b))
     whole = a.size <= affordable
     listed = a.size if whole else min(affordable // 2, MAX_PROBES)
-    for flat in range(listed) if whole else islice(_likely(a, b, listed), affordable):
+    parts = [range(listed)] if whole else [range(listed), _likely(a, b)]
+    for flat in islice(chain(*(reversed(parts) if anywhere else parts)), affordable):
         if places_of(a, flat) != places_of(b, flat):
-            return _Finding(False, flat, first=flat < listed)
-    return _Finding(True) if whole else _OPEN
+            return Comparison(False, witness=flat, first=flat < listed)
+    return _SAME if whole else _OPEN
 
 
 def places_of(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
@@ -292,8 +243,8 @@ def places_of(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
     return {frozenset(place.nonzero.as_dict().items()) for place in layout.places(flat)}
 
 
-def _likely(a: Layout, b: Layout, listed: int) -> Iterable[int]:
-    """The first indices, and those where maps of iters and swizzles differ if they do: starts, then ends."""
+def _likely(a: Layout, b: Layout) -> list[int]:
+    """Return indices where maps of iters and swizzles differ if they do: starts, then ends."""
     steps = {1}
     for layout in (a, b):
         place = 1
@@ -303,4 +254,4 @@ def _likely(a: Layout, b: Layout, listed: int) -> Iterable[int]:
     near = {s + d for s in steps for d in (-1, 0, 1)}
     last = a.size - 1
     inside = sorted(n for n in near if 0 <= n <= last)
-    return chain(range(listed), inside, (last - n for n in inside))
+    return [*inside, *(last - n for n in inside)]

@@ -19,7 +19,7 @@ from tilewise.core.digits import number
 from tilewise.core.errors import NotDecided
 from tilewise.core.integers import number_text
 from tilewise.core.shapes import coordinates
-from tilewise.core.solve import DEFAULT_BUDGET, BudgetSpent, Range, Vec, meeting, reaches, solutions
+from tilewise.core.solve import BudgetSpent, Range, Vec, reaches, solutions
 from tilewise.core.swizzles import apply_chain, period_of, undo_chain
 from tilewise.core.vectors import Vector, point
 
@@ -300,24 +300,12 @@ def _clash(
     vectors = [tuple(it.stride[a] for a in axes) for it in iters]
     if len(axes) == 1 and _separate([(abs(v), it.extent) for (v,), it in zip(vectors, iters, strict=True)]):
         return None
-    extents = [it.extent for it in iters]
-    try:
-        return _searched(vectors, extents, len(first), DEFAULT_BUDGET // 10)
-    except BudgetSpent:
-        pass
-    try:
-        return meeting(vectors, [extent - 1 for extent in extents], len(first))
-    except BudgetSpent:
-        return _searched(vectors, extents, len(first), DEFAULT_BUDGET)
-
-
-def _searched(vectors: list[Vec], extents: list[int], first: int, budget: int) -> tuple[int, ...] | None:
-    zero = (0,) * len(vectors[0]) if vectors else ()
-    for chosen in range(first):
-        ranges = [(1 - extent, extent - 1) for extent in extents]
-        ranges[chosen] = (1, extents[chosen] - 1)
+    zero = (0,) * len(axes)
+    for chosen in range(len(first)):
+        ranges = [(1 - it.extent, it.extent - 1) for it in iters]
+        ranges[chosen] = (1, iters[chosen].extent - 1)
         ranges[:chosen] = [(0, 0)] * chosen  # an earlier one that is not 0 was tried as chosen
-        found = next(solutions(vectors, ranges, zero, zero, budget), None)
+        found = next(solutions(vectors, ranges, zero, zero), None)
         if found:
             return found
     return None

@@ -255,11 +255,7 @@ class Layout(Algebra):
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
-        named: dict[str, Axis] = {}
-        for axis in self._named_axes():
-            if axis.name not in named:
-                named[axis.name] = axis
-        return tuple(named.values()) or (m,)
+        return tuple({axis.name: axis for axis in self._named_axes()}.values()) or (m,)
 
     def _named_axes(self) -> list[Axis]:
         """The axes of S, of R, of O and of what acts on them, in this order."""

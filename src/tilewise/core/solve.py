@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from math import gcd, prod
+from math import gcd
 
 Vec = tuple[int, ...]
 Range = tuple[int, int]
 
 DEFAULT_BUDGET = 200_000
-MAX_MEETING = 1 << 18
 
 
 class BudgetSpent(Exception):
@@ -85,55 +84,6 @@ def reaches(
     False
     """
     return next(solutions(vectors, ranges, low, high, budget), None) is not None
-
-
-def meeting(vectors: Sequence[Vec], most: Sequence[int], first: int) -> tuple[int, ...] | None:
-    """x with -most[i] <= x[i] <= most[i], not all 0 among the first ones, and the sum of x[i] * vectors[i] 0.
-
-    All sums of one half of the vectors are listed, and those of the other half looked up in them: the
-    square root of what there is to try, in time and in memory, so unrelated strides are no harder.
-
-        raises  BudgetSpent where a half has more than MAX_MEETING sums
-
-    >>> meeting([(3,), (5,), (7,)], [2, 2, 2], 3)
-    (1, -2, 1)
-    >>> meeting([(1,), (3,)], [2, 2], 2) is None
-    True
-    """
-    order = sorted(range(len(vectors)), key=lambda i: most[i], reverse=True)
-    halves: tuple[list[int], list[int]] = ([], [])
-    for i in order:
-        min(halves, key=lambda half: _choices(half, most)).append(i)
-    if max(_choices(half, most) for half in halves) > MAX_MEETING:
-        raise BudgetSpent
-    near, far = (_sums(half, vectors, most, first) for half in halves)
-    for total, (moves, digits) in far.items():
-        met = near.get(tuple(-t for t in total))
-        if met and (moves or met[0]):
-            x = dict(zip(halves[0] + halves[1], met[1] + digits, strict=True))
-            return tuple(x[i] for i in range(len(vectors)))
-    return None
-
-
-def _choices(half: Sequence[int], most: Sequence[int]) -> int:
-    return prod(2 * most[i] + 1 for i in half)
-
-
-def _sums(
-    half: Sequence[int], vectors: Sequence[Vec], most: Sequence[int], first: int
-) -> dict[Vec, tuple[bool, tuple[int, ...]]]:
-    """{sum: (whether a first digit moves, digits)}; of two ways to a sum, one that moves a first digit."""
-    sums: dict[Vec, tuple[bool, tuple[int, ...]]] = {(0,) * len(vectors[0]): (False, ())}
-    for i in half:
-        following: dict[Vec, tuple[bool, tuple[int, ...]]] = {}
-        for total, (moves, digits) in sums.items():
-            for digit in range(-most[i], most[i] + 1):
-                reached = tuple(t + digit * v for t, v in zip(total, vectors[i], strict=True))
-                moved = moves or (digit != 0 and i < first)
-                if moved or reached not in following:
-                    following[reached] = (moved, (*digits, digit))
-        sums = following
-    return sums
 
 
 def _weight(vector: Vec) -> tuple[int, int]:

@@ -67,7 +67,6 @@ def algebra(
     round_up: bool = False,
     order: str | None = None,
     axis: str | None = None,
-    inside: bool = False,
     **reading: Unpack[TextOptions],
 ) -> Report:
     """Return what an operation makes of its words; no with the reason and a witness; or not decided.
@@ -82,7 +81,7 @@ def algebra(
     if op is None:
         raise misused("no operation was named", "--list shows them all")
     options = {"by_mode": by_mode, "modes": modes, "axes": axes, "shape": shape, "size": size, "weak": weak}
-    options |= {"round_up": round_up, "order": order, "axis": axis, "inside": inside}
+    options |= {"round_up": round_up, "order": order, "axis": axis}
     given = {name: value for name, value in options.items() if value not in (None, False)}
     return _run(_operation(op), words, given, Texts(dtype, **reading, own_shape=True))
 

@@ -17,7 +17,6 @@ from tilewise.core.axes import Axis, m
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned
 from tilewise.core.shapes import as_shape, extents_of, mirrored
-from tilewise.core.swizzles import Swizzle
 from tilewise.questions.texts import misused
 
 TYPE_CHECKING = False
@@ -107,15 +106,9 @@ places: axes: more, fewer, others
     several axes as one: HIGH,LOW of the known ones, or HIGH,N,LOW and AXIS
   footprint LAYOUT AXES... = 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid
     what one owner holds: the layout without these axes
-swizzles: chains of swizzles, and layouts from listed maps
-  merge_swizzles SWIZZLE SWIZZLE = 'Swizzle<3,4,3>' 'Swizzle<2,4,3>'
-    the one swizzle that both are, the right one first
-  swizzle_chain SWIZZLE... = 'Swizzle<1,0,3>' 'Swizzle<1,1,3>' 'Swizzle<1,6,2>'
-    the normal form of a chain, or of a layout's chain on its places
-  inverse_chain SWIZZLE... = 'Swizzle<1,0,1> o Swizzle<1,1,1>'
-    the chain that undoes a chain
-  move_offset LAYOUT [OFFSET] [--inside] = 'Swizzle<1,0,3> o (S[(2, 4) : (8, 1)] + 20)' 4
-    an offset moved out of the swizzles, or back into them
+swizzles: swizzles, and layouts from listed maps
+  swizzle_chain LAYOUT = 'Swizzle<3,3,3> o S[(4, 64) : (64, 1)]'
+    the same map with the smallest swizzles on its places
   recognise TABLE [--shape SHAPE] [--axes AXES] = '[[0, 1, 2, 3], [5, 4, 7, 6]]'
     the layout, swizzled where it must be, that lists as TABLE: numbers, a .npy file, a lambda
   explanations TABLE [--shape SHAPE] [--axes AXES] = '[0, 1, 2, 3, 5, 4, 7, 6]'
@@ -161,7 +154,6 @@ OPTIONS = {
     "round_up": "complement: go on past SIZE to the next whole number of repeats, as CuTe",
     "order": "ORDER: tile_to_shape: a rank a mode, the lowest where blocks lie together",
     "axis": "AXIS: pack, unpack, recast: along this storage axis",
-    "inside": "move_offset: from outside the swizzles into them",
 }
 """{an option: its help}: the word that says how its value is read, and what it does to each operation."""
 
@@ -261,32 +253,6 @@ def complement(asked: Asked, a: Layout, size: int | None = None) -> Any:
     return algebra.complement(a, **{"size": size, **asked.options})
 
 
-def merge_swizzles(asked: Asked, *chains: Any) -> Any:
-    """Merge two swizzles to one."""
-    swizzles = _joined(chains)
-    if len(swizzles) != 2:
-        raise misused("one swizzle a word belongs here", "swizzle_chain takes several")
-    return algebra.merge_swizzles(*swizzles)
-
-
-def swizzle_chain(asked: Asked, *chains: Any) -> Any:
-    """Return the normal form of a chain in one word or in several, or of the chain of a layout."""
-    if isinstance(chains[0], Layout) and len(chains) == 1:
-        return algebra.swizzle_chain(chains[0])
-    return chain(algebra.swizzle_chain(_joined(chains)))
-
-
-def _joined(chains: Sequence[Any]) -> list[Swizzle]:
-    if any(isinstance(part, Layout) for part in chains):
-        raise misused("swizzles belong here, such as 'Swizzle<1,0,3>'")
-    return [swizzle for part in chains for swizzle in part]
-
-
-def chain(swizzles: Sequence[Swizzle]) -> str:
-    """Return a chain as it is written; that of none is the swizzle without bits."""
-    return " o ".join(map(str, swizzles)) or str(Swizzle(0, 0, 0))
-
-
 def recognise(asked: Asked, table: Any) -> Layout:
     """Recognise a table or a function; a flat table counts as --dialect says."""
     from tilewise.notation.dialects.function import layout_of
@@ -345,10 +311,6 @@ ADAPTED: dict[str, Callable[..., Any]] = {
     "compose": compose,
     "complement": complement,
     "fuse_axes": fuse_axes,
-    "merge_swizzles": merge_swizzles,
-    "swizzle_chain": swizzle_chain,
-    "inverse_chain": lambda asked, *chains: chain(algebra.inverse_chain(_joined(chains))),
-    "move_offset": lambda asked, a, *offset: algebra.move_offset(a, *offset, outside=not asked["inside"]),
     "recognise": recognise,
     "explanations": explanations,
     "recognise_map": lambda asked, a: in_flat_order(algebra.recognise_map(a), a.order),

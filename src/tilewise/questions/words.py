@@ -120,18 +120,6 @@ def _renamed(texts: Texts, text: str) -> dict[str, str]:
     return dict(pairs)  # type: ignore[arg-type]  # every pair has two
 
 
-def _swizzles(texts: Texts, text: str) -> Any:
-    """Return one swizzle or a chain of them; or a layout."""
-    if _is_layout(text):
-        return texts.layout(text)
-    written = re.sub(r"(?<!\w)Sw?(?=<)", "Swizzle", text)
-    try:
-        return texts.layout(f"{written} o S[1 : 0]").swizzles
-    except LayoutError as error:
-        hint = "a swizzle is written Swizzle<3,4,3>, and a chain of them with o between"
-        raise LayoutError(error.code, f"{text} is no swizzle", hint=hint) from None
-
-
 def _table(texts: Texts, text: str) -> Any:
     """Return numbers in JSON's nested lists, by axis if need be; or with spaces or commas between them.
 
@@ -217,7 +205,6 @@ KINDS: dict[str, Callable[[Texts, str], Any]] = {
     "OLD": _name,
     "NEW": _name,
     "NAMES": _renamed,
-    "SWIZZLE": _swizzles,
     "TABLE": _table,
     "BASES": _table,
     "ORIGIN": _number,

@@ -8,7 +8,7 @@
     tiles       tile direct_sum
     widths      pack unpack recast
     axes        broadcast relabel split_axis fuse_axes footprint
-    swizzles    merge_swizzles swizzle_chain inverse_chain move_offset
+    swizzles    swizzle_chain
     from maps   recognise recognise_map explanations
     over GF(2)  bases from_bases rank kernel
 
@@ -31,9 +31,6 @@ _HOMES = {
     **{name: later.module for name, later in vars(Algebra).items() if isinstance(later, Later)},
     "slices": "tilewise.core.algebra.slicing",
     "tile": "tilewise.core.algebra.tiles",
-    "merge_swizzles": "tilewise.core.algebra.swizzling",
-    "swizzle_chain": "tilewise.core.algebra.swizzling",
-    "inverse_chain": "tilewise.core.algebra.swizzling",
     "recognise": "tilewise.core.algebra.recognition",
     "explanations": "tilewise.core.algebra.recognition",
     "from_bases": "tilewise.core.algebra.linear",

@@ -24,11 +24,11 @@ from tilewise.core.algebra.levels import (
     Failure,
     Floors,
     Form,
+    beginning,
     broken,
     carrying,
     digits_of,
     floors,
-    form_of,
     is_chain,
     separate,
     value_at,
@@ -298,10 +298,10 @@ class _Question:
 
         found = broken(values, run.extent, self._telling(run, form))
         if found is None and run.extent <= MAX_LISTED:
-            listed = form_of([values(x) for x in range(run.extent)])
-            if isinstance(listed, dict):
+            reached, positions, listed = beginning([values(x) for x in range(run.extent)])
+            if reached == run.extent:
                 return listed
-            found = listed
+            found = (positions[1], reached) if len(positions) > 2 else (reached, run.extent)
         if found is None:
             raise NotDecided(f"whether a digit of {run.extent} is a layout was not decided within the bound")
         raise self._no_layout(j, values, *found)

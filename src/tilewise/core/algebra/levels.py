@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import islice
 from math import gcd
+from operator import ne, sub
 
 from tilewise.core.axes import Axis
 from tilewise.core.digits import Digit
@@ -340,29 +341,35 @@ def broken(values: Callable[[int], int], extent: int, positions: Iterable[int]) 
     return None
 
 
-def form_of(values: Sequence[int]) -> Form | tuple[int, int]:
-    """The form of a listed map less its first value, or two positions at which the gcd law fails.
+def beginning(values: Sequence[int], places: Sequence[int] = ()) -> tuple[int, tuple[int, ...], Form]:
+    """Return how many values some layout of that extent begins with, why no more, and its form up to there.
 
-    The first break of the steps must divide the extent and all later breaks; then every e-th value is
-    again such a map.
+    Steps of a layout into a position are those into the largest place value of its digits that divides it.
+    So a step of its own makes the position a place value: all others divide it, and it divides the extent.
+    The place values of a shape, `places`, divide those of digits or are divided by them.
 
-    >>> form_of([5, 6, 15, 16]), form_of([0, 1, 3])
-    ({1: 1, 2: 8}, (2, 3))
+    Why: ascending positions up to that one. A layout steps into the first as into one of the others.
+
+    >>> beginning([5, 6, 15, 16]), beginning([0, 1, 3, 4, 7, 7])
+    ((4, (), {1: 1, 2: 8}), (4, (2, 4), {1: 1, 2: 1}))
     """
     form: Form = {}
-    scale, extent, carry = 1, len(values), 0
-    current = list(values)
-    while len(current) > 1:
-        steps = [b - a for a, b in pairwise(current)]
-        first = steps[0]
-        form[scale] = first - carry
-        e = next((m for m, step in enumerate(steps, 1) if step != first), 0)
-        if not e:
-            break
-        if len(current) % e:
-            return e * scale, extent
-        later = next((m for m, step in enumerate(steps, 1) if step != first and m % e), 0)
-        if later:
-            return e * scale, later * scale
-        carry, scale, current = first * e, scale * e, current[::e]
-    return form
+    steps, carry, reached = list(map(sub, islice(values, 1, None), values)), 0, 0
+    while reached < len(steps):
+        position, step = reached + 1, steps[reached]
+        for place in form:
+            if position % place:
+                return position, (gcd(position, place), place, position), form
+        for place in (len(values), *places):
+            if place % position and position % place:
+                return position, (gcd(position, place), position), form
+        form[position], carry = step - carry, step
+        block = [step, *steps[:reached]]
+        while following := steps[reached : reached + len(block)]:
+            if following != block[: len(following)]:
+                differ = map(ne, following, block)
+                reached += next(i for i, other in enumerate(differ) if other)
+                break
+            reached += len(following)
+            block += following
+    return len(values), (), form

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         recognition,
         relations,
         slicing,
-        swizzling,
         tiles,
         tilings,
         widths,
@@ -71,7 +70,6 @@ if not TYPE_CHECKING:
     recognition = LaterModule("algebra.recognition")
     relations = LaterModule("algebra.relations")
     slicing = LaterModule("algebra.slicing")
-    swizzling = LaterModule("algebra.swizzling")
     tiles = LaterModule("algebra.tiles")
     widths = LaterModule("algebra.widths")
 
@@ -125,8 +123,7 @@ class Algebra:
     footprint = places.footprint
 
     # swizzles, and sums that are XORs
-    swizzle_chain = chains.least_swizzled
-    move_offset = swizzling.move_offset
+    swizzle_chain = chains.swizzle_chain
     recognise_map = recognition.recognise_map
     bases = linear.bases
     rank = linear.rank

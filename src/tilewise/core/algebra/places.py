@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import prod
 
 from tilewise.core import orders
+from tilewise.core.algebra.modes import modes_of
 from tilewise.core.axes import OWNER, SPLITS, STORAGE, Axis
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_extent, as_int
@@ -399,47 +399,46 @@ def _footprint(layout: Layout, *axes: Axis | str) -> Layout:
         if not layout.knows(str(axis)):
             layout.axis(axis)
     dropped = {str(axis) for axis in axes} or {axis.name for axis in layout.axes if axis.kind != STORAGE}
-    shard = [_kept(it, dropped, layout, i) for i, it in enumerate(layout.shard)]
-    copies = [_kept(it, dropped, layout, None) for it in layout.replica]
-    left = iter(shard)
-    modes = [_pruned(mode, left) for mode in layout.shape]
-    return replace(
-        layout,
-        shape=tuple(mode or 1 for mode, _ in modes),
-        strides=tuple(stride for _, strides in modes for stride in strides or (ZERO,)),
-        replica=tuple(it for it in copies if it is not None),
-        offset=_without(layout.offset, dropped),
-        swizzles=() if layout.swizzled_axis and layout.swizzled_axis.name in dropped else layout.swizzles,
-        outer=_without(layout.outer, dropped),
-    )
+
+    def kept(vector: Vector) -> Vector:
+        return Vector(tuple([term for term in vector.terms if term[0].name not in dropped]))
+
+    shape: list[Mode] = []
+    strides: list[Vector] = []
+    weight = layout.size
+    for mode, digits in modes_of(layout):
+        extents = []
+        for it in digits:
+            weight //= it.extent
+            gone = it.extent > 1 and _goes(it, dropped, kept(it.stride), weight)
+            extents.append(0 if gone else it.extent)
+            strides += [] if gone else [it.stride]
+        shape.append(_pruned(mode, iter(extents)) or 1)
+        strides += [] if any(extents) else [ZERO]
+    copies = [it for it in layout.replica if it.extent == 1 or not _goes(it, dropped, kept(it.stride), 0)]
+    left = replace(layout, shape=tuple(shape), strides=tuple(strides), replica=tuple(copies))
+    swizzled = layout.swizzled_axis
+    return left.with_vectors(kept, () if swizzled and swizzled.name in dropped else None)
 
 
-def _kept(it: Iter, dropped: set[str], layout: Layout, position: int | None) -> Iter | None:
-    """An iter without the dropped axes; None where it moves on them alone."""
-    kept = _without(it.stride, dropped)
-    if it.extent == 1 or not any(it.stride[name] for name in dropped):
-        return Iter(it.extent, kept)
+def _goes(it: Iter, dropped: set[str], kept: Vector, place: int) -> bool:
+    """Return whether an iter moves on dropped axes; it is refused where it moves on others as well."""
+    if not any(it.stride[name] for name in dropped):
+        return False
     if not kept:
-        return None
-    place = 0 if position is None else prod(other.extent for other in layout.shard[position + 1 :])
+        return True
     raise Refused(
         "TW509",
-        f"{'a copy' if position is None else 'a digit'} steps {it.stride}, "
+        f"{'a digit' if place else 'a copy'} steps {it.stride}, "
         "from owner to owner and from place to place at once",
         witness=(0, place),
         hint="so owners hold different places, and there is no footprint of them all",
     )
 
 
-def _without(vector: Vector, dropped: set[str]) -> Vector:
-    return Vector(tuple(term for term in vector.terms if term[0].name not in dropped))
-
-
-def _pruned(mode: Mode, left: Iterator[Iter | None]) -> tuple[Mode | None, list[Vector]]:
-    """The mode without the digits that are gone, and the strides that are left."""
+def _pruned(mode: Mode, extents: Iterator[int]) -> Mode:
+    """Return a mode with other extents, without those that are 0; 0 for one of which nothing is left."""
     if isinstance(mode, int):
-        it = next(left)
-        return (it.extent, [it.stride]) if it else (None, [])
-    parts = [_pruned(inner, left) for inner in mode]
-    kept = tuple(part for part, _ in parts if part is not None)
-    return kept if len(kept) > 1 else kept[0] if kept else None, [v for _, strides in parts for v in strides]
+        return next(extents)
+    parts = [part for inner in mode if (part := _pruned(inner, extents))]
+    return tuple(parts) if len(parts) > 1 else parts[0] if parts else 0

@@ -1,7 +1,7 @@
 """From a listed map back to `Swizzle<B,M,S> o (S[...] + o)`, or the proof that there is none.
 
 A swizzle undoes itself, so T = Sw o L iff Sw o T is a layout L, which the gcd law decides in one pass
-(`levels.form_of`). What is left is which swizzles to ask:
+(`levels.beginning`). What is left is which swizzles to ask:
 
     XORs     Where T is affine over GF(2), Sw o T is too, and such a map is a layout iff no two of its
              columns share a bit (`gf2`). A bit that two columns share must be flipped in one of them, by
@@ -22,13 +22,14 @@ and keeps that shape. A table has the shape that it is nested in; a shape that t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import gcd, prod
 from operator import or_
 
-from tilewise.core.algebra.levels import Code, Form, digits_of, form_of
+from tilewise.core.algebra.levels import Code, Form, beginning, digits_of
 from tilewise.core.axes import Axis, m
 from tilewise.core.bits import Bits, sums
 from tilewise.core.bits import affine as affine_of
@@ -111,10 +112,6 @@ class Listed:
         extents = list(leaves(self.shape)) if self.kept else []
         return [prod(extents[at:]) for at in range(1, len(extents))]
 
-    def index(self, flat: int) -> tuple[int, ...]:
-        """Return one number a mode."""
-        return coordinates(flat, self.shape)
-
     def width(self, axis: Axis) -> int:
         """Return how many bits the numbers on an axis have, the sign not counted."""
         low, high = min(self.columns[axis]), max(self.columns[axis])
@@ -163,9 +160,6 @@ class Listed:
     def place(self, flat: int) -> Vector:
         """Return the place that is listed at a flat index."""
         return Vector(tuple([(axis, values[flat]) for axis, values in self.columns.items()]))
-
-
-# -- functions -------------------------------------------------------------------------------------
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -225,9 +219,8 @@ def _by_axis(axes: tuple[Axis, ...], entries: list[Any]) -> dict[Axis, list[int]
         given = " and ".join(counted(count, "number") for count in sorted(counts))
         raise LayoutError(
             "TW107",
-            f"{given} an element, for the axes {' and '.join(axis.name for axis in axes)}"
-            if len(axes) > 1
-            else f"{given} an element, for the axis {axes[0].name}",
+            f"{given} an element, for the {'axes' if len(axes) > 1 else 'axis'} "
+            + " and ".join(axis.name for axis in axes),
             hint='name an axis for each, such as axis=("laneid", "reg")',
         )
     rows = [entry if isinstance(entry, tuple | list) else (entry,) for entry in entries]
@@ -247,8 +240,8 @@ def _numbers(entries: Sequence[Any]) -> list[int]:
 
 # -- layouts of a table ----------------------------------------------------------------------------
 
-Law = list[tuple[int, int, int]]
-"""Steps as (value before, value after, what other axes add), the first equal to one of the others."""
+Law = list[tuple[int, int, int, int]]
+"""Steps as (position, value before, value after, what other axes add); the first is one of the others."""
 
 MAX_TRIED = 1 << 18
 """So many swizzles are tried on a map of numbers beyond all addresses."""
@@ -301,13 +294,10 @@ there, swizzled on m or not
     """
     listed = Listed(table, axis, shape)
     affine = listed.affine()
-    if affine is None:
-        return next(_explained(listed)).layout
-    try:
-        found = recognise_map(affine)
-    except Refused:
-        raise _unexplained(listed) from None
-    return _shaped(listed, found).layout
+    with suppress(Refused):  # which has no index of the table for a witness
+        if affine is not None:
+            return _shaped(listed, recognise_map(affine)).layout
+    return next(_explained(listed)).layout
 
 
 def explanations(table: Any, axis: Any = m, shape: Any = None) -> Iterator[Explanation]:
@@ -443,17 +433,53 @@ def _separated(affine: Bits, swizzle: Swizzle | None) -> Layout:
 
 
 def _explained(listed: Listed) -> Iterator[Explanation]:
-    """Yield the layouts that explain a map, in its shape; refuse a map that no layout explains."""
-    some = False
-    for found in _searched(listed):
-        try:
-            explanation = _shaped(listed, found)
-        except Refused:
+    """Yield the layouts that explain a map, in its shape: the plain one, then by the number of swizzled bits.
+
+    A map that no layout explains is refused at the first index to which none comes. Where steps up to some
+    position break the law, the map behind that swizzle comes no further as a layout.
+    """
+    places = listed.places
+    code = listed.code(listed.axes)
+    values = listed.encoded(code, listed.axes)
+    farthest, steps, form = beginning(values, places)
+    nearest = listed.layout(code, form, values[0], None)
+    explained = farthest == listed.size
+    if explained:
+        yield _shaped(listed, nearest)
+    searches = [_Search(listed, axis, steps) for axis in listed.axes if axis.kind == "storage"]
+    most = max([search.top for search in searches], default=0)
+    fields = ((axis, b, *field) for b in range(1, most + 1) for axis in searches for field in axis.fields(b))
+    for tried, (search, bits, base, shift) in enumerate(fields):
+        if tried == MAX_TRIED:
+            raise NotDecided(
+                f"whether a swizzle explains the table was not decided within {MAX_TRIED} of them"
+            )
+        moved = search.moved(bits, base, shift, farthest)
+        if moved is None:
             continue
-        some = True
-        yield explanation
-    if not some:
-        raise _unexplained(listed)
+        reached, steps, form = beginning(moved, places)
+        search.learn(steps)
+        if reached > farthest or reached == listed.size:
+            farthest = reached
+            nearest = listed.layout(search.code, form, moved[0], Swizzle(bits, base, shift, search.axis))
+        if reached == listed.size:
+            explained = True
+            yield _shaped(listed, nearest)
+    if not explained:
+        raise _unexplained(listed, farthest, _shaped(listed, nearest).layout)
+
+
+def _unexplained(listed: Listed, flat: int, nearest: Layout) -> Refused:
+    index = coordinates(flat, listed.shape)
+    shown, told = (index, str(index)) if len(index) > 1 else (flat, str(flat))
+    swizzled = " or ".join(axis.name for axis in listed.axes if axis.kind == "storage")
+    return Refused(
+        "TW510",
+        f"element {told} is at {listed.place(flat)}, and no layout of {spell(listed.shape)} that has the "
+        "elements before it puts it there" + (f", swizzled on {swizzled} or not" if swizzled else ""),
+        witness=shown,
+        hint=f"{nearest} has the elements before it, and puts it at {nearest.place(flat)}",
+    )
 
 
 def _shaped(listed: Listed, found: Layout) -> Explanation:
@@ -468,45 +494,11 @@ def _shaped(listed: Listed, found: Layout) -> Explanation:
         return Explanation(found, no.reason)
 
 
-def _searched(listed: Listed) -> Iterator[Layout]:
-    """The layouts that explain a map: the plain one first, then those with the fewest bits swizzled."""
-    code = listed.code(listed.axes)
-    values = listed.encoded(code, listed.axes)
-    plain = form_of(values)
-    if isinstance(plain, dict):
-        yield listed.layout(code, plain, values[0], None)
-    searches = _searches(listed)
-    for search in searches if isinstance(plain, tuple) else ():
-        search.learn(*plain)
-    for search, bits, base, shift in _swizzles(searches):
-        found = search.layout(bits, base, shift)
-        if found is not None:
-            yield found
-
-
-def _searches(listed: Listed) -> list[_Search]:
-    return [_Search(listed, axis) for axis in listed.axes if axis.kind == "storage"]
-
-
-def _swizzles(searches: Sequence[_Search]) -> Iterator[tuple[_Search, int, int, int]]:
-    """All swizzles that may act on a map as (search, bits, base, shift), B ascending."""
-    tried = 0
-    for bits in range(1, 1 + max([search.top for search in searches], default=0)):
-        for search in searches:
-            for base, shift in search.fields(bits):
-                tried += 1
-                if tried > MAX_TRIED:
-                    raise NotDecided(
-                        f"whether a swizzle explains the table was not decided within {MAX_TRIED} of them"
-                    )
-                yield search, bits, base, shift
-
-
 class _Search:
     """Swizzles on one axis of a table, and the steps at which one of them may break the gcd law."""
 
-    def __init__(self, listed: Listed, axis: Axis) -> None:
-        self.listed, self.axis = listed, axis
+    def __init__(self, listed: Listed, axis: Axis, steps: Sequence[int]) -> None:
+        self.axis = axis
         others = tuple(other for other in listed.axes if other != axis)
         self.code = listed.code((axis, *others))
         self.values = listed.columns[axis]
@@ -516,10 +508,13 @@ class _Search:
         self.top = self.width + 2 * self.signed
         """Where the bits end that a swizzle may have to read."""
         self.used = reduce(or_, self.values)
+        self.laws: list[Law] = []
         size = listed.size
-        near = {odd << bit for bit in range(size.bit_length()) for odd in (3, 5, 7, 21)}
-        spread = {size * k // 29 for k in range(1, 29)} | {size - m for m in near}
-        self.laws = [self._law(m, size) for m in sorted(near | spread) if 0 < m < size]
+        near = {size - (odd << bit) for bit in range(size.bit_length()) for odd in (3, 5, 7, 21)}
+        for position in sorted(near | {size * k // 29 for k in range(1, 29)}, reverse=True):
+            if position > 0:
+                self.learn((gcd(position, size), position))
+        self.learn(steps)
 
     def fields(self, bits: int) -> Iterator[tuple[int, int]]:
         """(base, shift) of all swizzles of so many bits that tell apart: they read no zeros at either end."""
@@ -537,44 +532,28 @@ class _Search:
                 if first + distance <= width + self.signed and first + last < top:
                     yield first, -distance
 
-    def layout(self, bits: int, base: int, shift: int) -> Layout | None:
-        """The layout that the table is behind this swizzle, if it is one."""
-        if self.breaks_a_law(_move(bits, base, shift)):
-            return None
-        moved = list(self.moved(bits, base, shift))
-        form = form_of(moved)
-        if isinstance(form, tuple):
-            self.learn(*form)
-            return None
-        swizzle = Swizzle(bits, base, shift, self.axis)
-        return self.listed.layout(self.code, form, moved[0], swizzle)
+    def moved(self, bits: int, base: int, shift: int, farthest: int) -> list[int] | None:
+        """Return the map behind a swizzle as numbers of the search's code.
 
-    def breaks_a_law(self, move: Callable[[int], int]) -> bool:
-        """Return whether one of the laws shows that a map behind a swizzle is no layout."""
+        It is None where one of the laws shows that the map comes no further than `farthest` as a layout.
+        """
+        move = _move(bits, base, shift)
         for i, law in enumerate(self.laws):
-            first, *others = [move(after) - move(before) + rest for before, after, rest in law]
+            if law[-1][0] > farthest:
+                continue
+            first, *others = [move(after) - move(before) + rest for _, before, after, rest in law]
             if first not in others:
                 self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
-                return True
-        return False
+                return None
+        moved = map(move, self.values)
+        return list(map(int.__add__, moved, self.rest) if self.rest else moved)
 
-    def moved(self, bits: int, base: int, shift: int) -> Iterator[int]:
-        """The map behind a swizzle, as the numbers of the search's code."""
-        moved = map(_move(bits, base, shift), self.values)
-        return map(int.__add__, moved, self.rest) if self.rest else moved
-
-    def learn(self, m: int, other: int) -> None:
-        """Ask first for the steps at two positions where the gcd law was broken."""
-        self.laws.insert(0, self._law(m, other))
-
-    def _law(self, m: int, other: int) -> Law:
-        """The steps into gcd(m, other), m and other; other = size stands for none."""
-        return self.law(*(p for p in (gcd(m, other), m, other) if p < len(self.values)))
-
-    def law(self, *positions: int) -> Law:
-        """The steps into positions."""
-        values, rest = self.values, self.rest
-        return [(values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0) for p in positions]
+    def learn(self, positions: Sequence[int]) -> None:
+        """Ask first for the steps into positions, ascending, where the gcd law was broken or may be."""
+        if positions:
+            values, rest = self.values, self.rest
+            law = [(p, values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0) for p in positions]
+            self.laws.insert(0, law)
 
 
 def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
@@ -583,75 +562,3 @@ def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
     if shift > 0:
         return lambda address: address ^ (address & read) >> shift
     return lambda address: address ^ (address & read) << -shift
-
-
-# -- why no layout explains a map ------------------------------------------------------------------
-
-
-def _unexplained(listed: Listed) -> Refused:
-    """The refusal, at the first index to which no layout comes, swizzled or not.
-
-    A swizzle at which one of the steps breaks the law that broke it for others comes no further than they.
-    """
-    code, places = listed.code(listed.axes), listed.places
-    values = listed.encoded(code, listed.axes)
-    flat, steps, form = _beginning(iter(values), listed.size, places)
-    nearest = listed.layout(code, form, values[0], None)
-    searches = _searches(listed)
-    for search in searches:
-        search.laws = [search.law(*steps)]
-    for search, bits, base, shift in _swizzles(searches):
-        if search.breaks_a_law(_move(bits, base, shift)):
-            continue
-        reached, steps, form = _beginning(search.moved(bits, base, shift), listed.size, places)
-        search.laws.insert(0, search.law(*steps))
-        if reached > flat:
-            flat = reached
-            start = next(search.moved(bits, base, shift))
-            nearest = listed.layout(search.code, form, start, Swizzle(bits, base, shift, search.axis))
-    index = listed.index(flat)
-    shown, told = (index, str(index)) if len(index) > 1 else (flat, str(flat))
-    swizzled = " or ".join(search.axis.name for search in searches)
-    nearest = _shaped(listed, nearest).layout
-    return Refused(
-        "TW510",
-        f"element {told} is at {listed.place(flat)}, and no layout of {spell(listed.shape)} that has the "
-        "elements before it puts it there" + (f", swizzled on {swizzled} or not" if swizzled else ""),
-        witness=shown,
-        hint=f"{nearest} has the elements before it, and puts it at {nearest.place(flat)}",
-    )
-
-
-def _beginning(values: Iterator[int], size: int, places: Sequence[int]) -> tuple[int, tuple[int, ...], Form]:
-    """The first position at which no layout of so many elements begins like the values; why; its form before.
-
-    Steps of a layout into a position are those into the largest place value of its digits that divides it.
-    So a step of its own makes the position a place value: all others divide it, and it divides the size.
-    The place values of a shape, `places`, divide those of digits or are divided by them.
-
-    Why: positions up to that one, of which a layout steps into the first as into one of the others.
-
-    >>> _beginning(iter([0, 1, 3, 4, 7, 7]), 6, ())
-    (4, (2, 4), {1: 1, 2: 1})
-    """
-    form: Form = {}
-    known: list[tuple[int, int]] = []
-    before = next(values)
-    for position, value in enumerate(values, 1):
-        step, before = value - before, value
-        carry = 0
-        for place, own in known:
-            if position % place:
-                break
-            carry = own
-        if known and step == carry:
-            continue
-        for place, _ in known:
-            if position % place:
-                return position, (gcd(position, place), position, place), form
-        for place in (size, *places):
-            if place % position and position % place:
-                return position, (gcd(position, place), position), form
-        form[position] = step - carry
-        known.append((position, step))
-    raise AssertionError("a layout has all of the values")

@@ -9,7 +9,6 @@ the sum only if Sw(v + w) is Sw(v) + w there. It is so where
 
     high   w is a multiple of the period
     low    v is a multiple of 2^k, no bit below k is read or flipped, and 0 <= w < 2^k
-    bits   v and w share no bit, neither before nor after, and every bit goes where it went alone
 
 A constant part of w may always stand outside (P). Sums that these rules leave open are listed up to a bound;
 a no carries the first index at which the two readings differ.
@@ -245,9 +244,8 @@ def summed(shape: Shape, digits: Sequence[tuple[int, Iter]], a: Layout, b: Layou
         )
     (axis,) = axes
     one, other = sides = [_Side.of(layout, chain, axis) for layout, chain in zip((a, b), chains, strict=True)]
-    if all(chains):
-        by_rule = _chained(one, other) or _chained(other, one)
-    else:
+    by_rule = None
+    if not all(chains):
         by_rule = _beside_plain(one, other) if one.chain else _beside_plain(other, one)
     if by_rule is not None:
         return _with_chain(plain, axis, *by_rule)
@@ -335,28 +333,13 @@ def _beside_plain(swizzled: _Side, plain: _Side) -> tuple[Chain, int, int] | Non
     return None
 
 
-def _chained(high: _Side, low: _Side) -> tuple[Chain, int, int] | None:
-    """Both swizzled: the low one's chain first, on what the high one never moves, then the high one's."""
-    period, granule = period_of(low.chain), high.granule
-    while high.offset % granule:
-        granule //= 2
-    if granule % period or any(step % period for _, step in high.moves):
-        return None
-    first, last = low.layout.extremes(low.chain[0].axis)
-    first, last = first - low.outer, last - low.outer
-    start = first - first % granule
-    if last - start >= granule:
-        return None
-    return high.chain + low.chain, high.offset + low.offset - start, high.outer + low.outer + start
-
-
 # -- by trial --------------------------------------------------------------------------------------
 
 
 def _by_trial(
     plain: Layout, axis: Axis, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side]
 ) -> Layout:
-    """Chains that might do, each settled bit by bit or by listing."""
+    """Return the sum behind one of the chains that might do, each settled by listing."""
     a, b = sides
     chains = [a.chain + b.chain, b.chain + a.chain] if a.chain and b.chain else [a.chain or b.chain]
     if a.chain and one_permutation(a.chain, b.chain):
@@ -364,8 +347,6 @@ def _by_trial(
     witness = None
     for chain in chains:
         made = _with_chain(plain, axis, chain, a.offset + b.offset, a.outer + b.outer)
-        if _bit_by_bit(sides, chain):
-            return made
         differs = _first_difference(made, axis, digits, sides)
         if differs is None:
             return made
@@ -378,24 +359,6 @@ def _by_trial(
         hint=f"they agree where the plain part moves by multiples of the period {period_of(chains[0])}; "
         "to swizzle whole addresses, leave the swizzle off and put it before the result",
     )
-
-
-def _bit_by_bit(sides: Sequence[_Side], chain: Chain) -> bool:
-    """Rule bits. False also where a sum carries, and where an extent or a sign is no bit's."""
-    used, images = 0, [0, 0]
-    for i, side in enumerate(sides):
-        bits = [side.offset] if side.offset else []
-        for extent, step in side.moves:
-            if extent & (extent - 1):
-                return False
-            bits += [step << bit for bit in range(extent.bit_length() - 1)]
-        for bit in bits:
-            image = apply_chain(side.chain, bit)
-            if bit < 0 or bit & used or apply_chain(chain, bit) != image:
-                return False
-            used |= bit
-            images[i] |= image
-    return not images[SLOW] & images[FAST]
 
 
 def _first_difference(
