@@ -133,11 +133,11 @@ def loaded(memory, way):
         for move in way.moves:
             found = ld(
                 memory,
-                move.form,
+                move.way.form,
                 move.repeat,
                 move.address(warp),
-                packed=move.packed,
-                split=move.split,
+                packed=move.way.packed,
+                split=move.way.split,
                 warp=warp,
             )
             own = slice(move.register, move.register + move.registers)
@@ -152,12 +152,12 @@ def stored(memory, way, registers):
             own = registers.warp(warp)[move.register : move.register + move.registers]
             st(
                 memory,
-                move.form,
+                move.way.form,
                 move.repeat,
                 move.address(warp),
                 own,
-                packed=move.packed,
-                split=move.split,
+                packed=move.way.packed,
+                split=move.way.split,
                 warp=warp,
             )
 

@@ -285,29 +285,21 @@ def _transposed(table: WarpTable, found: LabelMap) -> Iterator[Program]:
         return
     if not found.one_to_one:
         return
-    builder = Builder(table.registers_held)
-    registers = range(table.registers_held)
-    middle: list[list[list[Unit | None]]] = [[[None, None] for _ in range(LANES)] for _ in registers]
     low = (1 << chosen[0]) - 1
-    reached: dict[Unit, Unit] = {}
+    size = table.positions
+    sides: list[list[list[Sources]]] = [[[frozenset()] * size for _ in range(LANES)] for _ in range(2)]
+    before, after = sides
     for lane in range(LANES):
         for position in range(table.positions):
             source = found.label(lane, position)
-            register = position & low | position >> 1 & ~low
-            middle[register][source & LANE][lane // 4 % 2] = divmod(source >> LANE_BITS, 2)
-            reached[lane, position] = register, (source & LANE) // _SLOT_LANE % 2
-    matrices = [
-        builder.add("movmatrix", (gathered(builder, [tuple(row) for row in rows], table.bits),))
-        for rows in middle
-    ]
-    results = []
-    for first in range(0, table.positions, 2):
-        wanted: list[Row] = []
-        for lane in range(LANES):
-            both = reached[lane, first], reached[lane, first + 1]
-            wanted.append(tuple([(matrices[register], slot) for register, slot in both]))
-        results.append(gathered(builder, wanted, table.bits))
-    yield builder.program(results)
+            its, first = source & LANE, 2 * (position & low | position >> 1 & ~low)
+            before[its][first + lane // 4 % 2] = frozenset([(its, source >> LANE_BITS)])
+            after[lane][position] = frozenset([(lane, first + its // _SLOT_LANE % 2)])
+    inside, outside = (WarpTable(table.bits, tuple(map(tuple, rows)), table.held) for rows in sides)
+    builder = Builder(table.registers_held)
+    arranged = direct(builder, inside, range(table.registers_held), ())
+    matrices = [builder.add("movmatrix", (own,)) for own in arranged if own is not None]
+    yield builder.program(direct(builder, outside, matrices, ()))
 
 
 # -- votes -----------------------------------------------------------------------------------------

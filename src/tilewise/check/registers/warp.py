@@ -412,20 +412,18 @@ def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
 def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> LabelMap:
     """Return the map with the copies that make the fewest rounds; among them as much in place as can be.
 
-    Tried is another copy for all places, and for those in which one bit is set, or is not.
+    Tried is another copy for all places in which one bit is set.
     """
 
     def merit(side: LabelMap) -> tuple[int, int]:
         return predicted(side, per_register), -side.settled
 
-    for _ in range(2):
-        for step in steps:
-            others = [found]
-            for bit in range(-1, len(found.columns)):
-                flips = [c ^ step * (at == bit) for at, c in enumerate((*found.threads, *found.positions))]
-                for origin in (found.origin, found.origin ^ step):
-                    others.append(LabelMap(origin, tuple(flips[LANE_BITS:]), tuple(flips[:LANE_BITS])))
-            found = min(others, key=merit)
+    for step in steps:
+        others = [found]
+        for bit in range(len(found.columns)):
+            flips = [c ^ step * (at == bit) for at, c in enumerate((*found.threads, *found.positions))]
+            others.append(LabelMap(found.origin, tuple(flips[LANE_BITS:]), tuple(flips[:LANE_BITS])))
+        found = min(others, key=merit)
     return found
 
 

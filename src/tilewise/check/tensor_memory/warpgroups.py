@@ -59,11 +59,12 @@ class Warpgroups:
         return any(turn.lane or turn.column for turn in self.turns)
 
     def begin(self, number: int) -> tuple[int, int]:
-        """(the lane, the column) that is added to those of the first one's instructions."""
-        values = [(number - self.numbers[0]) // turn.stride % turn.extent for turn in self.turns]
-        lanes = (value * turn.lane for value, turn in zip(values, self.turns, strict=True))
-        columns = (value * turn.column for value, turn in zip(values, self.turns, strict=True))
-        return sum(lanes), sum(columns)
+        """Return (the lane, the column) that is added to those of the first one's instructions."""
+        lane = column = 0
+        for turn in self.turns:
+            value = (number - self.numbers[0]) // turn.stride % turn.extent
+            lane, column = lane + value * turn.lane, column + value * turn.column
+        return lane, column
 
 
 def shared(held: Layout, fragment: Layout, per: int, lanes: int) -> tuple[Layout, Warpgroups]:
