@@ -13,8 +13,8 @@ import numpy as np
 from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count
 from tilewise.check.registers.memory import ROW, LinearMemory, Reach
-from tilewise.check.registers.packing import Byte, Word
 from tilewise.check.registers.question import Bools, Int64s, spread
+from tilewise.check.registers.steps import Row, Slot
 from tilewise.check.registers.warp import LabelMap
 from tilewise.core.bits import Basis, sums
 from tilewise.hardware.limits import LANE_BITS, LANES
@@ -67,7 +67,7 @@ class SharedAccess:
     """
 
     reach: Reach
-    words: tuple[Word, ...]
+    words: tuple[Row, ...]
     base: Xored | Counted
     offset: int
     below: int = 0
@@ -167,15 +167,15 @@ def _vectors(
     memory: LinearMemory, reach: Reach, side: LabelMap, places: dict[int, int]
 ) -> list[SharedAccess]:
     base = Xored(tuple(memory.address(own) & -reach.bytes for own in side.threads))
-    groups: defaultdict[int, list[Byte]] = defaultdict(lambda: [None] * max(reach.bytes, WORD))
+    groups: defaultdict[int, list[Slot]] = defaultdict(lambda: [None] * max(reach.bytes, WORD))
     for at, position in places.items():
         first = at % reach.bytes
         groups[at - first][first : first + memory.unit] = [(position, byte) for byte in range(memory.unit)]
     return [SharedAccess(reach, _words(room), base, offset) for offset, room in groups.items()]
 
 
-def _words(room: Sequence[Byte]) -> tuple[Word, ...]:
-    return tuple((room[at], room[at + 1], room[at + 2], room[at + 3]) for at in range(0, len(room), WORD))
+def _words(room: Sequence[Slot]) -> tuple[Row, ...]:
+    return tuple(tuple(room[at : at + WORD]) for at in range(0, len(room), WORD))
 
 
 def _matrices(

@@ -10,7 +10,7 @@ voted       ballots, for units of one bit
 from __future__ import annotations
 
 from tilewise.check.registers.rounds import Round, completed, schedules
-from tilewise.check.registers.steps import Builder, Program, followed, gathered
+from tilewise.check.registers.steps import Builder, Program, Row, followed, gathered
 from tilewise.check.registers.warp import LANE, LabelMap, WarpTable
 from tilewise.hardware.limits import LANE_BITS, LANES
 
@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tilewise.check.registers.steps import Row
     from tilewise.check.registers.warp import Sources, Unit
 
     Where = list[dict[Unit, list[Unit]]]

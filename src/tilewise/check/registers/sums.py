@@ -87,8 +87,8 @@ def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses
         base = known[key]
         if base is None:
             return None
-        a, b, c, d = ((position, byte) if byte < unit else None for byte in range(WORD))
-        found.append(SharedAccess(Reach(unit), ((a, b, c, d),), base, int(at[0]), below % len(side)))
+        word = tuple((position, byte) if byte < unit else None for byte in range(WORD))
+        found.append(SharedAccess(Reach(unit), (word,), base, int(at[0]), below % len(side)))
     return Accesses(name, tuple(found), tuple(map(bool, np.any(side >= 0, axis=1))))
 
 
