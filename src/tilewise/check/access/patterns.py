@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from tilewise.check.access.access import Stored
+from tilewise.check.access.access import Stored, on_one_axis
 from tilewise.check.access.indices import (
     in_chunks,
     in_columns,
@@ -29,7 +29,7 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of, spell
-from tilewise.core.vectors import ZERO, along
+from tilewise.core.vectors import ZERO
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import OPERATIONS
@@ -253,10 +253,7 @@ def _flat(layout: Layout, stored: Stored) -> Layout:
         for name in sorted(moving):
             _refuse_outside(layout, stored, name, axes[name])
         return S[extents:weights].compose(layout)
-    if layout.axes != (m,):  # an axis on which nothing moves is left out
-        strides = tuple(along(m, stride[m]) for stride in layout.strides)
-        offset = along(m, layout.offset[m])
-        layout = Layout(layout.shape, strides, (), offset, layout.swizzles, layout.outer)
+    layout = on_one_axis(layout, m)
     if not turned:
         return layout
     _refuse_outside(layout, stored)

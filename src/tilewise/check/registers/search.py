@@ -85,8 +85,8 @@ class Candidates:
         if memory is None or (store.matrix and not (storing == _whole_warps(storing)).all()):
             return None
         here, there = self.sides
-        stores = accesses(memory, here, self.moved[0], True, storing.tolist())
-        loads = None if stores is None else accesses(memory, there, self.moved[1], False, loading.tolist())
+        stores = accesses(memory, here, self.moved[0], True, storing)
+        loads = None if stores is None else accesses(memory, there, self.moved[1], False, loading)
         if stores is None or loads is None:
             return None
         return ThroughMemory(self.asked, stores, loads, self.same, memory.swizzled)

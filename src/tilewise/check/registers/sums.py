@@ -89,7 +89,7 @@ def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses
             return None
         word = tuple((position, byte) if byte < unit else None for byte in range(WORD))
         found.append(SharedAccess(Reach(unit), (word,), base, int(at[0]), below % len(side)))
-    return Accesses(name, tuple(found), tuple(map(bool, np.any(side >= 0, axis=1))))
+    return Accesses(name, tuple(found), np.any(side >= 0, axis=1))
 
 
 def _digits(steps: Int64s) -> Counted | None:

@@ -201,11 +201,7 @@ def places_of(layout: Layout, dtype: DType, side: str) -> list[list[Place]]:
     for at, name in enumerate(names):
         if name in ("laneid", "reg"):
             reached = [place[at] for places in points for place in places]
-            low, high = min(reached), max(reached)
-            if name == "laneid" and not 0 <= low <= high < LANES:
-                lane = low if low < 0 else high
-                raise LayoutError("TW203", f"{side} has lane {lane}, and a warp has lanes 0 to {LANES - 1}")
-            check_reach(name, low, high, side, dtype)
+            check_reach(name, min(reached), max(reached), side, dtype)
     return [[_place(names, place) for place in places] for places in points]
 
 

@@ -172,7 +172,7 @@ class _Addresses:
 
 def _side(side: Accesses, addresses: _Addresses, words: Iterator[Sequence[str]]) -> Iterator[str]:
     """Yield the stores, or the loads, of a turn."""
-    asked = condition(side.active, side.threads)
+    asked = condition(side.active.tolist(), side.threads)
     if asked:
         yield f"if ({asked}) {{"
     for access in side.each:
