@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from tilewise.check.tensor_memory import Plan
-from tilewise.check.tensor_memory.warpgroups import Warpgroups
 from tilewise.check.tensor_memory.ways import Move, Way
+from tilewise.check.tensor_memory.words import Warpgroups
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import spans
 from tilewise.emit.names import checked

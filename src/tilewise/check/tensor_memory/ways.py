@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.check.tensor_memory.warpgroups import WARPGROUP
-from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, Words
+from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, WARPGROUP, Words
 from tilewise.core.axes import Axis
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout

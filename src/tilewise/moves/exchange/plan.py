@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 from tilewise.check.registers.accesses import Accesses
 from tilewise.check.registers.inside import by_shuffles, in_threads
 from tilewise.check.registers.question import RegisterQuestion, question
-from tilewise.check.registers.search import through_shared
+from tilewise.check.registers.search import one_by_one, through_shared
 from tilewise.check.registers.shared import ThroughMemory
 from tilewise.check.registers.steps import Program, cycles
-from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
