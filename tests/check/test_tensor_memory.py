@@ -36,11 +36,11 @@ def held_by(way, warp):
     """{(lane of the warp, register of the fragment, half): (lane, column) of tensor memory}, as told."""
     found = {}
     for move in way.moves:
-        assert move.repeat <= MOST[move.way.form.name]
+        assert move.repeat <= MOST[move.form.name]
         address = int(move.address(warp))
         for t in range(32):
             for r in range(move.registers):
-                parts = halves(move.way.form.name, t, r, move.way.packed, move.way.split)
+                parts = halves(move.form.name, t, r, move.way.packed, move.way.split)
                 for half, (lane, column, bits) in enumerate(parts):
                     place = (address >> 16) + lane, (address & 0xFFFF) + column, bits
                     assert found.setdefault((t, move.register + r, half), place) == place

@@ -133,7 +133,7 @@ def loaded(memory, way):
         for move in way.moves:
             found = ld(
                 memory,
-                move.way.form,
+                move.form,
                 move.repeat,
                 move.address(warp),
                 packed=move.way.packed,
@@ -152,7 +152,7 @@ def stored(memory, way, registers):
             own = registers.warp(warp)[move.register : move.register + move.registers]
             st(
                 memory,
-                move.way.form,
+                move.form,
                 move.repeat,
                 move.address(warp),
                 own,

@@ -178,7 +178,7 @@ def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
             return
         rest = _paired(rest, columns, bit)
         columns[bit] = 0
-        stages.append(_side([*columns, 1 << bit]))
+        stages.append(LabelMap.of_lanes([*columns, 1 << bit]))
         yield _staged(table, stages, rest)
 
 
@@ -215,7 +215,7 @@ def _exchanged(
     """Return stages of up to `size` exchanges of two bits, and what is left, with so many bits that cross."""
     stages, rest = list[LabelMap](), found
     while rest.crossing > crossing:
-        stage, before = _side([1 << bit for bit in range(LANE_BITS + held)]), rest
+        stage, before = LabelMap.of_lanes([1 << bit for bit in range(LANE_BITS + held)]), rest
         for _ in range(size):
             swap = _exchange(rest, held)
             if swap is None:
@@ -241,10 +241,6 @@ def _exchange(found: LabelMap, held: int) -> list[int] | None:
             if rest.crossing < found.crossing and rest.settled > settled:
                 best, settled = columns, rest.settled
     return best
-
-
-def _side(columns: Sequence[int]) -> LabelMap:
-    return LabelMap(0, tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS]))
 
 
 def _table_of(found: LabelMap, bits: int, wanted: Sequence[Sequence[Sources]]) -> WarpTable:

@@ -114,22 +114,18 @@ class Builder:
 
     def program(self, results: Sequence[int | None]) -> Program:
         """Return the steps that the results need, renumbered in the order in which they were made."""
-        needed = self._needed(results)
-        numbers = {register: register for register in range(self.inputs)}
-        for register in needed:
-            numbers[register] = len(numbers)
-        steps = tuple(
-            WarpStep(step.operation, tuple(numbers[own] for own in step.of), step.by)
-            for step in (self.steps[register - self.inputs] for register in needed)
-        )
-        return Program(self.inputs, steps, tuple(None if own is None else numbers[own] for own in results))
-
-    def _needed(self, results: Sequence[int | None]) -> list[int]:
         needed = {register for register in results if register is not None}
-        for register in range(self.inputs + len(self.steps) - 1, self.inputs - 1, -1):
+        for register in reversed(range(self.inputs, self.inputs + len(self.steps))):
             if register in needed:
-                needed |= set(self.steps[register - self.inputs].of)
-        return sorted(register for register in needed if register >= self.inputs)
+                needed.update(self.steps[register - self.inputs].of)
+        numbers = {register: register for register in range(self.inputs)}
+        steps = []
+        for register, step in enumerate(self.steps, self.inputs):
+            if register in needed:
+                numbers[register] = len(numbers)
+                steps.append(WarpStep(step.operation, tuple(numbers[own] for own in step.of), step.by))
+        renumbered = tuple(None if own is None else numbers[own] for own in results)
+        return Program(self.inputs, tuple(steps), renumbered)
 
 
 def cycles(program: Program) -> float:

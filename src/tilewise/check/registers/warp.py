@@ -201,7 +201,11 @@ def places_of(layout: Layout, dtype: DType, side: str) -> list[list[Place]]:
     for at, name in enumerate(names):
         if name in ("laneid", "reg"):
             reached = [place[at] for places in points for place in places]
-            check_reach(name, min(reached), max(reached), side, dtype)
+            low, high = min(reached), max(reached)
+            if name == "laneid" and not 0 <= low <= high < LANES:
+                lane = low if low < 0 else high
+                raise LayoutError("TW203", f"{side} has lane {lane}, and a warp has lanes 0 to {LANES - 1}")
+            check_reach(name, low, high, side, dtype)
     return [[_place(names, place) for place in places] for places in points]
 
 
@@ -296,6 +300,11 @@ class LabelMap:
     positions: tuple[int, ...]
     threads: tuple[int, ...]
 
+    @classmethod
+    def of_lanes(cls, columns: Sequence[int], origin: int = 0) -> LabelMap:
+        """Return the map of one warp by the columns of a packed place: those of the lane, then the others."""
+        return cls(origin, tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS]))
+
     @property
     def lanes(self) -> tuple[int, ...]:
         """The columns of the bits of the lane."""
@@ -376,7 +385,7 @@ def fitted(table: WarpTable) -> LabelMap | None:
     found = through(places.items(), bits, [*stay, (0, first)])
     if found is None:
         return None
-    side = LabelMap(found.origin[0], found.flips[LANE_BITS:], found.flips[:LANE_BITS])
+    side = LabelMap.of_lanes(found.flips, found.origin[0])
     steps = [step for step in copies or () if step & LANE]
     return _cheapest_copies(side, steps, table.per_register) if steps else side
 
@@ -418,7 +427,7 @@ def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> La
         others = [found]
         for bit in range(len(found.columns)):
             flips = [c ^ step * (at == bit) for at, c in enumerate((*found.threads, *found.positions))]
-            others.append(LabelMap(found.origin, tuple(flips[LANE_BITS:]), tuple(flips[:LANE_BITS])))
+            others.append(LabelMap.of_lanes(flips, found.origin))
         found = min(others, key=merit)
     return found
 

@@ -46,14 +46,19 @@ class Move:
     """The number of its round: registers of one round are filled at one time."""
 
     @property
+    def form(self) -> Form:
+        """The form of its way."""
+        return self.way.form
+
+    @property
     def registers(self) -> int:
         """Registers that it fills, or stores."""
-        return self.repeat * self.way.form.registers
+        return self.repeat * self.form.registers
 
     @property
     def words(self) -> str:
         """The instruction as PTX names it."""
-        return instruction(self.way.store, self.way.form, self.repeat, self.way.packed)
+        return instruction(self.way.store, self.form, self.repeat, self.way.packed)
 
     def address(self, warp: int) -> Address:
         """Return what a warp names, by its number in the CTA: its lanes by that in its warpgroup, w % 4."""
