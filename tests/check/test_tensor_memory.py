@@ -40,7 +40,7 @@ def held_by(way, warp):
         address = int(move.address(warp))
         for t in range(32):
             for r in range(move.registers):
-                parts = halves(move.form.name, t, r, move.packed, move.split)
+                parts = halves(move.form.name, t, r, move.way.packed, move.way.split)
                 for half, (lane, column, bits) in enumerate(parts):
                     place = (address >> 16) + lane, (address & 0xFFFF) + column, bits
                     assert found.setdefault((t, move.register + r, half), place) == place

@@ -14,9 +14,8 @@ from tests.moves.exchange_machine import wrong
 from tilewise import Axis, Layout, LayoutError, R, S, laneid, parse, reg, tx, warpid
 from tilewise.check.banks import counted
 from tilewise.check.registers.question import question
-from tilewise.check.registers.search import Candidates
+from tilewise.check.registers.search import Candidates, one_by_one
 from tilewise.check.registers.shared import ThroughMemory, follows, in_turns
-from tilewise.check.registers.sums import one_by_one
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import Refused
 from tilewise.moves.exchange import Exchange, exchange, of_registers

@@ -136,8 +136,8 @@ def loaded(memory, way):
                 move.form,
                 move.repeat,
                 move.address(warp),
-                packed=move.packed,
-                split=move.split,
+                packed=move.way.packed,
+                split=move.way.split,
                 warp=warp,
             )
             own = slice(move.register, move.register + move.registers)
@@ -156,8 +156,8 @@ def stored(memory, way, registers):
                 move.repeat,
                 move.address(warp),
                 own,
-                packed=move.packed,
-                split=move.split,
+                packed=move.way.packed,
+                split=move.way.split,
                 warp=warp,
             )
 

@@ -383,15 +383,6 @@ def drawing_of(phase: Phase) -> Drawing:
     return Drawing(phase.lanes, tuple(map(tuple, cells.values())), given, phase.in_turn)
 
 
-def drawn(phase: Phase) -> str:
-    """Return the picture of a phase as plain text.
-
-    >>> print(drawn(counted("st", 16, [0, 16]).phases[0]).splitlines()[1].rstrip(" ."))
-    lane  0 1 1 1 1
-    """
-    return "\n".join(drawing_of(phase).lines())
-
-
 def said(request: Request, number: int) -> str:
     """Return one phase of a request in a line.
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from tilewise.check.tensor_memory import Plan
-from tilewise.check.tensor_memory.warpgroups import Warpgroups
 from tilewise.check.tensor_memory.ways import Move, Way
+from tilewise.check.tensor_memory.words import Warpgroups
 from tilewise.codegen.names import checked
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import spans
@@ -145,12 +145,12 @@ def _instructions(moves: list[Move], first: int) -> tuple[list[str], list[int], 
     addresses: list[Address] = []
     total = sum(move.registers for move in moves)
     for number, move in enumerate(moves):
-        start = first + len(held)
+        start, way = first + len(held), move.way
         names = "{" + ", ".join(f"%{start + at}" for at in range(move.registers)) + "}"
-        place = f"[%{number if move.store else total + number}]"
-        split = "" if move.split is None else f", {move.split}"
+        place = f"[%{number if way.store else total + number}]"
+        split = "" if way.split is None else f", {way.split}"
         texts.append(
-            f"{move.words} {place}{split}, {names}" if move.store else f"{move.words} {names}, {place}{split}"
+            f"{move.words} {place}{split}, {names}" if way.store else f"{move.words} {names}, {place}{split}"
         )
         held += _registers(move)
         addresses.append(Address(move.lane, move.column))  # of any warp, which `at` has moved

@@ -287,7 +287,7 @@ def _moves(way: Way, fit: Fit | None, begin: tuple[int, int] = (0, 0)) -> list[s
     for move in way.moves:
         further, column = move.lane + begin[0], move.column + begin[1]
         lane = f"lane 32 w{f' + {further}' if further else ''}, column {column}"
-        split = "" if move.split is None else f" and {column + move.split}"
+        split = "" if move.way.split is None else f" and {column + move.way.split}"
         lines.append(f"{move.words}  {lane}{split}: registers {spans(_named(move, fit))}")
     return lines
 

@@ -1,8 +1,7 @@
 """Accesses as layouts: which element of a tile each lane of a warp requests, and at which address.
 
 access     an access, the addresses of its lanes, and the tile in memory, every element at its address
-indices    rows, columns, matrices, TMA's chunks and register fragments as layouts
-patterns   from the words of a text to one of them
+patterns   from the words of a text to rows, columns, matrices, TMA's chunks and register fragments as layouts
 addresses  `lanes_of`: composed with the tile, or why no instruction makes it
 asked      `access_of` from what a user requests; `widest`: the widest vectors, and what blocks wider ones
 costs      the counts of a whole access, in any unit: what banks and sectors have in common

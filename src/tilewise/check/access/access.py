@@ -283,16 +283,7 @@ def _stored(tile: Layout, element: DType, base: int) -> Stored:
             "an element with copies has no one address",
             hint="ask about the layout without R, one copy at a time",
         )
-    alone = tile
-    if tile.axes != (axis,):  # an axis on which nothing moves is left out
-        alone = Layout(
-            tile.shape,
-            tuple(along(axis, stride[axis]) for stride in tile.strides),
-            offset=along(axis, tile.offset[axis]),
-            swizzles=tile.swizzles if tile.swizzled_axis == axis else (),
-            outer=along(axis, tile.outer[axis]),
-            unit=tile.unit,
-        )
+    alone = on_one_axis(tile, axis)
     whole = element.bits % BYTE == 0
     layout = alone.in_bytes(element) if whole else alone.in_bits(element)
     unit = BYTE if whole else 1
@@ -302,6 +293,20 @@ def _stored(tile: Layout, element: DType, base: int) -> Stored:
     elif base:
         layout = layout + moved
     return Stored(layout, element, unit, tile)
+
+
+def on_one_axis(layout: Layout, axis: Axis) -> Layout:
+    """Return a layout without copies and without the axes on which nothing moves."""
+    if layout.axes == (axis,):
+        return layout
+    return Layout(
+        layout.shape,
+        tuple(along(axis, stride[axis]) for stride in layout.strides),
+        offset=along(axis, layout.offset[axis]),
+        swizzles=layout.swizzles if layout.swizzled_axis == axis else (),
+        outer=along(axis, layout.outer[axis]),
+        unit=layout.unit,
+    )
 
 
 def _axis(layout: Layout) -> Axis:

@@ -13,8 +13,8 @@ import numpy as np
 from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count
 from tilewise.check.registers.memory import ROW, LinearMemory, Reach
-from tilewise.check.registers.packing import Byte, Word
 from tilewise.check.registers.question import Bools, Int64s, spread
+from tilewise.check.registers.steps import Row, Slot
 from tilewise.check.registers.warp import LabelMap
 from tilewise.core.bits import Basis, sums
 from tilewise.hardware.limits import LANE_BITS, LANES
@@ -67,7 +67,7 @@ class SharedAccess:
     """
 
     reach: Reach
-    words: tuple[Word, ...]
+    words: tuple[Row, ...]
     base: Xored | Counted
     offset: int
     below: int = 0
@@ -78,14 +78,14 @@ class SharedAccess:
         """The bits of the offset that addresses of threads have as well: XORed, where others are added."""
         return self.offset & self.base.mask
 
-    def taking(self, active: Sequence[bool], supplying: bool = False) -> Bools:
+    def taking(self, active: Bools, supplying: bool = False) -> Bools:
         """Return which of the active threads take part, or supply an address."""
-        found, number = np.array(active), np.arange(len(active))
+        number = np.arange(len(active))
         if self.below:
-            found &= number < self.below
+            active = active & (number < self.below)
         if supplying and self.reach.matrix:
-            found &= number % LANES < ROWS * len(self.words)
-        return found
+            active = active & (number % LANES < ROWS * len(self.words))
+        return active
 
     def addresses(self, threads: int) -> Int64s:
         """Return the address that each thread supplies."""
@@ -93,15 +93,15 @@ class SharedAccess:
         return at ^ self.offset if isinstance(self.base, Xored) else at + self.offset
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Accesses:
     """Those of one side: stores, or loads."""
 
     operation: str
     """`st`, `ld`, `stmatrix` or `ldmatrix`."""
     each: tuple[SharedAccess, ...]
-    active: tuple[bool, ...]
-    """Which threads take part."""
+    active: Bools
+    """True of each thread that takes part."""
     picked: Xored = Xored(())
     """The thread's own number that is XORed to the bytes that it takes of words."""
 
@@ -113,15 +113,12 @@ class Accesses:
     @cached_property
     def reach(self) -> int:
         """One more than the last byte."""
-        supplying: dict[tuple[int, int], Bools] = {}
-        end = 0
-        for access in self.each:
-            key = access.below, len(access.words)
-            if key not in supplying:
-                supplying[key] = access.taking(self.active, supplying=True)
-            at = access.addresses(self.threads)[supplying[key]]
-            end = max(end, int(at.max()) + access.reach.bytes)
-        return end
+        ends = (
+            int(access.addresses(self.threads)[access.taking(self.active, supplying=True)].max())
+            + access.reach.bytes
+            for access in self.each
+        )
+        return max(ends)
 
     @cached_property
     def wavefronts(self) -> int:
@@ -145,7 +142,7 @@ class Accesses:
 
 
 def accesses(
-    memory: LinearMemory, side: LabelMap, positions: Sequence[int], stores: bool, active: Sequence[bool]
+    memory: LinearMemory, side: LabelMap, positions: Sequence[int], stores: bool, active: Bools
 ) -> Accesses | None:
     """Return the instructions of one side, for positions with labels of their own.
 
@@ -160,22 +157,22 @@ def accesses(
         return None
     name = ("st" if stores else "ld") + ("matrix" if reach.matrix else "")
     low = [memory.address(own) & reach.bytes - 1 for own in side.threads]
-    return Accesses(name, tuple(each), tuple(active), Xored(tuple(low if reach.lanes == 2 else ())))
+    return Accesses(name, tuple(each), active, Xored(tuple(low if reach.lanes == 2 else ())))
 
 
 def _vectors(
     memory: LinearMemory, reach: Reach, side: LabelMap, places: dict[int, int]
 ) -> list[SharedAccess]:
     base = Xored(tuple(memory.address(own) & -reach.bytes for own in side.threads))
-    groups: defaultdict[int, list[Byte]] = defaultdict(lambda: [None] * max(reach.bytes, WORD))
+    groups: defaultdict[int, list[Slot]] = defaultdict(lambda: [None] * max(reach.bytes, WORD))
     for at, position in places.items():
         first = at % reach.bytes
         groups[at - first][first : first + memory.unit] = [(position, byte) for byte in range(memory.unit)]
     return [SharedAccess(reach, _words(room), base, offset) for offset, room in groups.items()]
 
 
-def _words(room: Sequence[Byte]) -> tuple[Word, ...]:
-    return tuple((room[at], room[at + 1], room[at + 2], room[at + 3]) for at in range(0, len(room), WORD))
+def _words(room: Sequence[Slot]) -> tuple[Row, ...]:
+    return tuple(tuple(room[at : at + WORD]) for at in range(0, len(room), WORD))
 
 
 def _matrices(

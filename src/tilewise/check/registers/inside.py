@@ -7,15 +7,14 @@ that differ in the others, and repeated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from tilewise.check.registers.packing import Packer
 from tilewise.check.registers.programs import programs
 from tilewise.check.registers.question import NOBODY, Int64s, RegisterQuestion
 from tilewise.check.registers.shared import register_of, words_of
-from tilewise.check.registers.steps import Program, WarpStep, cycles
+from tilewise.check.registers.steps import Packer, Program, WarpStep, cycles
 from tilewise.check.registers.warp import fitted, predicted
 from tilewise.core.bits import sums
 from tilewise.hardware.limits import LANES
@@ -29,16 +28,8 @@ MOST_CROSSING = 2
 an H200 took longer by shuffles than through shared memory (docs/shuffle.md)."""
 
 
-@dataclass(frozen=True)
-class Renamed:
-    """Registers of the target out of those of the source, inside every thread."""
-
-    packer: Packer
-    results: tuple[int | None, ...]
-
-
-def in_threads(asked: RegisterQuestion) -> Renamed | None:
-    """Return the same positions of all threads, where every thread holds what it wants; None elsewhere."""
+def in_threads(asked: RegisterQuestion) -> Program | None:
+    """Return the same permutations in all threads, where every thread holds what it wants; None elsewhere."""
     if asked.bits < 8:
         return None
     taken = []
@@ -57,7 +48,7 @@ def in_threads(asked: RegisterQuestion) -> Renamed | None:
     packer = Packer(asked.registers[0])
     every = [(position, byte) for position in taken for byte in range(asked.bits // 8)]
     words = words_of(asked, taken, {byte: register_of(asked, *byte) for byte in every})
-    return Renamed(packer, tuple(packer.all(words)))
+    return packer.program(packer.all(words))
 
 
 # -- shuffles --------------------------------------------------------------------------------------

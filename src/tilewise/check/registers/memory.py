@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from tilewise.check.registers.warp import LabelMap
 from tilewise.core.bits import Basis, combined, independent, kernel, meet
@@ -108,7 +107,7 @@ class Memories:
             images = [image.combination(vector) or 0 for vector in asked]
             phases.append(independent(combined(asked, chosen) for chosen in kernel(images)))
         joined = Basis([*self.threads[0], *self.threads[1], *low] if self.alone else self.all)
-        ordered = self._in_order(both, joined)
+        ordered = self._in_order(joined)
         rest = independent(vector ^ combined(low, image.combination(vector) or 0) for vector in ordered)
         inner, swizzled = _placed(phases, rest, _BANK_BITS - (depth - self.of_word), depth)
         addresses = Basis()
@@ -125,16 +124,15 @@ class Memories:
         lanes = side.lanes[2:] if reach.trans else side.lanes[:2]
         return [*[_REGISTER] * (self.of_word - reach.trans), *(lane or -1 for lane in lanes)]
 
-    def _in_order(self, both: tuple[Reach, Reach], joined: Basis) -> list[int]:
+    def _in_order(self, joined: Basis) -> list[int]:
         """Return labels that span all; those last whose extents are no powers of two, for the end of memory.
 
-        Those are first that one access joins, then those that several matrices of one may join.
+        Those are first that one access joins.
         """
         store = self.sides[0]
         tops = [columns[-1] for columns in (store.positions, store.warps) if columns]
         found = sorted(self.all, key=lambda own: any(own & top for top in tops if top))
-        matrices = [side.positions for side, reach in zip(self.sides, both, strict=True) if reach.matrix]
-        return [*filter(joined.__contains__, found), *chain(*matrices), *found]
+        return [*filter(joined.__contains__, found), *found]
 
     # -- the lowest bits ---------------------------------------------------------------------------
 
@@ -164,14 +162,13 @@ class Memories:
         """Return labels that may be bit j, those first that cost the least to bring there."""
         store, load = self.sides
         if not inside:
-            return [*meet(store.lanes, load.lanes), *store.positions, *load.positions, *self.all]
+            return [*meet(store.lanes, load.lanes), *self.all]
         mine, other = self.sides[inside[0]], self.sides[1 - inside[0]]
         both = len(inside) == 2
         if j >= self.of_word:
             return self.common if both else [*meet(mine.positions, other.lanes), *mine.positions]
         natural = [side.positions[j] for side in self.sides if j < len(side.positions)]
-        within = [own for side in self.sides for own in side.positions[: self.of_word]]
-        return [*natural, *within, *(self.common if both else mine.positions)]
+        return [*natural, *(self.common if both else mine.positions)]
 
     def _image(
         self, both: tuple[Reach, Reach], forms: Sequence[list[int | None]], low: list[int]
@@ -187,7 +184,6 @@ class Memories:
             if not all(function.define(*value) for value in values):
                 return None
             functions.append(function)
-        self._spread(forms, functions)
         image = Basis()
         for vector in self.all:
             bits = [function.combination(vector) or 0 for function in functions]
@@ -204,15 +200,6 @@ class Memories:
         lanes = side.lanes[:2] if reach.trans else side.lanes[2:]
         inside = Basis(low[: form.count(_REGISTER)])
         return [*lanes, *side.warps, *(vector for vector in side.positions if vector not in inside)]
-
-    def _spread(self, forms: Sequence[list[int | None]], functions: list[Basis]) -> None:
-        """Spread lanes of a side with narrow words over a row, as far as they are free to be there."""
-        for side, form in zip(self.sides, forms, strict=True):
-            moved = [any(f.combination(own) == 1 for own in side.lanes) for f in functions]
-            for j in range(max(self.of_word, len(form)), len(functions)):
-                free = [own for own in side.lanes if own and functions[j].combination(own) is None]
-                if free and not moved[j]:
-                    functions[j].define(free[0], 1)
 
     def _phase(self, side: LabelMap, reach: Reach, form: list[int | None], low: list[int]) -> list[int]:
         """Return a basis of the labels that a phase of a side asks for, with those of its words."""

@@ -10,7 +10,7 @@ voted       ballots, for units of one bit
 from __future__ import annotations
 
 from tilewise.check.registers.rounds import Round, completed, schedules
-from tilewise.check.registers.steps import Builder, Program, followed, gathered
+from tilewise.check.registers.steps import Builder, Program, Row, followed, gathered
 from tilewise.check.registers.warp import LANE, LabelMap, WarpTable
 from tilewise.hardware.limits import LANE_BITS, LANES
 
@@ -18,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tilewise.check.registers.steps import Row
     from tilewise.check.registers.warp import Sources, Unit
 
     Where = list[dict[Unit, list[Unit]]]
@@ -179,7 +178,7 @@ def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
             return
         rest = _paired(rest, columns, bit)
         columns[bit] = 0
-        stages.append(_side([*columns, 1 << bit]))
+        stages.append(LabelMap.of_lanes([*columns, 1 << bit]))
         yield _staged(table, stages, rest)
 
 
@@ -216,7 +215,7 @@ def _exchanged(
     """Return stages of up to `size` exchanges of two bits, and what is left, with so many bits that cross."""
     stages, rest = list[LabelMap](), found
     while rest.crossing > crossing:
-        stage, before = _side([1 << bit for bit in range(LANE_BITS + held)]), rest
+        stage, before = LabelMap.of_lanes([1 << bit for bit in range(LANE_BITS + held)]), rest
         for _ in range(size):
             swap = _exchange(rest, held)
             if swap is None:
@@ -242,10 +241,6 @@ def _exchange(found: LabelMap, held: int) -> list[int] | None:
             if rest.crossing < found.crossing and rest.settled > settled:
                 best, settled = columns, rest.settled
     return best
-
-
-def _side(columns: Sequence[int]) -> LabelMap:
-    return LabelMap(0, tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS]))
 
 
 def _table_of(found: LabelMap, bits: int, wanted: Sequence[Sequence[Sources]]) -> WarpTable:
@@ -285,29 +280,21 @@ def _transposed(table: WarpTable, found: LabelMap) -> Iterator[Program]:
         return
     if not found.one_to_one:
         return
-    builder = Builder(table.registers_held)
-    registers = range(table.registers_held)
-    middle: list[list[list[Unit | None]]] = [[[None, None] for _ in range(LANES)] for _ in registers]
     low = (1 << chosen[0]) - 1
-    reached: dict[Unit, Unit] = {}
+    size = table.positions
+    sides: list[list[list[Sources]]] = [[[frozenset()] * size for _ in range(LANES)] for _ in range(2)]
+    before, after = sides
     for lane in range(LANES):
         for position in range(table.positions):
             source = found.label(lane, position)
-            register = position & low | position >> 1 & ~low
-            middle[register][source & LANE][lane // 4 % 2] = divmod(source >> LANE_BITS, 2)
-            reached[lane, position] = register, (source & LANE) // _SLOT_LANE % 2
-    matrices = [
-        builder.add("movmatrix", (gathered(builder, [tuple(row) for row in rows], table.bits),))
-        for rows in middle
-    ]
-    results = []
-    for first in range(0, table.positions, 2):
-        wanted: list[Row] = []
-        for lane in range(LANES):
-            both = reached[lane, first], reached[lane, first + 1]
-            wanted.append(tuple([(matrices[register], slot) for register, slot in both]))
-        results.append(gathered(builder, wanted, table.bits))
-    yield builder.program(results)
+            its, first = source & LANE, 2 * (position & low | position >> 1 & ~low)
+            before[its][first + lane // 4 % 2] = frozenset([(its, source >> LANE_BITS)])
+            after[lane][position] = frozenset([(lane, first + its // _SLOT_LANE % 2)])
+    inside, outside = (WarpTable(table.bits, tuple(map(tuple, rows)), table.held) for rows in sides)
+    builder = Builder(table.registers_held)
+    arranged = direct(builder, inside, range(table.registers_held), ())
+    matrices = [builder.add("movmatrix", (own,)) for own in arranged if own is not None]
+    yield builder.program(direct(builder, outside, matrices, ()))
 
 
 # -- votes -----------------------------------------------------------------------------------------

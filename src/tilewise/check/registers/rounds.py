@@ -40,13 +40,8 @@ if TYPE_CHECKING:
 class Round:
     """The positions that every lane offers of its own, and the lane that it reads, or None."""
 
-    offers: list[tuple[int, ...]]
-    reads: list[int | None]
-
-    @classmethod
-    def empty(cls) -> Round:
-        """Return a round in which nobody reads."""
-        return cls([()] * LANES, [None] * LANES)
+    offers: list[tuple[int, ...]] = field(default_factory=lambda: [()] * LANES)
+    reads: list[int | None] = field(default_factory=lambda: [None] * LANES)
 
     def add(self, lane: int, its: int, positions: tuple[int, ...]) -> None:
         """Have a lane read another one's positions, which it offers beside those that others read."""
@@ -158,7 +153,7 @@ def _rounds(table: WarpTable, spaces: _Spaces, phi: list[int]) -> list[Round]:
     result = []
     lanes, together = sums(phi), sums(spaces.packed)
     for k in sums(spaces.rounds):
-        made = Round.empty()
+        made = Round()
         for lane, row in enumerate(table.wanted):
             for own in together:
                 at = k ^ lanes[lane] ^ own
@@ -200,7 +195,7 @@ def _first_fit(table: WarpTable) -> list[Round]:
             if made.reads[lane] is None and len(together) <= table.per_register:
                 break
         else:
-            found.append(made := Round.empty())
+            found.append(made := Round())
         made.add(lane, its, positions)
     return found
 
@@ -231,7 +226,7 @@ def _coloured(table: WarpTable) -> list[Round]:
                         colours[end][one if i % 2 else other] = moved
         for end in both:
             colours[end][one] = parcel
-    found: defaultdict[int, Round] = defaultdict(Round.empty)
+    found: defaultdict[int, Round] = defaultdict(Round)
     for lane in range(LANES):
         for at, parcel in colours[0, lane].items():
             found[at].add(*parcels[parcel])

@@ -16,9 +16,8 @@ import numpy as np
 
 from tilewise.check.registers.accesses import Accesses, SharedAccess, Xored
 from tilewise.check.registers.memory import ROW, Reach
-from tilewise.check.registers.packing import Byte, Packer, Word
 from tilewise.check.registers.question import NOBODY, Int64s, RegisterQuestion
-from tilewise.check.registers.steps import STEP
+from tilewise.check.registers.steps import STEP, Packer, Row, Slot
 from tilewise.core.bits import Basis
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.matrices.forms import ROWS
@@ -56,11 +55,12 @@ class ThroughMemory:
     @cached_property
     def before(self) -> tuple[Packer, list[list[int]]]:
         """The packer of the words that are stored, and their numbers, access by access."""
-        packer, words = Packer(self.asked.registers[0]), []
-        for access in self.stores.each:
-            for word in access.words:
-                a, b, c, d = (None if byte is None else register_of(self.asked, *byte) for byte in word)
-                words.append((a, b, c, d))
+        packer = Packer(self.asked.registers[0])
+        words = [
+            tuple(byte and register_of(self.asked, *byte) for byte in word)
+            for access in self.stores.each
+            for word in access.words
+        ]
         numbers = iter(packer.all(words))
         return packer, [[next(numbers) or 0 for _ in access.words] for access in self.stores.each]
 
@@ -97,7 +97,7 @@ class ThroughMemory:
         """Permutations of bytes, their orders that threads have of their own, and addresses that are no sum
         of a base and a constant."""
         packer = self.after[0]
-        orders = {(step.order, packer.of_given(step)) for step in packer.steps if packer.picked}
+        orders = {(step.by, packer.of_inputs(step)) for step in packer.steps if packer.picked}
         return len(self.before[0].steps) + len(packer.steps) + len(orders) + self.turned
 
     @cached_property
@@ -141,15 +141,15 @@ def register_of(asked: RegisterQuestion, position: int, byte: int) -> tuple[int,
 
 def words_of(
     asked: RegisterQuestion, taken: Sequence[int], where: dict[tuple[int, int], tuple[int, int]]
-) -> list[Word]:
+) -> list[Row]:
     """Return the registers of the target, made of the positions taken for each, whose bytes are there."""
-    words: list[Word] = []
+    words: list[Row] = []
     for register in range(asked.registers[1]):
-        room: list[Byte] = []
+        room: list[Slot] = []
         for position in range(register * asked.per_register, (register + 1) * asked.per_register):
             own = taken[position] if position < len(taken) else NOBODY
             room += [None if own < 0 else where[own, byte] for byte in range(asked.bits // 8)]
-        words.append((room[0], room[1], room[2], room[3]))
+        words.append(tuple(room))
     return words
 
 

@@ -1,4 +1,4 @@
-"""Steps of a move as data: a builder that makes no step twice, what they cost, and do, followed bit by bit.
+"""Steps of a move as data: builders that make no step twice, what they cost, and do, followed bit by bit.
 
 A step makes one 32-bit register of others. What differs between lanes stands in `by`, a number a lane:
 
@@ -18,7 +18,7 @@ or three more.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,12 +26,15 @@ from tilewise.hardware.limits import LANES, REGISTER_BITS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeAlias
+    from collections.abc import Callable, Iterable, Sequence
 
-    Slot: TypeAlias = tuple[int, int] | None
-    Row: TypeAlias = tuple[Slot, ...]
-    Choice: TypeAlias = list[int | None]
+Slot = tuple[int, int] | None
+"""(register, which of its parts), or (word, which of its bytes); None where it does not matter."""
+
+Row = tuple[Slot, ...]
+
+Half = tuple[tuple[int, int], ...]
+"""Bytes of one or two words that a word has."""
 
 STEP = 0.5
 """Cycles of a step that a lane does alone."""
@@ -111,22 +114,18 @@ class Builder:
 
     def program(self, results: Sequence[int | None]) -> Program:
         """Return the steps that the results need, renumbered in the order in which they were made."""
-        needed = self._needed(results)
-        numbers = {register: register for register in range(self.inputs)}
-        for register in needed:
-            numbers[register] = len(numbers)
-        steps = tuple(
-            WarpStep(step.operation, tuple(numbers[own] for own in step.of), step.by)
-            for step in (self.steps[register - self.inputs] for register in needed)
-        )
-        return Program(self.inputs, steps, tuple(None if own is None else numbers[own] for own in results))
-
-    def _needed(self, results: Sequence[int | None]) -> list[int]:
         needed = {register for register in results if register is not None}
-        for register in range(self.inputs + len(self.steps) - 1, self.inputs - 1, -1):
+        for register in reversed(range(self.inputs, self.inputs + len(self.steps))):
             if register in needed:
-                needed |= set(self.steps[register - self.inputs].of)
-        return sorted(register for register in needed if register >= self.inputs)
+                needed.update(self.steps[register - self.inputs].of)
+        numbers = {register: register for register in range(self.inputs)}
+        steps = []
+        for register, step in enumerate(self.steps, self.inputs):
+            if register in needed:
+                numbers[register] = len(numbers)
+                steps.append(WarpStep(step.operation, tuple(numbers[own] for own in step.of), step.by))
+        renumbered = tuple(None if own is None else numbers[own] for own in results)
+        return Program(self.inputs, tuple(steps), renumbered)
 
 
 def cycles(program: Program) -> float:
@@ -164,7 +163,7 @@ def _by_number(row: Row) -> list[int]:
 # -- one of several registers ----------------------------------------------------------------------
 
 
-def chosen(builder: Builder, table: Choice) -> int:
+def chosen(builder: Builder, table: Sequence[int | None]) -> int:
     """Return the register that is table[lane] in every lane; any where that is None.
 
     The bits of the lane's number decide first, so that registers that are chosen alike share steps.
@@ -185,7 +184,7 @@ def chosen(builder: Builder, table: Choice) -> int:
     return made
 
 
-def _best_question(table: Choice) -> int:
+def _best_question(table: Sequence[int | None]) -> int:
     """Return a set of lanes that parts the registers in two, none of which is needed on both sides."""
     users: dict[int, int] = {}
     for lane, own in enumerate(table):
@@ -295,6 +294,92 @@ def _terms(row: Row, bits: int) -> list[tuple[int, int, int]]:
         if slot is not None:
             masks[slot[0], (at - slot[1]) * bits % REGISTER_BITS] += ((1 << bits) - 1) << at * bits
     return [(*key, masks[key]) for key in sorted(masks)]
+
+
+# -- words out of the bytes of other words, the same in all lanes ----------------------------------
+
+
+BYTES = 4
+"""Bytes of a word."""
+
+
+class Packer(Builder):
+    """Makes words by prmt, by one order in all lanes; those that need the same two words share permutations.
+
+    Where inputs are `picked`, each thread has its bytes of them elsewhere, and none is taken as it is.
+    """
+
+    def __init__(self, inputs: int, picked: bool = False) -> None:
+        super().__init__(inputs)
+        self.picked = picked
+
+    def all(self, words: Sequence[Row]) -> list[int | None]:
+        """Return the numbers of words with these bytes; None for those of which nothing matters.
+
+        >>> packer = Packer(2)
+        >>> packer.all([((0, 0), (0, 1), (0, 2), (0, 3)), ((0, 0), (0, 1), (1, 0), (1, 1))])
+        [0, 2]
+        >>> [(step.operation, step.of, hex(step.by[0])) for step in packer.steps]
+        [('prmt', (0, 1), '0x5410')]
+        """
+        halves = [_parted(word) for word in words]
+        where = self._together(dict.fromkeys(half for both in halves for half in both))
+        numbers = []
+        for word, both in zip(words, halves, strict=True):
+            parts = {byte: place for half in both for byte, place in where[half].items()}
+            moved = [parts.get(byte, byte) if byte else None for byte in word] if both else word
+            sources = _sources(moved)
+            numbers.append(self._permuted(moved, sources[0], sources[-1]) if sources else None)
+        return numbers
+
+    def _together(self, halves: Iterable[Half]) -> dict[Half, dict[tuple[int, int], tuple[int, int]]]:
+        """Return {bytes of one or two words: where each byte is}, two such halves in one word if they fit."""
+        found = {}
+        of_two: defaultdict[tuple[int, ...], list[Half]] = defaultdict(list)
+        for half in halves:
+            sources = tuple(sorted(_sources(half)))
+            found[half] = {byte: byte for byte in half}
+            if len(sources) == 2:
+                of_two[sources].append(half)
+        for (a, b), needs in of_two.items():
+            for first, second in zip(needs[::2], [*needs[1::2], ()], strict=False):
+                fits = len(first) + len(second) <= BYTES
+                for room in [(*first, *second)] if fits else [first, second]:
+                    number = self._permuted((*room, *(None,) * (BYTES - len(room))), a, b)
+                    for half in filter(None, (first, second)):
+                        found[half] |= {byte: (number, room.index(byte)) for byte in half if byte in room}
+        return found
+
+    def _permuted(self, word: Sequence[Slot], a: int, b: int) -> int:
+        taken = not (self.picked and a < self.inputs)
+        if taken and a == b and all(byte is None or byte[1] == at for at, byte in enumerate(word)):
+            return a
+        a, b = min(a, b), max(a, b)
+        order = 0
+        for at, byte in enumerate(word):
+            digit = at if byte is None else byte[1] + (BYTES if byte[0] == b and a != b else 0)
+            order |= digit << 4 * at
+        return self.add("prmt", (a, b), (order,) * LANES)
+
+    def of_inputs(self, step: WarpStep) -> int:
+        """Return the digits of a step's order that name bytes of inputs, as a mask.
+
+        >>> hex(Packer(2).of_inputs(WarpStep("prmt", (1, 2), (0x5410,))))
+        '0xff'
+        """
+        words = [step.of[step.by[0] >> 4 * at & 4 > 0] for at in range(BYTES)]
+        return sum(0xF << 4 * at for at, own in enumerate(words) if own < self.inputs)
+
+
+def _sources(word: Sequence[Slot]) -> list[int]:
+    return list(dict.fromkeys(byte[0] for byte in word if byte is not None))
+
+
+def _parted(word: Row) -> list[Half]:
+    """Return the bytes of a word of more than two others, in two groups."""
+    sources = _sources(word)
+    groups = (sources[:2], sources[2:]) if len(sources) > 2 else ()
+    return [tuple(sorted({byte for byte in word if byte and byte[0] in group})) for group in groups]
 
 
 # -- what steps do ---------------------------------------------------------------------------------

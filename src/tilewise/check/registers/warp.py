@@ -300,6 +300,11 @@ class LabelMap:
     positions: tuple[int, ...]
     threads: tuple[int, ...]
 
+    @classmethod
+    def of_lanes(cls, columns: Sequence[int], origin: int = 0) -> LabelMap:
+        """Return the map of one warp by the columns of a packed place: those of the lane, then the others."""
+        return cls(origin, tuple(columns[LANE_BITS:]), tuple(columns[:LANE_BITS]))
+
     @property
     def lanes(self) -> tuple[int, ...]:
         """The columns of the bits of the lane."""
@@ -380,7 +385,7 @@ def fitted(table: WarpTable) -> LabelMap | None:
     found = through(places.items(), bits, [*stay, (0, first)])
     if found is None:
         return None
-    side = LabelMap(found.origin[0], found.flips[LANE_BITS:], found.flips[:LANE_BITS])
+    side = LabelMap.of_lanes(found.flips, found.origin[0])
     steps = [step for step in copies or () if step & LANE]
     return _cheapest_copies(side, steps, table.per_register) if steps else side
 
@@ -412,20 +417,18 @@ def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
 def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> LabelMap:
     """Return the map with the copies that make the fewest rounds; among them as much in place as can be.
 
-    Tried is another copy for all places, and for those in which one bit is set, or is not.
+    Tried is another copy for all places in which one bit is set.
     """
 
     def merit(side: LabelMap) -> tuple[int, int]:
         return predicted(side, per_register), -side.settled
 
-    for _ in range(2):
-        for step in steps:
-            others = [found]
-            for bit in range(-1, len(found.columns)):
-                flips = [c ^ step * (at == bit) for at, c in enumerate((*found.threads, *found.positions))]
-                for origin in (found.origin, found.origin ^ step):
-                    others.append(LabelMap(origin, tuple(flips[LANE_BITS:]), tuple(flips[:LANE_BITS])))
-            found = min(others, key=merit)
+    for step in steps:
+        others = [found]
+        for bit in range(len(found.columns)):
+            flips = [c ^ step * (at == bit) for at, c in enumerate((*found.threads, *found.positions))]
+            others.append(LabelMap.of_lanes(flips, found.origin))
+        found = min(others, key=merit)
     return found
 
 

@@ -30,7 +30,7 @@ from tilewise.hardware.tcgen05.addresses import WARPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 _OWNERS = ("cbx", "wgid", "wid_in_wg", "laneid")
 
@@ -154,35 +154,24 @@ class Wanted:
 
     def compare(self, way: Way) -> Fit | Misfit:
         """Return what registers of the wanted fragment a way fills, or what it does otherwise."""
-        for stage, axes in _COMPARED.items():
-            ours, theirs = (_restricted(layout, axes) for layout in (way.placed, self.placed))
-            has, needs = (theirs, ours) if way.store else (ours, theirs)
-            flats: Iterable[int]
-            try:
-                flats = _elements(*refinement(has, needs), lambda one, other: one != other)
-            except Refused:
-                flats = range(has.same(needs).witness or 0, has.size)  # before it all copies are the same
-            for flat in flats:
-                held, needed = ({*_points(layout, flat, axes)} for layout in (has, needs))
-                if not needed <= held:
-                    return _misfit(stage, flat, way, *((needed, held) if way.store else (held, needed)))
+        ours, theirs, unlike = way.placed, self.placed, ""
         try:
-            return _named(way, *refinement(way.placed, self.placed))
+            ours, theirs = refinement(ours, theirs)
         except Refused as no:
-            return Misfit("register", f"registers are counted otherwise: {no.reason}")
+            unlike = no.reason
+        for stage, axes in _COMPARED.items():
+            for flat in range(ours.size) if unlike else _elements(ours, theirs, axes):
+                here, there = ({*_points(layout, flat, axes)} for layout in (ours, theirs))
+                if not (here <= there if way.store else there <= here):
+                    return _misfit(stage, flat, way, here, there)
+        if unlike:
+            return Misfit("register", f"registers are counted otherwise: {unlike}")
+        return _named(way, ours, theirs)
 
 
 def _on(vector: Vector, names: Iterable[str]) -> Vector:
     """Return a vector on these axes alone."""
     return Vector(tuple((axis, steps) for axis, steps in vector.terms if axis.name in names))
-
-
-def _restricted(layout: Layout, axes: tuple[str, ...]) -> Layout:
-    """Return the same elements, where they are on these axes alone."""
-    copies = (Iter(it.extent, _on(it.stride, axes)) for it in layout.replica)
-    strides = tuple(_on(stride, axes) for stride in layout.strides)
-    kept = tuple(it for it in copies if it.stride)
-    return layout.with_parts(layout.shape, strides, kept, _on(layout.offset, axes))
 
 
 def _threads(fragment: Layout) -> Layout:
@@ -237,8 +226,10 @@ def _check_shape(fragment: Layout, layout: Layout) -> None:
 # -- owners and registers --------------------------------------------------------------------------
 
 
-def _elements(one: Layout, other: Layout, tells: Callable[[Vector, Vector], bool]) -> Iterator[int]:
-    """Yield elements in their order: a digit stays 0 unless its two strides tell something.
+def _elements(one: Layout, other: Layout, axes: Sequence[str], always: str = "") -> Iterator[int]:
+    """Yield elements in their order: a digit stays 0 where its two strides are alike on the axes.
+
+    A digit that steps on the axis `always` counts even so.
 
     requires  one flat shape
     """
@@ -246,7 +237,7 @@ def _elements(one: Layout, other: Layout, tells: Callable[[Vector, Vector], bool
     digits = [
         range(0, prod(extents[at:]), prod(extents[at + 1 :]))
         for at, (it, its) in enumerate(zip(one.shard, other.shard, strict=True))
-        if tells(it.stride, its.stride)
+        if it.stride[always] or its.stride[always] or any(it.stride[own] != its.stride[own] for own in axes)
     ]
     return (sum(values) for values in product(*digits))
 
@@ -289,14 +280,9 @@ def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
 
     requires  one flat shape, and owners that agree
     """
-    axes = (*_OWNERS, "part")
     names: dict[int, int] = {}
     back: dict[int, int] = {}
     first: dict[int, int] = {}  # {register: the first element that is there}
-
-    def tells(one: Vector, other: Vector) -> bool:
-        registers = one["register"] or other["register"]
-        return bool(registers) or any(one[axis] != other[axis] for axis in axes)
 
     def misfit(flats: tuple[int, ...], ours: list[int], theirs: list[int]) -> Misfit:
         index, *others = (way.words.layout.coordinates(flat) for flat in reversed(flats))
@@ -308,7 +294,7 @@ def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
         message = f"{who} in {here} of the instructions, and in {there} of the fragment"
         return Misfit("register", message, index)
 
-    for flat in _elements(ours, theirs, tells):
+    for flat in _elements(ours, theirs, (*_OWNERS, "part"), "register"):
         here, there = _by_owner(ours, flat), _by_owner(theirs, flat)
         for owner in here if way.store else there:
             held, asked = here[owner], there[owner]

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilewise.check.tensor_memory.warpgroups import WARPGROUP, Warpgroups
-from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, Words
+from tilewise.check.tensor_memory.words import COLUMN, CTA, PART, ROW, WARP, WARPGROUP, Words
 from tilewise.core.axes import Axis
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
@@ -27,15 +26,15 @@ THREAD_REGISTERS = 255
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One instruction, which every warp executes with its own lanes.
+    """One instruction of a way, which every warp executes with its own lanes.
 
-    >>> from tilewise.hardware.tcgen05.loads import FORMS
-    >>> print(Move(FORMS["16x64b"], False, 16, 128, 4, 32).address(2))
+    >>> from tilewise.hardware.tcgen05.datapaths import DataPath
+    >>> d = DataPath.of(64).accumulator(32, slab=1) + 128 @ Axis("TCol")
+    >>> print(Way(Words.of(d, "f32"), FORMS["16x64b"]).moves[0].address(2))
     0x00500080
     """
 
-    form: Form
-    packed: bool
+    way: Way
     lane: int
     """The first, counted from the first of the warp's: 0, or 16."""
     column: int
@@ -43,11 +42,13 @@ class Move:
     repeat: int
     register: int
     """The register of the fragment that its first one is; the others follow."""
-    split: int | None = None
-    store: bool = False
-    round: int = 0
-    """Of those that are in registers at one time."""
-    groups: Warpgroups = Warpgroups()
+    round: int
+    """The number of its round: registers of one round are filled at one time."""
+
+    @property
+    def form(self) -> Form:
+        """The form of its way."""
+        return self.way.form
 
     @property
     def registers(self) -> int:
@@ -57,11 +58,11 @@ class Move:
     @property
     def words(self) -> str:
         """The instruction as PTX names it."""
-        return instruction(self.store, self.form, self.repeat, self.packed)
+        return instruction(self.way.store, self.form, self.repeat, self.way.packed)
 
     def address(self, warp: int) -> Address:
-        """What a warp names, by its number in the CTA: its lanes by that in its warpgroup, w % 4."""
-        lane, column = self.groups.begin(warp // WARPS)
+        """Return what a warp names, by its number in the CTA: its lanes by that in its warpgroup, w % 4."""
+        lane, column = self.way.words.groups.begin(warp // WARPS)
         return Address(WARP_LANES * (warp % WARPS) + self.lane + lane, self.column + column)
 
 
@@ -204,20 +205,7 @@ class Way:
                 if held > THREAD_REGISTERS:
                     round, held = round + 1, repeat * self.form.registers
                 first = number * self.of_a_slab + register
-                found.append(
-                    Move(
-                        self.form,
-                        self.packed,
-                        lane,
-                        self.words.columns[0] + column,
-                        repeat,
-                        first,
-                        self.split,
-                        self.store,
-                        round,
-                        self.words.groups,
-                    )
-                )
+                found.append(Move(self, lane, self.words.columns[0] + column, repeat, first, round))
         return tuple(found)
 
     @property

@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from tilewise.check.registers.accesses import Accesses
-from tilewise.check.registers.inside import Renamed, by_shuffles, in_threads
+from tilewise.check.registers.inside import by_shuffles, in_threads
 from tilewise.check.registers.question import RegisterQuestion, question
-from tilewise.check.registers.search import through_shared
+from tilewise.check.registers.search import one_by_one, through_shared
 from tilewise.check.registers.shared import ThroughMemory
-from tilewise.check.registers.steps import STEP, Program, cycles
-from tilewise.check.registers.sums import one_by_one
+from tilewise.check.registers.steps import Program, cycles
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
@@ -64,7 +63,7 @@ class Exchange:
     dtype: DType
     asked: RegisterQuestion
     """All threads that take part, in the units that go together."""
-    way: Renamed | Program | ThroughMemory
+    way: Program | ThroughMemory
     arch: Architecture
     """For which it was planned."""
 
@@ -72,12 +71,11 @@ class Exchange:
     def kind(self) -> str:
         """`view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
         `shared`: through shared memory."""
-        if self.memory:
+        if isinstance(self.way, ThroughMemory):
             return "shared"
         if self.shuffles:
             return "shuffles"
-        steps = self.way.packer.steps if isinstance(self.way, Renamed) else self.way.steps
-        return "registers" if steps else "view"
+        return "registers" if self.way.steps else "view"
 
     @property
     def memory(self) -> ThroughMemory | None:
@@ -128,9 +126,7 @@ class Exchange:
     @cached_property
     def cycles(self) -> float:
         """Of a multiprocessor for one warp, where many run."""
-        if isinstance(self.way, Program):
-            return cycles(self.way)
-        return STEP * len(self.way.packer.steps) if isinstance(self.way, Renamed) else self.way.cycles
+        return cycles(self.way) if isinstance(self.way, Program) else self.way.cycles
 
     @property
     def needs(self) -> Needs:
@@ -173,13 +169,13 @@ class Exchange:
     @property
     def steps(self) -> list[str]:
         """The plan in sentences."""
-        if self.memory:
-            return list(_steps(self, self.memory))
+        if isinstance(self.way, ThroughMemory):
+            return list(_steps(self, self.way))
         if self.kind == "view":
             return ["nothing moves, registers are renamed"]
-        if isinstance(self.way, Program):
-            return [f"in every warp {self.way.counted}"]
-        return [f"{counted(int(self.cycles / STEP), 'permutation')} of bytes inside each thread"]
+        if self.way.counts().keys() <= {"prmt"}:
+            return [f"{counted(len(self.way.steps), 'permutation')} of bytes inside each thread"]
+        return [f"in every warp {self.way.counted}"]
 
     def data(self) -> dict[str, Any]:
         """Return the plan as JSON has it."""
@@ -244,7 +240,7 @@ def exchange(
     return found
 
 
-def _way(asked: RegisterQuestion, without: frozenset[str], limit: int) -> Renamed | Program | ThroughMemory:
+def _way(asked: RegisterQuestion, without: frozenset[str], limit: int) -> Program | ThroughMemory:
     renamed = in_threads(asked)
     if renamed is not None:
         return renamed

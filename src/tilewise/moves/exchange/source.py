@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewise.check.registers.accesses import Accesses, Counted, SharedAccess, Xored
-from tilewise.check.registers.inside import Renamed
-from tilewise.check.registers.packing import Packer
 from tilewise.check.registers.shared import ThroughMemory
-from tilewise.check.registers.steps import Program
+from tilewise.check.registers.steps import Packer, Program
 from tilewise.check.registers.warp import ExchangeBound
 from tilewise.check.shuffle import WarpPlan
 from tilewise.codegen.names import checked
@@ -45,8 +43,8 @@ def function(plan: Exchange, name: str = NAME) -> str:
     __device__ __forceinline__ void exchange(const unsigned (&from)[1], unsigned (&to)[1])
     {
         const unsigned a0 = from[0];
-        const unsigned a1 = __byte_perm(a0, a0, 0x1032u);
-        to[0] = a1;
+        const unsigned t0 = __byte_perm(a0, a0, 0x1032u);
+        to[0] = t0;
     }
     """
     called = checked(name, "a function")
@@ -55,15 +53,13 @@ def function(plan: Exchange, name: str = NAME) -> str:
         warp = WarpPlan(plan.source, plan.target, plan.dtype, plan.asked.bits, way, ExchangeBound(0, ""))
         return "\n".join([*_head(plan), device_function(warp, called)])
     before, after = plan.registers
-    pointer = ", void *shared" if plan.memory else ""
-    body = _renamed(way) if isinstance(way, Renamed) else list(_through(plan, way))
     return "\n".join(
         [
             *_head(plan),
             f"__device__ __forceinline__ void {called}"
-            f"(const unsigned (&from)[{before}], unsigned (&to)[{after}]{pointer})",
+            f"(const unsigned (&from)[{before}], unsigned (&to)[{after}], void *shared)",
             "{",
-            *(f"    {line}" for line in body),
+            *(f"    {line}" for line in _through(plan, way)),
             "}",
         ]
     )
@@ -100,23 +96,15 @@ def _head(plan: Exchange) -> Iterator[str]:
         yield "// Before `shared` is used again, wait: __syncthreads()."
 
 
-def _renamed(way: Renamed) -> list[str]:
-    used = {own for own in way.results if own is not None and own < way.packer.given}
-    used |= {own for step in way.packer.steps for own in step.of if own < way.packer.given}
-    lines = [f"const unsigned a{own} = from[{own}];" for own in sorted(used)]
-    lines += _permutes(way.packer, "a", {})
-    return lines + [f"to[{at}] = a{own};" for at, own in enumerate(way.results) if own is not None]
-
-
 def _permutes(packer: Packer, letter: str, names: dict[int, str]) -> list[str]:
     """Return the steps of a packer; words have a letter and a number, or a name of their own.
 
     Where words are picked, the bytes of given ones are those of the thread.
     """
     lines = []
-    for number, step in enumerate(packer.steps, packer.given):
-        picked = packer.of_given(step) if packer.picked else 0
-        order = f"{step.order:#06x}u"
+    for number, step in enumerate(packer.steps, packer.inputs):
+        picked = packer.of_inputs(step) if packer.picked else 0
+        order = f"{step.by[0]:#06x}u"
         if picked:
             order += " ^ " + ("picked" if picked == 0xFFFF else f"(picked & {picked:#x})")
         words = ", ".join(names.get(own, f"{letter}{own}") for own in step.of)
@@ -142,11 +130,11 @@ def _through(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
     yield f"const unsigned thread = {thread};"
     yield f"const unsigned room = {room};"
     packer, stored = way.before
-    names = {own: f"from[{own}]" for own in range(packer.given)}
+    names = {own: f"from[{own}]" for own in range(packer.inputs)}
     yield from _permutes(packer, "a", names)
     given = iter([names.get(own, f"a{own}") for own in words] for words in stored)
     unpacker, results = way.after
-    numbers = iter(range(unpacker.given))
+    numbers = iter(range(unpacker.inputs))
     storing, loading = _Addresses(way.stores, "s"), _Addresses(way.loads, "l")
     for turn, (stores, loads) in enumerate(way.each_turn):
         yield from [wait] if turn else storing.lines
@@ -154,7 +142,7 @@ def _through(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
         yield wait
         if not turn:
             partly = not all(loads.active) or any(access.below for access in way.loads.each)
-            yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.given))};"
+            yield f"unsigned {', '.join(f'd{own}' + ' = 0' * partly for own in range(unpacker.inputs))};"
             yield from loading.lines
         yield from _side(loads, loading, ([f"d{next(numbers)}" for _ in own.words] for own in loads.each))
     if unpacker.picked:
@@ -184,7 +172,7 @@ class _Addresses:
 
 def _side(side: Accesses, addresses: _Addresses, words: Iterator[Sequence[str]]) -> Iterator[str]:
     """Yield the stores, or the loads, of a turn."""
-    asked = condition(side.active, side.threads)
+    asked = condition(side.active.tolist(), side.threads)
     if asked:
         yield f"if ({asked}) {{"
     for access in side.each:
