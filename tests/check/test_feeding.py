@@ -12,7 +12,7 @@ from tests.emit import nvrtc
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.feeding import feed
-from tilewise.check.feeding.near import COSTS
+from tilewise.check.feeding.why import COSTS
 from tilewise.check.match import match
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError

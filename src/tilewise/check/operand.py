@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from tilewise.core.dtypes import DType
+    from tilewise.core.errors import Refused
     from tilewise.hardware.engines import Engine, Intake
 
     Digits = list[tuple[int, int]]
@@ -72,6 +73,11 @@ class Reason:
     """The tile with this one fault mended, where that makes it legal."""
     mode: Mode | None = None
     """The mode that seems to be meant."""
+
+    @classmethod
+    def of(cls, rule: str, no: Refused) -> Reason:
+        """Return the reason that a refusal is."""
+        return cls(rule, no.reason, no.witness, no.hint)
 
     def __str__(self) -> str:
         return self.message

@@ -94,7 +94,6 @@ def _confirmed(found: Feed) -> list[str]:
     dtypes = [found.dtype]
     if found.operand in "CD":
         dtypes += [name for family in families_of(found.shape) for name in family.results]
-    assert found.question is not None
     instruction = found.question.instruction
     entry = f"mma.sp.{found.operand.replace('C', 'D')}" if instruction.sparse else f"mma.{found.operand}"
     ways = next((ways for name in dtypes if (ways := confirmed_by(entry, f"{found.shape} {name}"))), ())
@@ -180,7 +179,6 @@ def _lines(found: Feed) -> Iterator[str]:
     from tilewise.check.feeding.steps import from_the_tile, from_zero
     from tilewise.emit.feeding import address_of
 
-    assert found.fill is not None
     down, along = (names.upper() for names in DIRECTIONS[found.operand])
     down = {"A": "M", "B": "N"}.get(found.operand, down)
     verb = "stores" if found.operand == "D" else "loads"
@@ -208,7 +206,6 @@ def _banks(found: Feed) -> dict[str, Any]:
     """The wavefronts of all loads, or stores, and the layout that takes fewer."""
     from tilewise.check.feeding.banks import cure_of, wavefronts_of
 
-    assert found.fill is not None
     cure = cure_of(found)
     better = None if cure is None else {"layout": str(cure.layout), **asdict(cure.banks)}
     return asdict(wavefronts_of(found.fill)) | {"better": better}
@@ -307,7 +304,6 @@ def _of_tma(found: Feed) -> str:
     from tilewise.hardware.architectures import Architecture
 
     question = found.question
-    assert question is not None
     mode = mode_of(question.cells.chain)
     has_tma = question.arch is None or Architecture.of(question.arch).number >= FIRST_WITH_TMA
     if mode is None or not mode.bits or not has_tma:
