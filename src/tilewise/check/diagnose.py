@@ -62,8 +62,7 @@ def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> t
         question = replace(question, intake=question.free)
     found = _strides(replace(question, cells=whole))
     units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
-    rest = [reason for reason in found if reason not in units]
-    every = [*question.said, *shared, *units, *shape, *rest]
+    every = [*question.said, *shared, *units, *shape, *found]
     return tuple({(reason.rule, reason.message): reason for reason in every}.values())
 
 
@@ -93,22 +92,22 @@ def _rows_reason(question: Question) -> Reason:
     """Return the reason of rows that no whole number of instructions covers."""
     cells, intake = question.cells, question.intake
     rows, least, pair = cells.rows, intake.rows[0], intake.ctas > 1
-    name, wanted = f"{cells.name} has {rows} rows", "M" if cells.name == "A" else "N"
-    half = f"half of {wanted} = {least * 2}"
-    if intake.rows != question.free.rows:
-        which = f"{half}, which was asked" if pair else f"the {wanted} that was asked"
-        message = f"{name}, no multiple of {least}, {which}"
-    elif len(intake.rows) == 1:
-        message = f"{name}, and every {intake.product or question.engine.name} takes {least}"
+    wanted = "M" if cells.name == "A" else "N"
+    asked, which = intake.rows != question.free.rows, f"half of {wanted} = {least * 2}, "
+    if asked:
+        which = f"{which}which was asked" if pair else f"the {wanted} that was asked"
     else:
-        which = f"{half}, the least of a pair" if pair else f"the least {wanted}"
-        message = f"{name}, no multiple of {least}, {which}"
+        which = f"{which}the least of a pair" if pair else f"the least {wanted}"
+    message = f"{cells.name} has {rows} rows, no multiple of {least}, {which}"
+    if len(intake.rows) == 1 and not asked:
+        product = intake.product or question.engine.name
+        message = f"{cells.name} has {rows} rows, and every {product} takes {least}"
     whose = "each CTA's rows" if pair else wanted
-    padded = f"pad {whose} to {-(-rows // least) * least}"
+    hint = f"pad {whose} to {-(-rows // least) * least}"
     if cells.name == "B":
-        return Reason("rows", message, {"rows": rows, "n": least}, padded)
+        return Reason("rows", message, {"rows": rows, "n": least}, hint)
     other = question.engine.intake(intake.name, "B", **question.options).rows[0]
-    hint = f"{padded}, or swap the operands: B may have {other} rows"
+    hint += f", or swap the operands: B may have {other} rows"
     return Reason("rows", message, {"rows": rows, "instruction": least}, hint)
 
 
@@ -136,8 +135,6 @@ def _whole_instructions(question: Question) -> SharedTile | None:
     kept = [many - many % whole for many, whole in ((cells.rows, unit), (cells.columns, cells.k))]
     if 0 in kept:
         return None
-    if kept == [cells.rows, cells.columns]:
-        return cells
     rows, columns = (first_of(digits, many) for digits, many in zip(cells.digits, kept, strict=True))
     return None if rows is None or columns is None else replace(cells, digits=(rows, columns))
 
@@ -190,12 +187,8 @@ def _other_major(question: Question) -> Iterator[Reason]:
 
 
 def _other_unit(question: Question) -> Iterator[Reason]:
-    def read(cells: SharedTile) -> str | None:
-        return _how(
-            question, cells, f", and as {question.unit}s its rows are {question.cells.step(1, 0)} B apart"
-        )
-
-    reason = unit_reason(question.cells, question.unit, read)
+    apart = f", and as {question.unit}s its rows are {question.cells.step(1, 0)} B apart"
+    reason = unit_reason(question.cells, question.unit, lambda cells: _how(question, cells, apart))
     if reason is not None:
         yield reason
 
@@ -223,35 +216,19 @@ def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str |
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
     """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
-    or so."""
-    found = swizzle_of_the_other_unit(question.cells, question.unit, question.engine.modes)
-    if found is None:
+    or so; none where it is one of the hardware's as it is read."""
+    cells, engine = question.cells, question.engine
+    read = cells.chain[0] if len(cells.chain) == 1 else None
+    found = read and other_unit(read, question.unit, cells.row.dtype, engine.modes.values())
+    if read is None or found is None:
         return
-    reason, repaired = found
-    fit = question.fit(repaired)
-    read = ", in which the tile is read" if fit else ""
-    yield replace(reason, message=reason.message + read, repair=repaired if fit else None)
-    if fit is None:
-        yield from _strides(replace(question, cells=repaired))
-
-
-def swizzle_of_the_other_unit(
-    cells: SharedTile, unit: str, modes: Mapping[str, Mode] = MODES
-) -> tuple[Reason, SharedTile] | None:
-    """Return why a swizzle seems to count bytes among elements, or elements among bytes, and what was meant.
-
-    None where it is one of the hardware's as it is read, or none in the other unit either.
-    """
-    if len(cells.chain) != 1:
-        return None
-    (read,) = cells.chain
-    found = other_unit(read, unit, cells.row.dtype, modes.values())
-    if found is None:
-        return None
-    meant = found.meant
+    meant, repaired = found.meant, replace(cells, chain=(found.meant,))
     witness = {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]}
-    reason = Reason("swizzle-unit", found.message, witness, found.hint, mode=found.mode)
-    return reason, replace(cells, chain=(meant,))
+    legal = question.fit(repaired) is not None
+    message = found.message + (", in which the tile is read" if legal else "")
+    yield Reason("swizzle-unit", message, witness, found.hint, repaired if legal else None, found.mode)
+    if not legal:
+        yield from _strides(replace(question, cells=repaired))
 
 
 def _other_swizzle(question: Question) -> Iterator[Reason]:

@@ -138,8 +138,9 @@ def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near
     """
     cells, intake, absolute = question.cells, question.intake, question.intake.absolute
     now = cells.contiguous()
-    inside = cells.rows > 1 and cells.columns > 1
-    across = cells.step(*((1, 0) if now == "k" else (0, 1))) if inside else 0
+    across = 0
+    if cells.rows > 1 and cells.columns > 1:
+        across = cells.step(1, 0) if now == "k" else cells.step(0, 1)
     told = (reason.mode for reason in reasons if reason.rule in _ABOUT_SWIZZLES and reason.mode)
     meant = next(told, widths(question, now).get(across))
     choices = [
@@ -162,10 +163,12 @@ def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near
         fit, layout = _legal(question, tile), tile.layout("element")
         if fit is None or layout is None:
             continue
-        cost = "tma" if major == now else "copy"
-        moved = cells.moved(tile) if cost == "copy" and tile.shape == cells.shape else None
-        count = "" if moved is None else f", {moved} of {cells.rows * cells.shape[1]}"
-        how = _boxes(tile, mode, major, order) if cost == "tma" else f"a copy that moves elements{count}"
+        if major == now:
+            cost, moved, how = "tma", None, _boxes(tile, mode, major, order)
+        else:
+            cost, moved = "copy", cells.moved(tile) if tile.shape == cells.shape else None
+            count = "" if moved is None else f", {moved} of {cells.rows * cells.shape[1]}"
+            how = f"a copy that moves elements{count}"
         yield _near(layout, cost, fit, "; ".join([*_changes(cells, tile, fit), how]), moved), tile
 
 

@@ -89,10 +89,10 @@ class Cure:
 
 
 def cure_of(found: Feed) -> Cure | None:
-    """Return the hardware's mode, or the swizzle, under which a tile that has conflicts takes the fewest wavefronts.
+    """Return the mode, or the swizzle, under which a tile that has conflicts takes the fewest wavefronts.
 
-        postcondition  moved as `feed` has it, it takes fewer than now; None where none does, or none is
-                       sought: for tiles of more than MOST elements, of another unit, at a base of their own
+        postcondition  moved as `feed` has it, it takes fewer than now; None where no swizzle helps, and for
+                       tiles of more than MOST elements, of another unit, at a base of their own
 
     >>> from tilewise import S
     >>> cure = cure_of(feed(S[(64, 64) : (64, 1)], operand="A", shape="m16n8k16", dtype="f16"))

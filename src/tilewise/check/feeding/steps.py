@@ -101,7 +101,7 @@ def from_the_tile(found: Feed) -> Fill:
 
 
 def stepping(found: Feed) -> Stepping | None:
-    """Return how the steps of an answer follow from the first; None where that takes more than a number a direction.
+    """Return how the steps of an answer follow from the first, by one number a direction, or None.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed

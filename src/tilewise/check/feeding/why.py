@@ -277,7 +277,8 @@ def _matrix_rows(cells: SharedTile, across: str, along: str) -> Iterator[Reason]
         if found != wanted:
             yield Reason(
                 "swizzle",
-                f"{inside[0]} on bytes parts 16 bytes: in row {far} byte {wanted} is {found} B from the first",
+                f"{inside[0]} on bytes parts 16 bytes: in row {far} byte {wanted} is {found} B from "
+                "the first",
                 {"row": far, "found": found, "wanted": wanted},
                 f"keep 16 bytes together: {_meant(inside[0], cells)}",
             )
