@@ -218,9 +218,11 @@ def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
     """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
     or so; none where it is one of the hardware's as it is read."""
     cells, engine = question.cells, question.engine
-    read = cells.chain[0] if len(cells.chain) == 1 else None
-    found = read and other_unit(read, question.unit, cells.row.dtype, engine.modes.values())
-    if read is None or found is None:
+    if len(cells.chain) != 1:
+        return
+    (read,) = cells.chain
+    found = other_unit(read, question.unit, cells.row.dtype, engine.modes.values())
+    if found is None:
         return
     meant, repaired = found.meant, replace(cells, chain=(found.meant,))
     witness = {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]}

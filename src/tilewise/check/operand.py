@@ -176,7 +176,7 @@ class SharedTile:
 
     @cached_property
     def columns(self) -> int:
-        """SharedTile along K."""
+        """Cells along K."""
         return prod(extent for extent, _ in self.digits[1])
 
     @property
@@ -186,7 +186,7 @@ class SharedTile:
 
     @property
     def k(self) -> int:
-        """SharedTile along K that one instruction reads."""
+        """Cells along K that one instruction reads."""
         return self.row.k // self.elements
 
     @property

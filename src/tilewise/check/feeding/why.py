@@ -324,17 +324,15 @@ def nearest(question: Question, reasons: Sequence[Reason]) -> tuple[Near, ...]:
 
     postcondition  each is moved by matrices, for the question's operand, shape and type
     """
-    found: list[Near] = []
+    found: dict[object, Near] = {}
     candidates = [] if question.packed else [*_mended(question, reasons), *_dense(question, reasons)]
     for cost, cells, message in sorted(candidates, key=lambda one: COSTS.index(one[0])):
         near = _near(question, cost, cells, message)
-        if near is not None and not any(_one_tile(near.layout, other.layout) for other in found):
-            found.append(near)
-    return tuple(found[:SHOWN])
-
-
-def _one_tile(layout: Layout, other: Layout) -> bool:
-    return layout.size == other.size and layout.same(other).answer is True
+        if near is not None:
+            found.setdefault((cells.key, cells.chain), near)
+        if len(found) == SHOWN:
+            break
+    return tuple(found.values())
 
 
 def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
