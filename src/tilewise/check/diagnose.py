@@ -135,6 +135,8 @@ def _whole_instructions(question: Question) -> SharedTile | None:
     kept = [many - many % whole for many, whole in ((cells.rows, unit), (cells.columns, cells.k))]
     if 0 in kept:
         return None
+    if kept == [cells.rows, cells.columns]:
+        return cells
     rows, columns = (first_of(digits, many) for digits, many in zip(cells.digits, kept, strict=True))
     return None if rows is None or columns is None else replace(cells, digits=(rows, columns))
 

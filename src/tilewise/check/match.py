@@ -79,12 +79,12 @@ class Match:
     legal = True
 
     def __str__(self) -> str:
-        fields = {name: getattr(self, name) for name in ("lbo", "sbo")}
-        lacking = {name: "ignored" if name in self.ignored else "by step" for name in fields}
-        said = ", ".join(
-            f"{name} {lacking[name] if value is None else value}" for name, value in fields.items()
-        )
-        return f"{self.mode}, {self.major}-major, {said}: {self.value:#018x}, {len(self.steps)} steps"
+        words = [
+            f"{name} {'ignored' if name in self.ignored else 'by step' if value is None else value}"
+            for name, value in (("lbo", self.lbo), ("sbo", self.sbo))
+        ]
+        fields, steps = ", ".join(words), len(self.steps)
+        return f"{self.mode}, {self.major}-major, {fields}: {self.value:#018x}, {steps} steps"
 
     @property
     def descriptor(self) -> MatrixDescriptor:

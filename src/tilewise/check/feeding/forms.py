@@ -130,7 +130,8 @@ class Tile:
 
     def at(self, inside: int) -> int:
         """Return the address of a byte whose digits step by `inside` together."""
-        return apply_chain(self.cells.chain, self.cells.start + inside) + self.cells.pattern
+        cells = self.cells
+        return apply_chain(cells.chain, cells.start + inside) + cells.outer + cells.base
 
     def layout(self, digits: Sequence[Digit], inside: int = 0) -> Layout:
         """Return the addresses of some digits, slowest first, in bytes; the others stand at `inside`."""

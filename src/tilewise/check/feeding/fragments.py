@@ -56,12 +56,11 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A type of an operand of mma.sync, and the extents of one instruction."""
+    """A type of an operand of mma.sync, and the columns of one instruction."""
 
     name: str
     dtype: DType
     """As which it lies in memory: a type of 6 bits has a byte."""
-    rows: int
     k: int
     """Elements of a row: K of A and B, N of C and D."""
 
@@ -87,8 +86,8 @@ def held(name: str, this: Instruction, dtype: DType, arch: Architecture | str | 
         refused  TW602 where no such instruction takes the type, or the architecture has none
 
     >>> (found,) = held("B", Instruction(Shape.of("m16n8k16")), DType.of("bf16"), "sm_80")
-    >>> print(found.layout, found.element.rows, found.element.k)
-    S[((1, 8), (2, 4, 2)) : ((2@reg, 4@laneid), (2@reg, 1@laneid, 1@reg))] 8 16
+    >>> print(found.layout, found.element.k)
+    S[((1, 8), (2, 4, 2)) : ((2@reg, 4@laneid), (2@reg, 1@laneid, 1@reg))] 16
     """
     if name in "CD":
         return (_result(this, dtype, arch),)
@@ -106,20 +105,19 @@ def held(name: str, this: Instruction, dtype: DType, arch: Architecture | str | 
         if is_volta(shape, element):
             return tuple(_volta(name, this, element))
         layout = (a_fragment if name == "A" else b_fragment)(shape, element)
-        return (Held(layout, Element(element.name, element, shape.m if name == "A" else shape.n, shape.k)),)
+        return (Held(layout, Element(element.name, element, shape.k)),)
     _check(this, needs, arch)
-    rows = shape.m if name == "A" else shape.n
     stored = dtype if bits == dtype.bits else DType.of(f"b{bits}")
-    return (Held(input_fragment(rows, k, REGISTER_BITS // bits), Element(dtype.name, stored, rows, k)),)
+    layout = input_fragment(shape.m if name == "A" else shape.n, k, REGISTER_BITS // bits)
+    return (Held(layout, Element(dtype.name, stored, k)),)
 
 
 def _volta(name: str, this: Instruction, element: DType) -> Iterator[Held]:
     """Yield rows of four products, of which those of the other direction hold the same."""
     fragment = a_fragment if name == "A" else b_fragment
-    rows = 8 * this.products["AB".index(name)]
     for major in MAJORS if name == "A" else MAJORS[::-1]:
         layout = _among_products(fragment(this.shape, element, major), name, this)
-        yield Held(layout, Element(element.name, element, rows, this.shape.k), major)
+        yield Held(layout, Element(element.name, element, this.shape.k), major)
 
 
 def _among_products(one: Layout, name: str, this: Instruction) -> Layout:
@@ -146,13 +144,13 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
     if message:
         raise Refused("TW602", message, witness={"dtype": dtype.name}, hint=hint)
     if this.group:
-        return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, 16, shape.n))
+        return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, shape.n))
     _check(this, _needs(this), arch)
     if shape == Shape(8, 8, 4) and dtype.bits < 64:
         own = d_fragment(shape, dtype if dtype.name in ("f16", "f32") else "f32")
-        rows, columns = (8 * many for many in this.products)
-        return Held(_among_products(own, "D", this), Element(dtype.name, dtype, rows, columns))
-    return Held(result_fragment(shape.m, shape.n), Element(dtype.name, dtype, shape.m, shape.n))
+        columns = 8 * this.products[1]
+        return Held(_among_products(own, "D", this), Element(dtype.name, dtype, columns))
+    return Held(result_fragment(shape.m, shape.n), Element(dtype.name, dtype, shape.n))
 
 
 def _needs(this: Instruction, dtype: DType | None = None) -> list[Needs]:

@@ -32,7 +32,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.check.feeding.forms import Fill, Tile
     from tilewise.check.feeding.question import Question
-    from tilewise.core.layout import Layout
 
 LISTED = 64
 """So many rows, and columns, are looked through for the first that a swizzle parts."""
