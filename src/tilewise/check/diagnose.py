@@ -520,7 +520,7 @@ def _of_part(form: Form, corner: tuple[int, int], first: Mapping[str, int]) -> R
             hint = "all instructions of a tile share LBO and SBO"
             return Reason("uneven", f"{where} has {name.upper()} {found} B, {which}", witness, hint)
     unread = _unsaid(form, fields)
-    apart = None if unread else form.departs(corner, fields, base_offset, form.across)
+    apart = None if unread else form.departs(corner, fields, base_offset)
     if apart is None:
         return unread
     row, column, counted = apart

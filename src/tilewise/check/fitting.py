@@ -228,7 +228,7 @@ class Form:
         cells, absolute = self.cells, self.intake.absolute
         alike = self.exact and self._alike()
         proved = alike and not absolute
-        shared, rows = ("sbo",) if absolute else ("lbo", "sbo"), 1 if alike else self.across
+        shared = ("sbo",) if absolute else ("lbo", "sbo")
         parts, first = [], None
         for corner in self.corners:
             for base_offset in self.base_offsets[:1] if alike else self.base_offsets:
@@ -236,7 +236,7 @@ class Form:
                     fields = {**first, "start": first["start"] + cells.step(*corner)}
                 else:
                     fields = self.fields(corner, base_offset)
-                if self.held(fields) and (proved or self.departs(corner, fields, base_offset, rows) is None):
+                if self.held(fields) and (proved or self.departs(corner, fields, base_offset, alike) is None):
                     break
             else:
                 return None
@@ -277,18 +277,18 @@ class Form:
         return [value(digits, i, 0) for i in range(many)]
 
     def departs(
-        self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int, across: int
+        self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int, alike: bool = False
     ) -> tuple[int, int, int] | None:
-        """Return (row, column, U) of the first cell of a part that is not read where it is, of so many rows,
-        or columns, across; None for no such cell."""
+        """Return (row, column, U) of the first cell of a part that is not read where it is, or None; where
+        rows, and the cells of a chunk, are alike, the chunks of the first row alone are looked through."""
         along, (row, column) = self._along(fields), corner
-        digits = self.template.numbers(fields)[1]
-        for i in range(across):
+        digits, each = self.template.numbers(fields)[1], self.together if alike else 1
+        for i in range(1 if alike else self.across):
             far = fields["start"] + value(digits, i, 0)
-            for j, near in enumerate(along):
+            for j in range(0, len(along), each):
                 down, right = self.index(i, j)
-                if self.at(row + down, column + right, base_offset) != far + near:
-                    return row + down, column + right, far + near
+                if self.at(row + down, column + right, base_offset) != far + along[j]:
+                    return row + down, column + right, far + along[j]
         return None
 
 
