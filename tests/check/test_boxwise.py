@@ -7,8 +7,7 @@ import random
 import pytest
 
 from tilewise import Layout, parse
-from tilewise.check.agree import agree
-from tilewise.check.boxwise import boxwise
+from tilewise.check.agree import agree, boxwise
 from tilewise.check.match import match
 from tilewise.core.algebra.slicing import Piece
 from tilewise.core.vectors import as_vector

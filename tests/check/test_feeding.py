@@ -12,7 +12,7 @@ from tests.codegen import nvrtc
 
 from tilewise import S, Swizzle, parse
 from tilewise.check.feeding import feed
-from tilewise.check.feeding.near import COSTS
+from tilewise.check.feeding.why import COSTS
 from tilewise.check.match import match
 from tilewise.codegen.feeding import code_of
 from tilewise.core.dtypes import DType

@@ -143,7 +143,7 @@ def check_terms(found, what):
             assert here == addresses(step.addresses), what
     how = stepping(found)
     if how is not None:
-        assert len(list(how.numbers())) == len(found.steps), what
+        assert len(list(how.terms())) == len(found.steps), what
 
 
 def whole(layout):

@@ -11,18 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
-from tilewise.check.boxwise import boxwise
+from tilewise.check.operand import first_shared, major_name
 from tilewise.check.sides import (
     Copied,
     Described,
     Setting,
     Side,
     Together,
-    major_words,
+    moved,
     swizzle_words,
     times,
 )
 from tilewise.check.spelling import Reading, side_of
+from tilewise.core.algebra.slicing import Piece
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import Verdict
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
     from tilewise.check.sides import Pair, Part, Spec
     from tilewise.core.algebra.slicing import Interval
+
+    Box = tuple[Interval, ...]
 
 MAX_LISTED = 1 << 16
 """The elements of a tile of shared memory, and more."""
@@ -210,6 +213,44 @@ def _boxes(writer: Side, read: Part) -> Iterator[Verdict]:
             yield Verdict(False, earlier, (index, _address(written, index), _address(read, index)))
 
 
+def boxwise(one: Piece, other: Piece, region: Box) -> Iterator[tuple[Box, Layout, Layout]]:
+    """Yield the boxes of a region in which both parts are one layout each, and these layouts.
+
+    A part's layout counts from the corner of its own box; the layouts that come back count from the
+    corner of theirs.
+
+        requires       the region lies in both boxes
+        postcondition  the boxes are disjoint and cover the region
+        cost           by digits, not by elements
+
+    >>> from tilewise import S
+    >>> one = Piece(((0, 6), (0, 2)), S[((2, 3), 2) : ((10, 1), 100)])
+    >>> other = Piece(((2, 6), (0, 2)), S[(4, 2) : (1, 100)])
+    >>> for box, here, there in boxwise(one, other, other.box):
+    ...     print(box, here, there)
+    ((2, 3), (0, 2)) S[(1, 2) : (0, 100)] + 2 S[(1, 2) : (0, 100)]
+    ((3, 6), (0, 2)) S[((1, 3), 2) : ((10, 1), 100)] + 10 S[(3, 2) : (1, 100)] + 1
+    """
+    found = []
+    for part in (one, other):
+        inside = _inside(part, region)
+        if len(inside) > 1:
+            for piece in inside:
+                yield from boxwise(one, other, piece.box)
+            return
+        found.append(inside[0].layout)
+    yield region, found[0], found[1]
+
+
+def _inside(part: Piece, region: Box) -> list[Piece]:
+    """Return the pieces of a part over a region, their boxes in the tile's own rows and columns."""
+    if region == part.box:
+        return [part]
+    corner = [first for first, _ in part.box]
+    pieces = part.layout.slice(*moved(region, [-first for first in corner]))
+    return [Piece(moved(piece.box, corner), piece.layout) for piece in pieces]
+
+
 def _holds(part: Part, region: Sequence[Interval]) -> bool:
     ends = zip(part.box, region, strict=True)
     return all(first <= start and stop <= last for (first, last), (start, stop) in ends)
@@ -279,7 +320,7 @@ def _hint(writer: Side, reader: Side) -> str:
     if writer.label != reader.label:
         return "take one swizzle for both"
     if writer.major and reader.major and writer.major != reader.major:
-        return f"the writer is {major_words(writer.major)}, the reader {major_words(reader.major)}"
+        return f"the writer is {major_name(writer.major)}, the reader {major_name(reader.major)}"
     same = "neither is swizzled" if writer.label == "none" else "the swizzle is one and the same"
     return f"{same}: steps between rows, atoms or tiles differ"
 
@@ -302,7 +343,7 @@ def _reader_of(writer: Side, reader: Side) -> str:
         steps[MAX_STEPS - 1 : -1] = ["..."]
     return (
         f"what is written is read by descriptor {found.value:#018x}: {swizzle_words(found.mode)}, "
-        f"{major_words(found.major)}, lbo {found.descriptor.lbo}, sbo {found.descriptor.sbo} bytes"
+        f"{major_name(found.major)}, lbo {found.descriptor.lbo}, sbo {found.descriptor.sbo} bytes"
         + (f", steps + {', '.join(steps)}" if len(steps) > 1 else "")
     )
 
@@ -311,7 +352,9 @@ def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
     """Return that two elements are written to one byte, or that it is not decided."""
     if verdict.answer is None:
         return replace(base, reason=verdict.reason)
-    flats = _first_shared(part.layout) or verdict.witness[:2]
+    flats = (
+        first_shared(part.layout, MAX_LISTED) if part.layout.size <= MAX_LISTED else None
+    ) or verdict.witness[:2]
     one, other = sorted(_index(part, flat) for flat in flats)
     address, unit = _address(part, other), part.layout.unit
     return replace(
@@ -322,13 +365,3 @@ def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
         first=Difference(other, address, address, one, unit),
         hint="a layout that overlaps itself keeps one element of the two",
     )
-
-
-def _first_shared(layout: Layout) -> tuple[int, int] | None:
-    """Return the first element whose address an earlier one has, after that one; of layouts to list."""
-    taken: dict[tuple[int, ...], int] = {}
-    for flat in range(layout.size if layout.size <= MAX_LISTED else 0):
-        earlier = taken.setdefault(layout.before_swizzle(flat), flat)
-        if earlier != flat:
-            return earlier, flat
-    return None

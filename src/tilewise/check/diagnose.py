@@ -11,7 +11,7 @@ tile by s.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilewise.check.fitting import Form, Question, holds
 from tilewise.check.operand import (
@@ -23,7 +23,7 @@ from tilewise.check.operand import (
     mode_name,
     not_contiguous,
 )
-from tilewise.core.digits import halves
+from tilewise.core.digits import halves, value
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.swizzles import Swizzle, one_permutation
 from tilewise.hardware.modes import CHUNK, MODES, Mode, other_unit
@@ -62,8 +62,7 @@ def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> t
         question = replace(question, intake=question.free)
     found = _strides(replace(question, cells=whole))
     units = [reason for reason in found if reason.rule in ("unit", "swizzle-unit")]
-    rest = [reason for reason in found if reason not in units]
-    every = [*question.said, *shared, *units, *shape, *rest]
+    every = [*question.said, *shared, *units, *shape, *found]
     return tuple({(reason.rule, reason.message): reason for reason in every}.values())
 
 
@@ -93,22 +92,22 @@ def _rows_reason(question: Question) -> Reason:
     """Return the reason of rows that no whole number of instructions covers."""
     cells, intake = question.cells, question.intake
     rows, least, pair = cells.rows, intake.rows[0], intake.ctas > 1
-    name, wanted = f"{cells.name} has {rows} rows", "M" if cells.name == "A" else "N"
-    half = f"half of {wanted} = {least * 2}"
-    if intake.rows != question.free.rows:
-        which = f"{half}, which was asked" if pair else f"the {wanted} that was asked"
-        message = f"{name}, no multiple of {least}, {which}"
-    elif len(intake.rows) == 1:
-        message = f"{name}, and every {intake.product or question.engine.name} takes {least}"
+    wanted = "M" if cells.name == "A" else "N"
+    asked, which = intake.rows != question.free.rows, f"half of {wanted} = {least * 2}, "
+    if asked:
+        which = f"{which}which was asked" if pair else f"the {wanted} that was asked"
     else:
-        which = f"{half}, the least of a pair" if pair else f"the least {wanted}"
-        message = f"{name}, no multiple of {least}, {which}"
+        which = f"{which}the least of a pair" if pair else f"the least {wanted}"
+    message = f"{cells.name} has {rows} rows, no multiple of {least}, {which}"
+    if len(intake.rows) == 1 and not asked:
+        product = intake.product or question.engine.name
+        message = f"{cells.name} has {rows} rows, and every {product} takes {least}"
     whose = "each CTA's rows" if pair else wanted
-    padded = f"pad {whose} to {-(-rows // least) * least}"
+    hint = f"pad {whose} to {-(-rows // least) * least}"
     if cells.name == "B":
-        return Reason("rows", message, {"rows": rows, "n": least}, padded)
+        return Reason("rows", message, {"rows": rows, "n": least}, hint)
     other = question.engine.intake(intake.name, "B", **question.options).rows[0]
-    hint = f"{padded}, or swap the operands: B may have {other} rows"
+    hint += f", or swap the operands: B may have {other} rows"
     return Reason("rows", message, {"rows": rows, "instruction": least}, hint)
 
 
@@ -190,12 +189,8 @@ def _other_major(question: Question) -> Iterator[Reason]:
 
 
 def _other_unit(question: Question) -> Iterator[Reason]:
-    def read(cells: SharedTile) -> str | None:
-        return _how(
-            question, cells, f", and as {question.unit}s its rows are {question.cells.step(1, 0)} B apart"
-        )
-
-    reason = unit_reason(question.cells, question.unit, read)
+    apart = f", and as {question.unit}s its rows are {question.cells.step(1, 0)} B apart"
+    reason = unit_reason(question.cells, question.unit, lambda cells: _how(question, cells, apart))
     if reason is not None:
         yield reason
 
@@ -223,35 +218,21 @@ def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str |
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
     """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
-    or so."""
-    found = swizzle_of_the_other_unit(question.cells, question.unit, question.engine.modes)
+    or so; none where it is one of the hardware's as it is read."""
+    cells, engine = question.cells, question.engine
+    if len(cells.chain) != 1:
+        return
+    (read,) = cells.chain
+    found = other_unit(read, question.unit, cells.row.dtype, engine.modes.values())
     if found is None:
         return
-    reason, repaired = found
-    fit = question.fit(repaired)
-    read = ", in which the tile is read" if fit else ""
-    yield replace(reason, message=reason.message + read, repair=repaired if fit else None)
-    if fit is None:
-        yield from _strides(replace(question, cells=repaired))
-
-
-def swizzle_of_the_other_unit(
-    cells: SharedTile, unit: str, modes: Mapping[str, Mode] = MODES
-) -> tuple[Reason, SharedTile] | None:
-    """Return why a swizzle seems to count bytes among elements, or elements among bytes, and what was meant.
-
-    None where it is one of the hardware's as it is read, or none in the other unit either.
-    """
-    if len(cells.chain) != 1:
-        return None
-    (read,) = cells.chain
-    found = other_unit(read, unit, cells.row.dtype, modes.values())
-    if found is None:
-        return None
-    meant = found.meant
+    meant, repaired = found.meant, replace(cells, chain=(found.meant,))
     witness = {"found": [read.bits, read.base, read.shift], "wanted": [meant.bits, meant.base, meant.shift]}
-    reason = Reason("swizzle-unit", found.message, witness, found.hint, mode=found.mode)
-    return reason, replace(cells, chain=(meant,))
+    legal = question.fit(repaired) is not None
+    message = found.message + (", in which the tile is read" if legal else "")
+    yield Reason("swizzle-unit", message, witness, found.hint, repaired if legal else None, found.mode)
+    if not legal:
+        yield from _strides(replace(question, cells=repaired))
 
 
 def _other_swizzle(question: Question) -> Iterator[Reason]:
@@ -285,8 +266,10 @@ def _offset(question: Question) -> Iterator[Reason]:
     fit = question.fit(repaired)
     if fit is None:
         return
-    start, mode = cells.start + cells.pattern, fit.form.mode
-    reason = start_reason(question.engine, start) or unsaid(replace(fit.form, cells=cells))
+    start, form, mode = cells.start + cells.pattern, replace(fit.form, cells=cells), fit.form.mode
+    fields = form.fields((0, 0), form.base_offsets[0])
+    held = all(holds(question.engine, number) for number in fields.values())
+    reason = start_reason(question.engine, start) or (_unsaid(form, fields) if held else None)
     reason = reason or Reason(
         "start",
         f"the tile starts at byte {start}, inside a pattern of {mode.period}, where no descriptor follows it",
@@ -304,7 +287,7 @@ def faults(question: Question) -> list[Reason]:
     cells = question.cells
     down, along = cells.step(1, 0), cells.step(0, 1)
     if along == cells.size:
-        return [*_Walk(question, "k").faults()]
+        return [*_walk(question, "k")]
     if down != cells.size:
         witness = {"row_step": down, "k_step": along, "wanted": cells.size}
         steps = ("k = 0 to 1", "row 0 to 1")
@@ -317,7 +300,7 @@ def faults(question: Question) -> list[Reason]:
             )
         return [reason]
     if "mn" in question.intake.majors:
-        return [*_Walk(question, "mn").faults()]
+        return [*_walk(question, "mn")]
     why, hint = question.intake.no_major
     message = f"rows are contiguous (MN-major), and {why}"
     return [Reason("major-type", message, {"row_step": down, "k_step": along}, hint)]
@@ -337,162 +320,137 @@ def widths(question: Question, major: str | None) -> dict[int, Mode]:
     return found
 
 
-@dataclass(frozen=True)
-class _Walk:
-    """A tile whose elements follow one another in one direction: along; the other one is across."""
+def _differs(cells: SharedTile, direction: str, first: int, extent: int, step: int) -> dict[str, int] | None:
+    """Return the first number of a digit that is not where its step says: element, found, wanted."""
+    for number in range(1, extent):
+        element = number * first
+        found = cells.step(0, element) if direction == "along" else cells.step(element, 0)
+        if found != number * step:
+            return {"element": element, "found": found, "wanted": number * step}
+    return None
 
-    question: Question
-    major: str
 
-    def at(self, across: int, along: int) -> int:
-        """Return the bytes from the first element to another."""
-        return self.question.cells.step(*((across, along) if self.major == "k" else (along, across)))
-
-    def differs(self, direction: str, first: int, extent: int, step: int) -> dict[str, int] | None:
-        """Return the first number of a digit that is not where its step says: element, found, wanted."""
-        for number in range(1, extent):
-            element = number * first
-            found = self.at(element, 0) if direction == "across" else self.at(0, element)
-            if found != number * step:
-                return {"element": element, "found": found, "wanted": number * step}
-        return None
-
-    def faults(self) -> Iterator[Reason]:
-        """Yield every fault, from the finest step to the widest."""
-        question, cells = self.question, self.question.cells
-        engine, size = question.engine, cells.size
-        in_all = cells.columns if self.major == "k" else cells.rows
-        along, across = ("k", "row") if self.major == "k" else ("row", "k")
-        together, second = CHUNK // size, self.at(1, 0)
-        if self.major not in question.majors:
-            message = f"the tile is {major_name(self.major)}, and {major_name(question.majors[0])} was asked"
-            yield Reason("major", message, {"found": self.major, "wanted": question.majors[0]})
-        if self.major == "mn":
-            yield from _no_whole_chunks(question)
-        by_width = widths(question, self.major)
-        mode = by_width.get(second)
-        base = pattern_reason(engine, cells, mode or MODES["none"], question.intake.absolute)
-        start = None if base else start_reason(engine, cells.start + cells.pattern)
-        yield from filter(None, (base, start))
-        apart = self.differs("along", 1, min(together, in_all), size)
-        if apart:
-            yield Reason(
-                "chunk",
-                f"16 bytes must stay together: {along} = {apart['element']} is {apart['found']} B from "
-                f"{along} = 0, wanted {apart['wanted']}",
-                apart,
-                f"{together} elements along {along} are one chunk of 16 bytes",
-            )
-            return
-        if mode is None:
-            yield self._across(second, by_width, in_all * size)
-        else:
-            uneven = self.differs("across", 1, mode.rows, mode.width)
-            if uneven:
-                yield Reason(
-                    "core-matrix",
-                    f"{_COUNTED[mode.rows]} {self.many} must be evenly spaced: {across} "
-                    f"{uneven['element']} is "
-                    f"{uneven['found']} B from {across} 0, wanted {uneven['wanted']}",
-                    uneven,
-                    "a core matrix is 8 rows of 16 bytes",
-                )
-        written = mode_of(cells.chain, engine.modes.values())
-        if written is None or (mode is not None and written is not mode):
-            yield swizzle_reason(engine, cells, mode, self.major)
-        if mode is not None:
-            yield from self._groups(mode, along, across)
-
-    @property
-    def many(self) -> str:
-        """Return the word for those of which a core matrix has eight."""
-        return "rows" if self.major == "k" else "columns of K"
-
-    def _across(self, found: int, by_width: dict[int, Mode], used: int) -> Reason:
-        """Return the reason of rows that are no mode's width apart."""
-        size = self.question.cells.size
-        witness = {"found": found, "wanted": sorted(by_width)}
-        apart = f"{self.many} are {in_bytes(found, size)} apart"
-        wanted = f"the tensor core wants {_wanted(by_width.values())}"
-        if found < 0:
-            return Reason("negative", f"{apart}, backwards; {wanted}", witness, _ONLY_UP)
-        padding = found - used if 0 < found - used <= 64 and found < 2 * used else 0
-        said = f" with {padding} B of padding" if padding else ""
-        hint = "swizzle instead of padding" if padding else ""
-        if found % CHUNK:
-            return Reason("stride-16", f"{apart}{said}, no multiple of 16; {wanted}", witness, hint)
-        widest = by_width[max(by_width)]
-        if not padding and found > widest.width:
-            what, wide = "K" if self.major == "k" else "the rows", widest.width // size
-            atoms = f"{widest.rows} x {widest.width} B"
-            hint = f"cut {what} into strips of {wide} elements, which are atoms of {atoms}"
-        return Reason("row-stride", f"{apart}{said}; {wanted}", witness, hint)
-
-    def _groups(self, mode: Mode, along: str, across: str) -> Iterator[Reason]:
-        """Yield the faults of the steps from chunk to chunk, and from group to group."""
-        cells, question = self.question.cells, self.question
-        rows, together = max(question.rows(cells) or question.free.rows[:1]), CHUNK // cells.size
-        inside, beside = (cells.k, rows) if self.major == "k" else (rows, cells.k)
-        for direction, first, extent, step in template(
-            mode, self.major, beside, -(-inside // together)
-        ).firsts:
+def _walk(question: Question, major: str) -> Iterator[Reason]:
+    """Yield every fault of a tile whose elements follow one another along one direction, from the finest
+    step to the widest."""
+    engine, cells = question.engine, question.cells if major == "k" else question.cells.turned()
+    along, across, lines = ("k", "row", "rows") if major == "k" else ("row", "k", "columns of K")
+    together = CHUNK // cells.size
+    if major not in question.majors:
+        message = f"the tile is {major_name(major)}, and {major_name(question.majors[0])} was asked"
+        yield Reason("major", message, {"found": major, "wanted": question.majors[0]})
+    if major == "mn":
+        yield from _no_whole_chunks(question)
+    by_width = widths(question, major)
+    mode = by_width.get(cells.step(1, 0))
+    place = pattern_reason(engine, cells, mode or MODES["none"], question.intake.absolute)
+    place = place or start_reason(engine, cells.start + cells.pattern)
+    if place:
+        yield place
+    apart = _differs(cells, "along", 1, min(together, cells.columns), cells.size)
+    if apart:
+        yield Reason(
+            "chunk",
+            f"16 bytes must stay together: {along} = {apart['element']} is {apart['found']} B from "
+            f"{along} = 0, wanted {apart['wanted']}",
+            apart,
+            f"{together} elements along {along} are one chunk of 16 bytes",
+        )
+        return
+    if mode is None:
+        yield _across(cells, lines, "K" if major == "k" else "the rows", by_width)
+    elif uneven := _differs(cells, "across", 1, mode.rows, mode.width):
+        yield Reason(
+            "core-matrix",
+            f"{_COUNTED[mode.rows]} {lines} must be evenly spaced: {across} {uneven['element']} is "
+            f"{uneven['found']} B from {across} 0, wanted {uneven['wanted']}",
+            uneven,
+            "a core matrix is 8 rows of 16 bytes",
+        )
+    written = mode_of(cells.chain, engine.modes.values())
+    if written is None or (mode is not None and written is not mode):
+        yield swizzle_reason(engine, cells, mode, major)
+    if mode is None:
+        return
+    rows = max(question.rows(question.cells) or question.free.rows[:1])
+    inside, beside = (cells.k, rows) if major == "k" else (rows, cells.k)
+    for direction, first, extent, step in template(mode, major, beside, -(-inside // together)).firsts:
+        if isinstance(step, str):
             what, index = (along, first * together) if direction == "along" else (across, first)
-            if isinstance(step, str):
-                yield from self._even(step, direction, index, extent, what)
-            elif direction == "along" and extent > 1 and self.at(0, index) != step:
-                found = self.at(0, index)
-                yield Reason(
-                    "chunk-stride",
-                    f"chunks of 16 bytes must follow one another: {what} = {index} is {found} B from "
-                    f"{what} = 0, "
-                    f"wanted {step}",
-                    {"found": found, "wanted": step},
-                )
-
-    def _even(self, field: str, direction: str, first: int, extent: int, what: str) -> Iterator[Reason]:
-        """Yield the faults of one stride, which a field must hold."""
-        if extent < 2:
-            return
-        cells, limit = self.question.cells, self.question.engine.limit
-        stride = self.at(first, 0) if direction == "across" else self.at(0, first)
-        name, witness = field.upper(), {"field": field, "found": stride}
-        where = f"{name}, from {what} 0 to {what} {first}, is {in_bytes(stride, cells.size)}"
-        if stride % CHUNK:
-            yield Reason("stride-16", f"{where}, no multiple of 16", witness)
-        elif stride < 0:
-            yield Reason("negative", f"{where}, backwards", witness, _ONLY_UP)
-        elif stride >= limit:
-            message = f"{where}, beyond the 14 bits of 16 bytes: at most {limit - CHUNK}"
-            yield Reason("range", message, witness | {"limit": limit})
-        uneven = self.differs(direction, first, extent, stride)
-        if uneven:
+            yield from _even(question, cells, step, direction, index, extent, what) if extent > 1 else ()
+        elif direction == "along" and extent > 1 and cells.step(0, first * together) != step:
+            index = first * together
+            found = cells.step(0, index)
             yield Reason(
-                "uneven",
-                f"{name} is one stride: {what} {first} is {stride} B from {what} 0, so {what} "
-                f"{uneven['element']} "
-                f"should be {uneven['wanted']} B from it and is {uneven['found']}",
-                {"field": field, **uneven},
-                "a smaller N has fewer groups in one instruction" if cells.name == "B" else "",
+                "chunk-stride",
+                f"chunks of 16 bytes must follow one another: {along} = {index} is {found} B from "
+                f"{along} = 0, wanted {step}",
+                {"found": found, "wanted": step},
             )
+
+
+def _across(cells: SharedTile, lines: str, what: str, by_width: dict[int, Mode]) -> Reason:
+    """Return the reason of rows that are no mode's width apart; `what` runs along them."""
+    found, used = cells.step(1, 0), cells.columns * cells.size
+    witness = {"found": found, "wanted": sorted(by_width)}
+    apart = f"{lines} are {in_bytes(found, cells.size)} apart"
+    wanted = f"the tensor core wants {_wanted(by_width.values())}"
+    if found < 0:
+        return Reason("negative", f"{apart}, backwards; {wanted}", witness, _ONLY_UP)
+    padding = found - used if 0 < found - used <= 64 and found < 2 * used else 0
+    apart += f" with {padding} B of padding" if padding else ""
+    hint = "swizzle instead of padding" if padding else ""
+    if found % CHUNK:
+        return Reason("stride-16", f"{apart}, no multiple of 16; {wanted}", witness, hint)
+    widest = by_width[max(by_width)]
+    if not padding and found > widest.width:
+        atoms = f"{widest.rows} x {widest.width} B"
+        hint = f"cut {what} into strips of {widest.width // cells.size} elements, which are atoms of {atoms}"
+    return Reason("row-stride", f"{apart}; {wanted}", witness, hint)
+
+
+def _even(
+    question: Question, cells: SharedTile, field: str, direction: str, first: int, extent: int, what: str
+) -> Iterator[Reason]:
+    """Yield the faults of one stride, which a field must hold."""
+    limit = question.engine.limit
+    stride = cells.step(first, 0) if direction == "across" else cells.step(0, first)
+    name, witness = field.upper(), {"field": field, "found": stride}
+    where = f"{name}, from {what} 0 to {what} {first}, is {in_bytes(stride, cells.size)}"
+    if stride % CHUNK:
+        yield Reason("stride-16", f"{where}, no multiple of 16", witness)
+    elif stride < 0:
+        yield Reason("negative", f"{where}, backwards", witness, _ONLY_UP)
+    elif stride >= limit:
+        message = f"{where}, beyond the 14 bits of 16 bytes: at most {limit - CHUNK}"
+        yield Reason("range", message, witness | {"limit": limit})
+    uneven = _differs(cells, direction, first, extent, stride)
+    if uneven:
+        yield Reason(
+            "uneven",
+            f"{name} is one stride: {what} {first} is {stride} B from {what} 0, so {what} "
+            f"{uneven['element']} should be {uneven['wanted']} B from it and is {uneven['found']}",
+            {"field": field, **uneven},
+            "a smaller N has fewer groups in one instruction" if cells.name == "B" else "",
+        )
 
 
 def _no_whole_chunks(question: Question) -> Iterator[Reason]:
     """Yield the reason of contiguous rows that no instruction of whole chunks of 16 bytes divides."""
     cells, together = question.cells, CHUNK // question.cells.size
-    fitting = [rows for rows in question.intake.rows if rows % together == 0]
-    rows = question.rows(cells)
-    if rows and not any(many in fitting for many in rows):
-        yield Reason(
-            "rows",
-            f"{cells.name} has {cells.rows} rows, contiguous, no multiple of {fitting[0]}: {together} of "
+    if not question.rows(cells) or question.rows(cells, "mn"):
+        return
+    least = next((rows for rows in question.intake.rows if rows % together == 0), None)
+    message = f"{max(question.rows(cells))} contiguous rows of {cells.row.name} fill no chunk of 16 bytes"
+    if least:
+        message = (
+            f"{cells.name} has {cells.rows} rows, contiguous, no multiple of {least}: {together} of "
             f"{cells.row.name} fill a chunk of 16 bytes"
-            if fitting
-            else f"{max(rows)} contiguous rows of {cells.row.name} fill no chunk of 16 bytes",
-            {"rows": cells.rows, "chunk": together},
-            f"pad {'M' if cells.name == 'A' else 'N'} to a multiple of "
-            f"{fitting[0] if fitting else together}, "
-            "or lay K contiguous",
         )
+    hint = (
+        f"pad {'M' if cells.name == 'A' else 'N'} to a multiple of {least or together}, or lay K contiguous"
+    )
+    yield Reason("rows", message, {"rows": cells.rows, "chunk": together}, hint)
 
 
 # -- several instructions ------------------------------------------------------------------------------
@@ -509,32 +467,28 @@ def first_difference(question: Question) -> Reason:
     cells = question.cells
     major = "k" if cells.step(0, 1) == cells.size else "mn"
     mode = widths(question, major)[cells.step(*((1, 0) if major == "k" else (0, 1)))]
-    together = CHUNK // cells.size
-    rows = min(rows for rows in question.rows(cells) if major == "k" or rows % together == 0)
+    rows = min(question.rows(cells, major))
     form = Form(question.engine, question.intake, cells, mode, major, rows)
     cut = None in [halves(digits, n) for digits, n in zip(cells.digits, (rows, cells.k), strict=True)]
     if cut and not form.intake.absolute:
         return _cut(cells, rows)
-    first: Mapping[str, int] | None = None
+    first = form.fields((0, 0), form.base_offsets[0])
     for corner in form.corners:
-        fields = form.fields(corner, form.base_offsets[0])
-        reason = _of_part(form, corner, fields, first)
+        reason = _of_part(form, corner, first)
         if reason is not None:
             return reason
-        first = first or fields
     raise AssertionError("every part is read, and the tile is not")
 
 
 def _cut(cells: SharedTile, rows: int) -> Reason:
     """Return the reason of a step that falls inside an instruction: the first element that it moves."""
-    for name, many, deep, each in (
-        ("k", cells.columns, cells.k, cells.elements),
-        ("row", cells.rows, rows, 1),
+    for name, digits, many, deep, each in (
+        ("k", cells.digits[1], cells.columns, cells.k, cells.elements),
+        ("row", cells.digits[0], cells.rows, rows, 1),
     ):
-        at = [cells.step(*((0, i) if name == "k" else (i, 0))) for i in range(min(many, MAX_LISTED))]
-        for i, here in enumerate(at):
+        for i in range(min(many, MAX_LISTED)):
             begin = i - i % deep
-            found, wanted = here - at[begin], at[i % deep]
+            found, wanted = value(digits, i, 0) - value(digits, begin, 0), value(digits, i % deep, 0)
             if found != wanted:
                 return Reason(
                     "uneven",
@@ -547,53 +501,48 @@ def _cut(cells: SharedTile, rows: int) -> Reason:
     return Reason("uneven", message, {"n": rows, "k": cells.row.k})
 
 
-def _of_part(
-    form: Form, corner: tuple[int, int], fields: Mapping[str, int], first: Mapping[str, int] | None
-) -> Reason | None:
-    """Return what is wrong with one instruction's part, or None where its descriptor reads it."""
-    engine, many = form.engine, form.cells.elements
+def _of_part(form: Form, corner: tuple[int, int], first: Mapping[str, int]) -> Reason | None:
+    """Return what is wrong with one instruction's part, or None where its descriptor reads it; `first` are
+    the fields of the first part."""
+    engine, many, base_offset = form.engine, form.cells.elements, form.base_offsets[0]
+    fields = form.fields(corner, base_offset)
     where = f"the instruction at row {corner[0]}, k {corner[1] * many}"
     reason = start_reason(engine, fields["start"], where)
     if reason is not None:
         return reason
     for name in ("lbo", "sbo"):
-        found, shared = fields[name], not (form.intake.absolute and name == "lbo")
-        wanted = first[name] if first and shared else found
+        found, own = fields[name], form.intake.absolute and name == "lbo"
+        wanted = found if own else first[name]
         if not holds(engine, found) or found != wanted:
-            which = f"the first one {wanted} B" if first and holds(engine, found) else "which no field holds"
+            alike = holds(engine, found) and corner != (0, 0)
+            which = f"the first one {wanted} B" if alike else "which no field holds"
             witness = {"field": name, "found": found, "wanted": wanted}
             hint = "all instructions of a tile share LBO and SBO"
             return Reason("uneven", f"{where} has {name.upper()} {found} B, {which}", witness, hint)
-    unsaid = _unsaid(form, fields)
-    apart = None if unsaid else form.departs(corner, fields, form.base_offsets[0])
+    unread = _unsaid(form, fields)
+    apart = None if unread else form.departs(corner, fields, base_offset)
     if apart is None:
-        return unsaid
+        return unread
     row, column, counted = apart
-    moved = engine.base_unit * form.base_offsets[0] if form.mode.bits else 0
+    moved = engine.base_unit * base_offset if form.mode.bits else 0
     have, wants = form.cells.byte(row, column), form.mode.swizzle(counted - moved) + moved
     return Reason(
         "differs",
         f"read as {major_name(form.major)}, {mode_name(form.mode)}, element ({row}, {column * many}) "
-        "comes from "
-        f"byte {wants}, and the tile has it at {have}",
+        f"comes from byte {wants}, and the tile has it at {have}",
         {"element": [row, column * many], "found": have, "wanted": wants},
     )
 
 
-def unsaid(form: Form) -> Reason | None:
-    """Return why nobody says what the first part's descriptor would read; None where somebody does."""
-    fields = form.fields((0, 0), form.base_offsets[0])
-    return _unsaid(form, fields) if all(holds(form.engine, number) for number in fields.values()) else None
-
-
 def _unsaid(form: Form, fields: Mapping[str, int]) -> Reason | None:
+    """Return why nobody says what the descriptor of these fields would read; None where somebody does."""
     cells = form.cells
     dtype = "u8" if cells.elements > 1 else cells.row.dtype.name
     try:
         descriptor = form.descriptor(fields, form.base_offsets[0])
         form.engine.read(descriptor, dtype=dtype, major=form.major, rows=form.rows, k=cells.k)
     except Refused as no:
-        return Reason("start", no.reason, no.witness, no.hint)
+        return Reason.of("start", no)
     return None
 
 
@@ -616,9 +565,8 @@ def swizzle_reason(engine: Engine, cells: SharedTile, mode: Mode | None, major: 
     """Return the reason of a swizzle that is not that of the mode whose strides a tile has, if of any."""
     written = cells.chain
     found = mode_of(written, engine.modes.values())
-    witness: dict[str, object] = {
-        "found": found.name if found else [[s.bits, s.base, s.shift] for s in written]
-    }
+    spelled = [[one.bits, one.base, one.shift] for one in written]
+    witness: dict[str, object] = {"found": found.name if found else spelled}
     strides = ""
     if mode is not None:
         witness["wanted"] = mode.name

@@ -62,7 +62,7 @@ class Taken:
 
 
 def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
-    """Every engine that multiplies elements of a type, as operand A and as B, and TMA.
+    """Yield what takes a tile: every engine that multiplies its type, as operand A and as B, and TMA.
 
         requires  two modes, and storage alone
 
@@ -84,22 +84,23 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
     shapes = shapes_of(dtype)
     if not shapes and not reading:
         yield _asked("wgmma", lambda: engine_of("wgmma").intake(dtype, "A"))
-    for operand in "AB" if shapes else "":
-        asked: dict[str, Any] = {"operand": operand, "dtype": dtype, "base": base, "shape": str(shapes[-1])}
-        yield _asked(f"mma {shapes[-1]} {operand}", partial(match, layout, engine="mma", **asked))
+    for shape in shapes[-1:]:
+        for operand in "AB":
+            ask = partial(match, layout, engine="mma", operand=operand, dtype=dtype, base=base)
+            yield _asked(f"mma {shape} {operand}", partial(ask, shape=str(shape)))
     yield tma(layout, dtype)
 
 
 def described(engine: str, layout: Layout, dtype: DType, operand: str, base: int = 0) -> Taken:
-    """Whether an engine reads a tile [rows, K] through descriptors, as operand A or B.
+    """Return whether an engine reads a tile [rows, K] through descriptors, as operand A or B.
 
     >>> from tilewise import S, Swizzle
     >>> columns = Swizzle(3, 4, 3) @ S[(128, 64) : (1, 128)]
     >>> [described(engine, columns, DType.of("e4m3"), "A").legal for engine in ("wgmma", "tcgen05")]
     [False, True]
     """
-    asked: dict[str, Any] = {"operand": operand, "dtype": dtype, "base": base, **_packed(engine, dtype)}
-    return _asked(f"{engine} {operand}", partial(match, layout, engine=engine, **asked))
+    ask = partial(match, layout, engine=engine, operand=operand, dtype=dtype, base=base)
+    return _asked(f"{engine} {operand}", partial(ask, **_packed(engine, dtype)))
 
 
 def _packed(engine: str, dtype: DType) -> dict[str, Any]:
@@ -107,13 +108,13 @@ def _packed(engine: str, dtype: DType) -> dict[str, Any]:
 
 
 def _multiplied(engine: str, dtype: DType) -> bool:
-    """Whether an engine multiplies elements of a type that have no more room than they need."""
+    """Return whether an engine multiplies elements of a type that have no more room than they need."""
     of = engine_of(engine)
     return dtype.name in of.types and of.intake(dtype, "A", **_packed(engine, dtype)).dtype.bits == dtype.bits
 
 
 def tma(layout: Layout, dtype: DType) -> Taken:
-    """Whether TMA fills a tile, from a row-major tensor or, where it has two modes, a column-major one.
+    """Return whether TMA fills a tile from a row-major tensor or, of two modes, from a column-major one.
 
     >>> from tilewise import S
     >>> tma(S[(128, 64) : (64, 1)], DType.of("bf16")).boxes

@@ -53,11 +53,15 @@ class Question:
     said: tuple[Reason, ...] = ()
     """What was asked for and no instruction has."""
 
-    def rows(self, cells: SharedTile) -> tuple[int, ...]:
-        """Return the rows of one instruction that divide a tile, the most first."""
+    def rows(self, cells: SharedTile, major: str = "k") -> tuple[int, ...]:
+        """Return the rows of one instruction that divide a tile, the most first: those that fill chunks of
+        16 bytes, where rows are contiguous."""
         if cells.columns % cells.k:
             return ()
-        return tuple([rows for rows in reversed(self.intake.rows) if cells.rows % rows == 0])
+        together = 1 if major == "k" else CHUNK // cells.size
+        return tuple(
+            [rows for rows in self.intake.rows[::-1] if cells.rows % rows == 0 and rows % together == 0]
+        )
 
     def fit(self, cells: SharedTile | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
         """Return how the operand is read, or another in its place: by the most rows, in the widest mode.
@@ -72,11 +76,11 @@ class Question:
             if cells.byte(*second) - cells.byte(0, 0) != cells.size:
                 continue
             for mode in reversed(self.intake.modes[major]):
-                for rows in self.rows(cells):
+                for rows in self.rows(cells, major):
                     form = Form(self.engine, self.intake, cells, mode, major, rows)
                     if not form.looks_alike:
                         break
-                    found = form.fit() if form.whole_chunks else None
+                    found = form.fit()
                     if found:
                         return found
         return None
@@ -110,13 +114,8 @@ class Form:
 
     @property
     def together(self) -> int:
-        """SharedTile of 16 bytes."""
+        """Cells of 16 bytes."""
         return CHUNK // self.cells.size
-
-    @property
-    def whole_chunks(self) -> bool:
-        """Whether an instruction's cells that follow one another fill chunks of 16 bytes."""
-        return self.major == "k" or self.rows % self.together == 0
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -129,6 +128,10 @@ class Form:
     def index(self, across: int, along: int) -> tuple[int, int]:
         """Return (row, column) of a cell."""
         return (across, along) if self.major == "k" else (along, across)
+
+    def first_of(self, direction: str, first: int) -> tuple[int, int]:
+        """Return (row, column) of the first cell that a digit of the template moves."""
+        return self.index(*((0, first * self.together) if direction == "along" else (first, 0)))
 
     # -- as the descriptor counts ----------------------------------------------------------------------
 
@@ -183,8 +186,7 @@ class Form:
         found = {"start": start, **self.engine.spare}
         for direction, first, extent, step in self.template.firsts:
             if isinstance(step, str) and extent > 1:
-                index = (0, first * self.together) if direction == "along" else (first, 0)
-                down, right = self.index(*index)
+                down, right = self.first_of(direction, first)
                 found[step] = self.at(row + down, column + right, base_offset) - start
         if self.intake.absolute:
             past = self.past(start)
@@ -223,51 +225,46 @@ class Form:
     def fit(self) -> Fit | None:
         """Return the descriptors of all parts, which share LBO and SBO, each proved;
         None where one is not."""
-        first = self._by_digits() if self.exact else None
-        parts, shared = [], None
-        for row, column in self.corners:
-            found = self._proved((row, column)) if first is None else self._counted(first, row, column)
-            if found is None:
+        cells, absolute = self.cells, self.intake.absolute
+        alike = self.exact and self._alike()
+        proved = alike and not absolute
+        shared = ("sbo",) if absolute else ("lbo", "sbo")
+        parts, first = [], None
+        for corner in self.corners:
+            for base_offset in self.base_offsets[:1] if alike else self.base_offsets:
+                if first and proved:
+                    fields = {**first, "start": first["start"] + cells.step(*corner)}
+                else:
+                    fields = self.fields(corner, base_offset)
+                if self.held(fields) and (proved or self.departs(corner, fields, base_offset, alike) is None):
+                    break
+            else:
                 return None
-            fields, base_offset = found
-            alike = fields["sbo"], 0 if self.intake.absolute else fields["lbo"]
-            shared = shared or alike
-            if alike != shared:
+            first = first or fields
+            if any(fields[name] != first[name] for name in shared):
                 return None
             descriptor = self.descriptor(fields, base_offset)
-            parts.append((row // self.rows, column // self.cells.k, descriptor))
+            parts.append((corner[0] // self.rows, corner[1] // cells.k, descriptor))
         return Fit(self, tuple(parts))
 
-    def _by_digits(self) -> dict[str, int] | None:
-        """Return the first part's fields, where the digits of a part are those of the template."""
-        cells, size = self.cells, self.cells.size
-        halved = [
-            halves(digits, n) for digits, n in zip(cells.digits, (self.rows, self.cells.k), strict=True)
-        ]
-        if self.intake.absolute:  # parts are counted chunk by chunk
-            halved[1] = halves(cells.digits[1], self.together)
-        rows, columns = halved
-        if rows is None or columns is None:
-            return None
-        fields = self.fields((0, 0), self.base_offsets[0])
-        along, across = self.template.numbers(fields)
-        if self.intake.absolute:
-            along = []
-        chunks = [*along, (self.together, size)]
-        down, right = (across, chunks) if self.major == "k" else (chunks, across)
-        return fields if _alike(down, rows[1]) and _alike(right, columns[1]) else None
+    @property
+    def across(self) -> int:
+        """Rows of an instruction, or columns of K, that lie across the contiguous direction."""
+        return self.rows if self.major == "k" else self.cells.k
 
-    def _counted(
-        self, first: Mapping[str, int], row: int, column: int
-    ) -> tuple[Mapping[str, int], int] | None:
-        """Return the fields of a part whose digits are the template's, where a descriptor holds them."""
-        fields: Mapping[str, int] = {**first, "start": first["start"] + self.cells.step(row, column)}
-        if self.intake.absolute:
-            fields = self.fields((row, column), 0)
-            starts = [self.cells.step(0, column + i) for i in range(0, self.cells.k, self.together)]
-            if [start - starts[0] for start in starts] != self._along(fields)[:: self.together]:
-                return None
-        return (fields, self.base_offsets[0]) if self.held(fields) else None
+    def _alike(self) -> bool:
+        """Return whether the digits of every part are those of the template; where LBO is an address, those
+        of its chunks."""
+        cells, absolute = self.cells, self.intake.absolute
+        inner = self.rows, self.together if absolute else cells.k
+        halved = [halves(digits, many) for digits, many in zip(cells.digits, inner, strict=True)]
+        along, across = self.template.numbers(self.fields((0, 0), self.base_offsets[0]))
+        chunks = [*([] if absolute else along), (self.together, cells.size)]
+        wanted = (across, chunks) if self.major == "k" else (chunks, across)
+        return all(
+            parts is not None and _begins(digits, parts[1])
+            for digits, parts in zip(wanted, halved, strict=True)
+        )
 
     def _along(self, fields: Mapping[str, int]) -> list[int]:
         """Return the bytes from the first cell of a part to each along the contiguous direction."""
@@ -279,34 +276,26 @@ class Form:
         digits = [*self.template.numbers(fields)[0], (self.together, size)]
         return [value(digits, i, 0) for i in range(many)]
 
-    def _proved(self, corner: tuple[int, int]) -> tuple[Mapping[str, int], int] | None:
-        """Return the fields and the base offset that read a part, cell by cell."""
-        for base_offset in self.base_offsets:
-            fields = self.fields(corner, base_offset)
-            if self.held(fields) and self.departs(corner, fields, base_offset) is None:
-                return fields, base_offset
-        return None
-
     def departs(
-        self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int
+        self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int, alike: bool = False
     ) -> tuple[int, int, int] | None:
-        """Return (row, column, U) of the first cell of a part that is not read where it is;
-        None for no such cell."""
+        """Return (row, column, U) of the first cell of a part that is not read where it is, or None; where
+        rows, and the cells of a chunk, are alike, the chunks of the first row alone are looked through."""
         along, (row, column) = self._along(fields), corner
-        digits = self.template.numbers(fields)[1]
-        for i in range(self.rows if self.major == "k" else self.cells.k):
+        digits, each = self.template.numbers(fields)[1], self.together if alike else 1
+        for i in range(1 if alike else self.across):
             far = fields["start"] + value(digits, i, 0)
-            for j, near in enumerate(along):
+            for j in range(0, len(along), each):
                 down, right = self.index(i, j)
-                if self.at(row + down, column + right, base_offset) != far + near:
-                    return row + down, column + right, far + near
+                if self.at(row + down, column + right, base_offset) != far + along[j]:
+                    return row + down, column + right, far + along[j]
         return None
 
 
-def _alike(template: Digits, found: Digits) -> bool:
+def _begins(template: Digits, found: Digits) -> bool:
     """Return whether digits are those of a template, which may go on past their end.
 
-    >>> _alike([(2, 16), (8, 2)], [(16, 2)]), _alike([(2, 128), (8, 16), (8, 2)], [(96, 2)])
+    >>> _begins([(2, 16), (8, 2)], [(16, 2)]), _begins([(2, 128), (8, 16), (8, 2)], [(96, 2)])
     (True, True)
     """
     wanted, found = merged(template), merged(found)

@@ -28,7 +28,7 @@ _TOLD = 3
 
 
 def with_groupings(no: Mismatch, layout: Layout, reads: Callable[[Layout], bool]) -> Mismatch:
-    """The mismatch of a layout of other modes, with the first groupings of them in its hint that are read.
+    """Return the mismatch of a layout of other modes, its hint with the first groupings that are read.
 
     `reads` asks the engine. What is no tile in itself, and has its hint, stays as it is: the reason's witness
     names no modes then.
@@ -37,18 +37,17 @@ def with_groupings(no: Mismatch, layout: Layout, reads: Callable[[Layout], bool]
     if "modes" not in reason.witness:
         return no
     rows, columns = reason.witness["modes"]
+    read = ((parts, tile) for parts, tile in groupings(layout) if reads(tile))
     told = [
         f"{spell(of_rows)} as {rows} and {spell(of_k)} as {columns}, {list(extents_of(tile.shape))}: {tile}"
-        for (of_rows, of_k), tile in islice(filter(lambda one: reads(one[1]), groupings(layout)), _TOLD)
+        for (of_rows, of_k), tile in islice(read, _TOLD)
     ]
-    if not told:
-        return no
     hint = f"it takes its modes {'; or '.join(told)}"
-    return replace(no, reasons=(replace(reason, hint=hint),))
+    return replace(no, reasons=(replace(reason, hint=hint),)) if told else no
 
 
 def groupings(layout: Layout) -> Iterator[tuple[tuple[Modes, Modes], Layout]]:
-    """((the modes of rows, those of K), the slowest first; the tile) of each way to take modes as two.
+    """Yield ((the modes of rows, those of K), the slowest first; the tile) of each way to take modes as two.
 
     First are those in which all rows come before all of K; of these, those that have as many for either; of
     these, those in their order, before what CuTe counts the other way round.
@@ -59,20 +58,19 @@ def groupings(layout: Layout) -> Iterator[tuple[tuple[Modes, Modes], Layout]]:
     [((0, 1), (2, 3)), ((0, 1), (3, 2)), ((1, 0), (2, 3))]
     """
     every = range(len(layout.shape))
-    if not 3 < len(every) <= _MOST:
-        return
-    for rows, columns in sorted(_parted(every), key=_order):
-        moved = permute(layout, *rows, *columns)
-        parts = tuple(range(len(rows))), tuple(range(len(rows), len(every)))
-        yield (rows, columns), regroup(moved, *parts).coalesce(by_mode=True)
+    if 3 < len(every) <= _MOST:
+        for rows, columns in sorted(_parted(every), key=_order):
+            moved = permute(layout, *rows, *columns)
+            parts = tuple(every[: len(rows)]), tuple(every[len(rows) :])
+            yield (rows, columns), regroup(moved, *parts).coalesce(by_mode=True)
 
 
 def _parted(every: Sequence[int]) -> Iterator[tuple[Modes, Modes]]:
-    """All ways to part them in two, each part in its order and turned round."""
+    """Yield all ways to part modes in two, each part in its order and turned round."""
     for many in every[1:]:
         for rows in combinations(every, many):
             columns = tuple(mode for mode in every if mode not in rows)
-            yield from product(*({part, part[::-1]} for part in (rows, columns)))
+            yield from product({rows, rows[::-1]}, {columns, columns[::-1]})
 
 
 def _order(sides: tuple[Modes, Modes]) -> tuple[bool, int, int, tuple[Modes, Modes]]:

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.check.feeding import Feed
-    from tilewise.check.fitting import Fit
-    from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor, Shape
+    from tilewise.hardware.engines import Engine, MatrixDescriptor, Shape
 
 ENGINES = (*WITH_DESCRIPTORS, "mma")
 
@@ -66,26 +65,26 @@ class Match:
     instruction: Shape
     """(m, n, k); None for what the other operand says, where it was not asked."""
     steps: tuple[Step[Any], ...] = field(repr=False)
-    base: int = 0
-    pattern: str = "tile"
-    engine: str = "wgmma"
-    product: str = ""
+    base: int
+    pattern: str
+    engine: str
+    product: str
     """What reads it, in words, where that is more than the engine's name."""
-    lbo_mode: str = "relative"
+    lbo_mode: str
     """relative, or absolute: LBO is an address, and each step has its own."""
-    asked: Mapping[str, Any] = field(default_factory=dict)
+    asked: Mapping[str, Any]
     """What the instructions were asked for, their sizes aside."""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     legal = True
 
     def __str__(self) -> str:
-        fields = {name: getattr(self, name) for name in ("lbo", "sbo")}
-        lacking = {name: "ignored" if name in self.ignored else "by step" for name in fields}
-        said = ", ".join(
-            f"{name} {lacking[name] if value is None else value}" for name, value in fields.items()
-        )
-        return f"{self.mode}, {self.major}-major, {said}: {self.value:#018x}, {len(self.steps)} steps"
+        words = [
+            f"{name} {'ignored' if name in self.ignored else 'by step' if value is None else value}"
+            for name, value in (("lbo", self.lbo), ("sbo", self.sbo))
+        ]
+        fields, steps = ", ".join(words), len(self.steps)
+        return f"{self.mode}, {self.major}-major, {fields}: {self.value:#018x}, {steps} steps"
 
     @property
     def descriptor(self) -> MatrixDescriptor:
@@ -161,25 +160,28 @@ def match(
     >>> print(match(S[(128, 64) : (64, 1)], operand="B", dtype="bf16"))
     no-swizzle: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
     """
-    if engine == "mma":
-        _check_absent("mma", {"major": major, "n": n})
+    stored = engine == "wgmma" and operand == "D"
+    if engine == "mma" or stored:
         from tilewise.check.feeding import feed
 
+        others = {name: value for name, value in asked.items() if stored and name != "form"}
+        _check_absent(engine, {"major": major, "n": n, **others})
+        if stored:
+            asked = {"arch": "sm_90a", "form": asked.get("form"), "group": True}
         ask: Callable[[Layout], Match | Feed | Mismatch] = partial(
             feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **asked
         )
-    elif engine == "wgmma" and operand == "D":
-        form = asked.pop("form", None)
-        _check_absent(engine, {"major": major, "n": n, **asked})
-        from tilewise.check.feeding import feed
-
-        of_group: dict[str, Any] = {"arch": "sm_90a", "form": form, "group": True}
-        ask = partial(feed, operand=operand, dtype=dtype, base=base, pattern=pattern, **of_group)
     else:
-        _check_names(engine, operand, major, base, pattern)
+        check_operand(operand)
+        for name, known, what in (
+            (engine, ENGINES, "engine that match knows"),
+            ("k" if major is None else major, MAJORS, "major direction"),
+        ):
+            if name not in known:
+                raise LayoutError("TW601", f"{name!r} is no {what}", hint=known_hint(name, known))
+        check_place(base, pattern)
         of = engine_of(engine)
-        if not asked.keys() <= {*of.options}:
-            _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
+        _check_absent(engine, {name: value for name, value in asked.items() if name not in of.options})
         options = {"n": n, **asked}
         options = {name: options[name] for name in of.options if options.get(name) is not None}
         ask = partial(_read, of, operand, dtype, major, base, pattern, options)
@@ -206,18 +208,6 @@ def _check_absent(engine: str, asked: Mapping[str, Any]) -> None:
             raise LayoutError("TW601", f"{engine} is not asked for {name}", hint=f"leave {name} out{other}")
 
 
-def _check_names(engine: str, operand: str, major: str | None, base: int, pattern: str) -> None:
-    """Refuse names that nothing has, and addresses that are none."""
-    check_operand(operand)
-    for name, known, what in (
-        (engine, ENGINES, "engine that match knows"),
-        ("k" if major is None else major, MAJORS, "major direction"),
-    ):
-        if name not in known:
-            raise LayoutError("TW601", f"{name!r} is no {what}", hint=known_hint(name, known))
-    check_place(base, pattern)
-
-
 def _read(
     engine: Engine,
     operand: str,
@@ -228,13 +218,21 @@ def _read(
     options: Mapping[str, Any],
     layout: Layout,
 ) -> Match | Mismatch:
-    """Return what an engine makes of a tile."""
+    """Return what an engine makes of a tile: of its sizes, those that it has, one after another."""
     general = {name: value for name, value in options.items() if name not in engine.sizes}
     try:
-        free = engine.intake(dtype, operand, **general)
+        intake = free = engine.intake(dtype, operand, **general)
     except Refused as no:
-        return Mismatch((Reason("type", no.reason, no.witness, no.hint),))
-    intake, said = _sized(engine, dtype, operand, general, options)
+        return Mismatch((Reason.of("type", no),))
+    taken, said = general, []
+    for name in engine.sizes:
+        if name in options:
+            try:
+                intake = engine.intake(dtype, operand, **taken, **{name: options[name]})
+            except Refused as no:
+                said.append(Reason.of(name, no))
+            else:
+                taken = {**taken, name: options[name]}
     if major is not None and major not in intake.majors:
         witness = {"dtype": intake.name, "major": major}
         said.append(Reason("major-type", intake.no_major[0], witness, intake.no_major[1]))
@@ -247,52 +245,31 @@ def _read(
     question = Question(engine, layout.unit, cells, intake, free, majors, general, tuple(said))
     shape, shared = shape_reasons(question), overlap(cells)
     fit = None if said or shape or shared else question.fit()
-    if fit is None:
-        reasons = diagnose(question, shape, shared)
-    else:
+    beyond = None
+    if fit is not None:
         cells.check_apart()
         beyond = past_the_end(engine, cells)
-        if beyond is None:
-            return replace(_matched(question, fit), base=base, pattern=pattern)
-        reasons = (beyond,)
-    return Mismatch(reasons, partial(nearest, question, reasons), pattern == "address" and base > 0)
-
-
-def _sized(
-    engine: Engine, dtype: DType | str, operand: str, general: Mapping[str, Any], options: Mapping[str, Any]
-) -> tuple[Intake, list[Reason]]:
-    """Return the intake with the sizes that were asked for, one after another,
-    and why some are passed over."""
-    taken, said = dict(general), []
-    for name in engine.sizes:
-        if name in options:
-            try:
-                engine.intake(dtype, operand, **taken, **{name: options[name]})
-            except Refused as no:
-                said.append(Reason(name, no.reason, no.witness, no.hint))
-            else:
-                taken[name] = options[name]
-    return engine.intake(dtype, operand, **taken), said
-
-
-def _matched(question: Question, fit: Fit) -> Match:
-    form, ignored, cells = fit.form, fit.form.ignored, question.cells
-    first = fit.parts[0][2]
+    if fit is None or beyond is not None:
+        reasons = diagnose(question, shape, shared) if beyond is None else (beyond,)
+        return Mismatch(reasons, partial(nearest, question, reasons), pattern == "address" and base > 0)
+    form, absolute, first = fit.form, intake.absolute, fit.parts[0][2]
     return Match(
-        cells.name,
-        cells.row.name,
+        operand,
+        intake.name,
         form.mode,
         form.major,
-        None if "lbo" in ignored or form.intake.absolute else first.lbo,
-        None if "sbo" in ignored else first.sbo,
-        ignored,
-        question.intake.shape(form.rows),
+        None if "lbo" in form.ignored or absolute else first.lbo,
+        None if "sbo" in form.ignored else first.sbo,
+        form.ignored,
+        intake.shape(form.rows),
         tuple([Step(mn, k, found.start - first.start, found) for mn, k, found in fit.parts]),
-        engine=question.engine.name,
-        product=question.intake.product,
-        lbo_mode="absolute" if form.intake.absolute else "relative",
-        asked=question.options,
-        notes=pair_notes(question.intake, cells.rows, form.rows),
+        base,
+        pattern,
+        engine.name,
+        intake.product,
+        "absolute" if absolute else "relative",
+        general,
+        pair_notes(intake, cells.rows, form.rows),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from heapq import merge
 from math import lcm
 
 from tilewise.check.diagnose import past_the_end, widths
@@ -53,32 +54,25 @@ _FEW_BOXES = {"k": "mn", "mn": "k"}
 _ABOUT_SWIZZLES = ("swizzle-unit", "no-swizzle", "swizzle-strides", "swizzle")
 
 
-def nearest(question: Question, reasons: Sequence[Reason], shown: int = SHOWN) -> tuple[Near, ...]:
+def nearest(question: Question, reasons: Sequence[Reason]) -> tuple[Near, ...]:
     """Return the nearest tiles that are read, the cheapest first.
 
     postcondition  each is legal for the question's operand and type
     """
-    mended = sorted(_mended(question, reasons), key=lambda near: COSTS.index(near[0].cost))
+    mended = sorted(_mended(question, reasons), key=_cost)
     wrong_shape = any(reason.rule in ("rows", "k") for reason in reasons)
     if mended and mended[0][0].cost in ("nothing", "address") and not wrong_shape:
-        return tuple([near for near, _ in mended[:shown]])
+        return tuple([near for near, _ in mended[:SHOWN]])
     found: dict[object, Near] = {}
-    for near, tile in _merged(mended, _tiles(question, reasons)):
+    for near, tile in merge(mended, _tiles(question, reasons), key=_cost):
         found.setdefault((tile.key, near.mode), near)
-        if len(found) == shown:
+        if len(found) == SHOWN:
             break
     return tuple(found.values())
 
 
-def _merged(
-    mended: list[tuple[Near, SharedTile]], tiles: Iterator[tuple[Near, SharedTile]]
-) -> Iterator[tuple[Near, SharedTile]]:
-    """Yield both, the cheapest first, what is mended before tiles of the same cost."""
-    for near, tile in tiles:
-        while mended and COSTS.index(mended[0][0].cost) <= COSTS.index(near.cost):
-            yield mended.pop(0)
-        yield near, tile
-    yield from mended
+def _cost(one: tuple[Near, SharedTile]) -> int:
+    return COSTS.index(one[0].cost)
 
 
 def _legal(question: Question, cells: SharedTile) -> Fit | None:
@@ -144,8 +138,9 @@ def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near
     """
     cells, intake, absolute = question.cells, question.intake, question.intake.absolute
     now = cells.contiguous()
-    inside = cells.rows > 1 and cells.columns > 1
-    across = cells.step(*((1, 0) if now == "k" else (0, 1))) if inside else 0
+    across = 0
+    if cells.rows > 1 and cells.columns > 1:
+        across = cells.step(1, 0) if now == "k" else cells.step(0, 1)
     told = (reason.mode for reason in reasons if reason.rule in _ABOUT_SWIZZLES and reason.mode)
     meant = next(told, widths(question, now).get(across))
     choices = [
@@ -168,10 +163,12 @@ def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near
         fit, layout = _legal(question, tile), tile.layout("element")
         if fit is None or layout is None:
             continue
-        cost = "tma" if major == now else "copy"
-        moved = cells.moved(tile) if cost == "copy" and tile.shape == cells.shape else None
-        count = "" if moved is None else f", {moved} of {cells.rows * cells.shape[1]}"
-        how = _boxes(tile, mode, major, order) if cost == "tma" else f"a copy that moves elements{count}"
+        if major == now:
+            cost, moved, how = "tma", None, _boxes(tile, mode, major, order)
+        else:
+            cost, moved = "copy", cells.moved(tile) if tile.shape == cells.shape else None
+            count = "" if moved is None else f", {moved} of {cells.rows * cells.shape[1]}"
+            how = f"a copy that moves elements{count}"
         yield _near(layout, cost, fit, "; ".join([*_changes(cells, tile, fit), how]), moved), tile
 
 
@@ -189,15 +186,13 @@ def _changes(cells: SharedTile, tile: SharedTile, fit: Fit) -> Iterator[str]:
             yield f"{name} padded from {now} to {then}"
     form = fit.form
     if form.major == cells.contiguous():
-        steps = [("rows {} B apart" if form.major == "k" else "columns of K {} B apart", form.index(1, 0))]
+        lines = "rows" if form.major == "k" else "columns of K"
         fields = [
-            (
-                f"{step.upper()} {{}} B",
-                form.index(*((0, first * form.together) if way == "along" else (first, 0))),
-            )
+            (f"{step.upper()} {{}} B", form.first_of(way, first))
             for way, first, extent, step in form.template.firsts
             if isinstance(step, str) and extent > 1
         ]
+        steps = [(f"{lines} {{}} B apart", form.index(1, 0))]
         yield from [*_moved(cells, tile, steps)] or _moved(cells, tile, sorted(fields))
     if cells.chain != tile.chain:
         swizzle = form.mode.swizzle.scaled(8, tile.row.dtype.bits)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from tilewise.core.dtypes import DType
+    from tilewise.core.errors import Refused
     from tilewise.hardware.engines import Engine, Intake
 
     Digits = list[tuple[int, int]]
@@ -72,6 +73,11 @@ class Reason:
     """The tile with this one fault mended, where that makes it legal."""
     mode: Mode | None = None
     """The mode that seems to be meant."""
+
+    @classmethod
+    def of(cls, rule: str, no: Refused) -> Reason:
+        """Return the reason that a refusal is."""
+        return cls(rule, no.reason, no.witness, no.hint)
 
     def __str__(self) -> str:
         return self.message
@@ -170,7 +176,7 @@ class SharedTile:
 
     @cached_property
     def columns(self) -> int:
-        """SharedTile along K."""
+        """Cells along K."""
         return prod(extent for extent, _ in self.digits[1])
 
     @property
@@ -180,7 +186,7 @@ class SharedTile:
 
     @property
     def k(self) -> int:
-        """SharedTile along K that one instruction reads."""
+        """Cells along K that one instruction reads."""
         return self.row.k // self.elements
 
     @property
@@ -316,7 +322,7 @@ def overlap(cells: SharedTile) -> list[Reason]:
     """Return the reason that two elements share a byte, where it is decided that two do."""
     if cells.apart is not False:
         return []
-    first, second = _first_shared(cells) or sorted(cells._layout.injective.witness[:2])
+    first, second = first_shared(cells._layout) or sorted(cells._layout.injective.witness[:2])
     one, other = (
         (row, column * cells.elements)
         for row, column in (divmod(flat, cells.columns) for flat in (first, second))
@@ -332,14 +338,18 @@ def overlap(cells: SharedTile) -> list[Reason]:
     ]
 
 
-def _first_shared(cells: SharedTile) -> tuple[int, int] | None:
-    """Return the first element, row by row, that has a byte of an earlier one, after that one."""
-    taken: dict[int, int] = {}
-    for flat in range(min(cells.rows * cells.columns, MAX_LISTED)):
-        at = cells.byte(*divmod(flat, cells.columns))
-        if at in taken:
-            return taken[at], flat
-        taken[at] = flat
+def first_shared(layout: Layout, most: int = MAX_LISTED) -> tuple[int, int] | None:
+    """Return the first element that has the place of an earlier one, after that one; of the first `most`.
+
+    >>> from tilewise import S
+    >>> first_shared(S[(4, 4) : (3, 1)])
+    (3, 4)
+    """
+    taken: dict[object, int] = {}
+    for flat in range(min(layout.size, most)):
+        earlier = taken.setdefault(layout.before_swizzle(flat), flat)
+        if earlier != flat:
+            return earlier, flat
     return None
 
 
@@ -514,21 +524,20 @@ def _rank(layout: Layout, name: str, row: Row) -> Reason:
 def _scattered(columns: Digits, row: Row, many: int) -> Reason:
     """Return the reason that elements of one byte are apart; the digits count bits."""
     bits = row.dtype.bits
+    for k in range(min(prod(extent for extent, _ in columns), many)):
+        found, wanted = value(columns, k, 0), k * bits
+        if found != wanted:
+            counted = {8: "eight", 2: "two"}.get(many, str(many))
+            return Reason(
+                "chunk",
+                f"{counted} {row.name} elements along K share a byte: k = {k} is {found} bits "
+                f"from k = 0, wanted {wanted}",
+                {"element": k, "found": found, "wanted": wanted},
+                f"elements of one byte are read along K: lay {row.name} out with K contiguous",
+            )
     extent = prod(extent for extent, _ in columns)
-    places = [value(columns, k, 0) for k in range(min(extent, many))]
-    apart = next((k for k, at in enumerate(places) if at != k * bits), None)
-    if apart is None:
-        message = f"K of {extent} {row.name} ends inside a byte: {row.name} elements do not stay together"
-        return Reason("chunk", message, hint=f"{many} of them fill a byte")
-    found, wanted = places[apart], apart * bits
-    counted = {8: "eight", 2: "two"}.get(many, str(many))
-    return Reason(
-        "chunk",
-        f"{counted} {row.name} elements along K share a byte: k = {apart} is {found} bits "
-        f"from k = 0, wanted {wanted}",
-        {"element": apart, "found": found, "wanted": wanted},
-        f"elements of one byte are read along K: lay {row.name} out with K contiguous",
-    )
+    message = f"K of {extent} {row.name} ends inside a byte: {row.name} elements do not stay together"
+    return Reason("chunk", message, hint=f"{many} of them fill a byte")
 
 
 # -- of engines with descriptors -----------------------------------------------------------------------

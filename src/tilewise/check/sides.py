@@ -12,13 +12,12 @@ bits where elements are narrower. A side that does not say its tile takes the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
-from tilewise.check.boxwise import moved
-from tilewise.check.operand import intake_of
+from tilewise.check.operand import intake_of, major_name
 from tilewise.core.algebra.slicing import Interval, Piece
 from tilewise.core.axes import m
 from tilewise.core.dtypes import DType
@@ -228,7 +227,7 @@ class Boxes(_Typed):
             raise _refused("TW603", found, hint, tile=list(tile), box=list(box))
         order = self.order or first_down(self.major)
         (along, inner), *others = self._digits(element, box, order)
-        count = prod(many // one for many, one in zip(tile, box, strict=True))
+        count = prod(tile) // prod(box)
         if count > 1:
             size = row_pitch(self.mode, row_bytes(inner, element)) * prod(extent for _, extent in others)
             _check_address(start + size, ", and the second box begins there")
@@ -239,7 +238,7 @@ class Boxes(_Typed):
         landed = in_units(stacked(digits, 2, element, self.mode), element)
         piece = _whole(landed + start * units_of_a_byte(landed), tile, self.at)
         what = f"{count} boxes, {times(tile)} {element}" if count > 1 else f"{times(box)} {element} a box"
-        words = f"TMA, {what}, {major_words(self.major)}, {swizzle_words(self.mode)}"
+        words = f"TMA, {what}, {major_name(self.major)}, {swizzle_words(self.mode)}"
         return Side(words, self.mode.name, element, _end(piece), (piece,), major=self.major)
 
     def _digits(self, element: DType, box: Pair, order: str) -> list[tuple[int, int]]:
@@ -318,21 +317,43 @@ class _Read(_Typed):
             raise _refused("TW602", why, hint, dtype=intake.name, major=self.major)
         return intake
 
-    def _pieces(self, intake: Intake, descriptor: MatrixDescriptor, rows: int, at: Pair) -> Iterator[Part]:
-        """Yield what one instruction reads from `at` on: two pieces where N ends inside an atom."""
-        engine = engine_of(self.engine)
-        for piece in engine.read(descriptor, dtype=intake.dtype, major=self.major, rows=rows, k=intake.k):
-            layout = piece.layout
-            if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
-                layout = in_units(layout, intake.dtype)
-                layout = replace(layout, strides=(*layout.strides[:-1], as_vector(intake.dtype.bits)))
-            yield Part(moved(piece.box, at), layout)
+    def _side(
+        self,
+        words: str,
+        mode: Mode,
+        intake: Intake,
+        tile: Pair | None,
+        read: Mapping[Pair, MatrixDescriptor],
+        rows: int,
+    ) -> Side:
+        """Return the side of the instructions of so many rows that begin at some elements.
 
-    def _side(self, words: str, mode: Mode, intake: Intake, parts: Iterable[Part], **more: Any) -> Side:
-        operand = {"engine": self.engine, "operand": self.operand, "dtype": intake.name, **dict(self.asked)}
-        words = f"{words}, {major_words(self.major)}, {swizzle_words(mode)}"
+        One of them has two pieces where N ends inside an atom. Without a tile it ends where the last does.
+        """
+        parts = []
+        for at, descriptor in read.items():
+            for piece in engine_of(self.engine).read(
+                descriptor, dtype=intake.dtype, major=self.major, rows=rows, k=intake.k
+            ):
+                layout = piece.layout
+                if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
+                    layout = in_units(layout, intake.dtype)
+                    layout = replace(layout, strides=(*layout.strides[:-1], as_vector(intake.dtype.bits)))
+                parts.append(Part(moved(piece.box, at), layout))
         return Side(
-            words, mode.name, intake.dtype, parts=tuple(parts), major=self.major, operand=operand, **more
+            f"{words}, {major_name(self.major)}, {swizzle_words(mode)}",
+            mode.name,
+            intake.dtype,
+            tile or _end(parts[-1]),
+            tuple(parts),
+            instructions=len(read),
+            major=self.major,
+            operand={
+                "engine": self.engine,
+                "operand": self.operand,
+                "dtype": intake.name,
+                **dict(self.asked),
+            },
         )
 
 
@@ -386,20 +407,9 @@ class Fed(_Read):
             raise LayoutError("TW201", f"no instruction begins at {self.at}", hint=hint)
         fields = {"lbo": self.lbo, "sbo": self.sbo, "base_offset": self.base_offset}
         said = {name: value for name, value in fields.items() if value is not None}
-        parts = (
-            piece
-            for at, descriptor in chosen.items()
-            for piece in self._pieces(intake, replace(descriptor, **said), fed.n, at)
-        )
+        read = {at: replace(descriptor, **said) for at, descriptor in chosen.items()}
         n = f" with n = {fed.n * intake.ctas}" if self.operand == "B" else ""
-        side = self._side(
-            f"{self.engine}'s {self.operand}{n}",
-            self.mode,
-            intake,
-            parts,
-            tile=tile,
-            instructions=len(chosen),
-        )
+        side = self._side(f"{self.engine}'s {self.operand}{n}", self.mode, intake, tile, read, fed.n)
         which = f", {len(chosen)} of {len(steps)} instructions" if len(steps) > 1 else ""
         return replace(side, words=side.words + which)
 
@@ -431,9 +441,9 @@ class Described(_Read):
     def placed(self, setting: Setting) -> Side:
         """Return the side."""
         intake = self._in_its_major(setting)
-        pieces = [*self._pieces(intake, self.descriptor, intake.rows[0], self.at)]
         words = f"the descriptor {self.descriptor.value:#x} of {self.operand}"
-        return self._side(words, self.descriptor.mode, intake, pieces, tile=_end(pieces[-1]))
+        read = {self.at: self.descriptor}
+        return self._side(words, self.descriptor.mode, intake, None, read, intake.rows[0])
 
 
 # -- several ---------------------------------------------------------------------------------------
@@ -502,6 +512,15 @@ def units_of_a_byte(layout: Layout) -> int:
     return 8 if layout.unit == "bit" else 1
 
 
+def moved(box: tuple[Interval, ...], by: Sequence[int]) -> tuple[Interval, ...]:
+    """Return a box so far along each dimension.
+
+    >>> moved(((0, 6), (0, 2)), (64, 16))
+    ((64, 70), (16, 18))
+    """
+    return tuple((first + step, last + step) for (first, last), step in zip(box, by, strict=True))
+
+
 def _whole(layout: Layout, tile: Pair, at: Pair) -> Part:
     """Return a whole tile as one piece, from `at` on."""
     return Part(moved(tuple((0, extent) for extent in tile), at), layout)
@@ -519,11 +538,6 @@ def times(pair: Pair) -> str:
     '128 x 64'
     """
     return f"{pair[0]} x {pair[1]}"
-
-
-def major_words(major: str) -> str:
-    """Return a major direction, for people."""
-    return "K-major" if major == "k" else "MN-major"
 
 
 def swizzle_words(mode: Mode) -> str:

@@ -94,21 +94,15 @@ def side_of(text: str, reading: Reading | None = None) -> Spec:
             raise _error("TW002", f"'{name}(' is neither a writer nor a reader", text, called.span(1), hint)
         call = _Call(text, name, called.end(), how)
         sides.append(call.side())
-        called = _next_call(text, call.end)
+        rest = text[call.end :].lstrip()
+        plus = len(text) - len(rest)
+        called = _CALL.match(text, plus + 1) if rest[:1] == "+" else None
+        if rest and called is None:
+            hint = "a side is a layout, or calls with + between them"
+            raise _error(
+                "TW004", f"the side ends before '{rest[:20].rstrip()}'", text, (plus, len(text)), hint
+            )
     return sides[0] if len(sides) == 1 else Together(tuple(sides))
-
-
-def _next_call(text: str, end: int) -> re.Match[str] | None:
-    """Return the call after a +, None at the end of the text."""
-    rest = text[end:].strip()
-    if not rest:
-        return None
-    plus = text.index(rest, end)
-    called = _CALL.match(text, plus + 1) if rest[0] == "+" else None
-    if called is None:
-        hint = "a side is a layout, or calls with + between them"
-        raise _error("TW004", f"the side ends before '{rest[:20]}'", text, (plus, len(text)), hint)
-    return called
 
 
 def _error(code: str, message: str, source: str, span: tuple[int, int], hint: str) -> LayoutError:
@@ -156,13 +150,12 @@ class _Call:
             return
         if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
             value, start = value[1:-1], start + 1
-        if not name and self.form.first not in self.words:
-            name = self.form.first
-        if not name:
+        if not name and (self.form.first in self.words or not self.form.first):
             fits = (bare for bare in _BARE if bare in self.form.takes and _looks_like(bare, value))
             name = next(fits, "")
-        if not name:
-            raise _error("TW002", f"'{value}' says nothing here", self.source, whole, self.takes)
+            if not name:
+                raise _error("TW002", f"'{value}' says nothing here", self.source, whole, self.takes)
+        name = name or self.form.first
         if name not in self.form.takes:
             hint = _near(_OTHERS.get(name.lower(), name), self.form.takes) + self.takes
             raise _error("TW002", f"{self.name} takes no {name}", self.source, whole, hint)
@@ -193,10 +186,9 @@ class _Call:
                 return engine_of(engine).descriptors.decode(number)
             return _READ[name](value, self.let)
         except LayoutError as error:
-            if error.span is None:
-                error.span, error.source = (start, start + len(value)), self.source
-            elif error.source == value:
-                error.span, error.source = (start + error.span[0], start + error.span[1]), self.source
+            if error.span is None or error.source == value:
+                first, last = error.span or (0, len(value))
+                error.span, error.source = (start + first, start + last), self.source
             raise
 
 

@@ -13,8 +13,7 @@ from math import lcm
 from typing import Any
 
 from tilewise.check import tma
-from tilewise.check.operand import intake_of, known_hint, pair_notes
-from tilewise.check.sides import major_words
+from tilewise.check.operand import intake_of, known_hint, major_name, pair_notes
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import as_int
@@ -192,7 +191,7 @@ class Suggestion:
     @property
     def why_order(self) -> str:
         """Why the atoms stand in this order, in a sentence."""
-        other = next(order for order in self.copies if order != self.order)
+        (other,) = self.copies.keys() - {self.order}
         one, more = self.copies[self.order], self.copies[other]
         if one.key == more.key:
             return f"{direction(self.order)} first; TMA takes {one} either way"
@@ -237,9 +236,9 @@ def suggest(
     of = engine_of(engine)
     intake = intake_of(of, dtype, operand, asked if depth is None else asked | {"k": depth})
     rows, k, count = as_int(rows, "rows"), as_int(k, "K"), as_int(stages, "the number of stages")
-    for extent, name in ((rows, "rows"), (k, "K")):
-        if extent < 1:
-            raise LayoutError("TW102", f"{name} of {extent} is no tile", hint="an extent is 1 or more")
+    if min(rows, k) < 1:
+        name, extent = ("rows", rows) if rows < 1 else ("K", k)
+        raise LayoutError("TW102", f"{name} of {extent} is no tile", hint="an extent is 1 or more")
     major = _major(intake, major, blas)
     _check_tile(of, intake, rows, k)
     modes, element = intake.modes[major], intake.dtype
@@ -348,7 +347,7 @@ def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
             return one
     raise Refused(
         "TW602",
-        f"{engine.name} reads no {major_words(major)} {intake.name} in mode {asked}",
+        f"{engine.name} reads no {major_name(major)} {intake.name} in mode {asked}",
         witness={"dtype": intake.name, "major": major, "mode": asked.name},
         hint=f"it is read in {' '.join(one.name for one in read)}",
     )
@@ -385,9 +384,9 @@ def major_of_blas(operand: str, letters: str) -> str:
 def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
     """Refuse a tile that is no whole number of instructions."""
     name, deep, whole = "M" if intake.operand == "A" else "N", intake.rows[0], intake.rows[0] * intake.ctas
-    why = f"every legal N is a multiple of {whole}"
-    if intake.operand == "A":
-        why = f"{engine.name} takes {whole} rows of A"
+    why = f"{engine.name} takes {whole} rows of A"
+    if intake.operand == "B":
+        why = f"every legal N is a multiple of {whole}"
     if intake.ctas > 1:
         why += ", of which each CTA has half"
     deep_k, why_k = intake.k, f"one instruction on {intake.name} takes {intake.k} along K"
@@ -396,14 +395,15 @@ def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
         deep_k = lcm(intake.k, atom)
         why_k = f"{deep_k // intake.k} instructions of {intake.k} fill {deep_k // atom} atoms of {atom}"
     for way, extent, multiple, because in ((name, rows, deep, why), ("K", k, deep_k, why_k)):
-        if extent % multiple:
-            below, above = extent // multiple * multiple, -(-extent // multiple) * multiple
-            near = f"{below} and {above} fit" if below else f"{above} fits"
-            message, witness = (
+        below, rest = divmod(extent, multiple)
+        if rest:
+            near = f"{below * multiple} and {(below + 1) * multiple} fit" if below else f"{multiple} fits"
+            raise Refused(
+                "TW602",
                 f"{way} = {extent} is no whole number of {multiple}",
-                {way: extent, "multiple": multiple},
+                witness={way: extent, "multiple": multiple},
+                hint=f"{because}: {near}, padded",
             )
-            raise Refused("TW602", message, witness=witness, hint=f"{because}: {near}, padded")
 
 
 def _check_bytes(tile: int, count: int, mode: Mode) -> None:
@@ -433,17 +433,11 @@ def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
     names, contiguous = ("M" if found.operand == "A" else "N", "K"), 1 if found.major == "k" else 0
     extents, strides = [], []
     for d, step in _steps(found.plan):
-        name = f"{names[d.dim]}/{step}" if step > 1 else names[d.dim]
+        name, bits = f"{names[d.dim]}/{step}" if step > 1 else names[d.dim], step * found.dtype.bits
         extents.append(name if d.last else str(d.extent))
-        per, rest = divmod(step * found.dtype.bits, 8)
-        row = f"{names[contiguous]}*{per}" if per > 1 else names[contiguous]
-        if rest:  # bits are 8 a byte
-            row = (
-                f"{names[contiguous]}*{step * found.dtype.bits}/8"
-                if step * found.dtype.bits > 1
-                else f"{row}/8"
-            )
-        strides.append(str(per) if d.dim == contiguous else row)
+        many = bits // 8 if bits % 8 == 0 else bits  # bits are 8 a byte
+        row = names[contiguous] + (f"*{many}" if many > 1 else "") + ("/8" if bits % 8 else "")
+        strides.append(str(many) if d.dim == contiguous else row)
     return extents, strides[1:]
 
 
@@ -473,14 +467,12 @@ def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
     padded = next((n for n in intake.rows if n > fed.rows), None)
     if padded is not None and fed.rows not in intake.rows:
         notes.append(f"{padded} rows, padded, are one instruction")
-    for mode in sorted(intake.modes[fed.major], key=lambda mode: -mode.width):
-        if fed.major == "mn" and mode.width < fed.mode.width:
-            other = engine.feed(intake, mode, fed.major, fed.rows, fed.k, fed.order)
-            if other.n > fed.n:
-                inside = (
-                    f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here"
-                )
-                return [*notes, f"{inside}; mode {mode} feeds n = {other.n * intake.ctas}"]
+    narrower = [mode for mode in intake.modes[fed.major] if fed.major == "mn" and mode.width < fed.mode.width]
+    for mode in sorted(narrower, key=lambda mode: -mode.width):
+        other = engine.feed(intake, mode, fed.major, fed.rows, fed.k, fed.order)
+        if other.n > fed.n:
+            inside = f"an instruction does not end inside an atom, {fed.mode.elements(fed.dtype)} rows here"
+            return [*notes, f"{inside}; mode {mode} feeds n = {other.n * intake.ctas}"]
     return notes
 
 

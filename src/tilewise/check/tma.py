@@ -131,29 +131,23 @@ class Plan:
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
         """Every box, in the order of their addresses."""
-        slow_first = self.fold.rest[::-1]
-        return tuple(
-            self._box([*zip(slow_first, index, strict=True)])
-            for index in product(*(range(digit.extent) for digit in slow_first))
-        )
-
-    def _box(self, moved: Sequence[tuple[Digit, int]]) -> Box:
-        """Return the box that is so many steps of each digit away from the first."""
-        index = [
-            sum(steps * digit.step for digit, steps in moved if digit.dim == dim)
-            for dim in range(len(self.tensor.shape))
-        ]
-        at, dimensions = self.tensor.at, self.fold.dimensions
-        element = index if at is None else [first + i for first, i in zip(at, index, strict=True)]
-        coordinates = tuple(dimension.coordinate(element) for dimension in dimensions)
-        inside = self.elements * prod(
-            max(0, min(dimension.extent, first + dimension.box) - max(0, first))
-            for first, dimension in zip(coordinates, dimensions, strict=True)
-        )
-        index[-1] *= self.elements
-        start = self.tile.offset[m] + sum(steps * digit.stride for digit, steps in moved)
-        size = self.tensor_map.bytes
-        return Box(coordinates, tuple(index), start, size, None if at is None else inside)
+        slow_first, tensor, size = self.fold.rest[::-1], self.tensor, self.tensor_map.bytes
+        at, dimensions, boxes = tensor.at or [0] * len(tensor.shape), self.fold.dimensions, []
+        for steps in product(*(range(digit.extent) for digit in slow_first)):
+            index = [0] * len(tensor.shape)
+            start = self.tile.offset[m]
+            for digit, number in zip(slow_first, steps, strict=True):
+                index[digit.dim] += number * digit.step
+                start += number * digit.stride
+            element = [first + i for first, i in zip(at, index, strict=True)]
+            coordinates = tuple(dimension.coordinate(element) for dimension in dimensions)
+            inside = tensor.elements * prod(
+                max(0, min(dimension.extent, first + dimension.box) - max(0, first))
+                for first, dimension in zip(coordinates, dimensions, strict=True)
+            )
+            index[-1] *= tensor.elements
+            boxes.append(Box(coordinates, tuple(index), start, size, None if tensor.at is None else inside))
+        return tuple(boxes)
 
 
 def plan_copy(
@@ -233,11 +227,10 @@ def _planned(tensor: Tensor, mode: Mode, plain: Layout, max_rank: int, l2: str, 
     boxed = (
         Digit(d.dim, d.step, d.box, stride) for d, stride in zip(folded.dimensions, strides, strict=True)
     )
-    placed = sorted((*boxed, *folded.rest), key=lambda digit: -digit.step)
-    modes = (
-        [(digit.extent, as_vector(digit.stride)) for digit in placed if digit.dim == dim and digit.extent > 1]
-        for dim in range(len(plain.shape))
-    )
+    modes: list[list[tuple[int, Vector]]] = [[] for _ in plain.shape]
+    for digit in sorted((*boxed, *folded.rest), key=lambda digit: -digit.step):
+        if digit.extent > 1:
+            modes[digit.dim].append((digit.extent, as_vector(digit.stride)))
     whole = layout_of(*(digits or [(1, Vector())] for digits in modes), offset=landed.offset)
     whole = replace(whole, swizzles=landed.swizzles, unit="byte")
     notes = (f"{folded.boxes} boxes, since {folded.stopped}",) if folded.boxes > 1 else ()
@@ -507,8 +500,6 @@ def default_tile(
         found = "the tile has one element of the dimension along which the tensor is contiguous"
         raise refusal("contiguous", found, "give the tile a mode for that dimension")
     if order is not None:
-        if order not in ORDERS:
-            raise LayoutError("TW601", f"{order!r} is no order of atoms", hint="known: mn k")
         if len(extents) != 2:
             found = f"atoms in order {order} for a tile of {counted(len(extents), 'mode')}"
             raise LayoutError("TW003", found, hint="[rows, K]")

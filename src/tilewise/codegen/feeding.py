@@ -103,7 +103,7 @@ def source_of_tile(found: Feed) -> str:
             own.append(_address(found, step.addresses, name, f" in {feeds(found, step)}"))
         at = address_text(first, [flipped] if flipped else [], [added] if added else [], zero)
         lines.append(f"{letter}_{verb}(r[{number}], {at});  // {feeds(found, step)}")
-    group = found.question is not None and found.question.instruction.group
+    group = found.question.instruction.group
     slots = {
         "found": found,
         "product": "wgmma, in parts of 8 columns" if group else "mma.sync",

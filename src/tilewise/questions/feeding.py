@@ -87,7 +87,6 @@ def _confirmed(found: Feed) -> list[str]:
     dtypes = [found.dtype]
     if found.operand in "CD":
         dtypes += [name for family in families_of(found.shape) for name in family.results]
-    assert found.question is not None
     instruction = found.question.instruction
     entry = f"mma.sp.{found.operand.replace('C', 'D')}" if instruction.sparse else f"mma.{found.operand}"
     ways = next((ways for name in dtypes if (ways := confirmed_by(entry, f"{found.shape} {name}"))), ())
@@ -147,7 +146,6 @@ def of_lane(found: Feed, lane: int) -> tuple[dict[str, Any], list[str]]:
 
 def lines_of_moves(found: Feed, fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield how a warp moves a tile, of which the fields say more."""
-    assert found.fill is not None
     down, along = (names.upper() for names in DIRECTIONS[found.operand])
     down = {"A": "M", "B": "N"}.get(found.operand, down)
     verb, many = "stores" if found.operand == "D" else "loads", len(found.steps)
@@ -169,7 +167,6 @@ def lines_of_moves(found: Feed, fields: Mapping[str, Any]) -> Iterator[str]:
 
 def _banks(found: Feed) -> dict[str, Any]:
     """Return the wavefronts of all loads, or stores, and the layout that takes fewer."""
-    assert found.fill is not None
     cure = cure_of(found)
     better = None if cure is None else {"layout": cure.layout, **asdict(cure.banks)}
     return asdict(wavefronts_of(found.fill)) | {"better": better}
@@ -236,7 +233,6 @@ def _alignment(found: Feed) -> str:
 def _of_tma(found: Feed) -> str:
     """Return what TMA, whose swizzle counts from address 0, wants of a tile in one of its modes."""
     question = found.question
-    assert question is not None
     mode = mode_of(question.cells.chain)
     has_tma = question.arch is None or Architecture.of(question.arch).number >= FIRST_WITH_TMA
     if mode is None or not mode.bits or not has_tma:

@@ -6,8 +6,7 @@ question    the way in: a layout, an operand, an instruction; the answer
 fragments   who holds what of one instruction's operand
 forms       the address of every byte that a lane holds; which form of ldmatrix or stmatrix moves the tile
 steps       how the addresses of all instructions follow from the first ones
-why         why nothing moves a tile, or no matrices
-near        the nearest layouts that matrices move
+why         why nothing moves a tile, or no matrices, and the nearest layouts that matrices move
 banks       the wavefronts that it takes, and the swizzle that takes fewer
 """
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from tilewise.check.banks import Request, counted
 from tilewise.check.feeding.forms import Fill, Vector
 from tilewise.check.feeding.question import Feed, feed
-from tilewise.check.feeding.steps import addresses_of
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.hardware.limits import LANES
@@ -40,7 +39,7 @@ class Wavefronts:
 
 
 def given(form: Form | Vector) -> tuple[int, int]:
-    """The bytes behind each address of an instruction, and how many lanes give one.
+    """Return the bytes behind each address of an instruction, and how many lanes give one.
 
     >>> from tilewise.hardware.matrices.forms import Form
     >>> given(Vector("ld", 64)), given(Form("ldmatrix", 2))
@@ -52,7 +51,7 @@ def given(form: Form | Vector) -> tuple[int, int]:
 
 
 def wavefronts_of(fill: Fill) -> Wavefronts:
-    """The wavefronts of the steps of one warp.
+    """Return the wavefronts of the steps of one warp.
 
         postcondition  the sum of `counted` of every step
 
@@ -68,8 +67,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     bytes, lanes = given(form)
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
-    every = addresses_of(fill)
-    for addresses in (one[warp : warp + LANES] for one in every for warp in range(0, len(one), LANES)):
+    for addresses in (one[warp : warp + LANES] for one in fill.table for warp in range(0, len(one), LANES)):
         first = min(addresses) // WORD * WORD  # some words further, other banks are as busy
         pattern = tuple(address - first for address in addresses[:lanes])
         if pattern not in seen:
@@ -91,10 +89,10 @@ class Cure:
 
 
 def cure_of(found: Feed) -> Cure | None:
-    """The hardware's mode, or the swizzle, under which a tile that has conflicts takes the fewest wavefronts.
+    """Return the mode, or the swizzle, under which a tile that has conflicts takes the fewest wavefronts.
 
-        postcondition  moved as `feed` has it, it takes fewer than now; None where none does, or none is
-                       sought: for tiles of more than MOST elements, of another unit, at a base of their own
+        postcondition  moved as `feed` has it, it takes fewer than now; None where no swizzle helps, and for
+                       tiles of more than MOST elements, of another unit, at a base of their own
 
     >>> from tilewise import S
     >>> cure = cure_of(feed(S[(64, 64) : (64, 1)], operand="A", shape="m16n8k16", dtype="f16"))
@@ -102,8 +100,6 @@ def cure_of(found: Feed) -> Cure | None:
     Swizzle<3,3,3> o S[(64, 64) : (64, 1)] 64 wavefronts, ideal 64: no conflicts
     """
     question = found.question
-    assert question is not None
-    assert found.fill is not None
     now = wavefronts_of(found.fill)
     layout, this = question.layout, question.instruction
     other = question.packed or this.sparse or found.base or layout.unit != "element"
@@ -129,7 +125,7 @@ def cure_of(found: Feed) -> Cure | None:
         )
     except LayoutError:
         return None
-    if not isinstance(again, Feed) or again.fill is None:
+    if not isinstance(again, Feed):
         return None
     banks = wavefronts_of(again.fill)
     return Cure(chosen.best.layout, banks) if banks.wavefronts < now.wavefronts else None

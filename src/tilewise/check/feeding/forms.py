@@ -14,10 +14,11 @@ a row's byte, and `Tile.follow` proves the rest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from math import prod
 
 from tilewise.check.operand import SharedTile
 from tilewise.core.axes import Axis, m
@@ -26,7 +27,7 @@ from tilewise.core.digits import halves
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.swizzles import apply_chain
-from tilewise.core.vectors import ZERO, along
+from tilewise.core.vectors import along
 from tilewise.hardware.limits import LANE_BITS, LANES, REGISTER_BITS
 from tilewise.hardware.matrices.forms import Form, short
 from tilewise.hardware.modes import CHUNK
@@ -34,7 +35,6 @@ from tilewise.hardware.modes import CHUNK
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.check.operand import Digits
-    from tilewise.core.swizzles import Swizzle
 
 LANE, BYTE = Axis("laneid"), Axis("reg")
 
@@ -103,13 +103,8 @@ class Tile:
     """The bits of a byte of a lane's registers in one instruction, the lowest first."""
     steps: tuple[Digit, ...]
     """Which instruction: digits of rows and columns, the fastest of each first."""
-    size: int
-    """Bytes of a cell."""
-    offset: int
-    swizzles: tuple[Swizzle, ...]
-    outer: int
-    base: int
-    """Where the tile is; the swizzle does not see it."""
+    cells: SharedTile
+    """Where the tile is, and its swizzles."""
     group: bool = False
     """Whether the threads of a warpgroup give addresses, and not one warp's lanes."""
 
@@ -135,18 +130,18 @@ class Tile:
 
     def at(self, inside: int) -> int:
         """Return the address of a byte whose digits step by `inside` together."""
-        return apply_chain(self.swizzles, inside + self.offset) + self.outer + self.base
+        cells = self.cells
+        return apply_chain(cells.chain, cells.start + inside) + cells.outer + cells.base
 
     def layout(self, digits: Sequence[Digit], inside: int = 0) -> Layout:
         """Return the addresses of some digits, slowest first, in bytes; the others stand at `inside`."""
-        outer = self.outer + self.base
-        plain = 0 if self.swizzles else outer
+        cells, outer = self.cells, self.cells.pattern if self.cells.chain else 0
         return Layout(
             tuple([digit.extent for digit in digits]),
             tuple([along(m, digit.stride) for digit in digits]),
-            offset=along(m, self.offset + inside + plain),
-            swizzles=self.swizzles,
-            outer=along(m, outer) if self.swizzles else ZERO,
+            offset=along(m, cells.start + inside + cells.pattern - outer),
+            swizzles=cells.chain,
+            outer=along(m, outer),
             unit="byte",
         )
 
@@ -165,15 +160,15 @@ class Tile:
         Where the swizzle, if any, leaves the bits inside `width` alone the strides show it; where not, all
         addresses are looked through.
         """
+        cells = self.cells
         others = [digit for digit in self.digits if digit not in run]
-        if all(1 << one.base >= width for one in self.swizzles if one.bits):
+        if all(1 << one.base >= width for one in cells.chain):
+            starts = (cells.start, cells.outer, cells.base) if cells.chain else (self.at(0),)
+            strides = [digit.stride for digit in others if digit.extent > 1]
             counted = [digit.stride for digit in run] == [1 << bit for bit in range(len(run))]
-            aligned = not any(digit.stride % width for digit in others if digit.extent > 1)
-            starts = (self.offset, self.outer, self.base) if self.swizzles else (self.at(0),)
-            if counted and aligned and not any(start % width for start in starts):
-                return True
-            if not self.swizzles:
-                return False
+            counted = counted and not any(number % width for number in (*starts, *strides))
+            if counted or not cells.chain:
+                return counted
         return all(
             start % width == 0 and all(self.at(first + step) == start + x for x, step in enumerate(sums(run)))
             for first, start in ((first, self.at(first)) for first in sums(others))
@@ -204,29 +199,19 @@ def tile_of(
     Each warp has neighbouring instructions; of a warpgroup it has one of four that follow down the rows. None
     where digits do not divide into instructions, or none begins with the second warp.
     """
-    which, inside, steps = [], [], []
-    for digits, one in zip(cells.digits, fragment.shape, strict=True):
-        parts = halves(digits, one)
-        if parts is None:
-            return None
-        which.append(parts[0])
-        inside.append(parts[1])
-    rows, columns = inside
-    within = [1 << bit for bit in range(fragment.size.bit_length() - 1)] + _bits(columns) + _bits(rows)
+    whole = [halves(digits, one) for digits, one in zip(cells.digits, fragment.shape, strict=True)]
+    if None in whole:
+        return None
+    (which_rows, rows), (which_columns, columns) = [parts for parts in whole if parts]
+    within = [1 << bit for bit in range(fragment.size.bit_length() - 1)]
+    within += [digit.stride for digits in (columns, rows) for digit in _twos(digits, "")]
     held = [within[index.bit_length() - 1] if index else 0 for index in fragment.bits]
-    for counts, digits, shared in zip(("row", "column"), which, warps, strict=True):
-        many = 1
-        for extent, _ in digits:
-            many *= extent
+    steps: list[Digit] = []
+    for counts, digits, shared in zip(("row", "column"), (which_rows, which_columns), warps, strict=True):
+        many = prod(extent for extent, _ in digits)
         in_group = group and counts == "row"
-        if many % shared:
-            return None
-        parts = (
-            halves(digits, WARPGROUP if in_group else many // shared)
-            if in_group or shared > 1
-            else ([], digits)
-        )
-        if parts is None:
+        parts = halves(digits, WARPGROUP if in_group else many // shared)
+        if many % shared or parts is None:
             return None
         own, others = parts if in_group else parts[::-1]
         steps += [*_twos(own, counts), *_twos(others, f"warp {counts}")]
@@ -234,21 +219,9 @@ def tile_of(
         tuple([Digit(2, stride, "lane", 1 << bit) for bit, stride in enumerate(held[:LANE_BITS])]),
         tuple([Digit(2, stride, "byte", 1 << bit) for bit, stride in enumerate(held[LANE_BITS:])]),
         tuple(steps),
-        fragment.size,
-        cells.start,
-        cells.chain,
-        cells.outer,
-        cells.base,
+        cells,
         group,
     )
-
-
-def _bits(digits: Digits) -> list[int]:
-    """Return the strides of the bits of a number that digits of powers of two write, the lowest first."""
-    found = []
-    for extent, stride in reversed(digits):
-        found += [stride << bit for bit in range(extent.bit_length() - 1)]
-    return found
 
 
 def _twos(digits: Digits, counts: str) -> Iterator[Digit]:
@@ -367,23 +340,28 @@ class Fill:
     @cached_property
     def addresses(self) -> Layout:
         """The address of each lane for the first instruction, in bytes."""
-        return self._addresses(0)
+        return self.tile.layout(self.lanes[::-1]).coalesce()
 
-    def _addresses(self, inside: int) -> Layout:
-        return self.tile.layout(tuple(reversed(self.lanes)), inside).coalesce()
+    @cached_property
+    def table(self) -> list[list[int]]:
+        """The address that each lane gives, instruction by instruction."""
+        lanes = sums(self.lanes)
+        return [[self.tile.at(lane + inside) for lane in lanes] for inside in sums(self.left)]
 
     def steps(self) -> Iterator[Step]:
         """Yield all instructions of the tile."""
-        lanes, base = sums(self.lanes), self.tile.base
-        first = [self.tile.at(lane) - base for lane in lanes]
-        moved = places(self.moved)
-        for inside, (row, column, byte) in zip(sums(self.left), places(self.left), strict=True):
-            pairs = [(self.tile.at(lane + inside) - base, at) for lane, at in zip(lanes, first, strict=True)]
+        base, moved = self.tile.cells.base, places(self.moved)
+        first = [at - base for at in self.table[0]]
+        for inside, (row, column, byte), there in zip(
+            sums(self.left), places(self.left), self.table, strict=True
+        ):
+            pairs = [(at - base, start) for at, start in zip(there, first, strict=True)]
+            added, flipped = {at - start for at, start in pairs}, {at ^ start for at, start in pairs}
             yield Step(
                 tuple([Part(row + r, column + c, byte + b, self.part) for r, c, b in moved]),
-                _one(there - start for there, start in pairs),
-                _one(there ^ start for there, start in pairs),
-                self._addresses(inside),
+                added.pop() if len(added) == 1 else None,
+                flipped.pop() if len(flipped) == 1 else None,
+                self.tile.layout(self.lanes[::-1], inside).coalesce(),
             )
 
 
@@ -398,11 +376,6 @@ def places(digits: Sequence[Digit]) -> list[tuple[int, int, int]]:
         for counts in ("row", "column", "byte")
     )
     return list(zip(row, column, byte, strict=True))
-
-
-def _one(numbers: Iterable[int]) -> int | None:
-    distinct = set(numbers)
-    return distinct.pop() if len(distinct) == 1 else None
 
 
 def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:

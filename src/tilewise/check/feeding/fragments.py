@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import ZERO, Vector, along
+from tilewise.core.shapes import leaves
+from tilewise.core.vectors import ZERO, along
 from tilewise.hardware.instructions import where
 from tilewise.hardware.limits import REGISTER_BITS
 from tilewise.hardware.mma.fragments import (
@@ -54,20 +56,13 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A type of an operand of mma.sync, and the extents of one instruction."""
+    """A type of an operand of mma.sync, and the columns of one instruction."""
 
     name: str
     dtype: DType
     """As which it lies in memory: a type of 6 bits has a byte."""
-    rows: int
     k: int
     """Elements of a row: K of A and B, N of C and D."""
-    majors: tuple[str, ...] = ("k", "mn")
-
-    @property
-    def n(self) -> tuple[int, ...]:
-        """The rows that one instruction may have."""
-        return (self.rows,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,115 +81,89 @@ class Held:
 
 
 def held(name: str, this: Instruction, dtype: DType, arch: Architecture | str | None) -> tuple[Held, ...]:
-    """The ways in which the lanes may hold an operand; Volta's A and B have two.
+    """Return the ways in which the lanes may hold an operand; Volta's A and B have two.
 
         refused  TW602 where no such instruction takes the type, or the architecture has none
 
     >>> (found,) = held("B", Instruction(Shape.of("m16n8k16")), DType.of("bf16"), "sm_80")
-    >>> print(found.layout, found.element.rows, found.element.k)
-    S[((1, 8), (2, 4, 2)) : ((2@reg, 4@laneid), (2@reg, 1@laneid, 1@reg))] 8 16
+    >>> print(found.layout, found.element.k)
+    S[((1, 8), (2, 4, 2)) : ((2@reg, 4@laneid), (2@reg, 1@laneid, 1@reg))] 16
     """
     if name in "CD":
         return (_result(this, dtype, arch),)
+    shape, kinds = this.shape, [kind for kind in KINDS.values() if dtype.name in kind.types]
+    kinds = [kind for kind in kinds if kind.shape() == shape]
+    dense = any((dtype.name, dtype.name) in f.inputs for f in FAMILIES if f.shape == shape)
     if this.sparse:
-        return (_sparse(name, this, dtype, arch),)
-    bits, _ = container(this.shape, dtype)
-    kinds = [kind for kind in KINDS.values() if dtype.name in kind.types and kind.shape() == this.shape]
-    dense = any((dtype.name, dtype.name) in f.inputs for f in FAMILIES if f.shape == this.shape)
-    if kinds and not dense:
-        _check(this, [kinds[0].needs()], arch)
-        return (_input(name, this.shape, dtype, bits, this.shape.k),)
-    shape, element = check_input(this.shape, dtype, arch)
-    if is_volta(shape, element):
-        return tuple(_volta(name, this, element))
-    layout = (a_fragment if name == "A" else b_fragment)(shape, element)
-    return (Held(layout, Element(element.name, element, shape.m if name == "A" else shape.n, shape.k)),)
-
-
-def _input(name: str, shape: Shape, dtype: DType, bits: int, k: int) -> Held:
-    """A or B whose elements take so many bits."""
-    rows = shape.m if name == "A" else shape.n
+        half = Sparse.of(shape, dtype)
+        needs, bits = _needs(this, dtype), half.taken
+        k = half.stored if name == "A" else shape.k
+    elif kinds and not dense:
+        needs, bits, k = [kinds[0].needs()], container(shape, dtype)[0], shape.k
+    else:
+        shape, element = check_input(shape, dtype, arch)
+        if is_volta(shape, element):
+            return tuple(_volta(name, this, element))
+        layout = (a_fragment if name == "A" else b_fragment)(shape, element)
+        return (Held(layout, Element(element.name, element, shape.k)),)
+    _check(this, needs, arch)
     stored = dtype if bits == dtype.bits else DType.of(f"b{bits}")
-    return Held(input_fragment(rows, k, REGISTER_BITS // bits), Element(dtype.name, stored, rows, k))
-
-
-def _sparse(name: str, this: Instruction, dtype: DType, arch: Architecture | str | None) -> Held:
-    """The stored A, [M, K/2], or B, [N, K]."""
-    half = Sparse.of(this.shape, dtype)
-    _check(this, _needs(this, dtype), arch)
-    return _input(name, this.shape, dtype, half.taken, half.stored if name == "A" else this.shape.k)
+    layout = input_fragment(shape.m if name == "A" else shape.n, k, REGISTER_BITS // bits)
+    return (Held(layout, Element(dtype.name, stored, k)),)
 
 
 def _volta(name: str, this: Instruction, element: DType) -> Iterator[Held]:
-    """Rows of four products, of which those of the other direction hold the same."""
+    """Yield rows of four products, of which those of the other direction hold the same."""
     fragment = a_fragment if name == "A" else b_fragment
-    own = this.products["AB".index(name)]
-    rows = 8 * own
     for major in MAJORS if name == "A" else MAJORS[::-1]:
-        layout = _among_products(fragment(this.shape, element, major), *_strides(name, this))
-        yield Held(layout, Element(element.name, element, rows, this.shape.k), major)
+        layout = _among_products(fragment(this.shape, element, major), name, this)
+        yield Held(layout, Element(element.name, element, this.shape.k), major)
 
 
-def _strides(name: str, this: Instruction) -> tuple[tuple[int, Vector], tuple[int, Vector]]:
-    """The digits of which product, along rows and along columns: those along M come first in laneid."""
+def _among_products(one: Layout, name: str, this: Instruction) -> Layout:
+    """Return the fragment of several products from that of one: those along M come first in laneid."""
     down, across = this.products
-    m, n = (down, along(LANE, 4)), (across, along(LANE, 4 * down))
-    none = (1, ZERO)
-    return {"A": (m, none), "B": (n, none)}.get(name, (m, n))
-
-
-def _among_products(one: Layout, rows: tuple[int, Vector], columns: tuple[int, Vector]) -> Layout:
-    """The fragment of several products from that of one."""
-    first, second = one.shape
-    held_rows = 2 if isinstance(first, int) else len(first)
-    strides = (rows[1], *one.strides[:held_rows], columns[1], *one.strides[held_rows:])
-    modes = tuple(
-        (many, *(mode if isinstance(mode, tuple) else (mode,)))
-        for (many, _), mode in zip((rows, columns), (first, second), strict=True)
-    )
-    return replace(one, shape=modes, strides=strides)
+    along_m, along_n = (down, along(LANE, 4)), (across, along(LANE, 4 * down))
+    own = {"A": (along_m, (1, ZERO)), "B": (along_n, (1, ZERO))}.get(name, (along_m, along_n))
+    strides, modes, rest = [], [], iter(one.strides)
+    for (many, stride), mode in zip(own, one.shape, strict=True):
+        digits = mode if isinstance(mode, tuple) else (mode,)
+        modes.append((many, *digits))
+        strides += [stride, *islice(rest, len([*leaves(digits)]))]
+    return replace(one, shape=tuple(modes), strides=tuple(strides))
 
 
 def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) -> Held:
-    """C or D; its type is that in memory, and registers convert it."""
-    shape = this.shape
+    """Return C or D; its type is that in memory, and registers convert it."""
+    shape, message, hint = this.shape, "", ""
     if dtype.bits < 8:
-        raise Refused(
-            "TW602",
-            f"C and D of {dtype} have no whole bytes",
-            witness={"dtype": dtype.name},
-            hint="pack them in registers first",
-        )
-    if this.group and dtype.bits > REGISTER_BITS:
-        raise Refused(
-            "TW602",
-            f"a wgmma leaves no {dtype} in its registers",
-            witness={"dtype": dtype.name},
-            hint="its D is f16, f32 or s32, which the kernel may narrow before the store",
-        )
-    needs = [] if this.group else _needs(this)
+        message, hint = f"C and D of {dtype} have no whole bytes", "pack them in registers first"
+    elif this.group and dtype.bits > REGISTER_BITS:
+        message = f"a wgmma leaves no {dtype} in its registers"
+        hint = "its D is f16, f32 or s32, which the kernel may narrow before the store"
+    if message:
+        raise Refused("TW602", message, witness={"dtype": dtype.name}, hint=hint)
     if this.group:
-        return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, 16, shape.n))
-    if not needs:
-        raise Refused("TW602", f"there is no {this.word} {shape}", witness={"shape": str(shape)})
-    _check(this, needs, arch)
-    element = Element(dtype.name, dtype, shape.m, shape.n)
+        return Held(result_fragment(16, shape.n), Element(dtype.name, dtype, shape.n))
+    _check(this, _needs(this), arch)
     if shape == Shape(8, 8, 4) and dtype.bits < 64:
         own = d_fragment(shape, dtype if dtype.name in ("f16", "f32") else "f32")
-        rows, columns = (8 * many for many in this.products)
-        layout = _among_products(own, *_strides("D", this))
-        return Held(layout, replace(element, rows=rows, k=columns))
-    return Held(result_fragment(shape.m, shape.n), element)
+        columns = 8 * this.products[1]
+        return Held(_among_products(own, "D", this), Element(dtype.name, dtype, columns))
+    return Held(result_fragment(shape.m, shape.n), Element(dtype.name, dtype, shape.n))
 
 
 def _needs(this: Instruction, dtype: DType | None = None) -> list[Needs]:
-    """What each instruction of the shape needs: any, or those that multiply a type."""
+    """Return what each instruction of the shape needs: any, or those that multiply a type."""
     of_shape = where(EVERY, sparse=this.sparse, shape=this.shape)
     return [one.needs for one in of_shape if dtype is None or dtype.name in (one.a, one.b)]
 
 
 def _check(this: Instruction, needs: Sequence[Needs], arch: Architecture | str | None) -> None:
-    """Refuse an architecture that meets none of some needs."""
+    """Refuse an instruction that nothing has, and an architecture that meets none of some needs."""
+    if not needs:
+        message = f"there is no {this.word} {this.shape}"
+        raise Refused("TW602", message, witness={"shape": str(this.shape)})
     if arch is not None and not any(need.met(arch) for need in needs):
         raise Refused(
             "TW602",

@@ -30,9 +30,8 @@ from tilewise.check.operand import (
     Unreadable,
     cells_of,
     check_place,
-    first_of,
 )
-from tilewise.core.digits import halves
+from tilewise.core.digits import halves, merged
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout, as_layout
@@ -50,6 +49,9 @@ __all__ = ["Feed", "feed"]
 
 MMA = ("reg", "the registers themselves are laid out by tilewise catalog mma.A, mma.B, mma.C and mma.D")
 """Where operands of mma.sync come from besides, and what to do with a layout of it."""
+
+MOVERS = {"D": "stmatrix"}
+"""{operand: what moves its matrices}; ldmatrix moves the others'."""
 
 WGMMA = Shape(64, 8, 16)
 """The part of a wgmma's D that repeats along N."""
@@ -79,14 +81,14 @@ class Feed:
     """The byte address that each lane gives to the first step, over laneid: `addresses.place(lane)`."""
     fragment: Layout = field(repr=False)
     """Who holds which element of one instruction's part, over laneid and reg."""
-    base: int = 0
-    pattern: str = "tile"
-    major: str | None = None
+    base: int
+    pattern: str
+    major: str | None
     """What the instruction is to say of A or B, where it takes both, as Volta's does: row or col."""
-    reasons: tuple[Reason, ...] = field(default=(), repr=False)
+    reasons: tuple[Reason, ...] = field(repr=False)
     """Why no form of ldmatrix or stmatrix moves it, where vectors do."""
-    question: Question | None = field(default=None, repr=False, compare=False)
-    fill: Fill | None = field(default=None, repr=False, compare=False)
+    question: Question = field(repr=False, compare=False)
+    fill: Fill = field(repr=False, compare=False)
     """How the form's bits are those of the tile."""
 
     legal = True
@@ -118,9 +120,8 @@ class Feed:
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
         """The nearest layouts that matrices move, the cheapest first, where they take fewer instructions."""
-        if self.question is None or not self.reasons or len(self.steps) <= self.registers // 4:
-            return ()
-        return _nearest(self.question, self.reasons)
+        fewer = self.reasons and len(self.steps) > self.registers // 4
+        return _nearest(self.question, self.reasons) if fewer else ()
 
 
 @dataclass(frozen=True)
@@ -146,7 +147,7 @@ class Question:
     @property
     def mover(self) -> str:
         """ldmatrix, or stmatrix for a result."""
-        return _mover(self.cells.name)
+        return MOVERS.get(self.cells.name, "ldmatrix")
 
     @cached_property
     def fragment(self) -> Fragment:
@@ -178,7 +179,7 @@ class Question:
     def by_vectors(self, tile: Tile) -> Fill:
         """Return the widest vectors that move it."""
         return filled_plainly(
-            tile, "st" if self.cells.name == "D" else "ld", max(REGISTER_BITS, 8 * tile.size)
+            tile, "st" if self.cells.name == "D" else "ld", max(REGISTER_BITS, 8 * tile.cells.size)
         )
 
 
@@ -228,25 +229,20 @@ def feed(
     this = Instruction(WGMMA if shape is None else Shape.of(shape), sparse, products, group)
     answers = []
     try:
-        wanted, plainly = _asked(form, _mover(operand), arch)
+        wanted, plainly = _asked(form, MOVERS.get(operand, "ldmatrix"), arch)
         for way in held(operand, this, DType.of(dtype), arch):
             spread = _unpacked(layout, operand, way)
             cells = cells_of(layout if spread is None else spread, operand, way.element, MMA, base, pattern)
             packed = 0 if spread is None else way.bits
-            question = Question(
-                layout, cells, this, way, wanted, plainly and not packed, packed, arch, form, warps
-            )
+            plain = plainly and not packed
+            question = Question(layout, cells, this, way, wanted, plain, packed, arch, form, warps)
             answers.append(_answer(question, base, pattern))
     except Unreadable as no:
         return Mismatch(no.reasons)
     except Refused as no:
-        return Mismatch((Reason("type", no.reason, no.witness, no.hint),))
+        return Mismatch((Reason.of("type", no),))
     fed = [answer for answer in answers if isinstance(answer, Feed)]
     return min(fed, key=lambda answer: len(answer.steps), default=answers[0])
-
-
-def _mover(operand: str) -> str:
-    return "stmatrix" if operand == "D" else "ldmatrix"
 
 
 def _answer(question: Question, base: int, pattern: str) -> Feed | Mismatch:
@@ -254,36 +250,38 @@ def _answer(question: Question, base: int, pattern: str) -> Feed | Mismatch:
     from tilewise.check.feeding.why import impossible, why_no_matrices
 
     cells, (rows, columns) = question.cells, question.whole
-    reasons, tile, by_matrices = impossible(question), question.tile(), None
-    if tile is not None and not reasons:
+    reasons, fill = impossible(question), None
+    if not reasons:
+        tile = question.tile()
+        assert tile is not None
         by_matrices, by_vectors = question.by_matrices(tile), question.by_vectors(tile)
         fill = by_matrices
         if fill is None or (question.plainly and by_vectors.count < fill.count):
             reasons = why_no_matrices(question, tile, by_matrices, by_vectors)
             fill = by_vectors if question.plainly else None
-        if fill is not None:
-            return Feed(
-                cells.name,
-                cells.row.name,
-                cells.row.dtype.bits,
-                question.instruction.shape,
-                fill.form,
-                tuple(fill.steps()),
-                (cells.rows // rows, cells.columns // columns),
-                fill.addresses,
-                question.held.layout,
-                base,
-                pattern,
-                question.held.major,
-                reasons,
-                question,
-                fill,
-            )
-    return Mismatch(reasons, partial(_nearest, question, reasons), pattern == "address" and base > 0)
+    if fill is None:
+        return Mismatch(reasons, partial(_nearest, question, reasons), pattern == "address" and base > 0)
+    return Feed(
+        operand=cells.name,
+        dtype=cells.row.name,
+        bits=cells.row.dtype.bits,
+        shape=question.instruction.shape,
+        form=fill.form,
+        steps=tuple(fill.steps()),
+        counts=(cells.rows // rows, cells.columns // columns),
+        addresses=fill.addresses,
+        fragment=question.held.layout,
+        base=base,
+        pattern=pattern,
+        major=question.held.major,
+        reasons=reasons,
+        question=question,
+        fill=fill,
+    )
 
 
 def _nearest(question: Question, reasons: tuple[Reason, ...]) -> tuple[Near, ...]:
-    from tilewise.check.feeding.near import nearest
+    from tilewise.check.feeding.why import nearest
 
     return nearest(question, reasons)
 
@@ -312,9 +310,9 @@ def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
     except Unreadable:
         return None
     for mode in (1, 0):
-        digits = list(cells.digits)
+        digits = [*cells.digits]
         parts = halves(digits[mode], TOGETHER)
-        if parts is not None and first_of(parts[1], TOGETHER) == [(TOGETHER, way.bits)]:
+        if parts is not None and merged(parts[1]) == [(TOGETHER, way.bits)]:
             digits[mode] = [*parts[0], (TOGETHER, 8)]
             spread = replace(cells, digits=(digits[0], digits[1])).scaled(1, 8)
             return None if spread is None else spread.layout()

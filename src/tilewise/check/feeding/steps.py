@@ -6,13 +6,12 @@ tile at any address that is aligned for the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from itertools import product
-from operator import xor
+from math import prod
 
-from tilewise.check.feeding.forms import Fill, Part, Step, sums
+from tilewise.check.feeding.forms import Fill, Part, Step
 from tilewise.check.operand import OPERANDS
 
 TYPE_CHECKING = False
@@ -59,14 +58,21 @@ class Stepping:
             self.from_zero,
         )
 
-    def numbers(self) -> Iterator[tuple[int, ...]]:
-        """One number of each way, step by step."""
-        for slowest_first in product(*(way.numbers for way in reversed(self.ways))):
-            yield slowest_first[::-1]
+    def terms(self) -> Iterator[tuple[int, int]]:
+        """Yield all that is XORed, and all that is added, step by step."""
+        slowest_first = self.ways[::-1]
+        for numbers in product(*(way.numbers for way in slowest_first)):
+            flipped = added = 0
+            for way, number in zip(slowest_first, numbers, strict=True):
+                if way.flips:
+                    flipped ^= number
+                else:
+                    added += number
+            yield flipped, added
 
 
 def address_text(first: str, flipped: Sequence[object], added: Sequence[object], from_zero: bool) -> str:
-    """An address from the first one of a lane, the same in C++ and for people.
+    """Return an address from the first one of a lane, the same in C++ and for people.
 
     >>> address_text("first", [32], [2048], False), address_text("first", [], [64], True)
     ('tile + (first ^ 32) + 2048', 'first + 64')
@@ -77,12 +83,12 @@ def address_text(first: str, flipped: Sequence[object], added: Sequence[object],
 
 
 def from_zero(found: Feed) -> bool:
-    """Whether the addresses of an answer count from address 0: then so does its swizzle."""
+    """Return whether the addresses of an answer count from address 0: then so does its swizzle."""
     return found.pattern == "address"
 
 
 def from_the_tile(found: Feed) -> Fill:
-    """How an answer's form fills the tile, with addresses that count from where its swizzle does.
+    """Return how an answer's form fills the tile, with addresses that count from where its swizzle does.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed
@@ -90,12 +96,12 @@ def from_the_tile(found: Feed) -> Fill:
     >>> print(found.addresses, from_the_tile(found).addresses)
     S[(2, 16) : (16, 32)] + 1024 S[(2, 16) : (16, 32)]
     """
-    assert found.fill is not None
-    return replace(found.fill, tile=replace(found.fill.tile, base=0))
+    tile = found.fill.tile
+    return replace(found.fill, tile=replace(tile, cells=replace(tile.cells, base=0)))
 
 
 def stepping(found: Feed) -> Stepping | None:
-    """How the steps of an answer follow from the first; None where that takes more than a number a direction.
+    """Return how the steps of an answer follow from the first, by one number a direction, or None.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed
@@ -104,22 +110,29 @@ def stepping(found: Feed) -> Stepping | None:
     >>> print(found, *((way.name, way.numbers) for way in found.ways))
     tile + (a_address(lane) ^ k) + m ('k', (0, 32, 64, 96)) ('m', (0, 2048, 4096, 6144))
     """
-    choices: list[list[Way]] = []
+    choices = []
     for name, own in _directions(found).items():
         lines = [step.add for step in own], [step.xor for step in own]
-        either = [Way(name, bool(flips), _known(line)) for flips, line in enumerate(lines)]
-        choices.append([way for way in either if len(way.numbers) == len(own)])
-    table = None
-    for ways in sorted(product(*choices), key=lambda ways: sum(way.flips for way in ways)):
-        table = table or addresses_of(from_the_tile(found))
+        every = [[number for number in line if number is not None] for line in lines]
+        choices.append(
+            [Way(name, bool(x), tuple(line)) for x, line in enumerate(every) if len(line) == len(own)]
+        )
+    several = sorted(product(*choices), key=lambda ways: sum(way.flips for way in ways))
+    table = from_the_tile(found).table if several else []
+    for ways in several:
         how = Stepping(ways, f"{found.operand.lower()}_address", from_zero(found))
-        if _follow(how, table):
+        if all(
+            (first ^ flipped) + added == at
+            for (flipped, added), there in zip(how.terms(), table, strict=True)
+            for first, at in zip(table[0], there, strict=True)
+        ):
             return how
     return None
 
 
 def terms(found: Feed) -> list[tuple[int, int] | None]:
-    """(flipped, added) of every step: all lanes are at (first ^ flipped) + added; None where they are not.
+    """Return (flipped, added) of every step: all lanes are at (first ^ flipped) + added; None where they
+    are not.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed
@@ -128,74 +141,37 @@ def terms(found: Feed) -> list[tuple[int, int] | None]:
     """
     how = stepping(found)
     if how is not None:
-        return [_both(how.ways, numbers) for numbers in how.numbers()]
-    return [_alone(step) for step in found.steps]
-
-
-def _alone(step: Step) -> tuple[int, int] | None:
-    if step.add is not None:
-        return 0, step.add
-    return None if step.xor is None else (step.xor, 0)
-
-
-def _both(ways: Sequence[Way], numbers: Sequence[int]) -> tuple[int, int]:
-    """All that is XORed, and all that is added, of one number of each way."""
-    flipped = (number for way, number in zip(ways, numbers, strict=True) if way.flips)
-    added = (number for way, number in zip(ways, numbers, strict=True) if not way.flips)
-    return reduce(xor, flipped, 0), sum(added)
-
-
-def _known(numbers: Iterable[int | None]) -> tuple[int, ...]:
-    return tuple(number for number in numbers if number is not None)
+        return [*how.terms()]
+    return [
+        (0, step.add) if step.add is not None else None if step.xor is None else (step.xor, 0)
+        for step in found.steps
+    ]
 
 
 def _directions(found: Feed) -> dict[str, tuple[Step, ...]]:
-    """The steps in each direction in which there are several, from the first one on, the fastest first."""
+    """Return the steps in each direction in which there are several, from the first one on, the fastest
+    first."""
     down, along = DIRECTIONS[found.operand]
-    said, stride = {}, 1
-    for name, many in zip((WITHIN, along, down), _extents(from_the_tile(found)), strict=True):
+    directions, stride = {}, 1
+    for name, counts in ((WITHIN, "byte"), (along, "column"), (down, "row")):
+        many = prod(digit.extent for digit in found.fill.left if digit.counts == counts)
         if many > 1:
-            said[name] = found.steps[: stride * many : stride]
+            directions[name] = found.steps[: stride * many : stride]
         stride *= many
-    return said
-
-
-def _extents(fill: Fill) -> Iterator[int]:
-    """How many loads one instruction takes, how many there are along the columns, and how many down."""
-    for counts in ("byte", "column", "row"):
-        many = 1
-        for digit in fill.left:
-            many *= digit.extent if digit.counts == counts else 1
-        yield many
-
-
-def addresses_of(fill: Fill) -> list[list[int]]:
-    """[step][lane] -> the address that the lane gives."""
-    lanes = sums(fill.lanes)
-    return [[fill.tile.at(lane + inside) for lane in lanes] for inside in sums(fill.left)]
-
-
-def _follow(how: Stepping, table: list[list[int]]) -> bool:
-    """Whether the numbers of all steps give every address."""
-    for numbers, there in zip(how.numbers(), table, strict=True):
-        flipped, added = _both(how.ways, numbers)
-        if any((first ^ flipped) + added != at for first, at in zip(table[0], there, strict=True)):
-            return False
-    return True
+    return directions
 
 
 def firsts(found: Feed, way: Way) -> list[int]:
-    """The first instruction, along the mode of a way, that each of its numbers feeds."""
-    own = _directions(found)[way.name]
+    """Return the first instruction, along the mode of a way, that each of its numbers feeds."""
     down = way.name == DIRECTIONS[found.operand][0]
-    return [step.row if down else step.column for step in own]
+    return [step.row if down else step.column for step in _directions(found)[way.name]]
 
 
 # -- words ---------------------------------------------------------------------------------------------
 
 
 def elements(found: Feed, part: Part) -> str:
-    """What a part of a lane's registers holds, as the document names elements.
+    """Return what a part of a lane's registers holds, as the document names elements.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed
@@ -210,7 +186,7 @@ def elements(found: Feed, part: Part) -> str:
 
 
 def feeds(found: Feed, step: Step) -> str:
-    """Which instructions a step feeds, and with which of their elements.
+    """Return which instructions a step feeds, and with which of their elements.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed
@@ -222,6 +198,3 @@ def feeds(found: Feed, step: Step) -> str:
     for part in step.parts:
         said.setdefault((part.row, part.column), []).append(elements(found, replace(part, row=0, column=0)))
     return "; ".join(f"{where}: {', '.join(names)}" for where, names in said.items())
-
-
-__all__ = ["DIRECTIONS", "Stepping", "Way", "elements", "feeds", "firsts", "stepping"]

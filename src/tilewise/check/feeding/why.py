@@ -4,16 +4,24 @@ The shape comes first, then bytes that elements share, and the end of shared mem
 questions. Where vectors move the tile and no matrices do, it may be the architecture, the form that the user
 named, or the unit. Else it is the template of a matrix: rows of 16 bytes that stay together, at multiples of
 16, of which a lane holds 4.
+
+Then come the nearest layouts that matrices move, and what it takes to get there, the cheapest first:
+
+nothing    the bytes stay: they are read in another unit, or with the modes swapped
+address    the tile stays as it is, elsewhere in shared memory
+chunks     the contiguous direction stays: who fills the tile writes its 16 bytes elsewhere
+copy       the contiguous direction changes: elements move one by one
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 
 from tilewise.check.diagnose import transposed, unit_reason
 from tilewise.check.feeding.forms import REGISTER, Vector, filled_by, named
-from tilewise.check.operand import OPERANDS, Reason, SharedTile, in_bytes, not_contiguous, overlap
+from tilewise.check.operand import OPERANDS, Near, Reason, SharedTile, in_bytes, not_contiguous, overlap
 from tilewise.core.errors import LayoutError
 from tilewise.core.swizzles import Swizzle, apply_chain, period_of
 from tilewise.hardware.limits import LANE_BITS, SM_SHARED_BYTES, sm_shared_bytes
@@ -28,6 +36,19 @@ if TYPE_CHECKING:
 LISTED = 64
 """So many rows, and columns, are looked through for the first that a swizzle parts."""
 
+COSTS = ("nothing", "address", "chunks", "copy")
+"""What it takes to get to a layout, the cheapest first."""
+
+UNTOUCHED = {
+    "unit": "the same numbers, read in their own unit",
+    "transposed": "the same tile, with its modes swapped",
+}
+"""{rule: what mends it while the bytes stay}."""
+
+SHOWN = 3
+LINE = 128
+"""Bytes that all banks of shared memory have side by side."""
+
 
 def impossible(question: Question) -> tuple[Reason, ...]:
     """Return why nothing moves the tile as it is: its shape, its bytes, its place."""
@@ -36,8 +57,14 @@ def impossible(question: Question) -> tuple[Reason, ...]:
     if shape:
         return tuple(shape)
     found = [*_range(question), *overlap(cells)] or [*_parted(cells)]
-    if question.packed:
-        found = [_padding(question.packed) if reason.rule == "overlap" else reason for reason in found]
+    bits = question.packed
+    if bits and any(reason.rule == "overlap" for reason in found):  # sixteen have no 16 bytes to themselves
+        message = (
+            f"ldmatrix unpacks sixteen elements of {bits} bits from 16 bytes of their own, and here others "
+            f"begin after {2 * bits}"
+        )
+        hint = f"leave {16 - 2 * bits} bytes after every sixteen, as TMA's 16U{bits}_ALIGN16B does"
+        found[-1] = Reason("padding", message, {"bits": bits, "bytes": 2 * bits, "wanted": 16}, hint)
     if not found:
         cells.check_apart()
     return tuple(found)
@@ -71,17 +98,6 @@ def _shape(question: Question) -> Iterator[Reason]:
         message = f"the tile does not divide between {down} x {along} warps"
         hint = "write it with the rows of a warp as digits of their own, or take other --warps"
         yield Reason("warps", message, {"warps": [down, along]}, hint)
-
-
-def _padding(bits: int) -> Reason:
-    """Return the reason of sixteen small elements that have no 16 bytes to themselves."""
-    return Reason(
-        "padding",
-        f"ldmatrix unpacks sixteen elements of {bits} bits from 16 bytes of their own, and here others begin "
-        f"after {2 * bits}",
-        {"bits": bits, "bytes": 2 * bits, "wanted": 16},
-        f"leave {16 - 2 * bits} bytes after every sixteen, as TMA's 16U{bits}_ALIGN16B does",
-    )
 
 
 def _range(question: Question) -> Iterator[Reason]:
@@ -147,7 +163,11 @@ def why_no_matrices(
             ),
         )
     other = _other_form(question, tile) or _other_unit(question, by_vectors)
-    return (other,) if other else tuple([*_rows(question)] or [_differs(question.cells)])
+    if other:
+        return (other,)
+    swizzles = {"swizzles": [[one.bits, one.base, one.shift] for one in question.cells.chain]}
+    message = "no choice of registers makes rows of 16 bytes at multiples of 16"
+    return tuple([*_rows(question)] or [Reason("differs", message, swizzles)])
 
 
 def _other_form(question: Question, tile: Tile) -> Reason | None:
@@ -182,25 +202,18 @@ def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
 # -- rows of 16 bytes ----------------------------------------------------------------------------------
 
 
-def _step(cells: SharedTile, row: int, column: int) -> int:
-    """Return the bytes from element (0, 0) to another, before the swizzle;
-    0 where there is no such element."""
-    return cells.step(row, column) if row < cells.rows and column < cells.columns else 0
-
-
 def _rows(question: Question) -> Iterator[Reason]:
     """Yield what is wrong with the rows that matrices would have of a tile, the first to look at in front."""
     cells, mover = question.cells, question.mover
     size, (down, along) = cells.size, OPERANDS[cells.name]
-    by_row, by_column = _step(cells, 1, 0), _step(cells, 0, 1)
+    by_row = cells.step(1, 0) if cells.rows > 1 else 0
+    by_column = cells.step(0, 1) if cells.columns > 1 else 0
     witness = {"row_step": by_row, "column_step": by_column, "wanted": size}
     turned = by_row == size and by_column != size
-    if by_column == size or (by_row == size and size >= REGISTER):
-        lanes = _lanes(question)
-        if lanes:
-            yield lanes
-            return
-    if turned and size != 2:
+    lanes = _lanes(question) if by_column == size or (by_row == size and size >= REGISTER) else None
+    if lanes:
+        yield lanes
+    elif turned and size != 2:
         later = size == 1 and cells.elements == 1
         yield Reason(
             "major-type",
@@ -213,8 +226,10 @@ def _rows(question: Question) -> Iterator[Reason]:
         steps = f"{along.lower()} = 0 to 1", f"{down.lower()} = 0 to 1"
         hint = "16 bytes of one row of a matrix stay together"
         yield not_contiguous(cells, (by_column, by_row), steps, witness, hint)
+    elif turned:
+        yield from _matrix_rows(cells.turned(), along, down)
     else:
-        yield from _matrix_rows(cells, turned)
+        yield from _matrix_rows(cells, down, along)
 
 
 def _lanes(question: Question) -> Reason | None:
@@ -235,62 +250,55 @@ def _lanes(question: Question) -> Reason | None:
     )
 
 
-def _matrix_rows(cells: SharedTile, turned: bool) -> Iterator[Reason]:
-    """Yield the faults of rows of 16 bytes, which run down the rows of the tile where it is turned."""
-    size, together = cells.size, CHUNK // cells.size
-    across, along = OPERANDS[cells.name][:: -1 if turned else 1]
-    many = [(cells.rows, 1), (cells.columns, cells.elements)][:: -1 if turned else 1]
-
-    def index(far: int, near: int) -> tuple[int, int]:
-        return (near, far) if turned else (far, near)
-
+def _matrix_rows(cells: SharedTile, across: str, along: str) -> Iterator[Reason]:
+    """Yield the faults of rows of 16 bytes, which run along the columns; the two names are those of modes."""
+    size, each = cells.size, cells.elements
+    together, name = CHUNK // size, along.lower()
     if cells.base % CHUNK:
         message = f"the tile's address {cells.base:#x} is no multiple of 16"
-        yield Reason("base", message, {"base": cells.base}, "align the tile to 16 bytes", cells)
-    each = many[1][1]
-    for number in range(together):
-        found = _step(cells, *index(0, number))
-        if found != number * size:
-            where, name = number * each, along.lower()
+        yield Reason("base", message, {"base": cells.base}, "align the tile to 16 bytes")
+    for number in range(1, together):
+        found, wanted = cells.step(0, number) if number < cells.columns else 0, number * size
+        if found != wanted:
             yield Reason(
                 "chunk",
-                f"16 bytes of a row must stay together: {name} = {where} is {found} B from {name} = 0, "
-                "wanted "
-                f"{number * size}",
-                {"element": where, "found": found, "wanted": number * size},
+                f"16 bytes of a row must stay together: {name} = {number * each} is {found} B from "
+                f"{name} = 0, wanted {wanted}",
+                {"element": number * each, "found": found, "wanted": wanted},
                 f"{together * each} elements along {name} are one row of a matrix",
             )
             break
     inside = [one for one in cells.chain if one.base < 4]
-    rows = range(min(many[0][0], LISTED)) if inside else ()
-    for far, near in ((far, near) for far in rows for near in range(min(many[1][0], LISTED))):
-        found = cells.byte(*index(far, near)) - cells.byte(*index(far, near - near % together))
-        if found != near % together * size:
-            swizzle, wanted = inside[0], near % together * size
+    listed = product(range(min(cells.rows, LISTED)), range(min(cells.columns, LISTED))) if inside else ()
+    for far, near in listed:
+        wanted = near % together * size
+        found = cells.byte(far, near) - cells.byte(far, near - near % together)
+        if found != wanted:
             yield Reason(
                 "swizzle",
-                f"{swizzle} on bytes parts 16 bytes: in row {far} byte {wanted} is {found} B from the first",
+                f"{inside[0]} on bytes parts 16 bytes: in row {far} byte {wanted} is {found} B from "
+                "the first",
                 {"row": far, "found": found, "wanted": wanted},
-                f"keep 16 bytes together: {_meant(swizzle, cells)}",
+                f"keep 16 bytes together: {_meant(inside[0], cells)}",
             )
             break
-    for name, (extent, elements), first in ((across, many[0], 1), (along, many[1], together)):
-        numbers = [first << bit for bit in range(extent.bit_length()) if first << bit < extent]
-        at = [
-            (number, cells.step(*(index(number, 0) if first == 1 else index(0, number))))
-            for number in numbers
-        ]
-        apart = next(((number, found) for number, found in at if found % CHUNK), None)
-        if apart is not None:
-            number, found = apart[0] * elements, apart[1]
-            yield Reason(
-                "stride-16",
-                f"from {name.lower()} = 0 to {number} is {in_bytes(found, size)}, no multiple of 16, and "
-                "each row of a "
-                "matrix starts at one",
-                {"element": number, "found": found},
-                f"pad it to {in_bytes(-(-found // CHUNK) * CHUNK, size)}",
-            )
+    for name, down, right, many, elements in (
+        (across, 1, 0, cells.rows, 1),
+        (along, 0, together, cells.columns, each),
+    ):
+        twos = (1 << bit for bit in range(many.bit_length()))
+        numbers = [number * (down + right) for number in twos if number * (down + right) < many]
+        for number in numbers:
+            found = cells.step(number, 0) if down else cells.step(0, number)
+            if found % CHUNK:
+                yield Reason(
+                    "stride-16",
+                    f"from {name.lower()} = 0 to {number * elements} is {in_bytes(found, size)}, no multiple "
+                    "of 16, and each row of a matrix starts at one",
+                    {"element": number * elements, "found": found},
+                    f"pad it to {in_bytes(-(-found // CHUNK) * CHUNK, size)}",
+                )
+                break
     start = cells.start + cells.outer
     if start % CHUNK:
         hint = f"{start // CHUNK * CHUNK} is the multiple below"
@@ -307,9 +315,87 @@ def _meant(swizzle: Swizzle, cells: SharedTile) -> str:
     return f"{elements}, {meant} on bytes"
 
 
-def _differs(cells: SharedTile) -> Reason:
-    return Reason(
-        "differs",
-        "no choice of registers makes rows of 16 bytes at multiples of 16",
-        {"swizzles": [[one.bits, one.base, one.shift] for one in cells.chain]},
+# -- the nearest layouts -------------------------------------------------------------------------------
+
+
+def nearest(question: Question, reasons: Sequence[Reason]) -> tuple[Near, ...]:
+    """Return the nearest layouts that matrices move, the cheapest first.
+
+    postcondition  each is moved by matrices, for the question's operand, shape and type
+    """
+    found: dict[object, Near] = {}
+    candidates = [] if question.packed else [*_mended(question, reasons), *_dense(question, reasons)]
+    for cost, cells, message in sorted(candidates, key=lambda one: COSTS.index(one[0])):
+        near = _near(question, cost, cells, message)
+        if near is not None:
+            found.setdefault((cells.key, cells.chain), near)
+        if len(found) == SHOWN:
+            break
+    return tuple(found.values())
+
+
+def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
+    """Yield the tile with one fault mended."""
+    cells, rules = question.cells, {reason.rule for reason in reasons}
+    for reason in reasons:
+        if reason.rule in UNTOUCHED and reason.repair is not None:
+            yield "nothing", reason.repair, UNTOUCHED[reason.rule]
+    if rules & {"base", "start"} or ("range" in rules and cells.base):
+        yield "address", replace(cells, start=0, outer=0), "the tile as it is, at a multiple of 16 bytes"
+    if "swizzle" in rules:
+        try:
+            chain = tuple([Swizzle(one.bits, max(4, one.base), one.shift) for one in cells.chain])
+        except LayoutError:
+            return
+        message = "the same strides under a swizzle that keeps 16 bytes together"
+        yield "chunks", replace(cells, chain=chain), message
+
+
+def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
+    """Yield dense tiles, row by row or column by column: padded so that eight rows meet all banks,
+    or swizzled so."""
+    if any(reason.rule in ("fewer", "arch", "form", "lanes") for reason in reasons):
+        return
+    cells, size = question.cells, question.cells.size
+    rows, columns = (
+        -(-many // each) * each
+        for many, each in zip((cells.rows, cells.columns), question.whole, strict=True)
     )
+    grown = "".join(
+        f"; {name} padded from {now} to {then}"
+        for name, now, then in zip(
+            OPERANDS[cells.name], cells.shape, (rows, columns * cells.elements), strict=True
+        )
+        if now != then
+    )
+    for major, across, inside in (("k", rows, columns), ("mn", columns, rows)):
+        cost = "chunks" if major == cells.contiguous() else "copy"
+        width = inside * size
+        padded = -(-width // CHUNK) * CHUNK
+        padded += CHUNK if padded // CHUNK % 2 == 0 else 0
+        ways: list[tuple[int, tuple[Swizzle, ...], str]] = []
+        if width % CHUNK == 0 and not width & (width - 1):  # a swizzle spreads eight rows over all banks
+            bits = (min(width, LINE) // CHUNK).bit_length() - 1
+            swizzle = Swizzle(bits, 4, max(3, width.bit_length() - 1 - 4))
+            under = f" under {swizzle} on bytes" if bits else ""
+            ways.append((width, (swizzle,) if bits else (), f"rows of {width} B{under}"))
+        if padded != width:
+            ways.append((padded, (), f"rows padded from {width} to {padded} B"))
+        for far, chain, message in ways:
+            tile = replace(cells, digits=([(across, far)], [(inside, size)]), start=0, outer=0, chain=chain)
+            yield cost, tile if major == "k" else tile.turned(), message + grown
+
+
+def _near(question: Question, cost: str, cells: SharedTile, message: str) -> Near | None:
+    """Return the answer, where matrices move a tile at an aligned address."""
+    cells = replace(cells, base=0)
+    asked = replace(question, cells=cells, plainly=False)
+    found = None if impossible(asked) else asked.by_matrices(asked.tile())
+    elements = cells.layout("element")
+    if found is None or elements is None:
+        return None
+    moved: int | None = 0
+    if cost not in ("nothing", "address"):
+        same_size = cells.rows * cells.columns == question.cells.rows * question.cells.columns
+        moved = question.cells.moved(cells) if same_size else None
+    return Near(elements, cost, f"{named(found.form)}: {message}", moved=moved)

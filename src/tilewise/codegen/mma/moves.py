@@ -112,7 +112,7 @@ class Moves:
         tile = self.fill.tile
         flips: dict[Digit, int] = {}
         origin = 0
-        if tile.swizzles:
+        if tile.cells.chain:
             linear = affine_map(tile.layout(tile.digits))
             if linear is None:
                 return None
@@ -123,7 +123,9 @@ class Moves:
             for digit in self.digits[own]:
                 by = flips.get(digit, digit.stride)
                 others = reduce(or_, (bits for other, bits in flips.items() if other is not digit), origin)
-                steps[own].append(AddressTerm(by, bool(tile.swizzles and by & others), place, digit.extent))
+                steps[own].append(
+                    AddressTerm(by, bool(tile.cells.chain and by & others), place, digit.extent)
+                )
                 place *= digit.extent
         return steps
 

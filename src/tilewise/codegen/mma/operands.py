@@ -135,7 +135,6 @@ class WarpTile(Staged):
     @property
     def fill(self) -> Fill:
         """The instructions that move it."""
-        assert self.feed.fill is not None
         return self.feed.fill
 
     @cached_property
