@@ -328,4 +328,6 @@ def test_an_engine_that_is_nearly_named(name, meant):
 def test_commands_tell_the_engine_that_was_meant(tilewise, words):
     run = tilewise(*words, "--operand", "A", "--dtype", "bf16", "--engine", "tcgen5", "--json")
     assert (run.code, run.json["error"]["code"]) == (2, "TW401")
-    assert "'tcgen5' is no engine, did you mean tcgen05? known: wgmma tcgen05" in run.json["error"]["message"]
+    error = run.json["error"]
+    assert error["message"] == "'tcgen5' is no engine"
+    assert error["hint"].startswith("did you mean tcgen05? known: wgmma tcgen05")

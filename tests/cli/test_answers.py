@@ -138,7 +138,7 @@ def test_a_known_axis_that_the_layout_does_not_name_is_0_and_a_misspelt_one_is_r
 
 
 def test_words_of_everyday_are_axes(tilewise):
-    asked = tilewise("who", FRAGMENT, "lane=5,register=1", "--json").json
+    asked = tilewise("who", FRAGMENT, "lane=5,reg=1", "--json").json
     assert asked["indices"] == tilewise("who", FRAGMENT, "laneid=5,reg=1", "--json").json["indices"] != []
     assert tilewise("who", "S[8 : 1@lane]", "lane=5", "--json").json["indices"] == [[5]]
 

@@ -39,7 +39,7 @@ FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
         (["who", FRAGMENT, "laneid=5", "--holes"], "TW401", "one question at a time"),
         (["who", FRAGMENT, "laneid=5,laneid=6"], "TW203", "twice"),
         (["who", FRAGMENT, "--byte", "3"], "TW401", "--dtype"),
-        (["at", FRAGMENT, "1", "2"], "TW401", "one word"),
+        (["at", FRAGMENT, "1", "2"], "TW201", "an index of 2 numbers"),
         (["at", __file__, "1"], "TW002", "quotes"),
         (["at", "SWIZZLE_128B(bf16) o S[8 : 1]", "1", "--unit", "byte"], "TW106", "drop (bf16)"),
         (["at", "S[8 : 1@laneid]", "3", "--bytes", "--dtype", "f16"], "TW203", "no axis m"),
@@ -56,7 +56,7 @@ FRAGMENT = "S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]"
         (["same", "-", "-"], "TW401", "only one"),
         (["show", FRAGMENT, "--window", "0:99"], "TW201", "rows 0:99"),
         (["show", FRAGMENT, "--window", "0:1,0:1,0:1"], "TW201", "rows and columns"),
-        (["say", FRAGMENT, "--as", "halide"], "TW401", "invalid choice"),
+        (["say", FRAGMENT, "--as", "halide"], "TW401", "no notation"),
         (["completion", "tcsh"], "TW401", "invalid choice"),
     ],
 )

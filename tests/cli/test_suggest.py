@@ -34,7 +34,7 @@ def test_what_it_answers_for_a_k_is_matched_and_read_with_that_k(tilewise):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        ("--k 32", 1, "it has K = 64 and 96"),
+        ("--k 32", 1, "K is 64 or 96"),
         ("--k 96 --lbo-mode relative", 1, "K = 96 is not in LBO mode relative"),
         ("--k deep", 2, "--k"),
     ],
@@ -48,7 +48,7 @@ def test_the_kinds_of_the_type_that_have_a_k_are_told(tilewise):
     """Where no kind is said it is the first with the type, which has bytes."""
     run = tilewise(*"suggest --engine tcgen05 --operand B --tile 128x768 --dtype e2m1 --k 96".split())
     assert run.code == 1
-    assert "hint: it has K = 32; kind::mxf4 and kind::mxf4nvf4 have K = 96" in run.out
+    assert "hint: K is 32, with sparse A 64; kind::mxf4 and kind::mxf4nvf4 have K = 96" in run.out
 
 
 def test_wgmma_has_one_k(tilewise):

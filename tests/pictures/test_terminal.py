@@ -261,7 +261,7 @@ def test_parts_are_beside_each_other_line_by_line():
     assert as_text(beside(parts, 80)) == "one        three\ntwo"
 
 
-OUTSIDE = [(name, path) for name, path in modules() if re.match(r"tilewise\.show\.(?!paper)", name)]
+OUTSIDE = [(name, path) for name, path in modules() if re.match(r"tilewise\.pictures\.(?!paper)", name)]
 
 
 @pytest.mark.parametrize(("module", "path"), OUTSIDE, ids=[name for name, _ in OUTSIDE])

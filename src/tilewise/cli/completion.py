@@ -39,8 +39,8 @@ complete -o default -F _tilewise tilewise
 def completion(shell: Literal["bash", "zsh", "fish"]) -> Report:
     """Return the script that teaches a shell the commands and their options.
 
-    >>> completion("fish").script.splitlines()[0]
-    "complete -c tilewise -n __fish_use_subcommand -a at -d 'where an element lives: all its places'"
+    >>> completion("fish").script.splitlines()[3]
+    "complete -c tilewise -n __fish_use_subcommand -a info -d 'the facts of a layout: size, span, holes, ...'"
     """
     script = {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell]()
     return Report({"shell": shell, "script": script}, script.rstrip("\n"))

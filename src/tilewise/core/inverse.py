@@ -78,7 +78,6 @@ EVERYDAY = {
     "lane": ("laneid",),
     "warp": ("warpid", "wid_in_wg"),
     "thread": ("tid_in_wg", "tx", "laneid"),
-    "register": ("reg",),
     "block": ("cbx", "bx"),
 }
 """Words of everyday, and the axes that they may stand for: the first of which a layout has a part."""

@@ -8,7 +8,7 @@ GROUPS = {
         "at": "the places of an element: address, thread and register, device",
         "who": "the elements that live at a place: in a lane, a register, at a byte",
         "table": "the whole map, or a window of it",
-        "info": "the facts of a layout: size, span, injective, contiguous, holes",
+        "info": "the facts of a layout: size, span, holes, ...",
         "explain": "a layout on one screen, with its costs; with an index, each step to its place",
         "show": "a picture in the terminal, or as SVG, PNG, HTML",
         "explore": "the explorer, in the browser: type a layout and see every element",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tilewise.questions.asking import LayoutText, Many, Number
     from tilewise.questions.texts import Texts
 
-    Counted = TypeVar("Counted", bound=Conflicts | Coalescing)
+    CostOfAll = TypeVar("CostOfAll", bound=Conflicts | Coalescing)
 
 INACTIVE = "x"
 NARROWER = "tilewise vector says how wide the vectors can be, and why no wider"
@@ -110,17 +110,17 @@ def tile_costs(
     texts: Texts,
     tile: tuple[Layout, int],
     request: Number | None,
-    costs: Sequence[Counted],
+    costs: Sequence[CostOfAll],
     head: Sequence[str],
-    counts: Callable[[Counted], Sequence[object]],
-) -> tuple[dict[str, Any], list[str], list[tuple[str, Counted, Any]]]:
+    counts: Callable[[CostOfAll], Sequence[object]],
+) -> tuple[dict[str, Any], list[str], list[tuple[str, CostOfAll, Any]]]:
     """Return the costs of accesses as fields, as lines, and of each (its name, the access, a request).
 
     The request is the given one, or the worst. The head of the table names the counts of an access, the
     first of them those that are added up.
     """
     accesses: list[dict[str, Any]] = []
-    shown: list[tuple[str, Counted, Any]] = []
+    shown: list[tuple[str, CostOfAll, Any]] = []
     rows: list[tuple[object, ...]] = [("access", "op", "bytes", "requests", *head)]
     idle: list[str] = []
     for cost in costs:

@@ -60,7 +60,7 @@ def code(
     """Return the index function of a layout as source text.
 
     >>> print(code("S[(4, 4) : (1, 4)]", lang="python").code.splitlines()[-1].strip())
-    return (j << 2) | i
+    return i + (j << 2)
     """
     from tilewise.codegen import source_of
 

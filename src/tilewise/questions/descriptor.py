@@ -40,7 +40,7 @@ from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS, picture
 from tilewise.hardware.modes import mode_of
 from tilewise.questions.asking import asks, option_of
-from tilewise.questions.engines import asked_for, bits_in, is_value, operation_in, step_fields
+from tilewise.questions.engines import asked_for, bits_in, is_value, no_engine, operation_in, step_fields
 from tilewise.questions.report import Report, fields_of, refused, table_lines
 from tilewise.questions.texts import Texts, misused, refuse_given, refuse_missing, sizes_in, with_values
 
@@ -129,14 +129,14 @@ _UNEVEN = "steps of 48 bytes through rows of 128; LBO, where the rest of K is re
     },
     operation="OP: encode, decode, reads or steps (decode)",
     value="VALUE: the 64 bits, such as 0x4000004000010000, or - for an answer that has them; or LAYOUT",
-    engine="whose descriptor (by the version in VALUE, else wgmma)",
+    engine="ENGINE: wgmma or tcgen05 (by the version in VALUE, else wgmma)",
 )
 def descriptor(
     operation: Word | int,
     value: LayoutText | int | None = None,
     dtype: Type | None = None,
     *,
-    engine: Literal["wgmma", "tcgen05"] | None = None,
+    engine: str | None = None,
     operand: Literal["A", "B"] | None = None,
     major: Literal["k", "mn"] | None = None,
     n: Number | None = None,
@@ -285,6 +285,8 @@ def _asked(operation: str, value: LayoutText | int | None, options: Mapping[str,
         value, told = _told(operation, options)
     given = asked_for(options, told)
     bits, remarks = _bits(str(value).strip()) if "value" in takes else (None, ())
+    if given.get("engine") and given["engine"] not in ENGINES:
+        raise no_engine(given["engine"], ENGINES)
     of = engine_of(given.get("engine") or ("wgmma" if bits is None else engine_of_word(bits)))
     asked = DescriptorQuestion(operation, of, given, bits, remarks)
     for name in (*_OPTIONS, *_MADE_OF):

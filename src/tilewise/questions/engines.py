@@ -10,9 +10,10 @@ from tilewise.questions.texts import misused, number_in, with_values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from tilewise.core.errors import LayoutError
     from tilewise.hardware.operands.stepping import Step
 
 MAJOR = "refuse the other one"
@@ -52,6 +53,15 @@ def reader_in(engine: str | None, operand: str | None) -> tuple[str | None, str 
     if len(letters) > 1:
         raise misused(f"{engine} is not the operand {operand}", "name it once: wgmma.B, or --operand B")
     return name.lower() or None, letters.pop() if letters else None
+
+
+def no_engine(name: str, known: Iterable[str]) -> LayoutError:
+    """Return the error of a name that no engine has, with the one that is near."""
+    from tilewise.check.operand import known_hint
+    from tilewise.core.dtypes import known_type
+
+    hint = f"did you mean --dtype {name}?" if known_type(name) else known_hint(name, known)
+    return misused(f"{name!r} is no engine", hint)
 
 
 def asked_for(given: Mapping[str, Any], told: Mapping[str, str] | None = None) -> dict[str, Any]:

@@ -44,7 +44,8 @@ def explore(
     """Return the address of the explorer; `then` of the report serves the page."""
     from tilewise.pictures.server import Server
 
-    shown = _fragment(layout, dtype, reading)
+    texts = Texts(dtype, **reading)
+    shown = _fragment(texts, layout)
     number = None if port is None else _port(port)
     try:
         server = Server(number, convert=converted)
@@ -56,7 +57,7 @@ def explore(
         ) from None
     url = server.address + shown
     text = f"the explorer: {url}\nCtrl-C ends it"
-    return Report({"url": url}, text, then=lambda: _serve(server, url if open else "", json))
+    return texts.report({"url": url}, text, then=lambda: _serve(server, url if open else "", json))
 
 
 def _port(given: Number) -> int:
@@ -65,14 +66,18 @@ def _port(given: Number) -> int:
     return int(given)
 
 
-def _fragment(layout: LayoutText | None, dtype: Type | None, reading: TensorOptions) -> str:
+def _fragment(texts: Texts, layout: LayoutText | None) -> str:
     """Return the address of a layout, by its text where the page reads that as it is read here."""
     from tilewise.pictures.address import fragment
     from tilewise.pictures.calls import call_in, dtype_of_call, page_knows_call
 
-    texts = Texts(dtype, **reading)
     if layout is None:
-        given = {"let": texts.let or None, "storage": texts.storage, "dtype": dtype, "dialect": texts.dialect}
+        given = {
+            "let": texts.let or None,
+            "storage": texts.storage,
+            "dtype": texts.dtype,
+            "dialect": texts.dialect,
+        }
         refuse_given(given, "says how LAYOUT is read, and there is none", "write it first")
         return ""
     if texts.storage:

@@ -46,7 +46,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import extents_of
 from tilewise.questions.addresses import address_in
 from tilewise.questions.asking import LAYOUT, asks, option_of
-from tilewise.questions.engines import MAJOR, OF_TCGEN05, N, asked_for, reader_in, step_fields
+from tilewise.questions.engines import MAJOR, OF_TCGEN05, N, asked_for, no_engine, reader_in, step_fields
 from tilewise.questions.report import Report, fields_of
 from tilewise.questions.texts import Texts, misused, number_in, refuse_missing, sizes_in
 
@@ -135,7 +135,7 @@ def match(
     texts = Texts(dtype, own_shape=True, **reading)
     name, letter = reader_in(engine, operand)
     if name is not None and name not in ENGINES:
-        raise _no_engine(name)
+        raise no_engine(name, ENGINES)
     text, told = texts.told_by(layout, *TOLD)
     if name is None:
         by_words = "mma" if shape else told.get("engine", "wgmma")
@@ -170,14 +170,6 @@ def match(
     if isinstance(found, Mismatch):
         return texts.reported(_refused(found, asked, code))
     return texts.reported(_moved(found, asked, code, asked_lane))
-
-
-def _no_engine(name: str) -> LayoutError:
-    from tilewise.check.operand import known_hint
-    from tilewise.core.dtypes import known_type
-
-    hint = f"did you mean --dtype {name}?" if known_type(name) else known_hint(name, ENGINES)
-    return misused(f"{name!r} is no engine", hint)
 
 
 def _refuse_others(engine: str, given: dict[str, Any], stored: Sequence[str]) -> None:

@@ -86,8 +86,14 @@ def show(
 ) -> Report:
     """Return a picture of a layout: the grid of its index, panels of a scene, or files that were written.
 
-    >>> print(show("S[(2, 4) : (4, 1)]", ascii=True))  # doctest: +ELLIPSIS
-    2 x 4...
+    >>> print(show("S[(2, 4) : (4, 1)]", ascii=True))
+    S[(2, 4) : (4, 1)]
+    cells m; colour by m
+    <BLANKLINE>
+      | 0 1 2 3
+    --+--------
+    0 | 0 1 2 3
+    1 | 4 5 6 7
     """
     texts = Texts(dtype, asked_shape=shape, **reading)
     picture = Picture(texts, layout, with_, window, colour, panel, access, step, theme)

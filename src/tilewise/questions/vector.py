@@ -50,7 +50,7 @@ def vector(
 ) -> Report:
     """Return the widest vectors with which a tile's accesses can be made, and what blocks wider ones.
 
-    >>> vector("S[(64, 96) : (100, 1)]", "f16").accesses[0]["widest"]
+    >>> vector("S[(64, 96) : (100, 1)]", "f16").accesses[0]["bytes"]
     8
     """
     from tilewise.check.access import widest

@@ -28,11 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from itertools import islice, product
 from math import prod
-from typing import NamedTuple
 
 from tilewise.core.algebra.levels import Form, digits_of, floors, value_at
 from tilewise.core.axes import m
@@ -99,7 +98,8 @@ def levels_of(digits: Iterable[Reading], start: int) -> tuple[Form, int]:
 # -- behind a swizzle ------------------------------------------------------------------------------
 
 
-class ReadBack(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReadBack:
     """How an axis is read: the digits of its places, a constant, and XORs of the index after them."""
 
     digits: list[Digit]
@@ -167,7 +167,8 @@ def swizzled(
     return _read_back(form, end, constant - value_at(high, base), _xors(bits, moves))
 
 
-class _Bit(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Bit:
     """A bit of a digit: the bits of a place that it sets, and what it adds to the index; 0 for a copy.
 
     `turned`: the digit of the index runs the other way. `bound`: the bit does not stand alone in the index,
@@ -443,11 +444,13 @@ def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
     shape: list[Mode] = []
     strides: list[Vector] = []
     swizzles: tuple[Swizzle, ...] = ()
-    for digits, constant, chain in reads:
-        shape.append(digits[0][0] if len(digits) == 1 else tuple([extent for extent, _ in digits]))
-        strides += [along(m, stride) for _, stride in digits]
-        base += constant
-        swizzles += chain
+    for read in reads:
+        shape.append(
+            read.digits[0][0] if len(read.digits) == 1 else tuple([extent for extent, _ in read.digits])
+        )
+        strides += [along(m, stride) for _, stride in read.digits]
+        base += read.constant
+        swizzles += read.swizzles
     made = _INDICES.with_parts(tuple(shape), tuple(strides), (), along(m, base))
     return made.swizzled(swizzles) if swizzles else made
 

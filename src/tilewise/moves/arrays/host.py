@@ -191,7 +191,7 @@ def by_halves(pair: Pair) -> list[tuple[Pair, Halves]]:
     >>> from tilewise.moves.pairs.pair import pair_of
     >>> turned = pair_of(S[63, 31], S[(63, 31) : (1, 63)], DType.of("u4"))
     >>> [(halves, [digit.extent for digit in part.digits]) for part, halves in by_halves(turned)]
-    [((0, 0), [32, 16]), ((4, 0), [32, 15]), ((0, 4), [31, 16]), ((4, 4), [31, 15])]
+    [((0, 0), [32, 16]), ((4, 4), [32, 15]), ((4, 4), [31, 16]), ((0, 0), [31, 15])]
     """
     if pair.source.swizzles or pair.target.swizzles:
         return []
