@@ -17,7 +17,7 @@ import pytest
 from tests.contract import record
 
 import tilewise
-from tilewise.cli.arguments import parser_for
+from tilewise.cli.arguments import call_of
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.questions import SUMMARIES
 from tilewise.questions.asking import inputs, question
@@ -32,10 +32,9 @@ def arguments_of(command: record.Command) -> dict[str, Any] | None:
     if "-" in words or name not in SUMMARIES or name in NOT_ASKED or command.stdin:
         return None
     try:
-        given = vars(parser_for(name, words).read(words))
+        name, given = call_of(command.words)
     except (LayoutError, SystemExit):
         return None
-    given.pop("json")
     kinds = {parameter.name: parameter.kind for parameter in inputs(name)}
     return {each: in_python(value, kinds.get(each, ""), given) for each, value in given.items()}
 
@@ -44,8 +43,6 @@ def in_python(value: Any, kind: str, given: dict[str, Any]) -> Any:
     """A value as Python has it, where that is the same."""
     if kind == "LayoutText" and not {"let", "part", "unit", "storage", "dialect", "triton"} & given.keys():
         return layout_in(value)
-    if kind in ("IndexText", "Place") and isinstance(value, list):
-        return ",".join(value)
     if kind == "Number" and isinstance(value, str) and value.isdecimal():
         return int(value)
     return value
@@ -68,6 +65,8 @@ def layout_in(text: str) -> Any:
 def answered(name: str, arguments: dict[str, Any]) -> list[Any]:
     """The exit code and the data that a call gives."""
     function = question(name) if name == "plan" else getattr(tilewise, name)
+    if name == "show":
+        arguments = {**arguments, "json": True}  # a picture has the width of the terminal otherwise
     try:
         report = function(**arguments)
     except NotDecided as error:

@@ -155,15 +155,10 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
             raise misused(f"the word {word!r} has the character U+0000", "no path and no text has it")
     words = _completed(words)
     if words and words[0] in SUMMARIES:
-        command, *rest = words
-        if rest[:1] in (["--help"], ["-h"]):
-            rest = [*rest[1:], rest[0]]
-        form = FORMS.get(command, {}).get(rest[0], "") if rest else ""
-        if form:
-            command, *rest = form, *rest[1:]
-        rest = [*_named(command, rest)]
-        arguments = vars(parser_for(command, rest).read(rest))
-        return lambda: _asked(command, arguments, as_json)
+        name, arguments = call_of(words)
+        if getattr(module_of(name), "TAKES_JSON", False):
+            arguments["json"] = as_json
+        return lambda: _report(name, arguments)
     if words and not words[0].startswith("-"):
         raise _unknown(words[0])
     if as_json and words[:1] in ([], ["--help"], ["-h"], ["--version"]):
@@ -198,17 +193,30 @@ def _named(command: str, words: Sequence[str]) -> Iterator[str]:
         yield word
 
 
-def _asked(command: str, arguments: dict[str, Any], as_json: bool) -> Report:
-    """Return the report of a question; `arguments` are those of its function, with `json`."""
-    words = {each.name for each in inputs(command) if each.is_word and each.kind in JOINED}
-    arguments = {
-        name: ",".join(value) if name in words else value
-        for name, value in arguments.items()
-        if name != "json" and (name not in words or value)
+def call_of(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """Return the name of the function that a command calls, and its arguments.
+
+    >>> call_of(["at", "S[(4, 4) : (1, 4)]", "3", "2", "--dtype", "f16"])
+    ('at', {'dtype': 'f16', 'layout': 'S[(4, 4) : (1, 4)]', 'index': '3,2'})
+    """
+    command, *rest = words
+    if rest[:1] in (["--help"], ["-h"]):
+        rest = [*rest[1:], rest[0]]
+    form = FORMS.get(command, {}).get(rest[0], "") if rest else ""
+    if form:
+        command, *rest = form, *rest[1:]
+    rest = [*_named(command, rest)]
+    given = vars(parser_for(command, rest).read(rest))
+    joined = {each.name for each in inputs(command) if each.is_word and each.kind in JOINED}
+    return command, {
+        name: ",".join(value) if name in joined else value
+        for name, value in given.items()
+        if name != "json" and (name not in joined or value)
     }
-    if getattr(module_of(command), "TAKES_JSON", False):
-        arguments["json"] = as_json
-    report: Report = question(command)(**arguments)
+
+
+def _report(name: str, arguments: dict[str, Any]) -> Report:
+    report: Report = question(name)(**arguments)
     return report
 
 

@@ -285,9 +285,10 @@ def _asked(operation: str, value: LayoutText | int | None, options: Mapping[str,
         value, told = _told(operation, options)
     given = asked_for(options, told)
     bits, remarks = _bits(str(value).strip()) if "value" in takes else (None, ())
-    if given.get("engine") and given["engine"] not in ENGINES:
-        raise no_engine(given["engine"], ENGINES)
-    of = engine_of(given.get("engine") or ("wgmma" if bits is None else engine_of_word(bits)))
+    name = given.get("engine", "").lower()
+    if name and name not in ENGINES:
+        raise no_engine(name, ENGINES)
+    of = engine_of(name or ("wgmma" if bits is None else engine_of_word(bits)))
     asked = DescriptorQuestion(operation, of, given, bits, remarks)
     for name in (*_OPTIONS, *_MADE_OF):
         if name in given and name not in (*of.options, *of.made_of):
