@@ -503,6 +503,15 @@ def random_side(rng, mode, major, order):
     return f"{swizzle}S[{shape} : {strides}]"
 
 
+def test_parts_of_a_writer_that_share_a_byte_disagree():
+    """Rows from 16 on lie in another atom, half of which is the first one's."""
+    writer, reader = (f"descriptor(0xc000002000080000, B, mn, n={n})" for n in (24, 8))
+    found = agree(writer, reader, dtype="f16")
+    assert (found.answer, found.first.index, found.first.holds) == (False, (16, 0), (0, 4))
+    assert "are both written to byte 144" in found.reason
+    assert agree(writer.replace("0020", "0080"), reader.replace("0020", "0080"), dtype="f16").answer
+
+
 def check_agree(rng):
     """A yes, or the first element that lands elsewhere, as the plainest loops over bytes have it."""
     dtype, base = rng.choice(("f16", "bf16")), rng.choice((0, 0, 1024, 128))

@@ -130,6 +130,17 @@ def check_pack(rng: Random) -> str:
     return ANSWERED
 
 
+def test_copies_under_a_swizzle_are_packed_all_or_none():
+    """Every copy of element 0 is even, and those of element 1 are not all one further."""
+    layout = Swizzle(3, 0, 3) @ (S[2:1] + R[(2, 2) : (7, 7)] + 2)
+    assert sorted(place["m"] for place in layout.places(0)) == [2, 8, 18]
+    assert sorted(place["m"] for place in layout.places(1)) == [3, 11, 19]
+    with pytest.raises(Refused) as no:
+        pack(layout, 2)
+    assert no.value.witness == 1
+    check_witness(layout, 2, m, no.value)
+
+
 def packable(rng: Random, count: int) -> Layout:
     """A layout whose last digit is a run, unpacked or written by hand, at times not aligned."""
     layout = draw(rng)

@@ -9,7 +9,7 @@ to.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 from tilewise.check.operand import first_shared, major_name
 from tilewise.check.sides import (
@@ -24,11 +24,13 @@ from tilewise.check.sides import (
 )
 from tilewise.check.spelling import Reading, side_of
 from tilewise.core.algebra.slicing import Piece
+from tilewise.core.digits import number
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.facts import Verdict
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout
+from tilewise.core.solve import BudgetSpent, solutions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -177,6 +179,13 @@ def _compared(writer: Side, reader: Side, base: int) -> Agreement:
         alone = part.layout.injective
         if not alone.answer:
             return _shared(asked, part, alone)
+    for one, other in combinations(writer.parts, 2):
+        try:
+            met = _meeting(one, other)
+        except BudgetSpent:
+            return replace(asked, reason="not decided within the bound: no two parts may share a byte")
+        if met is not None:
+            return _both_written(asked, sorted(met), _address(one, met[0]), one.layout.unit)
     layout = reader.parts[0].layout.coalesce(by_mode=True)
     proof = f"in closed form: both are {layout} in {layout.unit}s"
     if len(found) > 1:
@@ -357,6 +366,12 @@ def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
     ) or verdict.witness[:2]
     one, other = sorted(_index(part, flat) for flat in flats)
     address, unit = _address(part, other), part.layout.unit
+    return _both_written(base, (one, other), address, unit)
+
+
+def _both_written(base: Agreement, pair: Sequence[Pair], address: int, unit: str) -> Agreement:
+    """Return that two elements are written to one byte, of which it keeps one."""
+    one, other = pair
     return replace(
         base,
         answer=False,
@@ -365,3 +380,31 @@ def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
         first=Difference(other, address, address, one, unit),
         hint="a layout that overlaps itself keeps one element of the two",
     )
+
+
+def _meeting(one: Part, other: Part) -> tuple[Pair, Pair] | None:
+    """Return an element of each part that have one address; None where no two have.
+
+    Under one swizzle addresses are equal where they were before it: one equation in the digits of both.
+    """
+    ours, theirs = one.layout, other.layout
+    (low, high), (first, last) = ours.extremes("m"), theirs.extremes("m")
+    if high < first or last < low:
+        return None
+    if (ours.swizzles, ours.outer) != (theirs.swizzles, theirs.outer):
+        at = {ours.place(flat)["m"]: flat for flat in range(ours.size)}
+        met = (flat for flat in range(theirs.size) if theirs.place(flat)["m"] in at)
+        flat = next(met, None)
+        return None if flat is None else (_index(one, at[theirs.place(flat)["m"]]), _index(other, flat))
+    steps = [(stride["m"],) for _, stride in ours.digits] + [(-stride["m"],) for _, stride in theirs.digits]
+    ranges = [(0, extent - 1) for extent, _ in (*ours.digits, *theirs.digits)]
+    gap = (theirs.offset["m"] - ours.offset["m"],)
+    found = next(solutions(steps, ranges, gap, gap), None)
+    if found is None:
+        return None
+    count = len(ours.digits)
+    flats = (
+        number([extent for extent, _ in layout.digits], digits)
+        for layout, digits in ((ours, found[:count]), (theirs, found[count:]))
+    )
+    return _index(one, next(flats)), _index(other, next(flats))

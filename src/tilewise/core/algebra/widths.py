@@ -235,22 +235,37 @@ def _misplaced(layout: Layout, count: int, step: Vector, factor: int) -> int | N
     likely |= set(range(min(layout.size, FIRST_PROBES)))
     for flat in chain(sorted(likely), range(FIRST_PROBES, min(layout.size, MAX_PROBES))):
         position = flat % count
-        first = layout.points(flat - position)[0]
-        expected = tuple([place + position * s for place, s in zip(first, steps, strict=True)])
-        if layout.points(flat)[0] != expected:
+        firsts = layout.points(flat - position)
+        expected = {
+            tuple([at + position * s for at, s in zip(first, steps, strict=True)]) for first in firsts
+        }
+        if {*layout.points(flat)} != expected:
             return flat
-        if any(first[i] % factor for i in stored):
+        if any(first[i] % factor for first in firsts for i in stored):
             return flat - position
-    return 0 if apart else None
+    return 0 if apart and not layout.swizzles else None
 
 
 def _a_place(layout: Layout, flat: int) -> Vector:
-    """One place of an element, however many it has."""
+    """Return one place of an element, however many it has."""
     return point(layout.axes, layout.after_swizzle(layout.before_swizzle(flat)))
 
 
 def _no_pack(layout: Layout, count: int, flat: int) -> Refused:
     position = flat % count
+    if layout.swizzles and layout.copies > 1:
+        after = (
+            f"are not {position} after those of element {flat - position}"
+            if position
+            else "would start packs"
+        )
+        why = "" if position else f", and not all are multiples of {count}"
+        return Refused(
+            "TW508",
+            f"the copies of element {flat} {after}{why}",
+            witness=flat,
+            hint="a swizzle moves each copy by itself: pack the layout without it, or one copy",
+        )
     if position:
         here, first = (_a_place(layout, x) for x in (flat, flat - position))
         owners = [axis.name for axis in (here - first).nonzero.axes if axis.kind != STORAGE]
