@@ -310,8 +310,10 @@ def _add_reading(parser: Parser, own: dict[str, ShellInput]) -> None:
         help="whose text it is, where its looks do not tell, such as cute or triton",
         **absent,
     )
+    parts = ["--part"] if "operand" in own else ["--part", "--operand"]
     group.add_argument(
-        "--part",
+        *parts,
+        dest="part",
         metavar="NAME",
         action="append",
         help="one of several layouts in a text, such as A; given twice, one for each text",

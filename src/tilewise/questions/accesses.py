@@ -28,7 +28,7 @@ OF_WIDTH = ("neighbours", "alignment", "end", "row", "held", "type")
 """Rules that a narrower vector may keep."""
 
 LAYOUT = "LAYOUT: a tile, or - for standard input"
-ACCESS = "A: the elements of each lane, such as row:16B; repeatable"
+ACCESS = "--by A: the elements of each lane, such as row:16B; repeatable"
 REQUEST = "I: show this one, not the worst"
 ADDRESSES = "A,A,...: one a lane, x where it is inactive"
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @asks(
     layout=LAYOUT,
-    lang="the language (cuda)",
+    lang="--as LANGUAGE: the language (cuda)",
     inverse="from a place to the index",
     flat="the index as one number",
     coordinates="the index as one number a mode",

@@ -46,9 +46,7 @@ if TYPE_CHECKING:
 
 _SHAPE = re.compile(r"\d+(\s*[x×]\s*\d+)+")
 _WEIGHTED = re.compile(r"(?:\s*(\d+)\s*\*)?\s*(.+)", re.DOTALL)
-ALONE = ("ld", "st", "cp.async", "atom")
-"""Operations that --read and --write take alone: of rows."""
-THEIR_OWN = ("ldmatrix", "stmatrix", "tma")
+THEIR_OWN = ("ldmatrix", "stmatrix", "tma", "ld", "st", "cp.async", "atom")
 """Accesses that are of one operation."""
 
 
@@ -125,15 +123,13 @@ def _weighted(access: str | Layout, operation: str = "") -> tuple[int, str | Lay
     """Return (weight, access), by an operation where the access names no other.
 
     >>> _weighted("4*ldmatrix.x4", "ld"), _weighted("cp.async", "st"), _weighted("col:2B", "st")
-    ((4, 'ldmatrix.x4'), (1, 'row@cp.async'), (1, 'col:2B@st'))
+    ((4, 'ldmatrix.x4'), (1, 'cp.async'), (1, 'col:2B@st'))
     """
     found = _WEIGHTED.fullmatch(str(access))
     if found is None or (isinstance(access, Layout) and not operation):
         return 1, access
     weight, text = int(found[1] or 1), found[2]
-    if operation and text in ALONE:
-        text = f"row@{text}"
-    elif operation and "@" not in text and not text.startswith(THEIR_OWN):
+    if operation and "@" not in text and not text.startswith(THEIR_OWN):
         text = f"{text}@{operation}"
     return weight, text
 

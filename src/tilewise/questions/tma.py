@@ -129,9 +129,14 @@ def tma(
         operation, layout = "plan", operation
     if dtype is None:
         raise misused("--dtype is needed", "the type of an element, such as --dtype bf16")
+    of_tensor = box is not None and (shape, tile, dims) == (None, None, None)
     other, options = ("plan", (*OF_PLAN, "layout")) if operation == "check" else ("check", (*OF_CHECK,))
+    options = () if of_tensor and layout is not None else options
     refuse_given({name: given[name] for name in options}, f"belongs to `tilewise tma {other}`")
     texts = Texts(dtype, own_shape=True, **reading)
+    if of_tensor and layout is not None:
+        given |= _of_tensor(texts.layout(layout), box)
+        layout = None
     given |= {name: _numbers(texts.let, name, given[name]) for name in NUMBERS}
     given |= {name: _number(texts.let, name, given[name]) for name in SINGLE}
     try:
@@ -140,6 +145,16 @@ def tma(
         return texts.reported(_planned(texts, dtype, layout, given))
     except Refused as no:
         return texts.reported(_refused(no))
+
+
+def _of_tensor(tensor: Layout, box: Sizes | None) -> dict[str, Any]:
+    """Return the options of a plan that a layout of the whole tensor and a box of it say."""
+    if tensor.swizzles or tensor.copies > 1 or len(tensor.digits) != len(tensor.shape):
+        raise misused(
+            "LAYOUT with --box is a tensor of plain strides", "the tile is --tile 128,64, or a layout"
+        )
+    strides = [stride["m"] for stride in tensor.strides]
+    return {"shape": list(tensor.shape), "strides": strides, "tile": box, "box": None, "layout": None}
 
 
 # -- a plan ----------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from tilewise.core.vectors import Vector, point
 from tilewise.questions.addresses import OF_BASE, Buffer, address_in, buffer_from
 from tilewise.questions.asking import ASKED_IN, LAYOUT, asks
 from tilewise.questions.report import Report, index_text, order_of
-from tilewise.questions.texts import Texts, is_padding, misused, text_from
+from tilewise.questions.texts import Texts, is_padding, misused, number_in, text_from
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,17 @@ MAX_BOX = 1 << 24
 MAX_SHARERS = 64
 
 
+OF_PLACES = {
+    "lane": "N: the place by options in the place of PLACE: this lane",
+    "warp": "N: this warp",
+    "thread": "N: this thread of its warpgroup, or of its block",
+    "reg": "N: this element of a thread's registers",
+}
+"""{an axis that a place is often asked by: the help of its option}."""
+
+
 @asks(
+    {"a place by its axes": OF_PLACES},
     layout=LAYOUT,
     place="PLACE: such as laneid=5,reg=1 or 27",
     shape=ASKED_IN,
@@ -66,13 +76,29 @@ def who(
     holes: bool = False,
     shared: bool = False,
     limit: int | None = None,
+    lane: Number | None = None,
+    warp: Number | None = None,
+    thread: Number | None = None,
+    reg: Number | None = None,
     **reading: Unpack[TextOptions],
 ) -> Report:
     """Return the elements that live at a place; of a part of a place, each with its own place.
 
     >>> who("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", "laneid=5,reg=1").indices
     [(1, 1, 1)]
+    >>> who("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]", lane=5).matches[0]["index"]
+    (1, 1, 0)
     """
+    axes = {"lane": lane, "warp": warp, "thread": thread, "reg": reg}
+    named = {
+        axis: number_in(value, f"--{axis}", "number", "5")
+        for axis, value in axes.items()
+        if value is not None
+    }
+    if named and place is None:
+        place = named
+    elif named:
+        raise misused("PLACE and options for its axes are two ways to say it", "such as laneid=5,reg=1")
     texts = Texts(dtype, asked_shape=shape, **reading)
     text = text_from(layout) if isinstance(layout, str) else layout
     where = texts.layout(text)

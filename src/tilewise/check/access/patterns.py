@@ -57,12 +57,20 @@ _NEARLY_A_WIDTH = re.compile(r"(row|col) *: *(\d+) *[a-zA-Z]*")
 # -- words -----------------------------------------------------------------------------------------------
 
 
+_ALONE = re.compile(r"(cp\.async|ld|st|atom)(?:[.:]?(\d+)B?)?")
+"""An operation with its bytes, as in cp.async.16."""
+
+_SHORT = {"rows": "row", "column": "col", "columns": "col", "cols": "col"}
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a text: the pattern, how wide, and whether it is loaded or stored.
+    """The words of a text: the pattern, how wide, and the operation; an operation alone goes along the rows.
 
     >>> Words.of("wgmma.D:f32:n64:8B@st")
     Words(subject='wgmma.D:f32:n64', bytes=8, operation='st')
+    >>> Words.of("cp.async.16"), Words.of("columns:4B").subject
+    (Words(subject='row', bytes=16, operation='cp.async'), 'col')
     >>> Words.of("S[(32, 8) : (64, 1)] + 5@m")
     Words(subject='S[(32, 8) : (64, 1)] + 5@m', bytes=None, operation=None)
     """
@@ -74,6 +82,8 @@ class Words:
     @classmethod
     def of(cls, text: str) -> Words:
         """Return the words of a text."""
+        if alone := _ALONE.fullmatch(text.strip()):
+            return cls("row", int(alone[2]) if alone[2] else None, alone[1])
         subject, at, operation = text.strip().rpartition("@")
         if not at or operation.strip() not in OPERATIONS:
             subject, operation = text.strip(), ""
@@ -82,7 +92,7 @@ class Words:
         subject = subject[: width.start()] if width else subject
         if not subject:
             raise LayoutError("TW601", f"{text!r} is no access", hint=f"such as {EXAMPLES}")
-        return cls(subject, int(width[1]) if width else None, operation.strip() or None)
+        return cls(_SHORT.get(subject, subject), int(width[1]) if width else None, operation.strip() or None)
 
 
 def spelled(subject: str, bytes: int | None, operation: str | None) -> str:
