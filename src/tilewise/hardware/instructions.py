@@ -97,15 +97,6 @@ def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:
     )
 
 
-def cells(table: str) -> list[list[list[str]]]:
-    """Return the words of each cell of a table, row by row; bars part its columns.
-
-    >>> cells("m8n8k16 | s8 u8 | 75")
-    [[['m8n8k16'], ['s8', 'u8'], ['75']]]
-    """
-    return [[cell.split() for cell in row.split("|")] for row in table.strip().splitlines()]
-
-
 def by_shape(rows: Iterable[Row], says: Callable[[Sequence[Row]], Any]) -> dict[str, Any]:
     """Return {shape: what is said of its rows}.
 

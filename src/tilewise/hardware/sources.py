@@ -1,8 +1,30 @@
-"""Where a fact comes from: the document, its section, and how it was confirmed."""
+"""Where a fact comes from: the document, its section, and how it was confirmed; tables of facts, read."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def table_beside(module: str, name: str) -> Any:
+    """Return the table in a file of JSON that lies beside a module, which is named by its `__file__`."""
+    import json
+
+    with open(os.path.join(os.path.dirname(module), name), encoding="utf-8") as file:  # noqa: PTH118, PTH120, PTH123
+        return json.load(file)  # pathlib costs a command more time than the table
+
+
+def cells(table: str) -> list[list[list[str]]]:
+    """Return the words of each cell of a table, row by row; bars part its columns.
+
+    >>> cells("m8n8k16 | s8 u8 | 75")
+    [[['m8n8k16'], ['s8', 'u8'], ['75']]]
+    """
+    return [[cell.split() for cell in row.split("|")] for row in table.strip().splitlines()]
 
 
 @dataclass(frozen=True, slots=True)

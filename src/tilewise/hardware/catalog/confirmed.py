@@ -10,12 +10,12 @@ list them, `m16n8k16: f16 bf16` for `m16n8k16 f16` and `m16n8k16 bf16`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import groupby
-from pathlib import Path
+
+from tilewise.hardware.sources import table_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def confirmations() -> dict[str, Ways]:
     >>> confirmations()["wgmma.D"]["document"] is None
     True
     """
-    return checked(json.loads(Path(__file__).with_name(TABLE).read_text(encoding="utf-8")))
+    return checked(table_beside(__file__, TABLE))
 
 
 def checked(table: Mapping[str, Any]) -> dict[str, Ways]:

@@ -5,12 +5,10 @@ An engine adds entries and nothing else: a name, a summary, parameters, the sour
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -20,6 +18,7 @@ from tilewise.hardware import sources
 from tilewise.hardware.architectures import Architecture
 from tilewise.hardware.catalog.confirmed import PROJECTS, confirmed_by, project_of
 from tilewise.hardware.limits import REGISTER_BITS
+from tilewise.hardware.sources import table_beside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -272,7 +271,7 @@ def texts() -> Mapping[str, Any]:
     >>> texts()["entries"]["wgmma.D"]["example"]
     {'dtype': 'f32', 'n': 64}
     """
-    table: dict[str, Any] = json.loads(Path(__file__).with_name(TABLE).read_text(encoding="utf-8"))
+    table: dict[str, Any] = table_beside(__file__, TABLE)
     return table
 
 

@@ -16,7 +16,8 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware import instructions as tables
 from tilewise.hardware.catalog.entry import texts
-from tilewise.hardware.instructions import Shape, cells, listed, values, where
+from tilewise.hardware.instructions import Shape, listed, values, where
+from tilewise.hardware.sources import cells
 
 WAVE = 64
 """Lanes of a wave."""

@@ -13,8 +13,9 @@ from itertools import product
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.architectures import Architecture, Needs
-from tilewise.hardware.instructions import Shape, cells, having, met, values, where
+from tilewise.hardware.instructions import Shape, having, met, values, where
 from tilewise.hardware.mma.kinds import KINDS, Kind, Scaling
+from tilewise.hardware.sources import cells
 
 __all__ = ["Family", "Instruction", "Shape"]
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewise.hardware.architectures import NUMBERS, Architecture
-from tilewise.hardware.instructions import cells
 from tilewise.hardware.mma.instructions import Instruction, Shape
+from tilewise.hardware.sources import cells
 
 
 @dataclass(frozen=True, slots=True)

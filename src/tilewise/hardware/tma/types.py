@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
-from tilewise.hardware.instructions import cells
+from tilewise.hardware.sources import cells
 
 _TYPE = "CU_TENSOR_MAP_DATA_TYPE_"
 
