@@ -30,6 +30,10 @@ def fragment(expression: str, dtype: str | None = None, **fields: str | None) ->
     return "#" + "&".join(["1", f"e={_escaped(expression)}", *more])
 
 
+PAGE_WORDS = ("row", "col", "tma", "boxes")
+"""Accesses by a word alone that the page makes: `web/src/scene/patterns.ts`."""
+
+
 def page_knows(access: str, dtype: DType | str | None = None) -> bool:
     """Whether the page reads an access of a tile: it has a table of calls, and matrices by their short names.
 
@@ -56,7 +60,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
         return page_knows_call(as_call(there[name], words, DType.of(dtype or "bf16")))
     if name.partition("(")[0] in there:
         return page_knows_call(subject)
-    return True
+    return not name.isidentifier() or name in PAGE_WORDS
 
 
 def _escaped(text: str) -> str:

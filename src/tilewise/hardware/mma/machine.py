@@ -31,7 +31,9 @@ class Expansion:
     """Whether sparse instructions without ordered_metadata are meant alone."""
 
     def covers(self, this: Instruction) -> bool:
-        """Whether an instruction is meant."""
+        """Return True if the row is of an instruction, which some of its architectures have."""
+        if this.needs.first.number > self.last:
+            return False
         shape, op = self.shapes or (this.shape,), self.ops or (this.op,)
         ordered = self.unordered and (this.ordered or not this.sparse)
         return this.a in self.inputs and this.shape in shape and this.op in op and not ordered
