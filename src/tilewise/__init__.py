@@ -153,7 +153,7 @@ class _Questions(dict[str, "Callable[..., Any]"]):
 
 def _drawn(layout: Layout, form: str) -> str | None:
     """What a notebook shows of a layout; what draws it is imported when one asks."""
-    from tilewise.pictures.paper.glance import glance
+    from tilewise.pictures.paper.compose import glance
 
     return glance(layout, form)
 

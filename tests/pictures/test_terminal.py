@@ -13,11 +13,11 @@ from tilewise.core.shapes import coordinates
 from tilewise.hardware.calls import parse
 from tilewise.pictures.leaf import lines_of
 from tilewise.pictures.scene.build import document_of, scene_of
+from tilewise.pictures.scene.cells import elements_of
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import COLUMN, ROW, Panel, Scene, value
 from tilewise.pictures.sheet import Room, Sheet, sheet_of
 from tilewise.pictures.terminal import as_text, beside, grid_lines
-from tilewise.pictures.view.placed import elements_of
 
 TILE = "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]"
 LAYOUTS = {

@@ -15,7 +15,7 @@ from tests.web.test_component import DRAWN, address, blank
 from tests.web.test_golden_scenes import CHECK
 
 from tilewise import S, Swizzle
-from tilewise.pictures.paper.palette import LIGHT
+from tilewise.pictures.paper.svg import LIGHT
 from tilewise.pictures.scene.build import scene_of
 from tilewise.pictures.scene.cells import Places, located
 from tilewise.pictures.scene.model import Document, Scene

@@ -1,13 +1,141 @@
-"""Addresses of the explorer: what is shown, in a form that one can read."""
+"""Addresses of the explorer: what is shown, in a form that one can read.
+
+The page has a table of calls of the catalogue, and builds none itself.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from itertools import product
 from urllib.parse import quote
+
+from tilewise.core.errors import LayoutError
+from tilewise.hardware.catalog.entry import Built, Entry
+from tilewise.hardware.catalog.instances import instances_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.core.dtypes import DType
+
+
+_CALL = re.compile(r"[a-z][\w.]*\s*\([^()]*\)")
+
+LEFT_OUT = ("canonical", "figure")
+"""The manual's tables and figures are looked up, not drawn."""
+
+OF_ANY_SIZE = ("awq", "gptq", "marlin", "gguf")
+"""Packed weights, whose sizes are a model's: a table has none of them."""
+
+SIZES = {"tcgen05.D": {"n": range(8, 257, 8)}, "tcgen05.sfb": {"rows": range(8, 257, 8)}}
+"""Sizes of instructions of which instances have one alone."""
+
+ALL_NUMBERS = ("tcgen05", "mfma")
+"""Engines of which numbers that may be left out are in the table, too, such as how many CTAs go together."""
+
+TILES = {"wgmma.smem": ("bf16",), "tcgen05.smem": ("bf16", "e4m3")}
+"""Tiles in shared memory, and types of which the page has some: there are too many."""
+
+
+def page_knows_call(text: str) -> bool:
+    """Whether a text is a call that the page has in its table: one of usual values, in their one spelling.
+
+    >>> [page_knows_call(f"mma.A(m8n8k4, f16{more})") for more in ("", ", product=0", ", product=1")]
+    [True, True, False]
+    >>> [page_knows_call(f"tcgen05.D(f32, m=64, n={n})") for n in (48, 49)]
+    [True, False]
+    >>> page_knows_call("S[8]"), page_knows_call("mfma.A(16x16x4, f32)")
+    (False, True)
+    >>> [page_knows_call(f"mfma.D(32x32x8, {dtype})") for dtype in ("f32", "f16")]
+    [True, False]
+    """
+    from tilewise.hardware.calls import read_call
+
+    try:
+        entry, given, named = read_call(text)
+        values = entry.bind(tuple(given), named)
+        said = {p.name: value for p, value in zip(entry.parameters, given, strict=False)} | named
+        settled = any(entry.parameter(name).read(value) != values[name] for name, value in said.items())
+        return not settled and values in _listed(entry) and _is_legal(entry, values)
+    except LayoutError:
+        return False
+
+
+def call_in(text: str) -> str:
+    """The call that a text begins with, or nothing.
+
+    >>> call_in("wgmma.D(f32, n=64) + 1@wgid"), call_in("S[8] + 1@wgid")
+    ('wgmma.D(f32, n=64)', '')
+    """
+    found = _CALL.match(text)
+    return found[0] if found else ""
+
+
+def dtype_of_call(text: str, let: Mapping[str, int] | None = None) -> str | None:
+    """The type of the elements of the call that a text begins with, which its layout does not say.
+
+    >>> dtype_of_call("mma.E(m16n8k32, bf16)"), dtype_of_call("wgmma.D(f16, n=8)"), dtype_of_call("S[8]")
+    (None, 'f16', None)
+    """
+    from tilewise.hardware.calls import read_call
+
+    if not (call := call_in(text)):
+        return None
+    entry, given, named = read_call(call, let)
+    return dtype_of(entry(*given, **named))
+
+
+def dtype_of(built: Built) -> str | None:
+    """The type of the elements of what an entry gives, if it is one that a layout may be told."""
+    from tilewise.core.dtypes import DTYPES
+
+    return built.dtype.name if built.dtype is not None and built.dtype.name in DTYPES else None
+
+
+def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
+    """The values of each call of an entry that the page has.
+
+    >>> from tilewise.hardware.catalog import find
+    >>> [values["dtype"] for values in page_values(find("wgmma.A"))][:3]
+    ['f16', 'bf16', 'tf32']
+    """
+    every = {tuple(values.items()): values for values in _listed(entry)}  # sizes may meet instances
+    return (values for values in every.values() if _is_legal(entry, values))
+
+
+def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
+    """Those, and others that the hardware does not have."""
+    if entry.name.partition(".")[2] in LEFT_OUT or entry.engine in OF_ANY_SIZE:
+        return
+    if entry.name in TILES:
+        modes, rows = ("128B", "64B", "32B", "none"), (128,)
+        every = product("AB", ("k", "mn"), modes, TILES[entry.name], rows, (64, 128))
+        yield from (entry.bind(given) for given in every)
+        return
+    sizes = SIZES.get(entry.name, {})
+    for values, *given in product(_usual(entry), *sizes.values()):
+        yield values | dict(zip(sizes, given, strict=True))
+
+
+def _usual(entry: Entry) -> Iterator[dict[str, Any]]:
+    """The instances; of most engines, those whose numbers that may be left out are."""
+    every = instances_of(entry).values()
+    if entry.engine in ALL_NUMBERS:
+        yield from every
+        return
+    numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
+    yield from (values for values in every if all(values[name] == numbers[name] for name in numbers))
+
+
+def _is_legal(entry: Entry, values: dict[str, Any]) -> bool:
+    try:
+        entry.build(**values)
+    except LayoutError:
+        return False
+    return True
+
 
 FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
 """What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
@@ -49,7 +177,7 @@ def page_knows(access: str, dtype: DType | str | None = None) -> bool:
     from tilewise.check.access.patterns import MATRICES, Words, as_call
     from tilewise.core.dtypes import DType
     from tilewise.hardware.catalog.registry import engine_entries
-    from tilewise.pictures.calls import page_knows_call
+    from tilewise.pictures.address import page_knows_call
 
     subject = Words.of(access).subject
     name, *words = (word.strip() for word in subject.split(":"))

@@ -1,4 +1,4 @@
-"""The corner of a tile of shared memory: its first elements, and its rows as the banks see them.
+"""Banks as colours: the corner of a tile of shared memory, and the phases of a request.
 
 The banks of shared memory are coloured four by four: a chunk of 16 bytes lies in banks 4 c to 4 c + 3, and c
 is its colour. A column of one colour is a column of conflicts.
@@ -6,8 +6,10 @@ is its colour. A column of one colour is a column of conflicts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tilewise.check.banks import MARKS, NOTHING, Phase, drawing_of
 from tilewise.core.axes import STORAGE
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -18,6 +20,7 @@ from tilewise.core.units import converted
 from tilewise.hardware.memory.banks import WAVEFRONT
 from tilewise.hardware.modes import CHUNK
 from tilewise.pictures.grid import Cell, Grid, grid_of
+from tilewise.pictures.terminal import PALETTE, Line, Piece
 
 ROWS = COLUMNS = 8
 CHUNKS = WAVEFRONT // CHUNK
@@ -123,3 +126,27 @@ def _grid_of_chunks(memory: Memory, name: str, each: int, firsts: list[list[int]
         cells=tuple(tuple(Cell(str(chunk), chunk) for chunk in line) for line in chunks),
         note="",
     )
+
+
+def phase_lines(phase: Phase) -> Iterator[Line]:
+    """A row a lane, a column a bank; a colour is a wavefront.
+
+        postcondition  without colours they are the lines of `drawing_of`
+
+    >>> from tilewise.check.banks import counted
+    >>> _, line, _, _ = phase_lines(counted("ld", 4, [0, 128]).phases[0])
+    >>> line[:3]
+    (Piece(text='lane  0 ', role='dim'), Piece(text='1 ', role='c0'), Piece(text='. ', role='dim'))
+    """
+    drawing = drawing_of(phase)
+    head, *_, foot = drawing.lines()
+    yield (Piece(head, "dim"),)
+    for lane, row in zip(drawing.lanes, drawing.cells, strict=True):
+        yield (Piece(f"lane {lane:>2} ", "dim"), *map(_cell, row))
+    yield (Piece(foot, "dim"),)
+
+
+def _cell(wavefront: int | None) -> Piece:
+    if wavefront is None:
+        return Piece(f"{NOTHING} ", "dim")
+    return Piece(f"{MARKS[wavefront]} ", f"c{wavefront % len(PALETTE)}")

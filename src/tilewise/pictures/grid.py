@@ -15,11 +15,10 @@ from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.pictures.scene.colours import colour_of
 from tilewise.pictures.scene.logical import Logical, logical_of
 from tilewise.pictures.scene.model import Axis, Scene
-from tilewise.pictures.scene.panels import index_of
-from tilewise.pictures.view.words import MOST_COPIES, axes_in_order, head_text, place_text
+from tilewise.pictures.scene.panels import colour_of, index_of
+from tilewise.pictures.scene.words import MOST_COPIES, axes_in_order, head_text, place_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

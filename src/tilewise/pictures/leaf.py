@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
+from tilewise.pictures.scene.cells import Elements, elements_of
+from tilewise.pictures.scene.encoded import runs_of
 from tilewise.pictures.scene.model import Document, Encoded, Panel, Scene
-from tilewise.pictures.scene.moments import moment_of, moment_words, refuse_step
+from tilewise.pictures.scene.words import key_words, moment_of, moment_words, refuse_step
 from tilewise.pictures.sheet import Room, sheet_of
 from tilewise.pictures.terminal import (
     GAP,
@@ -19,9 +21,6 @@ from tilewise.pictures.terminal import (
     length,
     paragraph,
 )
-from tilewise.pictures.view.encoded import runs_of
-from tilewise.pictures.view.placed import Elements, elements_of
-from tilewise.pictures.view.words import key_words
 
 Section = list[Line]
 

@@ -1,21 +1,184 @@
-"""A layout in a sentence: what it spreads over what, and in which order."""
+"""A layout in words: as arithmetic that a person would write, its facts, and all of it in a sentence.
+
+S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]      laneid = 4*i + j, reg = k
+Swizzle<3,3,3> o S[(128, 64) : (64, 1)]         m = x ^ (x>>3 & 56), x = 64*i + j
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 from tilewise.check.diagnose import mode_of
 from tilewise.core.axes import STORAGE, Axis
+from tilewise.core.digits import Digit, merged
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of
+from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
-from tilewise.pictures.formula import index_names, mode_digits
+
+LETTERS = "ijklnpqr"
+"""Names of modes; m is an axis."""
+
+
+def index_names(layout: Layout) -> tuple[str, ...]:
+    """What the modes of the index are called: i, j, k, ..., or i0, i1, ... where there are many.
+
+    >>> from tilewise import S
+    >>> index_names(S[(8, (4, 2)) : (8, (2, 1))])
+    ('i', 'j')
+    """
+    modes = len(layout.shape)
+    return tuple(LETTERS[:modes]) if modes <= len(LETTERS) else tuple(f"i{mode}" for mode in range(modes))
+
+
+def formulas_of(layout: Layout) -> tuple[str, ...]:
+    """Where the first copy of an element lives, a formula for each axis that something moves along.
+
+    >>> from tilewise import S, Swizzle, laneid, reg
+    >>> formulas_of(S[(16, (4, 2)) : (4@laneid, (1@laneid, 1@reg))])
+    ('laneid = 4*i + j//2', 'reg = j%2')
+    >>> formulas_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)])
+    ('m = x ^ (x>>3 & 56), x = 64*i + j',)
+    """
+    layout = by_coordinates(layout)
+    return tuple(_formula(layout, layout.axis(name)) for name in layout.moving)
+
+
+def _formula(layout: Layout, axis: Axis) -> str:
+    inner = _sum(layout, axis)
+    chain = [swizzle for swizzle in reversed(layout.swizzles) if swizzle.bits]
+    outer = layout.outer[axis]
+    if axis != layout.swizzled_axis or not (chain or outer):
+        return f"{axis} = {inner}"
+    text = "x"
+    if len(chain) == 1:
+        (swizzle,) = chain
+        shift = f">>{swizzle.shift}" if swizzle.shift > 0 else f"<<{-swizzle.shift}"
+        text = f"x ^ (x{shift} & {swizzle.target})"
+        text = f"({text})" if outer else text
+    for swizzle in chain[len(chain) == 1 :]:
+        text = f"Swizzle<{swizzle.bits},{swizzle.base},{swizzle.shift}>({text})"
+    return f"{axis} = {text}{_signed(outer)}, x = {inner}"
+
+
+def _sum(layout: Layout, axis: Axis) -> str:
+    terms = [*_terms(layout, axis)]
+    offset = layout.offset[axis]
+    if not terms:
+        return str(offset)
+    return " + ".join(terms).replace("+ -", "- ") + _signed(offset)
+
+
+def _signed(steps: int) -> str:
+    return f" {'-' if steps < 0 else '+'} {abs(steps)}" if steps else ""
+
+
+def mode_digits(layout: Layout, axis: Axis) -> list[list[Digit]]:
+    """Return for each mode the fewest digits that move along an axis as it does, slowest first.
+
+    >>> from tilewise import S, m
+    >>> mode_digits(S[(8, (4, 2)) : (8, (2, 1))], m)
+    [[(8, 8)], [(8, 1)]]
+    """
+    strides = iter(layout.strides)
+    return [merged([(extent, next(strides)[axis]) for extent in leaves((mode,))]) for mode in layout.shape]
+
+
+def _terms(layout: Layout, axis: Axis) -> Iterator[str]:
+    """Yield a term for each digit that moves along an axis: its part of the mode, times its stride."""
+    for name, digits in zip(index_names(layout), mode_digits(layout, axis), strict=True):
+        below = prod(extent for extent, _ in digits)
+        for position, (extent, factor) in enumerate(digits):
+            below //= extent
+            text = name if below == 1 else f"{name}//{below}"
+            text = f"{text}%{extent}" if position else text
+            text = text if text.isalnum() or factor == 1 else f"({text})"
+            if factor:
+                yield f"{'-' * (factor < 0)}{text}" if abs(factor) == 1 else f"{factor}*{text}"
+
+
+BITS = {"byte": 8, "bit": 1}
+
+
+def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
+    """What is true of a layout, in the order in which one would ask.
+
+    >>> from tilewise import S, Swizzle
+    >>> print(*facts_of(S[(8, 64) : (72, 1)], DType.of("bf16")), sep="\\n")
+    512 elements at m = 0..567: 1136 B
+    one to one; 56 places between hold nothing, such as 64@m
+    """
+    yield _size(layout, dtype)
+    yield _taken(layout)
+    if layout.disjoint_copies.answer is False:
+        yield f"copies coincide: {layout.disjoint_copies.reason}"
+    if any(swizzle.bits for swizzle in layout.swizzles):
+        period = _in_bytes(layout, layout.period, dtype)
+        yield f"its base is a multiple of {period}, by which the swizzle repeats"
+    yield from left_behind(layout)
+
+
+def left_behind(layout: Layout) -> Iterator[str]:
+    """Where a known axis is left behind.
+
+    >>> from tilewise import S, laneid
+    >>> print(*left_behind(S[64 : 1@laneid]))
+    laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31
+    """
+    for axis in layout.axes:
+        facts = axis.facts
+        if facts is None or facts.extent is None:
+            continue
+        try:
+            low, high = layout.extremes(axis)
+        except NotDecided:
+            continue
+        if said := facts.beyond(axis.name, low, high):
+            yield said
+
+
+def _size(layout: Layout, dtype: DType | None) -> str:
+    many = counted(layout.size, "element")
+    try:
+        ends = [(axis, *layout.extremes(axis)) for axis in layout.axes]
+    except NotDecided:
+        return many
+    places = ", ".join(f"{axis} = {low}..{high}" for axis, low, high in ends)
+    (axis, low, high), *more = ends
+    room = "" if more or axis.kind != STORAGE else _in_bytes(layout, 1 + high - low, dtype)
+    return f"{many} at {places}" + (
+        f": {room}" if room and room != f"{1 + high - low} {layout.unit}s" else ""
+    )
+
+
+def _in_bytes(layout: Layout, steps: int, dtype: DType | None) -> str:
+    """So many steps of storage in bytes, where that is known."""
+    bits = BITS.get(layout.unit) or (None if dtype is None else dtype.bits)
+    if bits is None:
+        return f"{steps} {layout.unit}s"
+    return f"{steps * bits // 8} B"
+
+
+def _taken(layout: Layout) -> str:
+    """Whether places are shared, and whether some are left out."""
+    injective, holes = layout.injective, layout.holes
+    if injective.answer is None:
+        return injective.reason
+    said = "one to one" if injective.answer else f"not one to one: {injective.reason}"
+    if holes.count is None:
+        return said
+    if not holes.count:
+        return f"{said}, without holes" if injective.answer else said
+    such = f", such as {holes.witness}" if holes.witness is not None else ""
+    between = "place between holds" if holes.count == 1 else "places between hold"
+    return f"{said}; {holes.count} {between} nothing{such}"
+
 
 CALLED = {
     "laneid": "lanes",

@@ -22,10 +22,8 @@ from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.pictures.corner import chunks_of, corner_of
-from tilewise.pictures.facts import facts_of
-from tilewise.pictures.formula import formulas_of
 from tilewise.pictures.grid import Grid
-from tilewise.pictures.prose import prose_of
+from tilewise.pictures.prose import facts_of, formulas_of, prose_of
 from tilewise.pictures.registers import Holder, holders_of, known_as
 
 TYPE_CHECKING = False

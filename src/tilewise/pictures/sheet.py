@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.pictures.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
-from tilewise.pictures.scene.cells import Numbers, Truths
+from tilewise.pictures.scene.cells import NOWHERE, Elements, Numbers, Truths, placed_of
 from tilewise.pictures.scene.model import Head, Heads, Panel
+from tilewise.pictures.scene.words import axes_words, block_words, head_text, text_of
 from tilewise.pictures.terminal import GAP
-from tilewise.pictures.view.placed import NOWHERE, Elements, placed_of
-from tilewise.pictures.view.words import axes_words, block_words, head_text, text_of
 
 _CHUNK = 4
 OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"
@@ -47,7 +46,7 @@ def sheet_of(panel: Panel, elements: Elements, room: Room) -> Sheet:
     128 bytes a chunk of 16 bytes is a cell, and says its first element.
 
     >>> from tilewise import S
-    >>> from tilewise.pictures.view.placed import elements_of
+    >>> from tilewise.pictures.scene.cells import elements_of
     >>> from tilewise.pictures.scene.build import scene_of
     >>> scene = scene_of(S[(2, 4) : (1, 2)])
     >>> sheet = sheet_of(scene.panels[1], elements_of(scene), Room(80, 40))

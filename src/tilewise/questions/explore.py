@@ -68,8 +68,7 @@ def _port(given: Number) -> int:
 
 def _fragment(texts: Texts, layout: LayoutText | None) -> str:
     """Return the address of a layout, by its text where the page reads that as it is read here."""
-    from tilewise.pictures.address import fragment
-    from tilewise.pictures.calls import call_in, dtype_of_call, page_knows_call
+    from tilewise.pictures.address import call_in, dtype_of_call, fragment, page_knows_call
 
     if layout is None:
         given = {

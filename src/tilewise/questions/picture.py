@@ -55,7 +55,7 @@ class Picture:
     def in_terminal(self, room: tuple[int, int], *, ascii: bool, json: bool) -> Report:
         """Return the panels in so many columns, and so many rows each; the fields are the document."""
         from tilewise.pictures.leaf import lines_of
-        from tilewise.pictures.scene.moments import refuse_step
+        from tilewise.pictures.scene.words import refuse_step
         from tilewise.pictures.sheet import Room
 
         document = self._document(self._layouts(self._given()))
@@ -102,7 +102,7 @@ class Picture:
         """Return the scenes of layouts, with the panels that are wanted."""
         from tilewise.pictures.scene.build import document_of
         from tilewise.pictures.scene.compare import compared
-        from tilewise.pictures.scene.cut import BY_HEADS, cut
+        from tilewise.pictures.scene.lines import BY_HEADS, cut
 
         window = self.texts.window(self.window)
         names = _panels(self.panel or [ALL])
@@ -114,7 +114,7 @@ class Picture:
             "access": self.access,
         }
         made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
-        shown = _with_panels(_coloured(made, layouts, self.colour), layouts, names)
+        shown = _with_panels(_coloured(made, layouts, self.colour), names)
         if window is None or not of_panel:
             return shown
         cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in shown.scenes)
@@ -152,7 +152,7 @@ class Picture:
 
     def _on_the_page(self, given: Sequence[LayoutText], layouts: Sequence[Layout]) -> list[str]:
         """Return the text of each layout for the page: a call that it knows as such."""
-        from tilewise.pictures.calls import call_in, page_knows_call
+        from tilewise.pictures.address import call_in, page_knows_call
 
         plain = not self.texts.let and self.texts.unit == "element"
         return [
@@ -162,8 +162,7 @@ class Picture:
 
     def _address(self, given: Sequence[LayoutText], shown: Sequence[str]) -> str:
         """Return what the page shows first, as its addresses say it."""
-        from tilewise.pictures.address import fragment, page_knows
-        from tilewise.pictures.calls import dtype_of_call
+        from tilewise.pictures.address import dtype_of_call, fragment, page_knows
 
         dtype = self.texts.dtype
         if self.access is not None and not page_knows(self.access, dtype):
@@ -221,7 +220,7 @@ def _panels(asked: Sequence[str]) -> list[str]:
 
 
 def _coloured(document: Document, layouts: Sequence[Layout], axis: str | None) -> Document:
-    from tilewise.pictures.scene.colours import colour_of
+    from tilewise.pictures.scene.panels import colour_of
 
     if axis is None:
         return document
@@ -231,7 +230,7 @@ def _coloured(document: Document, layouts: Sequence[Layout], axis: str | None) -
     )
 
 
-def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[str]) -> Document:
+def _with_panels(document: Document, names: Sequence[str]) -> Document:
     """Return the document with the panels of some kinds alone; each kind is there in some scene."""
     from tilewise.pictures.scene.model import KINDS
 
@@ -240,7 +239,7 @@ def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[
     there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
     for name in names:
         if name not in there:
-            _refuse_large(name, document, layouts)
+            _refuse_large(name, document)
             known = "this layout has none" if name in KINDS else "there is none"
             having = ", ".join(map(_with_short, there))
             raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
@@ -251,19 +250,17 @@ def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[
     return _changed(document, scenes)
 
 
-def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> None:
+def _refuse_large(name: str, document: Document) -> None:
     """Refuse a panel that a layout has, but that is too large to be drawn."""
-    from tilewise.pictures.scene.logical import Logical
-    from tilewise.pictures.scene.panels import Part, too_large
+    from tilewise.pictures.scene.panels import undrawn
 
-    for scene, layout in zip(document.scenes, layouts, strict=True):
-        part = Logical(layout.size, scene.shape, scene.rows, scene.columns, scene.window)
-        why = too_large(Part(layout, part, scene.axes, scene.bits, scene.base)).get(name)
+    for scene in document.scenes:
+        why = next((note.text for note in scene.notes if note.text.startswith(undrawn(name))), None)
         if why is not None:
             ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in scene.axes)
             raise LayoutError(
                 "TW301",
-                f"--panel {name} would have {why}: the elements are too far apart, at {ends}",
+                f"{why}: the elements are too far apart, at {ends}",
                 hint="a --window of elements that are nearer has fewer; --panel index draws all",
             )
 

@@ -136,7 +136,7 @@ def _asked_place(texts: Texts, given: LayoutText, place: Any) -> dict[str, int]:
     if _ELEMENT.search(place) and isinstance(given, str):
         from tilewise.hardware.calls import read_call
         from tilewise.hardware.catalog.places import asked_place
-        from tilewise.pictures.calls import call_in
+        from tilewise.pictures.address import call_in
 
         if given and call_in(given) == given:
             entry, values, named = read_call(given, texts.let)

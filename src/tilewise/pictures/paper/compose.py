@@ -1,11 +1,17 @@
-"""`drawing_of`: a document as one picture, with its title, its words, its notes and what colours mean."""
+"""`drawing_of`: a document as one picture, with its title, its words, its notes and what colours mean.
+
+`glance` is the picture of a layout in a cell of a notebook.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
+from zlib import crc32
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
 from tilewise.pictures.paper.drawing import (
     Box,
     Drawing,
@@ -20,11 +26,13 @@ from tilewise.pictures.paper.drawing import (
 )
 from tilewise.pictures.paper.encoded import encoded_part
 from tilewise.pictures.paper.panel import panel_part
+from tilewise.pictures.paper.svg import svg_of
+from tilewise.pictures.scene.build import document_of
+from tilewise.pictures.scene.cells import Elements, elements_of, shape_of
+from tilewise.pictures.scene.encoded import encoded_words
+from tilewise.pictures.scene.logical import logical_of
 from tilewise.pictures.scene.model import Document, Scene
-from tilewise.pictures.scene.moments import moment_of, moment_words, refuse_step
-from tilewise.pictures.view.encoded import encoded_words
-from tilewise.pictures.view.placed import Elements, elements_of, shape_of
-from tilewise.pictures.view.words import description, key_words
+from tilewise.pictures.scene.words import description, key_words, moment_of, moment_words, refuse_step
 
 MOST_CELLS = 1 << 18
 """So many cells a picture has at most, all panels together."""
@@ -155,3 +163,40 @@ def _legend(scene: Scene, elements: Elements, room: int) -> Part:
         return Part(x + 8 + wide(words, 12), 17, tuple(items))
     line = paragraph(words, room, 12, "quiet")
     return Part(max(x, line.width), 22 + line.height, (*items, *line.at(0, 20)))
+
+
+GLANCED = 4096
+"""A panel of more cells is left out, and of a layout with more places the corner is drawn."""
+
+_CORNER = 16
+_ROOM = 960
+
+
+def glance(layout: Layout, form: str) -> str | None:
+    """A picture of about the width of a notebook, as svg or as html; None where there is none.
+
+    >>> from tilewise import S
+    >>> glance(S[(2, 4)], "svg")[:40]
+    '<svg xmlns="http://www.w3.org/2000/svg" '
+    >>> glance(S[(2, 4)] + (1 << 60), "svg") is None
+    True
+    """
+    try:
+        drawing = drawing_of(_document(layout), room=_ROOM)
+    except LayoutError:
+        return None
+    if form == "svg":
+        return svg_of(drawing)
+    number = crc32(drawing.words.encode())  # ids of pictures in one page differ
+    return f'<div style="overflow-x:auto">{svg_of(drawing, number=number)}</div>'
+
+
+def _document(layout: Layout) -> Document:
+    window = None
+    if layout.size * layout.copies > GLANCED:
+        grid = logical_of(layout)
+        window = (0, min(_CORNER, prod(grid.rows))), (0, min(_CORNER, grid.broad))
+    document = document_of(layout, window=window)
+    (scene,) = document.scenes
+    panels = tuple(panel for panel in scene.panels if prod(shape_of(panel)) <= GLANCED)
+    return replace(document, scenes=(replace(scene, panels=panels),))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tilewise.pictures.paper.drawing import Box, Fill, Item, Part, Text, below, paragraph, wide
+from tilewise.pictures.scene.encoded import Run, runs_of
 from tilewise.pictures.scene.model import Encoded, Field
-from tilewise.pictures.view.encoded import Run, runs_of
 
 _BIT = 14
 """Pixels of a bit, where there is room."""

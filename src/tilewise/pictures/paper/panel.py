@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from tilewise.pictures.paper.drawing import LETTER, Box, Fill, Item, Part, Text, below, paragraph, wide
+from tilewise.pictures.scene.cells import NOWHERE, Elements, Placed, placed_of, shape_of
 from tilewise.pictures.scene.model import Heads, Panel
-from tilewise.pictures.view.placed import NOWHERE, Elements, Placed, placed_of, shape_of
-from tilewise.pictures.view.words import axes_words, block_words, head_text, texts_of
+from tilewise.pictures.scene.words import axes_words, block_words, head_text, texts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

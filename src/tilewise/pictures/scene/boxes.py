@@ -13,9 +13,8 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
-from tilewise.pictures.scene.asked import Asked
 from tilewise.pictures.scene.cells import Numbers
-from tilewise.pictures.scene.model import Note, Step
+from tilewise.pictures.scene.model import Asked, Note, Step
 from tilewise.tables import table
 
 ACCESS = "boxes"

@@ -14,8 +14,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.hardware.engines import Engine
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS
-from tilewise.pictures.scene.asked import Asked
-from tilewise.pictures.scene.model import Encoded, Field, Note, Step
+from tilewise.pictures.scene.model import Asked, Encoded, Field, Note, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 from tilewise.core.axes import KNOWN, STORAGE
 from tilewise.core.integers import counted
 from tilewise.pictures.scene.cells import Numbers
-from tilewise.pictures.scene.gather import Places
 from tilewise.pictures.scene.lines import extent
 from tilewise.pictures.scene.logical import Logical
 from tilewise.pictures.scene.model import Axis, Note
@@ -18,6 +17,8 @@ from tilewise.pictures.scene.model import Axis, Note
 EXACT = 1 << 53
 """Numbers below are exact in every evaluator."""
 
+
+Places = dict[str, Numbers]
 
 Shared = tuple[int, int, int]
 """Positions of two elements in one place, and the entry at which the second meets the first."""

@@ -14,13 +14,12 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.pictures.scene.asked import Asked
 from tilewise.pictures.scene.boxes import ACCESS as BOXES
 from tilewise.pictures.scene.boxes import boxes_asked
 from tilewise.pictures.scene.descriptors import ACCESS as DESCRIPTORS
 from tilewise.pictures.scene.descriptors import descriptors_asked
 from tilewise.pictures.scene.logical import MOST_CELLS
-from tilewise.pictures.scene.model import Note, Step
+from tilewise.pictures.scene.model import Asked, Note, Step
 
 WORD_BITS = 32
 
