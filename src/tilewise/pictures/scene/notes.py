@@ -9,14 +9,10 @@ import numpy as np
 
 from tilewise.core.axes import KNOWN, STORAGE
 from tilewise.core.integers import counted
-from tilewise.pictures.scene.cells import Numbers
+from tilewise.pictures.scene.cells import EXACT, Numbers, numbered
 from tilewise.pictures.scene.lines import extent
 from tilewise.pictures.scene.logical import Logical
 from tilewise.pictures.scene.model import Axis, Note
-
-EXACT = 1 << 53
-"""Numbers below are exact in every evaluator."""
-
 
 Places = dict[str, Numbers]
 
@@ -75,7 +71,7 @@ def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Share
     >>> taken([Axis("m", "storage", 0, 2)], 1, {"m": np.array([0, 2, 0])})
     (2, (0, 2, 2))
     """
-    keys = _keys(axes, places)
+    keys = numbered([places[axis.name] for axis in axes])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     before = first[which] // copies
     own = np.arange(len(keys)) // copies
@@ -84,13 +80,3 @@ def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Share
         return len(first), None
     at = int(meets[0])
     return len(first), (int(before[at]), int(own[at]), at)
-
-
-def _keys(axes: Sequence[Axis], places: Places) -> Numbers:
-    """A number for every place, equal where the places are."""
-    keys = np.zeros(len(places[axes[0].name]), np.int64)
-    for axis in axes:
-        if int(keys.max(initial=0)) * extent(axis) >= EXACT:
-            keys = np.unique(keys, return_inverse=True)[1].reshape(-1)
-        keys = keys * extent(axis) + (places[axis.name] - axis.low)
-    return keys
