@@ -6,7 +6,7 @@ Swizzle<3,3,3> o S[(128, 64) : (64, 1)]         m = x ^ (x>>3 & 56), x = 64*i + 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from tilewise.check.diagnose import mode_of
@@ -21,6 +21,7 @@ from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
+from tilewise.pictures.scene.words import size_words, taken_words
 
 LETTERS = "ijklnpqr"
 """Names of modes; m is an axis."""
@@ -114,8 +115,16 @@ def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
     512 elements at m = 0..567: 1136 B
     one to one; 56 places between hold nothing, such as 64@m
     """
-    yield _size(layout, dtype)
-    yield _taken(layout)
+    try:
+        ends = {axis.name: layout.extremes(axis) for axis in layout.axes}
+    except NotDecided:
+        yield counted(layout.size, "element")
+    else:
+        yield size_words(layout.size, ends, _room(layout, ends, dtype))
+    one_to_one, holes = layout.injective, layout.holes
+    such = f", such as {holes.witness}" if holes.witness is not None else ""
+    shared = "" if one_to_one.answer else one_to_one.reason
+    yield shared if one_to_one.answer is None else taken_words(shared, holes.count, such)
     if layout.disjoint_copies.answer is False:
         yield f"copies coincide: {layout.disjoint_copies.reason}"
     if any(swizzle.bits for swizzle in layout.swizzles):
@@ -143,18 +152,12 @@ def left_behind(layout: Layout) -> Iterator[str]:
             yield said
 
 
-def _size(layout: Layout, dtype: DType | None) -> str:
-    many = counted(layout.size, "element")
-    try:
-        ends = [(axis, *layout.extremes(axis)) for axis in layout.axes]
-    except NotDecided:
-        return many
-    places = ", ".join(f"{axis} = {low}..{high}" for axis, low, high in ends)
-    (axis, low, high), *more = ends
-    room = "" if more or axis.kind != STORAGE else _in_bytes(layout, 1 + high - low, dtype)
-    return f"{many} at {places}" + (
-        f": {room}" if room and room != f"{1 + high - low} {layout.unit}s" else ""
-    )
+def _room(layout: Layout, ends: Mapping[str, tuple[int, int]], dtype: DType | None) -> str:
+    """Return the bytes between the ends of a layout on one axis of storage, where they are known."""
+    ((low, high), *more) = ends.values()
+    if more or layout.axes[0].kind != STORAGE or (dtype is None and layout.unit == "element"):
+        return ""
+    return _in_bytes(layout, 1 + high - low, dtype)
 
 
 def _in_bytes(layout: Layout, steps: int, dtype: DType | None) -> str:
@@ -163,21 +166,6 @@ def _in_bytes(layout: Layout, steps: int, dtype: DType | None) -> str:
     if bits is None:
         return f"{steps} {layout.unit}s"
     return f"{steps * bits // 8} B"
-
-
-def _taken(layout: Layout) -> str:
-    """Whether places are shared, and whether some are left out."""
-    injective, holes = layout.injective, layout.holes
-    if injective.answer is None:
-        return injective.reason
-    said = "one to one" if injective.answer else f"not one to one: {injective.reason}"
-    if holes.count is None:
-        return said
-    if not holes.count:
-        return f"{said}, without holes" if injective.answer else said
-    such = f", such as {holes.witness}" if holes.witness is not None else ""
-    between = "place between holds" if holes.count == 1 else "places between hold"
-    return f"{said}; {holes.count} {between} nothing{such}"
 
 
 CALLED = {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -16,11 +17,12 @@ from tilewise.pictures.paper.drawing import Drawing
 from tilewise.pictures.paper.svg import styles, svg_of
 
 EXPLORER, HARDWARE = "explorer.js", "hardware.js"
-_EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*$")
+_NAME = r"[\w$]+(?: as [\w$]+)?"
+_NAMES = rf"\{{({_NAME}(?:,{_NAME})*)\}}"
+_EXPORTS = re.compile(rf"export{_NAMES};?\s*$")
 """What a bundle ends with, and the names in it: `a as render,b as explore`."""
-_IMPORTS = re.compile(r'\s*import\s*\{([^{}]*)\}\s*from\s*"\./explorer\.js";(?!\s*import\b)')
+_IMPORTS = re.compile(rf'^import{_NAMES}from"\./explorer\.js";(?!\s*import\b)')
 """What the bundle of the hardware begins with, and the names in it: `install as a,read as b`."""
-_NAMES = re.compile(r"\s*([\w$]+)(?:\s+as\s+([\w$]+))?\s*")
 
 
 def ending(name: str, end: str) -> str:
@@ -50,35 +52,36 @@ def ending_with_hardware(name: str, end: str) -> str:
     """
     body, exports = _split(EXPLORER)
     inner, _ = _split(HARDWARE)
-    imports = _IMPORTS.match(inner)
-    if imports is None:
-        raise _refused("the hardware's bundle in this package does not import of `./explorer.js` first")
-    names = _pairs(imports[1])
+    imports = _sought(_IMPORTS, inner, HARDWARE)
+    names = _pairs(imports)
     given = ",".join(_local(exports, outer) for outer, _ in names)
-    taken = ",".join(own for _, own in names)
+    taken = ",".join(inside for _, inside in names)
     return (
         f"{body}(({taken})=>{{{inner[imports.end() :]}}})({given});{end.replace('{}', _local(exports, name))}"
     )
 
 
 def _split(file: str) -> tuple[str, dict[str, str]]:
-    """A bundle without its exports, and {exported: what it is called inside}."""
+    """Return a bundle without its exports, and {exported: what it is called inside}."""
     text = files("tilewise.pictures").joinpath("web", file).read_text(encoding="utf-8")
-    exports = _EXPORTS.search(text)
-    if exports is None:
-        raise _refused(f"the bundle {file} in this package ends without exports")
-    return text[: exports.start()], {outer: own for own, outer in _pairs(exports[1])}
+    exports = _sought(_EXPORTS, text, file)
+    return text[: exports.start()], {outer: inside for inside, outer in _pairs(exports)}
 
 
-def _pairs(names: str) -> list[tuple[str, str]]:
-    """[(a, b)] of `a as b`; of a name alone it is both."""
-    found = [_NAMES.fullmatch(name) for name in names.split(",")]
-    if None in found:
-        raise _refused(f"a bundle in this package has names that are none: {names[:40]}")
-    return [(match[1], match[2] or match[1]) for match in found if match]
+def _sought(pattern: re.Pattern[str], text: str, file: str) -> re.Match[str]:
+    found = pattern.search(text)
+    if found is None:
+        raise _refused(f"the bundle {file} in this package has other imports or exports than it should")
+    return found
 
 
-def _local(exports: dict[str, str], name: str) -> str:
+def _pairs(names: re.Match[str]) -> list[tuple[str, str]]:
+    """Return [(a, b)] of `a as b`; of a name alone it is both."""
+    found = (name.partition(" as ") for name in names[1].split(","))
+    return [(before, after or before) for before, _, after in found]
+
+
+def _local(exports: Mapping[str, str], name: str) -> str:
     if name not in exports:
         raise _refused(f"the explorer's bundle in this package has no `{name}`")
     return exports[name]
@@ -100,7 +103,9 @@ def html_of(state: str, drawing: Drawing) -> str:
     `state` is what `pictures.address.fragment` writes. Where scripts are off it shows the drawing, if that is
     small, else its words.
     """
-    script, style, picture = _script(), _style(), svg_of(drawing)
+    script = re.sub(r"<(?=/script|!--)", r"\\x3c", ending_with_hardware("mount", _START), flags=re.IGNORECASE)
+    style = files("tilewise.pictures").joinpath("web/page.css").read_text(encoding="utf-8")
+    picture = svg_of(drawing)
     if len(picture) > MOST_PICTURE:
         picture = f"<p>{escape(drawing.words)}</p>\n"
     return (
@@ -134,13 +139,3 @@ def policy(script: str, *sheets: str) -> str:
 
 def _digest(text: str) -> str:
     return "sha256-" + b64encode(sha256(text.encode()).digest()).decode()
-
-
-def _script() -> str:
-    """Both bundles, with a call of `mount` in the place of their exports."""
-    script = ending_with_hardware("mount", _START)
-    return re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)
-
-
-def _style() -> str:
-    return files("tilewise.pictures").joinpath("web/page.css").read_text(encoding="utf-8")

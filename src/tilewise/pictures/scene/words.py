@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from tilewise.core.errors import LayoutError
-from tilewise.core.integers import as_int
+from tilewise.core.integers import as_int, counted
 from tilewise.core.shapes import coordinates
 from tilewise.pictures.scene.model import Axis, Document, Heads, Panel, Scene, Step
 
@@ -17,6 +17,28 @@ if TYPE_CHECKING:
 
 
 MOST_COPIES = 4
+
+
+def size_words(size: int, ends: Mapping[str, tuple[int, int]], room: str) -> str:
+    """Return how many elements there are, between which ends of each axis, and in which room.
+
+    >>> size_words(8, {"m": (0, 7)}, "16 B")
+    '8 elements at m = 0..7: 16 B'
+    """
+    places = ", ".join(f"{axis} = {low}..{high}" for axis, (low, high) in ends.items())
+    return f"{counted(size, 'element')} at {places}" + (f": {room}" if room else "")
+
+
+def taken_words(shared: str, holes: int | None, such: str = "") -> str:
+    """Return whether elements share places, and how many places between hold nothing, where that is known.
+
+    >>> taken_words("", 0), taken_words("elements 0 and 1 share 0@m", 1)
+    ('one to one, without holes', 'not one to one: elements 0 and 1 share 0@m; 1 place between holds nothing')
+    """
+    said = f"not one to one: {shared}" if shared else "one to one"
+    if not holes:
+        return said if shared or holes is None else f"{said}, without holes"
+    return f"{said}; {holes} {'place between holds' if holes == 1 else 'places between hold'} nothing{such}"
 
 
 def key_words(elements: Elements, faded: str) -> str:
