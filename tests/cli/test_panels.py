@@ -14,7 +14,7 @@ from tests.pictures.documents import document_from
 from tilewise import parse
 from tilewise.notation import parse_window
 from tilewise.pictures.scene.build import document_of
-from tilewise.pictures.scene.cells import elements_of, placed_of
+from tilewise.pictures.scene.cells import Elements, placed_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 MESH = "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]"
@@ -121,7 +121,7 @@ def test_a_window_of_a_panel_is_of_what_stands_at_its_heads(tilewise, layout, mo
         (top or 0) <= x < (bottom or 128) and (left or 0) <= y // drawn.slots < right
         for x, y in zip(scene.places[lane], scene.places[column], strict=True)
     ]
-    placed = placed_of(drawn, elements_of(scene)).first
+    placed = placed_of(drawn, Elements(scene)).first
     assert (placed >= 0).sum() == sum(inside) > 0
     assert drawn.cells == ((bottom or 128) - (top or 0), right - (left or 0))
     assert [head(0) for head in (*drawn.row_heads, *drawn.column_heads)] == [top or 0, left or 0]

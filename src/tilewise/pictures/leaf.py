@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
-from tilewise.pictures.scene.cells import Elements, elements_of
+from tilewise.pictures.scene.cells import Elements
 from tilewise.pictures.scene.encoded import runs_of
 from tilewise.pictures.scene.model import Document, Encoded, Panel, Scene
 from tilewise.pictures.scene.words import key_words, moment_of, moment_words, refuse_step
@@ -90,7 +90,7 @@ def _joined(sections: Sequence[Section]) -> Section:
 
 def _sections(scene: Scene, step: int | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
     """What is said of a scene, in sentences of so many columns, and each of its panels in the room."""
-    elements = elements_of(scene, moment_of(scene, step))
+    elements = Elements(scene, moment_of(scene, step))
     yield [*_said(elements, step, words)]
     for panel in scene.panels:
         yield [*_panel(panel, elements, room, words, ruled)]

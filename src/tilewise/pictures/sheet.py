@@ -46,10 +46,10 @@ def sheet_of(panel: Panel, elements: Elements, room: Room) -> Sheet:
     128 bytes a chunk of 16 bytes is a cell, and says its first element.
 
     >>> from tilewise import S
-    >>> from tilewise.pictures.scene.cells import elements_of
+    >>> from tilewise.pictures.scene.cells import Elements
     >>> from tilewise.pictures.scene.build import scene_of
     >>> scene = scene_of(S[(2, 4) : (1, 2)])
-    >>> sheet = sheet_of(scene.panels[1], elements_of(scene), Room(80, 40))
+    >>> sheet = sheet_of(scene.panels[1], Elements(scene), Room(80, 40))
     >>> sheet.title, sheet.key
     ('memory, 4 elements a row', 'rows m; columns add; cells coordinates')
     >>> [[cell.text for cell in row] for row in sheet.blocks[0].cells]
@@ -136,7 +136,7 @@ class _Table:
             codes = self._lanes[own]
             agree = codes == np.take_along_axis(codes, lead, axis=1)
         else:
-            numbers = self.elements.places.numbers[own]
+            numbers = self.elements.numbers[own]
             start = np.take_along_axis(numbers, lead, axis=1)
             row = self.elements.scene.shape[-1] if self.elements.scene.shape else 1
             steps = np.arange(share) // self.panel.covers - lead // self.panel.covers
@@ -150,7 +150,7 @@ class _Table:
         codes = np.full(len(self.elements.flats), -1, np.int64)
         known: dict[tuple[int, ...], int] = {}
         for element, lanes in self.elements.lanes.items():
-            codes[element] = known.setdefault(lanes, len(known))
+            codes[element] = known.setdefault(tuple(lanes), len(known))
         return codes
 
     # -- cells -----------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from tilewise.pictures.paper.encoded import encoded_part
 from tilewise.pictures.paper.panel import panel_part
 from tilewise.pictures.paper.svg import svg_of
 from tilewise.pictures.scene.build import document_of
-from tilewise.pictures.scene.cells import Elements, elements_of, shape_of
+from tilewise.pictures.scene.cells import Elements, shape_of
 from tilewise.pictures.scene.encoded import encoded_words
 from tilewise.pictures.scene.logical import logical_of
 from tilewise.pictures.scene.model import Document, Scene
@@ -116,7 +116,7 @@ def _head(document: Document, room: int) -> Iterator[Part]:
 
 def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -> Part:
     moment = moment_of(scene, step)
-    elements = elements_of(scene, moment)
+    elements = Elements(scene, moment)
     panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
     text = max(panels.width, min(_LEAST_TEXT, room))
     parts = []

@@ -123,7 +123,7 @@ def panel_part(panel: Panel, elements: Elements, room: int) -> Part:
     """Return a panel that is as wide as `room` at most, if its cells can be that small."""
     placed = placed_of(panel, elements)
     gutter = wide("0" * _longest(panel.row_heads, panel.cells[0]), HEAD) + 8
-    size = _size(placed, elements, room - gutter)
+    size = _size(placed, room - gutter)
     name = _BLOCK_NAME * (panel.blocks != (1, 1))
     between = int(min(size.across * panel.slots, size.down) >= _LEAST_WITH_GAPS)
     across = Line(panel.blocks[1], panel.cells[1] * panel.slots, size.across, _BLOCK_GAP, between)
@@ -140,7 +140,7 @@ def panel_part(panel: Panel, elements: Elements, room: int) -> Part:
         *_column_heads(panel, across, -4),
         *_row_heads(panel, down),
         *(_block_heads(panel, across, down) if name else ()),
-        *(_texts(placed, elements, size, across, down) if size.font else _numbers(runs, across, down)),
+        *(_texts(placed, size, across, down) if size.font else _numbers(runs, across, down)),
     ]
     items = (*caption.items, *(item.at(gutter, top) for item in inside))
     return Part(max(caption.width, width), top + down.length, items)
@@ -155,12 +155,12 @@ def _caption(panel: Panel, elements: Elements, said: str, room: int) -> Part:
 # -- how large cells are ---------------------------------------------------------------------------
 
 
-def _size(placed: Placed, elements: Elements, room: int) -> Size:
+def _size(placed: Placed, room: int) -> Size:
     panel, (rows, columns) = placed.panel, shape_of(placed.panel)
     if rows * columns <= MOST_TEXTS:
         gaps = (panel.blocks[1] - 1) * _BLOCK_GAP
         for said in ("full", "brief"):
-            texts = texts_of(panel, elements, said == "brief")
+            texts = texts_of(panel, placed.elements, said == "brief")
             longest = max(map(len, texts))
             for font, down in FONTS.items() if longest <= _LONGEST else ():
                 across = _pitch(panel, longest, font)
@@ -253,9 +253,11 @@ def _gaps(placed: Placed, across: Line, down: Line) -> Iterator[Fill]:
     yield Fill("paper", tuple(lines))
 
 
-def _texts(placed: Placed, elements: Elements, size: Size, across: Line, down: Line) -> Iterator[Item]:
+def _texts(placed: Placed, size: Size, across: Line, down: Line) -> Iterator[Item]:
     marks: list[Box] = []
-    faded, several, starts = (each.tolist() for each in (elements.faded, placed.several, placed.starts))
+    faded, several, starts = (
+        each.tolist() for each in (placed.elements.faded, placed.several, placed.starts)
+    )
     for row, line in enumerate(placed.first.tolist()):
         for column, element in enumerate(line):
             if element == NOWHERE or not starts[row][column]:

@@ -21,7 +21,7 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned_modes
 from tilewise.pictures.scene.build import scene_of
-from tilewise.pictures.scene.cells import Numbers, Places, numbered
+from tilewise.pictures.scene.cells import Elements, Numbers, numbered
 from tilewise.pictures.scene.model import MOST_SCENES, Axis, Document, Scene
 
 TYPE_CHECKING = False
@@ -215,7 +215,7 @@ def _storage(scene: Scene) -> list[str]:
 
 def _columns(scene: Scene, by_flat_index: bool) -> Columns:
     """Return the places of a scene, its elements by coordinates or in the order of their flat indices."""
-    places = Places(scene)
+    places = Elements(scene)
     columns = {axis.name: places.columns[axis.name].reshape(-1, scene.copies) for axis in scene.axes}
     if not by_flat_index or scene.order == "row":
         return columns

@@ -45,9 +45,9 @@ def key_words(elements: Elements, faded: str) -> str:
     """What colours and letters mean; `faded` says what elements are that a step leaves out.
 
     >>> from tilewise import R, S
-    >>> from tilewise.pictures.scene.cells import elements_of
+    >>> from tilewise.pictures.scene.cells import Elements
     >>> from tilewise.pictures.scene.build import scene_of
-    >>> key_words(elements_of(scene_of(S[(2, 4)] + R[2 : 8])), "")
+    >>> key_words(Elements(scene_of(S[(2, 4)] + R[2 : 8])), "")
     'colour by m in 8 bands; copies between |'
     """
     scene = elements.scene
@@ -65,10 +65,10 @@ def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]
     """The text of every element in a panel; a brief one is its index, or its last axis alone.
 
     >>> from tilewise import S, laneid, reg
-    >>> from tilewise.pictures.scene.cells import elements_of
+    >>> from tilewise.pictures.scene.cells import Elements
     >>> from tilewise.pictures.scene.build import scene_of
     >>> scene = scene_of(S[(2, 2) : (1@laneid, 1@reg)])
-    >>> [texts_of(panel, elements_of(scene)) for panel in scene.panels]
+    >>> [texts_of(panel, Elements(scene)) for panel in scene.panels]
     [['0:0', '0:1', '1:0', '1:1'], ['0,0', '0,1', '1,0', '1,1']]
     """
     return [text_of(panel, elements, element, brief) for element in range(len(elements.flats))]
