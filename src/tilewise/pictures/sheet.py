@@ -88,16 +88,21 @@ class _Table:
 
     def sheet(self) -> Sheet:
         """As much of it as fits."""
-        rows = seen(self.lit.any(axis=(0, 2)), self.room.height)
-        blocks = seen(self.lit.any(axis=(1, 2)), self.room.height)
+        panel, room = self.panel, self.room
+        rows = seen(self.lit.any(axis=(0, 2)), room.height)
+        blocks = seen(self.lit.any(axis=(1, 2)), room.height)
         share, columns = self._columns(blocks, rows)
         grids = [self._grid(block, rows, columns, share) for block in blocks]
-        abreast = self._abreast(max(map(grid_width, grids)))
-        many = abreast * max(1, self.room.height // (len(rows) + 2))
+        fit = max(1, (room.width + GAP) // (max(map(grid_width, grids)) + GAP))
+        abreast = min(fit, panel.blocks[1] if panel.blocks[1] > 1 else panel.blocks[0])
+        many = abreast * max(1, room.height // (len(rows) + 2))
         kept = seen(self.lit[blocks.start : blocks.stop].any(axis=(1, 2)), many)
+        each = share // panel.covers
+        key = axes_words(panel, self.elements.scene, "full").replace(" · ", "; ")
+        key += f", {each} elements each" if each > 1 else ""
         return Sheet(
-            self.panel.title,
-            self._key(share),
+            panel.title,
+            key + ("; +: others are there, too" if self.several.any() else ""),
             tuple(grids[kept.start : kept.stop]),
             abreast,
             self._left_out(rows, columns, share, blocks[kept.start : kept.stop]),
@@ -184,44 +189,25 @@ class _Table:
             return Cell(text_of(self.panel, self.elements, lead) + more, int(self.elements.colours[lead]))
         return Cell("", NONE) if all(element == NOWHERE for element, *_ in small) else Cell(".", PALE)
 
-    # -- blocks, and words -----------------------------------------------------------------------------
-
-    def _abreast(self, width: int) -> int:
-        """How many blocks stand side by side: those of one row of blocks, where there are several in it."""
-        many = max(1, (self.room.width + GAP) // (width + GAP))
-        across = self.panel.blocks[1]
-        return min(many, across if across > 1 else self.panel.blocks[0])
-
-    def _key(self, share: int) -> str:
-        words = axes_words(self.panel, self.elements.scene, "full").replace(" · ", "; ")
-        many = share // self.panel.covers
-        words += f", {many} elements each" if many > 1 else ""
-        return words + ("; +: others are there, too" if self.several.any() else "")
-
     def _left_out(self, rows: range, columns: range, share: int, blocks: range) -> str:
         panel, slots = self.panel, self.panel.slots
         whole = range(columns.start * share // slots, -(-columns.stop * share // slots))
         parts = [
-            _part(name, own, extent, heads)
-            for name, own, extent, heads in (
+            _part(name, drawn, extent, heads)
+            for name, drawn, extent, heads in (
                 ("row", rows, panel.cells[0], panel.row_heads),
                 ("column", whole, panel.cells[1], panel.column_heads),
                 ("block", blocks, len(self.first), ()),
             )
-            if len(own) < extent
+            if len(drawn) < extent
         ]
         return f"{', '.join(parts)}; {OTHERS}" if parts else ""
 
 
-def _part(name: str, own: range, extent: int, heads: Heads) -> str:
-    """Which rows or columns are drawn of how many: by what stands at their heads where others are cut off."""
-    (head,) = heads if len(heads) == 1 and _counts_from(heads[0]) else (Head(""),)
-    whole = f"{head(0)}..{head(extent - 1)}" if head.start else str(extent)
-    if len(own) == 1:
-        return f"{name} {head(own.start)} of {whole}"
-    return f"{name}s {head(own.start)}..{head(own.stop - 1)} of {whole}"
-
-
-def _counts_from(head: Head) -> bool:
-    """Whether a head counts one by one, from elsewhere than the first."""
-    return head.start > 0 and (head.divide, head.modulo, head.multiply) == (1, 0, 1)
+def _part(name: str, drawn: range, extent: int, heads: Heads) -> str:
+    """Return which rows or columns are drawn of how many; by their heads where those count on from others."""
+    head = heads[0] if len(heads) == 1 else Head("")
+    start = head(0) if head.start > 0 and head(extent - 1) - head(0) == extent - 1 else 0
+    whole = f"{start}..{start + extent - 1}" if start else str(extent)
+    first, last = start + drawn.start, start + drawn.stop - 1
+    return f"{name} {first} of {whole}" if first == last else f"{name}s {first}..{last} of {whole}"

@@ -124,13 +124,12 @@ class Picture:
 
     def _contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
         """Return {form: bytes} of each picture; all of them are there before one is written."""
-        from tilewise.pictures.paper.compose import drawing_of, heading_of
+        from tilewise.pictures.paper.compose import drawing_of
 
         given = self._given()
         layouts = self._layouts(given)
         # The explorer draws more than fits on paper: its page then has the head alone where scripts are off.
-        drawn = heading_of if files.keys() == {"html"} else drawing_of
-        drawing = drawn(self._document(layouts), step=self.step)
+        drawing = drawing_of(self._document(layouts), step=self.step, or_head=files.keys() == {"html"})
         theme = self.theme or "auto"
         contents: dict[str, bytes] = {}
         for form in files:
