@@ -52,9 +52,10 @@ def formulas_of(layout: Layout) -> tuple[str, ...]:
 
 
 def _formula(layout: Layout, axis: Axis) -> str:
-    inner = _sum(layout, axis)
+    offset, outer = layout.offset[axis], layout.outer[axis]
+    terms = " + ".join(_terms(layout, axis)).replace("+ -", "- ")
+    inner = terms + _signed(offset) if terms else str(offset)
     chain = [swizzle for swizzle in reversed(layout.swizzles) if swizzle.bits]
-    outer = layout.outer[axis]
     if axis != layout.swizzled_axis or not (chain or outer):
         return f"{axis} = {inner}"
     text = "x"
@@ -66,14 +67,6 @@ def _formula(layout: Layout, axis: Axis) -> str:
     for swizzle in chain[len(chain) == 1 :]:
         text = f"Swizzle<{swizzle.bits},{swizzle.base},{swizzle.shift}>({text})"
     return f"{axis} = {text}{_signed(outer)}, x = {inner}"
-
-
-def _sum(layout: Layout, axis: Axis) -> str:
-    terms = [*_terms(layout, axis)]
-    offset = layout.offset[axis]
-    if not terms:
-        return str(offset)
-    return " + ".join(terms).replace("+ -", "- ") + _signed(offset)
 
 
 def _signed(steps: int) -> str:
@@ -196,8 +189,16 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
     """
     layout = by_coordinates(layout)
     said = [_spread(layout, dtype)]
-    if any(swizzle.bits for swizzle in layout.swizzles):
-        said.append(_swizzled(layout, dtype))
+    swizzles = [swizzle for swizzle in layout.swizzles if swizzle.bits]
+    if swizzles:
+        mode = None if dtype is None else swizzle_mode(layout, dtype)
+        chunk = 1 << min(swizzle.base for swizzle in swizzles)
+        many = f"chunks of {chunk} {layout.unit}s" if chunk > 1 else f"{layout.unit}s"
+        said.append(
+            f"chunks of {CHUNK} B are permuted in each {mode.period} B: the hardware's {mode} mode"
+            if mode is not None
+            else f"{many} are permuted in each {layout.period}"
+        )
     try:
         said += [f"{layout.copies} copies of each"] if layout.copies > 1 else []
     except NotDecided:
@@ -260,19 +261,6 @@ def _of_two(rows: tuple[int, int], columns: tuple[int, int]) -> str:
         if inner == 1 and step > extent:
             return f", {major}-major, {name} {step} apart: {step - extent} of padding"
     return f", rows {down} apart, columns {along} apart"
-
-
-# -- swizzles ----------------------------------------------------------------------------------------
-
-
-def _swizzled(layout: Layout, dtype: DType | None) -> str:
-    """What the swizzle does, in bytes where the type is known."""
-    mode = None if dtype is None else swizzle_mode(layout, dtype)
-    if mode is not None:
-        return f"chunks of {CHUNK} B are permuted in each {mode.period} B: the hardware's {mode} mode"
-    chunk = 1 << min(swizzle.base for swizzle in layout.swizzles if swizzle.bits)
-    many = f"chunks of {chunk} {layout.unit}s" if chunk > 1 else f"{layout.unit}s"
-    return f"{many} are permuted in each {layout.period}"
 
 
 def swizzle_mode(layout: Layout, dtype: DType) -> Mode | None:
