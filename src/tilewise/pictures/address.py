@@ -114,19 +114,13 @@ def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
         every = product("AB", ("k", "mn"), modes, TILES[entry.name], rows, (64, 128))
         yield from (entry.bind(given) for given in every)
         return
-    sizes = SIZES.get(entry.name, {})
-    for values, *given in product(_usual(entry), *sizes.values()):
-        yield values | dict(zip(sizes, given, strict=True))
-
-
-def _usual(entry: Entry) -> Iterator[dict[str, Any]]:
-    """The instances; of most engines, those whose numbers that may be left out are."""
     every = instances_of(entry).values()
-    if entry.engine in ALL_NUMBERS:
-        yield from every
-        return
-    numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
-    yield from (values for values in every if all(values[name] == numbers[name] for name in numbers))
+    if entry.engine not in ALL_NUMBERS:
+        numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
+        every = [values for values in every if numbers.items() <= values.items()]
+    sizes = SIZES.get(entry.name, {})
+    for values, *given in product(every, *sizes.values()):
+        yield values | dict(zip(sizes, given, strict=True))
 
 
 def _is_legal(entry: Entry, values: dict[str, Any]) -> bool:
