@@ -111,10 +111,10 @@ def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
         return
     if entry.name in TILES:
         modes, rows = ("128B", "64B", "32B", "none"), (128,)
-        every = product("AB", ("k", "mn"), modes, TILES[entry.name], rows, (64, 128))
-        yield from (entry.bind(given) for given in every)
+        tiles = product("AB", ("k", "mn"), modes, TILES[entry.name], rows, (64, 128))
+        yield from (entry.bind(given) for given in tiles)
         return
-    every = instances_of(entry).values()
+    every = list(instances_of(entry).values())
     if entry.engine not in ALL_NUMBERS:
         numbers = {p.name: p.default for p in entry.parameters if p.number and not p.needed}
         every = [values for values in every if numbers.items() <= values.items()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewise.core.errors import LayoutError
@@ -17,8 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.pictures.paper.drawing import Drawing
-    from tilewise.pictures.scene.model import Document, Scene
+    from tilewise.pictures.scene.model import Document
     from tilewise.questions.asking import LayoutText, Many, Ranges
 
 ALL = "all"
@@ -103,6 +102,7 @@ class Picture:
         from tilewise.pictures.scene.build import document_of
         from tilewise.pictures.scene.compare import compared
         from tilewise.pictures.scene.lines import BY_HEADS, cut
+        from tilewise.pictures.scene.panels import colour_of
 
         window = self.texts.window(self.window)
         names = _panels(self.panel or [ALL])
@@ -114,11 +114,15 @@ class Picture:
             "access": self.access,
         }
         made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
-        shown = _with_panels(_coloured(made, layouts, self.colour), names)
-        if window is None or not of_panel:
-            return shown
-        cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in shown.scenes)
-        return _changed(shown, (replace(scene, panels=tuple(panels)) for scene, panels in cuts))
+        _refuse_absent(names, made)
+        scenes = []
+        for scene, layout in zip(made.scenes, layouts, strict=True):
+            colour = scene.colour if self.colour is None else colour_of(layout, scene.axes, self.colour)
+            panels = [panel for panel in scene.panels if ALL in names or panel.kind in names]
+            if window is not None and of_panel:
+                panels = [cut(panel, window) for panel in panels]
+            scenes.append(replace(scene, colour=colour, panels=tuple(panels)))
+        return replace(made, scenes=tuple(scenes))
 
     # -- files ----------------------------------------------------------------------------------------
 
@@ -145,7 +149,10 @@ class Picture:
                 from tilewise.pictures.paper.html import html_of
 
                 shown = self._on_the_page(given, layouts)
-                page = html_of(self._address(given, shown), _titled(drawing, layouts, shown))
+                title = drawing.title  # with layouts as the page says them
+                for layout, text in zip(layouts, shown, strict=True):
+                    title = title.replace(str(layout), text)
+                page = html_of(self._address(given, shown), replace(drawing, title=title))
                 contents[form] = page.encode()
         return contents
 
@@ -198,18 +205,6 @@ def _tuple(given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, int) else tuple(given)
 
 
-def _titled(drawing: Drawing, layouts: Sequence[Layout], shown: Sequence[str]) -> Drawing:
-    """Return a drawing whose title says layouts as the page does."""
-    title = drawing.title
-    for layout, text in zip(layouts, shown, strict=True):
-        title = title.replace(str(layout), text)
-    return replace(drawing, title=title)
-
-
-def _changed(document: Document, scenes: Iterable[Scene]) -> Document:
-    return replace(document, scenes=tuple(scenes))
-
-
 def _panels(asked: Sequence[str]) -> list[str]:
     """Return the panels that words name."""
     from tilewise.pictures.scene.model import SHORT
@@ -218,58 +213,28 @@ def _panels(asked: Sequence[str]) -> list[str]:
     return [SHORT.get(word, word) for word in words]
 
 
-def _coloured(document: Document, layouts: Sequence[Layout], axis: str | None) -> Document:
-    from tilewise.pictures.scene.panels import colour_of
-
-    if axis is None:
-        return document
-    pairs = zip(document.scenes, layouts, strict=True)
-    return _changed(
-        document, (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
-    )
-
-
-def _with_panels(document: Document, names: Sequence[str]) -> Document:
-    """Return the document with the panels of some kinds alone; each kind is there in some scene."""
-    from tilewise.pictures.scene.model import KINDS
-
-    if ALL in names:
-        return document
-    there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
-    for name in names:
-        if name not in there:
-            _refuse_large(name, document)
-            known = "this layout has none" if name in KINDS else "there is none"
-            having = ", ".join(map(_with_short, there))
-            raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
-    scenes = (
-        replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
-        for scene in document.scenes
-    )
-    return _changed(document, scenes)
-
-
-def _refuse_large(name: str, document: Document) -> None:
-    """Refuse a panel that a layout has, but that is too large to be drawn."""
+def _refuse_absent(names: Sequence[str], document: Document) -> None:
+    """Refuse a panel that no scene has, or that is too large to be drawn."""
+    from tilewise.pictures.scene.model import KINDS, SHORT
     from tilewise.pictures.scene.panels import undrawn
 
-    for scene in document.scenes:
-        why = next((note.text for note in scene.notes if note.text.startswith(undrawn(name))), None)
-        if why is not None:
-            ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in scene.axes)
-            raise LayoutError(
-                "TW301",
-                f"{why}: the elements are too far apart, at {ends}",
-                hint="a --window of elements that are nearer has fewer; --panel index draws all",
-            )
-
-
-def _with_short(kind: str) -> str:
-    """Return a panel with its short word, if it has one."""
-    from tilewise.pictures.scene.model import SHORT
-
-    short = next((word for word, meant in SHORT.items() if meant == kind), "")
-    return f"{kind} ({short})" if short else kind
+    short = {meant: f"{meant} ({word})" for word, meant in SHORT.items()}
+    there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
+    for name in names:
+        if name in there or ALL in names:
+            continue
+        for scene in document.scenes:
+            for note in scene.notes:
+                if note.text.startswith(undrawn(name)):
+                    ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in scene.axes)
+                    raise LayoutError(
+                        "TW301",
+                        f"{note.text}: the elements are too far apart, at {ends}",
+                        hint="a --window of elements that are nearer has fewer; --panel index draws all",
+                    )
+        known = "this layout has none" if name in KINDS else "there is none"
+        having = ", ".join(short.get(kind, kind) for kind in there)
+        raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
 
 
 def _write(file: str, content: bytes) -> None:

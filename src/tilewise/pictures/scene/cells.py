@@ -188,8 +188,8 @@ def placed_of(panel: Panel, elements: Elements) -> Placed:
     several[cell[first[cell] != element]] = True
     starts = np.ones(prod(shape), bool)
     starts[taken] = begins[at]
-    tables = (table.reshape(shape) for table in (first, several, starts | several))
-    return Placed(panel, elements, *tables)
+    starts |= several
+    return Placed(panel, elements, first.reshape(shape), several.reshape(shape), starts.reshape(shape))
 
 
 def _cells(panel: Panel, elements: Elements) -> tuple[Numbers, Numbers]:
