@@ -27,18 +27,20 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.core.shapes import Shape
+    from tilewise.core.vectors import Vector
 
     Answering = TypeVar("Answering", bound=Callable[..., Any])
 
     LayoutText = Layout | str
     IndexText = int | str | Sequence[Any]
-    Place = str | int | Mapping[str, int]
+    Place = str | int | Vector | Mapping[Any, int]
     Word = str
     Words = Sequence[str]
     Tile = Layout | str | Sequence[int]
     Type = DType | str
-    ShapeText = Shape | str
-    Ranges = Sequence[tuple[int, int]] | str
+    ShapeText = Shape | Sequence[int] | int | str
+    Range = Sequence[int | None] | slice | range | int | None
+    Ranges = Sequence[Range] | str
     Order = Sequence[int] | int | str
     Number = int | str
     Many = str | Layout | Sequence[str | Layout]

@@ -390,7 +390,9 @@ def _decode(asked: DescriptorQuestion) -> Report:
         notes.append(f"said of {spoken} operands: no {' or '.join(others)}-major one has such a descriptor")
     whose = f", {_by_version(of, bits)}" if of.name == engine_of_word(bits) else ""
     report = _shown(asked, made, bits, majors, notes, whose)
-    return replace(report, text=f"{report.text}\n\nthe byte of every element: {_command_of_reads(asked)}")
+    return replace(
+        report, screen=f"{report.shown()}\n\nthe byte of every element: {_command_of_reads(asked)}"
+    )
 
 
 def _command_of_reads(asked: DescriptorQuestion) -> str:

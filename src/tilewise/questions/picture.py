@@ -84,7 +84,7 @@ class Picture:
         piped = [content for form, content in contents.items() if files[form] == "-"]
         if not piped:
             return Report({"files": told}, lines)
-        return Report({"files": told}, lambda: _print(piped[0]), notes=(lines,) if lines else ())
+        return Report({"files": told}, lambda: _print(piped[0]), asides=(lines,) if lines else ())
 
     # -- scenes ---------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
@@ -90,7 +90,8 @@ def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
     from tilewise.core.shapes import extents_of
 
     extents = extents_of(layout.asked_in(shape))
-    if window is None or len(window) != len(extents):
+    pairs = window is not None and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in window)
+    if not pairs or len(window) != len(extents):  # which is refused, or the whole
         return layout.size * layout.copies
     ends = (
         (start or 0, extent if stop is None else stop)

@@ -362,9 +362,11 @@ def _refused(no: Refused) -> Report:
     rules = [_rule(**rule) for rule in witness.get("rules", single)]
     fields = {"legal": False, "arguments": None, "boxes": [], "bytes": None, "rules": rules}
     report = refused(no, fields, f"{rules[0]['rule']}: " if rules else "")
-    fields = {name: value for name, value in report.fields.items() if name != "code"}  # which --code asks for
+    fields = {
+        name: value for name, value in report.contents.items() if name != "code"
+    }  # which --code asks for
     lines = ["{rule}: {message}\n  hint: {hint}".format(**rule) for rule in rules[1:]]
-    return replace(report, fields=fields, text="\n".join([str(report.text), *lines]))
+    return replace(report, contents=fields, screen="\n".join([report.shown(), *lines]))
 
 
 # -- where elements land ---------------------------------------------------------------------------
