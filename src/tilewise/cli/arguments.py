@@ -14,6 +14,7 @@ from tilewise.questions.asking import (
     HIDDEN,
     TENSOR,
     ShellInput,
+    as_a_shell_calls,
     inputs,
     module_of,
     page,
@@ -216,7 +217,7 @@ def call_of(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _report(name: str, arguments: dict[str, Any]) -> Report:
-    report: Report = question(name)(**arguments)
+    report: Report = as_a_shell_calls(question(name))(**arguments)
     return report
 
 

@@ -81,7 +81,8 @@ class Texts:
         """
         if isinstance(given, Layout):
             self._refuse_another_unit(given, "layout")
-            self._refuse_another_shape(extents_of(given.shape))
+            if self._tensor is not None:
+                self._refuse_another_shape(extents_of(given.shape))
             return self._converted(given)
         text = text_from(given)
         try:
