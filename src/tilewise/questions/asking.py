@@ -69,6 +69,9 @@ WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Tile")
 READING = ("let", "storage", "unit", "dialect", "part", "triton", "tensor")
 """What `TextOptions` has."""
 
+METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
+"""The word that stands for a value, where a help begins with one; an option before it is another spelling."""
+
 HIDDEN = "hidden"
 """The help of an input that help does not show."""
 
@@ -172,6 +175,27 @@ def _for_python(function: Answering) -> Answering:
             raise
 
     return called  # type: ignore[return-value]
+
+
+def documented(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a question whose docstring has its arguments, as `help` of Python shows them."""
+    from tilewise.questions.hints import in_python
+
+    told = {name: help for name, (_, help) in _HELP.get(function.__name__, {}).items() if help != HIDDEN}
+    flags = [each.name for each in inputs(function.__name__) if each.kind == "bool"]
+    lines = []
+    for name, help in told.items():
+        metavar = METAVAR.match(help)
+        lines += (
+            [f"    :param {name}: {in_python(help[metavar.end() if metavar else 0 :], flags)}"]
+            if help
+            else []
+        )
+    if signature(function).parameters.keys() >= {"reading"}:
+        names = ", ".join(name for name in READING if name not in told)
+        lines.append(f"    :param reading: how the texts of layouts are read: {names}")
+    function.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), "", *lines, ""])
+    return function
 
 
 def _in_kind(name: str, value: Any, kind: str) -> Any:

@@ -34,7 +34,7 @@ class Picture:
     window: Ranges | None
     colour: str | None
     panel: Sequence[str]
-    access: str | None
+    access: Layout | str | None
     step: int | None
     theme: str | None
 
@@ -166,8 +166,9 @@ class Picture:
         from tilewise.pictures.calls import dtype_of_call
 
         dtype = self.texts.dtype
-        if self.access is not None and not page_knows(self.access, dtype):
-            raise misused(f"the page does not know the access {self.access}", "--svg and --png draw it")
+        access = None if self.access is None else str(self.access)
+        if access is not None and not page_knows(access, dtype):
+            raise misused(f"the page does not know the access {access}", "--svg and --png draw it")
         if len(given) > 2:
             raise misused(f"the page shows two layouts, not {len(given)}", "--svg and --png draw them")
         if dtype is None and shown[0] != given[0]:  # the page is given a layout, which does not say it
@@ -178,7 +179,7 @@ class Picture:
             shown[0],
             dtype,
             e2=shown[1] if len(shown) > 1 else None,
-            a=self.access,
+            a=access,
             s=self._in_numbers(self.texts.spelled_shape),
             w=self._in_numbers(self.window),
             **steps,
@@ -191,7 +192,10 @@ class Picture:
             return None
         if not isinstance(given, str):
             return ",".join(
-                str(part) if isinstance(part, int) else ":".join(map(str, part)) for part in _tuple(given)
+                str(part)
+                if isinstance(part, int)
+                else ":".join("" if end is None else str(end) for end in part)
+                for part in _tuple(given)
             )
         return re.sub(r"\b[^\W\d]\w*", lambda name: str(self.texts.let[name[0]]), given)
 

@@ -22,6 +22,7 @@ from tilewise.questions.texts import Texts, misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any, Unpack
 
     from tilewise.core.layout import Layout
@@ -46,7 +47,7 @@ def table(
     shape: ShapeText | None = None,
     window: Ranges | None = None,
     csv: bool = False,
-    npy: str | None = None,
+    npy: Path | str | None = None,
     **reading: Unpack[TextOptions],
 ) -> Report:
     """Return every place of every index, in the order in which the layout counts.
@@ -129,7 +130,7 @@ def _print_csv(listed: Table, indices: list[tuple[int, ...]], rows: list[list[li
         writer.writerows([*index, *place] for place in places)
 
 
-def _saved(listed: Table, path: str) -> Report:
+def _saved(listed: Table, path: Path | str) -> Report:
     import numpy as np
 
     array = listed.array
