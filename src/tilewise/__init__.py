@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from tilewise import algebra
     from tilewise.hardware.calls import parse
-    from tilewise.moves import move, plan
+    from tilewise.moves import move
+    from tilewise.moves.plan import plan
     from tilewise.questions.agree import agree
     from tilewise.questions.at import at
     from tilewise.questions.banks import banks

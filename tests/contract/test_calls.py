@@ -170,3 +170,12 @@ def test_numpy_values_are_numbers_and_lists():
     counted = tilewise.banks(op="ld", bytes=4, addresses=lanes)
     assert counted.data() == tilewise.banks(op="ld", bytes=4, addresses=list(range(0, 4096, 128))).data()
     assert tilewise.banks(TILE, np.float16, access="row").dtype
+
+
+@pytest.mark.parametrize("dtype", [BF16, "bf16"])
+def test_tma_takes_the_type_behind_the_tile(dtype):
+    named = tilewise.tma(TILE, dtype=dtype, shape=(1024, 1024))
+    assert tilewise.tma(TILE, dtype, shape=(1024, 1024)).data() == named.data()
+    assert tilewise.tma("plan", TILE, dtype, shape=(1024, 1024)).data() == named.data()
+    with pytest.raises(LayoutError, match="the type of an element is"):
+        tilewise.tma(TILE, dtype, "f16", shape=(1024, 1024))

@@ -11,8 +11,9 @@ from tests.contract import record
 from tests.contract.test_python import arguments_of
 
 import tilewise
-from tilewise import LayoutError, S
+from tilewise import LayoutError, NotDecided, S
 from tilewise.questions.asking import question
+from tilewise.questions.report import Report
 
 TILE = S[64, 64]
 
@@ -79,3 +80,23 @@ def test_a_report_is_copied_and_sent_with_its_text(ask, copied):
 def test_a_report_of_any_question_is_sent():
     for name, report in reports(150):
         assert pickle.loads(pickle.dumps(report)).data() == report.data(), name
+
+
+def test_a_printed_report_speaks_of_arguments_and_its_data_of_options():
+    """The data is that of a shell; commands in a text stay commands, and source code stays as it is."""
+    shown = str(tilewise.show(S[64, 64], ascii=True, json=True))
+    assert 'see others with window="0:16,0:16"' in shown
+    related = tilewise.relation(TILE, TILE.T)
+    assert "permute=(0, 1) asks what moves" in str(related)
+    assert "--permute 0,1 asks what moves" in related.shown()
+    refused = tilewise.banks(TILE, "bf16", access="row:16B", base=2)
+    assert refused.hint == refused.data()["hint"]
+    report = tilewise.code(TILE)
+    assert str(report) == report.code
+
+
+def test_a_report_that_is_not_decided_is_no_answer():
+    report = Report({"reason": "the search ended"}, "not decided", None)
+    with pytest.raises(NotDecided, match="the search ended"):
+        bool(report)
+    assert report.data() == {"schema": 1, "reason": "the search ended"}

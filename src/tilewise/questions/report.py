@@ -69,13 +69,19 @@ class Report:
         return self.answer
 
     def __str__(self) -> str:
-        return "\n".join([self.shown(), *(f"note: {note}" for note in self.asides)])
+        from tilewise.questions.hints import in_python
+
+        shown = self.shown()
+        lines = [*shown.split("\n"), *(f"note: {note}" for note in self.asides)]
+        if self.screen in self.contents.values():  # which is source code
+            return "\n".join(lines)
+        return "\n".join(line if "tilewise " in line else in_python(line) for line in lines)
 
     def __repr__(self) -> str:
         return str(self)
 
     def shown(self) -> str:
-        """Return the text."""
+        """Return the text as a shell shows it; `str` spells options as Python does, but those of commands."""
         if isinstance(self.screen, str):
             return self.screen
         from contextlib import redirect_stdout
