@@ -15,6 +15,7 @@ from importlib import import_module
 from inspect import Parameter as Given
 from inspect import signature
 
+from tilewise.core.axes import KNOWN
 from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.questions import OF_THE_SHELL
@@ -223,10 +224,10 @@ def _unknown(question: str, name: str, known: Iterable[str], parameters: Iterabl
     from difflib import get_close_matches
 
     message = f"{question}() has no argument {name!r}"
+    if "place" in parameters and name in KNOWN:
+        return f"{message}; a place is one value: {{'{name}': 5}}"
     if near := get_close_matches(name, known, n=1):
         return f"{message}; did you mean {near[0]}?"
-    if "place" in parameters:
-        return f"{message}; a place is one value: {{'{name}': 5}}"
     if "let" in known:
         return f"{message}; a value for a name in a text is let={{'{name}': 64}}"
     return message
