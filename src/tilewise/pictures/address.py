@@ -138,7 +138,7 @@ FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
 _MATRICES = re.compile(r"(ld|st)matrix\.x[124](\.trans)?")
 
 
-def fragment(expression: str, dtype: str | None = None, **fields: str | None) -> str:
+def fragment(expression: str, dtype: DType | str | None = None, **fields: str | None) -> str:
     """The part of an address that says what the explorer shows, from `#` on.
 
     Other fields than `e` and `d` are said by their names in addresses. The page reads what this writes;
@@ -147,7 +147,9 @@ def fragment(expression: str, dtype: str | None = None, **fields: str | None) ->
     >>> fragment("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", "bf16")
     '#1&e=Swizzle{3,0,3}~o~S[(8,~8)~:~(8,~1)]&d=bf16'
     """
-    said = {"d": dtype, **fields}
+    from tilewise.core.dtypes import DType
+
+    said = {"d": dtype if dtype is None or isinstance(dtype, str) else DType.of(dtype).name, **fields}
     more = [f"{name}={_escaped(text)}" for name in FIELDS if (text := said.get(name))]
     return "#" + "&".join(["1", f"e={_escaped(expression)}", *more])
 

@@ -33,7 +33,7 @@ class Picture:
     window: Ranges | None
     colour: str | None
     panel: Sequence[str]
-    access: str | None
+    access: Layout | str | None
     step: int | None
     theme: str | None
 
@@ -83,7 +83,7 @@ class Picture:
         piped = [content for form, content in contents.items() if files[form] == "-"]
         if not piped:
             return Report({"files": told}, lines)
-        return Report({"files": told}, lambda: _print(piped[0]), notes=(lines,) if lines else ())
+        return Report({"files": told}, lambda: _print(piped[0]), asides=(lines,) if lines else ())
 
     # -- scenes ---------------------------------------------------------------------------------------
 
@@ -171,8 +171,9 @@ class Picture:
         from tilewise.pictures.address import dtype_of_call, fragment, page_knows
 
         dtype = self.texts.dtype
-        if self.access is not None and not page_knows(self.access, dtype):
-            raise misused(f"the page does not know the access {self.access}", "--svg and --png draw it")
+        access = None if self.access is None else str(self.access)
+        if access is not None and not page_knows(access, dtype):
+            raise misused(f"the page does not know the access {access}", "--svg and --png draw it")
         if len(given) > 2:
             raise misused(f"the page shows two layouts, not {len(given)}", "--svg and --png draw them")
         if dtype is None and shown[0] != given[0]:  # the page is given a layout, which does not say it
@@ -183,7 +184,7 @@ class Picture:
             shown[0],
             dtype,
             e2=shown[1] if len(shown) > 1 else None,
-            a=self.access,
+            a=access,
             s=self._in_numbers(self.texts.spelled_shape),
             w=self._in_numbers(self.window),
             **steps,
@@ -196,7 +197,10 @@ class Picture:
             return None
         if not isinstance(given, str):
             return ",".join(
-                str(part) if isinstance(part, int) else ":".join(map(str, part)) for part in _tuple(given)
+                str(part)
+                if isinstance(part, int)
+                else ":".join("" if end is None else str(end) for end in part)
+                for part in _tuple(given)
             )
         return re.sub(r"\b[^\W\d]\w*", lambda name: str(self.texts.let[name[0]]), given)
 
