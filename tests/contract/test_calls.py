@@ -145,6 +145,8 @@ def test_the_options_of_texts_are_those_that_texts_take():
         (lambda: tilewise.who(TILE, 5, limit="3"), "limit must be an integer, not the str '3'"),
         (lambda: tilewise.who(TILE, 5, limit=1.5), "limit must be an integer"),
         (lambda: tilewise.at(TILE, 5, 3), "dtype=3 is no type of an element"),
+        (lambda: tilewise.match(TILE, 5, BF16), "engine=5 is no word"),
+        (lambda: tilewise.catalog(5), "words=5 is no word"),
     ],
 )
 def test_a_value_of_another_kind_is_refused_whether_or_not_it_has_its_name(ask, message):

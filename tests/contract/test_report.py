@@ -100,3 +100,10 @@ def test_a_report_that_is_not_decided_is_no_answer():
     with pytest.raises(NotDecided, match="the search ended"):
         bool(report)
     assert report.data() == {"schema": 1, "reason": "the search ended"}
+
+
+def test_what_a_report_has_besides_is_found():
+    report = tilewise.at(TILE, 5)
+    for name, where in (("text", "str.report."), ("notes", "report.asides"), ("fields", "report.contents")):
+        with pytest.raises(AttributeError, match=where):
+            getattr(report, name)

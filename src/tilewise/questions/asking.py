@@ -151,7 +151,8 @@ def _for_python(function: Answering) -> Answering:
     known = {*kinds, *READING} if rest.startswith("Unpack") else {*kinds}
     known |= {"shape"} if rest == "Unpack[TensorOptions]" else set()
     any_name = bool(rest) and not rest.startswith("Unpack")
-    looked_at = {name for name, kind in kinds.items() if kind.startswith(("Literal", "Sequence[str]", "int"))}
+    picky = ("Literal", "Sequence[str]", "int", "Word")
+    looked_at = {name for name, kind in kinds.items() if kind.startswith(picky)}
     looked_at.add("dtype")
 
     @wraps(function)
@@ -213,6 +214,8 @@ def _in_kind(name: str, value: Any, kind: str) -> Any:
         return [value]
     if kind.startswith("int") and value is not None:
         return as_int(value, name)
+    if kind.startswith("Word") and "int" not in kind and not isinstance(value, str | Iterable | None):
+        raise LayoutError("TW107", f"{name}={value!r} is no word", hint='such as "wgmma"')
     if name == "dtype" and isinstance(value, int):
         hint = "an index of several numbers is one value, such as (5, 3)"
         raise LayoutError("TW105", f"dtype={value!r} is no type of an element", hint=hint)
@@ -228,7 +231,7 @@ def _unknown(question: str, name: str, known: Iterable[str], parameters: Iterabl
         return f"{message}; a place is one value: {{'{name}': 5}}"
     if near := get_close_matches(name, known, n=1):
         return f"{message}; did you mean {near[0]}?"
-    if "let" in known:
+    if "let" in known and name.isupper():
         return f"{message}; a value for a name in a text is let={{'{name}': 64}}"
     return message
 

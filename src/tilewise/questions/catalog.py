@@ -79,7 +79,7 @@ def catalog(
     >>> print(catalog("wgmma.D", dtype="f16", n=64, at=(9, 3)).data()["layout"])
     S[((4, 2, 8), (8, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
     """
-    spoken = [words] if isinstance(words, str) else [*words]
+    spoken = [words] if isinstance(words, str) else [*(words or ())]
     spoken = [text_from(spelled) if spelled == "-" else spelled for spelled in spoken]
     words = [word for spelled in spoken for word in ([spelled] if "(" in spelled else spelled.split())]
     asked = bool(values) or at is not None or who is not None or show

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 
+_BESIDES = {
+    "text": "str(report) is the text",
+    "notes": "report.asides are the notes",
+    "fields": "report.contents are the fields",
+}
+"""{what one may look for, and only some reports have as a field: where it is}."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -54,7 +61,8 @@ class Report:
             for spelled in (name, name.removesuffix("_")):
                 if spelled in self.contents:
                     return self.contents[spelled]
-        raise AttributeError(f"this report has no field {name}; it has {', '.join(self.contents)}")
+        message = f"this report has no field {name}; it has {', '.join(self.contents)}"
+        raise AttributeError(f"{message}; {_BESIDES[name]}" if name in _BESIDES else message)
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *(f"{name}_" if iskeyword(name) else name for name in self.contents)]
