@@ -5,9 +5,10 @@ What the tensor core and TMA ask for has modules of its own: `descriptors` and `
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tilewise.check.access import Access
 from tilewise.check.banks import Conflicts, Phase, conflicts
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -68,38 +69,40 @@ def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -
 
 
 def _steps(found: Conflicts) -> Iterator[Step]:
-    for number in range(found.access.requests):
+    access = found.access
+    for number in range(access.requests):
+        addresses, first = found.lanes.request(number), number * access.lanes * access.elements
         for position, phase in enumerate(found.request(number).phases):
-            for wavefront, (elements, lanes) in enumerate(_wavefronts_of(found, number, phase), 1):
+            for wavefront, asked in enumerate(_wavefronts_of(access, phase, addresses, first), 1):
                 yield Step(
                     title=f"request {number}, phase {position}, wavefront {wavefront} of {phase.wavefronts}",
-                    elements=tuple(elements),
-                    lanes=tuple(lanes),
+                    elements=tuple(access.index.points(at)[0][0] for _, at in asked),
+                    lanes=tuple(lane for lane, _ in asked),
                     cost=phase.wavefronts,
                     note=_why(phase),
                 )
 
 
-def _wavefronts_of(found: Conflicts, number: int, phase: Phase) -> list[tuple[list[int], list[int]]]:
-    """Return for each wavefront the elements that are whole after it, and the lanes that asked for them."""
-    access, addresses = found.access, found.lanes.request(number)
+def _wavefronts_of(
+    access: Access, phase: Phase, addresses: Sequence[int | None], first: int
+) -> list[list[tuple[int, int]]]:
+    """Return for each wavefront who asks for what is whole after it: lanes, and positions in the access."""
     served = {
         (lane, word): wavefront
         for bank in phase.banks
         for wavefront, (word, lanes) in enumerate(phase.served(bank))
         for lane in lanes
     }
-    wavefronts: list[tuple[list[int], list[int]]] = [([], []) for _ in range(phase.wavefronts)]
+    wavefronts: list[list[tuple[int, int]]] = [[] for _ in range(phase.wavefronts)]
     for lane in phase.lanes:
         address = addresses[lane]
         assert address is not None
-        first = (number * access.lanes + lane) * access.elements
         for i in range(access.elements):
             begin = 8 * address + i * access.dtype.bits
             words = range(begin // WORD_BITS, (begin + access.dtype.bits - 1) // WORD_BITS + 1)
-            elements, lanes = wavefronts[max(served[lane, word] for word in words)]
-            elements.append(access.index.points(first + i)[0][0])
-            lanes.append(lane)
+            wavefronts[max(served[lane, word] for word in words)].append(
+                (lane, first + lane * access.elements + i)
+            )
     return wavefronts
 
 
