@@ -1,6 +1,6 @@
-"""Whether a writer of a tile and its reader mean the same byte by every element.
+"""Compare a writer of a tile with its reader: the byte of every element on either side.
 
-The tile is [rows, K]. Each side is a list of pieces: boxes of it with a layout of addresses each. The
+The tile is [rows, K]. Each side is a list of pieces: boxes of the tile with a layout of addresses each. The
 reader's boxes are cut where the writer's end, and box by box `same` compares the two layouts: in closed form,
 whatever the size. A no is the first element, row by row, that is read from another byte than it was written
 to.
@@ -45,7 +45,7 @@ MAX_LISTED = 1 << 16
 """The elements of a tile of shared memory, and more."""
 
 MAX_STEPS = 6
-"""So many steps of a tile are listed in a hint."""
+"""The largest number of a tile's steps that a hint lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Agreement(Verdict):
 
     first: Difference | None = None
     elements: int = 0
-    """How many elements were compared: those that are read."""
+    """The number of elements compared: those that are read."""
     rows: Interval = (0, 0)
     k: Interval = (0, 0)
     """The box of the tile that was compared."""
@@ -87,7 +87,7 @@ class Agreement(Verdict):
 
     @property
     def agree(self) -> bool | None:
-        """Whether the two agree; None where that was not decided."""
+        """Return True if the two agree; None where this was not decided."""
         return self.answer
 
 
@@ -99,11 +99,11 @@ def agree(
     base: int = 0,
     let: Mapping[str, int] | None = None,
 ) -> Agreement:
-    """Return whether one side reads what the other writes, element by element, byte by byte.
+    """Return the agreement of a writer and a reader, element by element, byte by byte.
 
-    Sides are texts as `tilewise.check.spelling` reads them, layouts [rows, K] in elements, or made by
-    hand. `base` is the tile's address in shared memory. Of a tile that takes several instructions all are
-    compared, and one alone where `wgmma(..., at=(row, k))` names it.
+    A side is a text that `tilewise.check.spelling` reads, a layout [rows, K] in elements, or a `OneSide`.
+    `base` is the tile's address in shared memory. All instructions of a tile are compared, or the single one
+    that `wgmma(..., at=(row, k))` names.
 
         postcondition  yes iff written(r, k) == read(r, k) for every element that is read, and no byte
                        is written twice; a no has the first element that differs, row by row, or else

@@ -1,4 +1,4 @@
-"""How the elements of a tile, in the order of their addresses, fold into one box of a tensor.
+"""Fold the elements of a tile, in the order of their addresses, into one box of a tensor.
 
 Every digit of the tile's index steps along one dimension of the tensor and by some bytes of shared memory.
 TMA writes a box gaplessly, its first dimension fastest; so the digits that it can write are those that follow
@@ -54,7 +54,7 @@ class Tensor:
 
     @property
     def element(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return self.dtype.bits // 8
 
 
@@ -88,12 +88,12 @@ class Fold:
 
     @property
     def boxes(self) -> int:
-        """How many boxes the tile takes."""
+        """Return the number of boxes of the tile."""
         return prod(digit.extent for digit in self.rest)
 
     @property
     def aligned(self) -> bool:
-        """Whether the boxes start where a box may."""
+        """Return True if the boxes start where a box may."""
         return _start_well(self.rest)
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 READ_ALL_THE_SAME = "a descriptor reads these bytes all the same, some of them for several elements"
 
 MAX_LISTED = 1 << 12
-"""So many rows and columns are looked through."""
+"""The number of rows, and of columns, that are searched."""
 
 _COUNTED = {8: "eight", 4: "four"}
 _ONLY_UP = "descriptors only go up"
@@ -130,7 +130,7 @@ def past_the_end(engine: Engine, cells: SharedTile) -> Reason | None:
 
 
 def _whole_instructions(question: Question) -> SharedTile | None:
-    """Return the most of the tile that whole instructions cover, so that its strides can be looked at."""
+    """Return the largest part of the tile that whole instructions cover, to check its strides."""
     cells, unit = question.cells, question.free.rows[0]
     kept = [many - many % whole for many, whole in ((cells.rows, unit), (cells.columns, cells.k))]
     if 0 in kept:
@@ -217,8 +217,9 @@ def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str |
 
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
-    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
-    or so; none where it is one of the hardware's as it is read."""
+    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it; nothing
+    where the swizzle as read is one of the hardware's.
+    """
     cells, engine = question.cells, question.engine
     if len(cells.chain) != 1:
         return
@@ -656,7 +657,7 @@ def start_reason(engine: Engine, start: int, what: str = "the tile") -> Reason |
 
 
 def pattern_reason(engine: Engine, cells: SharedTile, mode: Mode, absolute: bool = False) -> Reason | None:
-    """Return the reason of a pattern that no base offset follows, or of a tile at an odd address.
+    """Return the reason for a pattern that no base offset follows, or for a tile at an odd address.
 
     Where LBO is an address the only base offset is 0.
     """

@@ -1,4 +1,4 @@
-"""The nearest tiles that an engine reads, and what it takes to get there, the cheapest first.
+"""Find the nearest tiles that an engine reads, with the change that leads to each, the cheapest first.
 
 nothing    the bytes stay: they are read by another spelling, another index, another transpose bit
 address    the tile stays as it is, elsewhere in shared memory
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
 
 COSTS = ("nothing", "address", "tma", "copy")
-"""What it takes, the cheapest first."""
+"""The changes that lead to a tile, the cheapest first."""
 
 SHOWN = 3
 
@@ -46,7 +46,7 @@ _REPAIRED = {
     "swizzle": ("tma", "the same strides under the swizzle of their mode"),
     "swizzle-strides": ("tma", "the same strides under the swizzle of their mode"),
 }
-"""What mends a fault that one change mends."""
+"""{fault that one change mends: (cost, words for the change)}."""
 
 _FEW_BOXES = {"k": "mn", "mn": "k"}
 """{major: the order of atoms in which a box takes a whole column of them}."""
@@ -87,8 +87,7 @@ def _legal(question: Question, cells: SharedTile) -> Fit | None:
 
 
 def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, SharedTile]]:
-    """Yield the tile itself, where only the size that was asked for is at fault,
-    and with one fault mended."""
+    """Yield the tile itself, where only the given size is at fault, and the tile with one fault mended."""
     cells = question.cells
     if question.said and cells.apart and not past_the_end(question.engine, cells):
         fit, layout = question.fit(), cells.layout("element")
@@ -134,7 +133,8 @@ def _tma_writes(fit: Fit) -> bool:
 def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, SharedTile]]:
     """Yield the tiles of whole atoms that hold the operand, the cheapest first.
 
-    In front are those whose contiguous direction stays, that few boxes write, in the mode that was meant.
+    In front are those that keep the contiguous direction, take few boxes, and have the mode most likely
+    meant.
     """
     cells, intake, absolute = question.cells, question.intake, question.intake.absolute
     now = cells.contiguous()

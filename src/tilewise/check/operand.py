@@ -2,8 +2,8 @@
 
     cell (r, c) is at Sw(start + D_rows(r) + D_columns(c)) + outer + base
 
-All questions of `match` are asked of these integers, in bytes. Elements of less than a byte are taken so many
-at a time as fill one: a cell holds `elements` of them, and K counts cells.
+`match` computes with these integers alone, in bytes. Elements smaller than a byte share a cell: a cell holds
+`elements` of them, and K counts cells.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     """(extent, bytes), slowest first."""
 
     class Row(Protocol):
-        """What the table of an engine says of a type."""
+        """A type's row in the table of an engine."""
 
         @property
         def name(self) -> str:
-            """The type's name."""
+            """Return the type's name."""
 
         @property
         def dtype(self) -> DType:
-            """As which an element lies in memory."""
+            """Return the type of an element in memory."""
 
         @property
         def k(self) -> int:
-            """Elements along the second mode that one instruction takes."""
+            """Return the elements along the second mode that one instruction takes."""
 
 
 OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
@@ -58,7 +58,7 @@ NOT_SHARED = {"reg": "registers", "TCol": "tensor memory"}
 """Storage that is no shared memory."""
 
 MAX_LISTED = 1 << 12
-"""So many elements are looked through for the first two that share a byte."""
+"""The number of elements searched for the first two that share a byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Reason:
     repair: SharedTile | None = None
     """The tile with this one fault mended, where that makes it legal."""
     mode: Mode | None = None
-    """The mode that seems to be meant."""
+    """The mode that the author seems to mean."""
 
     @classmethod
     def of(cls, rule: str, no: Refused) -> Reason:
@@ -84,7 +84,7 @@ class Reason:
 
 
 class Unreadable(Exception):
-    """A reason that ends the questions: without an answer to it nothing else can be asked."""
+    """A reason after which nothing else can be checked."""
 
     def __init__(self, *reasons: Reason) -> None:
         super().__init__(*reasons)
@@ -100,7 +100,7 @@ class Near:
     cost: str
     message: str
     mode: Mode | None = None
-    """That of a descriptor; None where matrices are loaded by lanes."""
+    """The mode of the descriptor; None where lanes load matrices."""
     major: str = ""
     moved: int | None = None
     """Elements that threads have to move; None where they were not counted, or where TMA writes the tile."""
@@ -117,7 +117,7 @@ class Mismatch:
     search: Callable[[], tuple[Near, ...]] | None = field(default=None, repr=False, compare=False)
     """Finds the nearest tiles; None where the layout is no operand at all."""
     folded: bool = field(default=False, repr=False, compare=False)
-    """Whether the tile's address is in the nearest layouts, which then count from address 0."""
+    """True if the nearest layouts include the tile's address: they then count from address 0."""
     order: str = "row"
     """The order in which the tile was given."""
 
@@ -128,7 +128,7 @@ class Mismatch:
 
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
-        """The nearest layouts that work, the cheapest first."""
+        """Return the nearest layouts that work, the cheapest first."""
         found = self.search() if self.search else ()
         return tuple([replace(near, layout=near.layout.in_order(self.order)) for near in found])
 
@@ -160,9 +160,9 @@ class SharedTile:
     digits: tuple[Digits, Digits]
     """Those of the rows and those of the columns, as few as can be."""
     start: int = 0
-    """Where cell (0, 0) is before the swizzle."""
+    """The address of cell (0, 0) before the swizzle."""
     chain: tuple[Swizzle, ...] = ()
-    """The swizzles on bytes, as they are written, those that do nothing left out."""
+    """The swizzles on bytes, as written, without those that do nothing."""
     outer: int = 0
     base: int = 0
     """The tile's address, which the swizzle does not see."""
@@ -171,27 +171,27 @@ class SharedTile:
 
     @cached_property
     def rows(self) -> int:
-        """M of A, N of B."""
+        """Return the number of rows: M of A, N of B."""
         return prod(extent for extent, _ in self.digits[0])
 
     @cached_property
     def columns(self) -> int:
-        """Cells along K."""
+        """Return the number of cells along K."""
         return prod(extent for extent, _ in self.digits[1])
 
     @property
     def size(self) -> int:
-        """Bytes of a cell."""
+        """Return the bytes of a cell."""
         return max(8, self.row.dtype.bits) // 8
 
     @property
     def k(self) -> int:
-        """Cells along K that one instruction reads."""
+        """Return the cells along K that one instruction reads."""
         return self.row.k // self.elements
 
     @property
     def pattern(self) -> int:
-        """Where the swizzle's pattern starts."""
+        """Return the address at which the swizzle's pattern starts."""
         return self.outer + self.base
 
     def step(self, row: int, column: int) -> int:
@@ -204,18 +204,18 @@ class SharedTile:
 
     @property
     def high(self) -> int:
-        """The largest address before the swizzle, its last byte included."""
+        """Return the largest address before the swizzle, its last byte included."""
         return max(self.ends) + self.pattern + self.size - 1
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The ends of the addresses before the swizzle, counted from the pattern."""
+        """Return the lowest and the highest address before the swizzle, counted from the pattern."""
         reach = [(extent - 1) * step for digits in self.digits for extent, step in digits]
         return self.start + sum(min(0, r) for r in reach), self.start + sum(max(0, r) for r in reach)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and elements along K."""
+        """Return the numbers of rows and of elements along K."""
         return self.rows, self.columns * self.elements
 
     def turned(self) -> SharedTile:
@@ -266,7 +266,7 @@ class SharedTile:
 
     @property
     def apart(self) -> bool | None:
-        """Whether no two cells start at one byte; None where that was not decided."""
+        """Return True if no two cells start at one byte; None where this was not decided."""
         reach = 0
         for step, extent in sorted((abs(step), extent) for digits in self.digits for extent, step in digits):
             if step <= reach:
@@ -292,7 +292,7 @@ class SharedTile:
 
     @property
     def key(self) -> object:
-        """What two tiles that place every cell alike before their swizzles have in common."""
+        """Return a key that is equal for two tiles iff they place every cell alike before their swizzles."""
         rows, columns = (tuple(merged(digits)) for digits in self.digits)
         return rows, columns, self.start, self.outer
 
@@ -391,7 +391,7 @@ def in_bytes(count: int, size: int) -> str:
 
 
 def check_place(base: int, pattern: str) -> None:
-    """Refuse addresses that are none, and patterns that start nowhere."""
+    """Refuse a base that is no address, and an unknown origin of the pattern."""
     if pattern not in PATTERNS:
         hint = "known: " + " ".join(PATTERNS)
         raise LayoutError("TW601", f"{pattern!r} is no origin of a pattern", hint=hint)
@@ -544,7 +544,7 @@ def _scattered(columns: Digits, row: Row, many: int) -> Reason:
 
 
 def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[str, Any]) -> Intake:
-    """Return what the instructions take that are asked for by these words, those that are None left out.
+    """Return the part of an engine's instructions that these options select; options of None are left out.
 
     >>> from tilewise.hardware.engines import engine
     >>> intake_of(engine("wgmma"), "bf16", "B", {"n": 96}).rows

@@ -54,7 +54,7 @@ class ByMemory:
 
     @property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor for one warp."""
+        """Return the cycles of a multiprocessor for one warp."""
         return max(ACCESS * (self.stores + self.loads), STEP * self.steps)
 
 
@@ -87,7 +87,7 @@ class Conversion:
 
     @property
     def instruction(self) -> str | None:
-        """The name of PTX's instruction, or None where no one instruction is known."""
+        """Return the name of PTX's instruction, or None where no single instruction is known."""
         return self._spelled.partition(" ")[0] or None
 
     @property
@@ -126,12 +126,12 @@ class WarpPlan:
 
     @property
     def repeated(self) -> str:
-        """The tiles that FROM and TO are made of, in words; nothing where neither is repeated."""
+        """Return the tiles that FROM and TO are made of, in words; empty where neither is repeated."""
         return in_words(self.tiles)
 
     @property
     def convert(self) -> Conversion | None:
-        """The conversion that comes before the move, or None where the elements have their type."""
+        """Return the conversion that comes before the move, or None where the elements have their type."""
         before, after = self.computed, self.dtype
         if before is None or before == after or after.name == f"b{after.bits}":
             return None
@@ -139,42 +139,42 @@ class WarpPlan:
 
     @cached_property
     def reorder(self) -> Reorder | None:
-        """An order of one mode by which nothing would leave its lane, where something does and one is."""
+        """Return an order of one mode by which nothing would leave its lane, or None."""
         return reorder(self.source, self.target, self.dtype) if self.exchanges else None
 
     @property
     def exchanges(self) -> int:
-        """Steps by which something goes to another lane: shuffles, movmatrix, ballots."""
+        """Return the number of steps that move data to another lane: shuffles, movmatrix, ballots."""
         return self.program.exchanges
 
     @property
     def free(self) -> bool:
-        """True if registers are only renamed."""
+        """Return True if registers are only renamed."""
         return not self.program.steps
 
     @property
     def least(self) -> bool:
-        """True if no plan has fewer exchanges."""
+        """Return True if no plan has fewer exchanges."""
         return self.exchanges == self.bound.count
 
     @cached_property
     def cost(self) -> dict[str, int]:
-        """The number of steps of each operation."""
+        """Return the number of steps of each operation."""
         return self.program.counts()
 
     @property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor, where many warps run."""
+        """Return the cycles of a multiprocessor, where many warps run."""
         return cycles(self.program)
 
     @property
     def likely_slower(self) -> bool:
-        """True if the same move through shared memory likely takes less."""
+        """Return True if the same move through shared memory likely takes less."""
         return self.shared.cycles < self.cycles
 
     @property
     def registers(self) -> tuple[int, int]:
-        """32-bit registers of a lane, before and after."""
+        """Return the 32-bit registers of a lane, before and after."""
         return self.program.inputs, len(self.program.results)
 
     def __str__(self) -> str:
@@ -322,10 +322,10 @@ class Reorder:
 
 
 def reorder(source: Layout, target: Layout, dtype: DType) -> Reorder | None:
-    """Return an order of one mode by which nothing leaves its lane, of the last mode that has one, or None.
+    """Return an order of one mode by which nothing leaves its lane, or None. The last such mode is taken.
 
-    The columns of FROM are matched to those of TO by the lanes that they need, whichever registers these hold
-    them in. What is summed over, as the K of a product, may be summed in any order, if A and B agree.
+    The columns of FROM are matched to those of TO by the lanes that they need, in whichever registers. A sum,
+    as over the K of a product, may take its terms in any order, if A and B agree.
 
     >>> from tilewise import S, laneid, reg
     >>> d = S[(8, (2, 4, 2)) : (4@laneid, (2@reg, 1@laneid, 1@reg))]

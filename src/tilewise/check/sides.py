@@ -1,13 +1,13 @@
-"""Who writes a tile of shared memory, and who reads it: the byte of every element [row, k], by either.
+"""The writers and the readers of a tile of shared memory: the byte of every element [row, k], by either.
 
-    Copied     a layout: threads store to, or load from, a pointer plus what the layout says
+    Copied     a layout: threads store to, or load from, a pointer plus the layout's address
     Boxes      TMA: boxes that land one after another
     Fed        an engine: the descriptors that walk a tile
     Described  an engine: one descriptor, as it is
     Together   several of them, each for its part of the tile
 
 Each is a sentence and a list of pieces: boxes of the tile with a layout of addresses each, in bytes, and in
-bits where elements are narrower. A side that does not say its tile takes the other's.
+bits where elements are narrower. A side without a tile takes the other's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Pair = tuple[int, int]
 """(rows, elements along K)."""
 
 Asked = tuple[tuple[str, Any], ...]
-"""What an engine's instructions are asked for, such as (("kind", "mxf4"), ("cta_group", 2))."""
+"""The options of an engine's instructions, such as (("kind", "mxf4"), ("cta_group", 2))."""
 
 
 class Part(Piece):
@@ -53,12 +53,12 @@ class Part(Piece):
 
     @property
     def rows(self) -> Interval:
-        """The rows of the box."""
+        """Return the rows of the box."""
         return self.box[0]
 
     @property
     def k(self) -> Interval:
-        """Its elements along K."""
+        """Return the box's elements along K."""
         return self.box[1]
 
 
@@ -67,7 +67,7 @@ class Side:
     """A writer or a reader in a place: what it is called, and where it has its elements."""
 
     words: str
-    """What it is, for people."""
+    """The side's name, for people."""
     label: str
     """Its swizzle in a word: 128B, 64B, 32B, none."""
     dtype: DType
@@ -77,18 +77,18 @@ class Side:
     period: int = 1
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
     instructions: int = 1
-    """How many instructions the parts are of."""
+    """The number of instructions that the parts belong to."""
     major: str = ""
     """Its contiguous direction, where it says one."""
     operand: Mapping[str, Any] = field(default_factory=dict)
     """The operand and its engine, as arguments of `match`; empty where no engine reads or writes."""
     doubt: OtherUnit | None = None
-    """That its swizzle is the hardware's where it counts the other unit alone."""
+    """The doubt about the unit: its swizzle is the hardware's only in the other unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What both sides share: the type where a side names none, the address, the other side's tile."""
+    """Facts shared by both sides: the type where a side names none, the address, the other side's tile."""
 
     dtype: DType | None = None
     base: int = 0
@@ -139,7 +139,7 @@ class Copied(_Typed):
 
     @property
     def tile(self) -> Pair:
-        """The layout's own [rows, K]."""
+        """Return the layout's own [rows, K]."""
         extents = extents_of(self.layout.shape)
         if len(extents) != 2:
             raise LayoutError(
@@ -359,11 +359,11 @@ class _Read(_Typed):
 
 @dataclass(frozen=True)
 class Fed(_Read):
-    """A tile that an engine reads, walked by descriptors: nothing said, by those of the mode's own tile.
+    """A tile that an engine reads, walked by descriptors: by default those of the mode's own tile.
 
-    All its instructions are compared, and where `at` is said the one that begins there. With the pattern
-    "address" the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset
-    moves it to where the tile begins.
+    All its instructions are compared, or with `at` only the one that begins there. With the pattern "address"
+    the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset moves it to where the
+    tile begins.
 
     >>> side = Fed("B", Mode.of("128B"), tile=(128, 64)).placed(Setting(DType.of("bf16")))
     >>> print(side.parts[0].layout)
@@ -416,7 +416,7 @@ class Fed(_Read):
 
 @dataclass(frozen=True)
 class Described(_Read):
-    """What one descriptor reads, as the operand's elements from `at` on; the address is its own."""
+    """The elements that one descriptor reads, the operand's from `at` on; the address is the descriptor's."""
 
     descriptor: MatrixDescriptor
     operand: str
@@ -465,7 +465,7 @@ class Together:
 
     @property
     def dtype(self) -> DType | None:
-        """The type that a side names."""
+        """Return the type that a side names, or None."""
         return next((side.dtype for side in self.sides if side.dtype is not None), None)
 
     def stored(self, setting: Setting) -> DType:

@@ -1,4 +1,4 @@
-"""How the writer and the reader of a tile are spelled.
+"""The spelling of a tile's writer and reader.
 
     SIDE  = LAYOUT | CALL {+ CALL}
     CALL  = copy(LAYOUT, ...) | tma(...) | wgmma(...) | tcgen05(...) | descriptor(0x..., ...)
@@ -51,7 +51,7 @@ _OPENS, _CLOSES = "([<{", ")]>}"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the layouts of a side are read, where it does not say so itself."""
+    """The way to read a side's layouts, where the side does not give it."""
 
     let: Mapping[str, int] | None = None
     unit: str = "element"
@@ -262,12 +262,12 @@ _READ: dict[str, Callable[[str, Let], Any]] = {
     "dtype": lambda value, let: DType.of(value),
     "storage": lambda value, let: tuple(value.split()),
 }
-"""How a word is read by its name."""
+"""{name: the reader of its word}."""
 
 _BARE = (
     *("mode", "operand", "major", "dtype", "tile", "unit", "swizzle", "lbo_mode", "sparse", "ws", "engine"),
 )
-"""Which words need no name, in the order in which they are tried."""
+"""The names whose words may stand alone, in the order in which they are tried."""
 
 
 def _looks_like(name: str, value: str) -> bool:
@@ -295,7 +295,7 @@ _OTHERS = {
     "base": "start",
     "smem": "start",
 }
-"""What others call a word."""
+"""{another library's name of a word: the project's}."""
 
 
 # -- the calls -------------------------------------------------------------------------------------
@@ -320,7 +320,7 @@ def _described(value: MatrixDescriptor, engine: str = "", **said: Any) -> Descri
 
 
 OF_INSTRUCTIONS = ("kind", "m", "cta_group", "sparse", "ws", "k", "lbo_mode")
-"""What tcgen05's instructions are asked for besides type and N."""
+"""The options of tcgen05's instructions besides type and N."""
 
 _OF_READING = ("dtype", "unit", "dialect", "storage")
 

@@ -1,7 +1,7 @@
-"""From a tensor in global memory and a tile in shared memory to TMA's copy, in as few boxes as can be.
+"""Plan TMA's copy of a tensor in global memory to a tile in shared memory, in the fewest boxes.
 
     plan_copy(shape, tile, dtype=...)          the tensor map and the boxes that fill exactly that tile
-    default_tile(shape, tile, dtype, mode)     the tile that one box fills, where nothing else is asked
+    default_tile(shape, tile, dtype, mode)     the tile that one box fills, if the user gives no layout
 
 A plan is proven when it is made: the bytes where its boxes land, put together, are the tile's own map.
 """
@@ -55,7 +55,7 @@ CHECK = "in bytes: tma check"
 
 
 def refusal(rule: str, message: str, hint: str, **witness: Any) -> Refused:
-    """There is no such copy: the rule that it breaks is in the witness.
+    """Return the refusal of a copy, with the broken rule in its witness.
 
     >>> refusal("contiguous", "the tile runs along M", "turn it").witness
     {'rule': 'contiguous'}
@@ -69,7 +69,7 @@ class Box:
     """One copy of a plan."""
 
     coordinates: tuple[int, ...]
-    """What the instruction is given, in the driver's order."""
+    """The arguments of the instruction, in the driver's order."""
     index: tuple[int, ...]
     """Its first element in the tile."""
     start: int
@@ -86,7 +86,7 @@ class Plan:
 
     tensor_map: TensorMap
     tile: Layout
-    """Where every element of the tile lands, in bytes, on the tile's shape."""
+    """The byte at which every element of the tile lands, on the tile's shape."""
     fold: Fold = field(repr=False)
     tensor: Tensor = field(repr=False)
     elements: int = 1
@@ -95,27 +95,28 @@ class Plan:
 
     @property
     def mode(self) -> Mode:
-        """The swizzle."""
+        """Return the swizzle."""
         return self.tensor_map.mode
 
     @property
     def count(self) -> int:
-        """How many boxes there are."""
+        """Return the number of boxes."""
         return self.fold.boxes
 
     @property
     def bytes(self) -> int:
-        """What the mbarrier expects for all boxes together."""
+        """Return the bytes that the mbarrier expects for all boxes together."""
         return self.count * self.tensor_map.bytes
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory up to the end of the last box, the padding of narrow rows with it."""
+        """Return the bytes of shared memory up to the end of the last box, with the padding of narrow rows.
+        """
         return self.boxes[-1].start + self.tensor_map.shared_bytes
 
     @property
     def elementwise(self) -> Layout:
-        """The byte that holds each element of the asked type; `tile`, but for elements below a byte.
+        """Return the byte that holds each element of the asked type; `tile`, but for elements below a byte.
 
         >>> from tilewise import S
         >>> print(plan_copy((64, 256), S[(8, 256) : (256, 1)], dtype="e2m1").elementwise)
@@ -125,12 +126,12 @@ class Plan:
 
     @property
     def alignment(self) -> int:
-        """What the start of the tile's shared memory is a multiple of."""
+        """Return the number that divides the start of the tile's shared memory."""
         return max(SHARED_ALIGNMENT, self.mode.period)
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
-        """Every box, in the order of their addresses."""
+        """Return every box, in the order of their addresses."""
         slow_first, tensor, size = self.fold.rest[::-1], self.tensor, self.tensor_map.bytes
         at, dimensions, boxes = tensor.at or [0] * len(tensor.shape), self.fold.dimensions, []
         for steps in product(*(range(digit.extent) for digit in slow_first)):
@@ -164,12 +165,11 @@ def plan_copy(
     stores: bool = False,
     modes: Iterable[Mode] = MODES.values(),
 ) -> Plan:
-    """The copy of a tile of a tensor into shared memory, or out of it, in as few boxes as can be.
+    """Return the copy of a tile of a tensor into shared memory, or out of it, in the fewest boxes.
 
-    `shape` and `strides` are the tensor's, in elements, row-major where no strides are given; the modes of
-    `tile` are the tensor's last dimensions. `at` is the tile's first element; where it is not given, tiles
-    start at multiples of their own extents. `modes` are the swizzles that there are: Hopper's, where nothing
-    is said.
+    `shape` and `strides` are the tensor's, in elements, row-major by default. The modes of `tile` are the
+    tensor's last dimensions. `at` is the tile's first element; without it, tiles start at multiples of their
+    extents. `modes` are the possible swizzles, by default Hopper's.
 
         postcondition  the boxes' landings, put together, are `tile`
         refused        TW607 where no box lands so; the witness names the rule

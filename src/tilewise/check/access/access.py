@@ -68,33 +68,34 @@ class Access:
 
     @cached_property
     def requests(self) -> int:
-        """Instructions that one warp executes for the whole access."""
+        """Return the instructions that one warp executes for the whole access."""
         return extents_of(self.index.shape)[0]
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes that supply an address."""
+        """Return the lanes that supply an address."""
         return extents_of(self.index.shape)[1]
 
     @cached_property
     def elements(self) -> int:
-        """Elements that follow the address of one lane."""
+        """Return the elements that follow the address of one lane."""
         return extents_of(self.index.shape)[2]
 
     @property
     def bytes(self) -> int:
-        """Bytes that follow the address of one lane."""
+        """Return the bytes that follow the address of one lane."""
         return self.elements * self.dtype.bits // BYTE
 
     @property
     def idle(self) -> int:
-        """Lanes of a warp that no request has; of matrices and of TMA fewer lanes do the whole."""
+        """Return the lanes of a warp that no request has; 0 of matrices and of TMA, which need fewer lanes.
+        """
         whole = self.operation.matrix or self.operation.name == "tma"
         return 0 if whole else LANES - self.lanes
 
     @property
     def idle_said(self) -> str:
-        """A sentence about the idle lanes, or nothing.
+        """Return a sentence about the idle lanes, or an empty one.
 
         >>> from tilewise import S
         >>> from tilewise.check.access import access_of
@@ -109,7 +110,7 @@ class Access:
         return f"{self.lanes} of {LANES} lanes ask, and {idle}{why}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The request as plain data."""
+        """Return the request as plain data."""
         return {
             "access": self.name,
             "operation": self.operation.name,
@@ -152,7 +153,7 @@ class Lanes:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The addresses as an array (requests, lanes)."""
+        """Return the addresses as an array (requests, lanes)."""
         from tilewise.tables import table
 
         if self.listed is not None:
@@ -245,12 +246,12 @@ class Stored:
 
     @property
     def step(self) -> int:
-        """Units from an element to the one that follows it in memory."""
+        """Return the units from an element to the one that follows it in memory."""
         return self.dtype.bits // self.unit
 
     @property
     def size(self) -> int:
-        """Elements of the tile."""
+        """Return the number of elements of the tile."""
         return self.layout.size
 
     def at(self, index: int) -> int:

@@ -235,30 +235,30 @@ class Width:
 
     @property
     def asked(self) -> int | None:
-        """The width in the text, where it is too wide; `widest` itself leaves it aside."""
+        """Return the width in the text, where it is too wide; `widest` ignores it."""
         bytes = self.question.bytes
         return bytes if bytes is not None and bytes > self.bytes else None
 
     @property
     def refusal(self) -> Refused | None:
-        """Why the width in the text is no width of this access."""
+        """Return the reason why the width in the text is no width of this access, or None."""
         return None if self.asked is None else self.question.refusal(self.asked)
 
     @property
     def bytes(self) -> int:
-        """Bytes of a lane."""
+        """Return the bytes of a lane."""
         return self.access.bytes
 
     @property
     def narrower(self) -> tuple[Access, ...]:
-        """The same with narrower vectors, the widest first: a part of a legal vector is legal."""
+        """Return the access with narrower vectors, the widest first: a part of a legal vector is legal."""
         bits = self.question.stored.dtype.bits
         widths = sorted(self.question.operation.widths, reverse=True)
         fitting = [bytes for bytes in widths if bytes < self.bytes and not bytes * BYTE % bits]
         return tuple(self.question.access(bytes) for bytes in fitting)
 
     def as_dict(self) -> dict[str, Any]:
-        """The width as plain data."""
+        """Return the width as plain data."""
         return self.access.as_dict() | {
             "elements": self.access.elements,
             "narrower": [access.name for access in self.narrower],

@@ -15,12 +15,12 @@ from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import WORD
 
 MOST = 1 << 14
-"""So many elements of a tile are searched a swizzle for: a tenth of a second."""
+"""The largest tile, in elements, for which a better swizzle is searched: a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wavefronts:
-    """What all loads or stores of a tile take, and the fewest that they could."""
+    """The wavefronts of all loads or stores of a tile, and the fewest possible."""
 
     wavefronts: int
     ideal: int
@@ -29,7 +29,7 @@ class Wavefronts:
 
     @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
+        """Return the wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     def __str__(self) -> str:

@@ -56,7 +56,7 @@ class Digit:
 
     `warp row` and `warp column` count the warps that share the rows, or the columns."""
     weight: int = 1
-    """What one step of it adds to what it counts."""
+    """The amount that one step adds to the number it counts."""
 
 
 def packed(layout: Layout, size: int) -> Layout:
@@ -73,7 +73,7 @@ def packed(layout: Layout, size: int) -> Layout:
 
 @dataclass(frozen=True)
 class Fragment:
-    """What the lanes hold of one instruction's operand, over laneid and reg, in cells of whole bytes."""
+    """One instruction's operand in the lanes, over laneid and reg, in cells of whole bytes."""
 
     layout: Layout
     size: int
@@ -81,14 +81,15 @@ class Fragment:
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Rows and cells of a row of one instruction."""
+        """Return the rows of one instruction, and the cells of a row."""
         rows, columns = extents_of(self.layout.shape)
         return rows, columns
 
     @cached_property
     def bits(self) -> list[int]:
-        """The flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds,
-        the lowest first."""
+        """Return the flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds, the
+        lowest first.
+        """
         found = [index for (index,) in affine(packed(self.layout, self.size)).quasi_inverse().columns]
         return found + [0] * (LANE_BITS - len(found))
 
@@ -102,30 +103,30 @@ class Tile:
     bytes: tuple[Digit, ...]
     """The bits of a byte of a lane's registers in one instruction, the lowest first."""
     steps: tuple[Digit, ...]
-    """Which instruction: digits of rows and columns, the fastest of each first."""
+    """The digits that select the instruction, of rows and of columns, the fastest of each first."""
     cells: SharedTile
-    """Where the tile is, and its swizzles."""
+    """The cells of the tile, with its address and its swizzles."""
     group: bool = False
-    """Whether the threads of a warpgroup give addresses, and not one warp's lanes."""
+    """True if all threads of a warpgroup give addresses, not the lanes of one warp."""
 
     @property
     def threads(self) -> tuple[Digit, ...]:
-        """The digits above laneid of the thread that gives an address."""
+        """Return the digits above laneid of the thread that gives an address."""
         return self.warps if self.group else ()
 
     @property
     def digits(self) -> tuple[Digit, ...]:
-        """All of them."""
+        """Return all digits of the tile."""
         return (*self.lanes, *self.bytes, *self.steps)
 
     @cached_property
     def own_steps(self) -> tuple[Digit, ...]:
-        """The digits that count the instructions of one warp."""
+        """Return the digits that count the instructions of one warp."""
         return tuple(digit for digit in self.steps if not digit.counts.startswith("warp"))
 
     @cached_property
     def warps(self) -> tuple[Digit, ...]:
-        """The digits that count warps."""
+        """Return the digits that count warps."""
         return tuple(digit for digit in self.steps if digit.counts.startswith("warp"))
 
     def at(self, inside: int) -> int:
@@ -147,18 +148,17 @@ class Tile:
 
     @cached_property
     def steps_of(self) -> dict[Digit, int]:
-        """What the first step of each digit adds to the first address."""
+        """Return the bytes that the first step of each digit adds to the first address."""
         return {digit: self.at(digit.stride) - self.at(0) for digit in self.digits}
 
     def follow(self, run: Sequence[Digit], width: int) -> bool:
-        """Return whether the digits of a run count the bytes inside `width` bytes that are aligned to it.
+        """Return True if the digits of a run count the bytes inside `width` aligned bytes.
 
             requires       width is a power of two, and the run writes the numbers below it
             postcondition  true iff whatever the other digits are, the byte of the run's number x is at a + x,
                            for a multiple a of `width`
 
-        Where the swizzle, if any, leaves the bits inside `width` alone the strides show it; where not, all
-        addresses are looked through.
+        If no swizzle changes the bits inside `width`, the strides decide. Otherwise every address is tested.
         """
         cells = self.cells
         others = [digit for digit in self.digits if digit not in run]
@@ -256,7 +256,7 @@ class Vector:
 
     @property
     def registers(self) -> int:
-        """Registers that it moves, or 1 where it moves a part of one."""
+        """Return the number of registers moved, or 1 where a part of one register is moved."""
         return max(1, self.bits // self.unit)
 
     def __str__(self) -> str:
@@ -284,7 +284,7 @@ class Part:
 
     @property
     def register(self) -> int:
-        """The 32-bit register of that instruction in which they begin."""
+        """Return the 32-bit register of the instruction in which the bytes begin."""
         return self.byte // REGISTER
 
 
@@ -293,22 +293,24 @@ class Step:
     """One load or store of a tile: what it moves, and where its addresses are."""
 
     parts: tuple[Part, ...]
-    """What it moves, register by register of the form, or in the order of memory."""
+    """The parts moved, register by register of the form, or in the order of memory."""
     add: int | None
-    """What every lane adds to its first address; None where that is no one number."""
+    """The number that every lane adds to its first address; None where lanes differ."""
     xor: int | None
-    """What every lane XORs it with, counted from where the swizzle does; None where that is no one number."""
+    """The number that every lane XORs with its first address, counted from the swizzle's origin; None where
+    lanes differ.
+    """
     addresses: Layout
     """The address of each lane, in bytes."""
 
     @property
     def row(self) -> int:
-        """The first instruction that it feeds, down the rows."""
+        """Return the first instruction that the step feeds, down the rows."""
         return self.parts[0].row
 
     @property
     def column(self) -> int:
-        """The first instruction that it feeds, along the columns."""
+        """Return the first instruction that the step feeds, along the columns."""
         return self.parts[0].column
 
 
@@ -327,24 +329,24 @@ class Fill:
 
     @cached_property
     def left(self) -> tuple[Digit, ...]:
-        """The digits that count instructions: the columns inside the rows."""
+        """Return the digits that count instructions: the columns inside the rows."""
         taken = {*self.lanes, *self.moved, *self.tile.bytes[: self.part.bit_length() - 1]}
         left = [digit for digit in (*self.tile.bytes, *self.tile.own_steps) if digit not in taken]
         return tuple(sorted(left, key=lambda digit: ("byte", "column", "row").index(digit.counts)))
 
     @property
     def count(self) -> int:
-        """How many instructions there are."""
+        """Return the number of instructions."""
         return len(sums(self.left))
 
     @cached_property
     def addresses(self) -> Layout:
-        """The address of each lane for the first instruction, in bytes."""
+        """Return the address of each lane for the first instruction, in bytes."""
         return self.tile.layout(self.lanes[::-1]).coalesce()
 
     @cached_property
     def table(self) -> list[list[int]]:
-        """The address that each lane gives, instruction by instruction."""
+        """Return the address that each lane gives, instruction by instruction."""
         lanes = sums(self.lanes)
         return [[self.tile.at(lane + inside) for lane in lanes] for inside in sums(self.left)]
 

@@ -1,4 +1,5 @@
-"""Who holds what of one instruction's operand: dense, sparse, of a kind of sm_120, or of Volta's four."""
+"""The lane and register of each element of one instruction's operand: dense, sparse, of sm_120, or Volta's.
+"""
 
 from __future__ import annotations
 
@@ -34,18 +35,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Which mma an operand is for."""
+    """The mma that an operand belongs to."""
 
     shape: Shape
     sparse: bool = False
     products: tuple[int, int] = (2, 2)
-    """How Volta's four products lie: so many along M and along N."""
+    """The numbers of Volta's four products along M and along N."""
     group: bool = False
-    """Whether it is a wgmma: warp w of four holds rows 16 w and on of D, as those of an mma.sync."""
+    """True for a wgmma: warp w of four holds rows 16 w and on of D, as those of an mma.sync."""
 
     @property
     def word(self) -> str:
-        """How it is called."""
+        """Return the instruction's name."""
         return "mma.sp" if self.sparse else "mma.sync"
 
     def __post_init__(self) -> None:
@@ -67,16 +68,16 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the lanes hold of one instruction's operand, over laneid and reg, and of what type."""
+    """One instruction's operand in the lanes, over laneid and reg, and its type."""
 
     layout: Layout
     element: Element
     major: str | None = None
-    """What the instruction says of A or B, where it takes both: row or col."""
+    """The qualifier of A or B, row or col, where the instruction takes both."""
 
     @property
     def bits(self) -> int:
-        """Of an element itself, without what it is padded with in a register."""
+        """Return the bits of an element, without its padding in a register."""
         return DType.of(self.element.name).bits
 
 

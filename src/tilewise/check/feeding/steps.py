@@ -1,6 +1,6 @@
-"""How the address of each step follows from the first one: what is added to it, and what it is XORed with.
+"""The address of each step from the first one: a number to add, and a number to XOR.
 
-Both count from where the swizzle does: from the tile, whose address is added last. So one sum is right for a
+Both count from the origin of the swizzle, the tile, whose address is added last. So one sum is right for a
 tile at any address that is aligned for the instruction.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tilewise.check.feeding.question import Feed
 
 WITHIN = "r"
-"""What counts the loads of one instruction."""
+"""The name of the counter of one instruction's loads."""
 
 DIRECTIONS = {name: (down.lower(), along.lower()) for name, (down, along) in OPERANDS.items()}
 """{operand: what counts its instructions, down the rows and along the columns}."""
@@ -37,7 +37,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Stepping:
-    """What takes the first address of a lane to those of all steps.
+    """The numbers that lead from the first address of a lane to those of all steps.
 
     postcondition  for every lane, and every number of each way, the step of these numbers is at
                    tile + (first ^ each that flips) + each that does not
@@ -48,7 +48,7 @@ class Stepping:
     function: str
     """The name of the function that gives the first address."""
     from_zero: bool
-    """Whether addresses count from address 0, and no tile is added."""
+    """True if addresses count from address 0, and no tile is added."""
 
     def __str__(self) -> str:
         return address_text(

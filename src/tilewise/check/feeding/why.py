@@ -1,11 +1,11 @@
-"""Why a tile is not moved, or not by matrices: reasons as data, the first one to look at in front.
+"""Reasons why a tile is not moved, or not by matrices, as data, the most basic reason in front.
 
-The shape comes first, then bytes that elements share, and the end of shared memory: each of them ends all
-questions. Where vectors move the tile and no matrices do, it may be the architecture, the form that the user
-named, or the unit. Else it is the template of a matrix: rows of 16 bytes that stay together, at multiples of
-16, of which a lane holds 4.
+The shape comes first, then bytes that elements share, and the end of shared memory: after each of them
+nothing else can be checked. Where vectors move the tile and no matrices do, the reason may be the
+architecture, the form that the user named, or the unit. Otherwise it is the template of a matrix: rows of 16
+bytes that stay together, at multiples of 16, of which a lane holds 4.
 
-Then come the nearest layouts that matrices move, and what it takes to get there, the cheapest first:
+Then come the nearest layouts that matrices move, with the change that leads to each, the cheapest first:
 
 nothing    the bytes stay: they are read in another unit, or with the modes swapped
 address    the tile stays as it is, elsewhere in shared memory
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from tilewise.check.feeding.question import Question
 
 LISTED = 64
-"""So many rows, and columns, are looked through for the first that a swizzle parts."""
+"""The number of rows, and of columns, searched for the first ones that a swizzle parts."""
 
 COSTS = ("nothing", "address", "chunks", "copy")
-"""What it takes to get to a layout, the cheapest first."""
+"""The changes that lead to a layout, the cheapest first."""
 
 UNTOUCHED = {
     "unit": "the same numbers, read in their own unit",
@@ -51,7 +51,7 @@ LINE = 128
 
 
 def impossible(question: Question) -> tuple[Reason, ...]:
-    """Return why nothing moves the tile as it is: its shape, its bytes, its place."""
+    """Return the reasons why nothing moves the tile as given: its shape, its bytes, its place."""
     cells = question.cells
     shape = [*_shape(question)]
     if shape:
@@ -144,7 +144,7 @@ def _parted(cells: SharedTile) -> Iterator[Reason]:
 def why_no_matrices(
     question: Question, tile: Tile, by_matrices: Fill | None, by_vectors: Fill
 ) -> tuple[Reason, ...]:
-    """Return why vectors move the tile, or nothing does where matrices were asked for."""
+    """Return the reasons why vectors move the tile, or why nothing does if the user asked for matrices."""
     if by_matrices is not None:
         counts = {"matrices": by_matrices.count, "vectors": by_vectors.count}
         message = f"{named(by_matrices.form)} would take {by_matrices.count} instructions"

@@ -1,4 +1,4 @@
-"""Moves inside the threads, or inside the warps: by names, by permutations of bytes, by shuffles.
+"""Moves inside the threads, or inside the warps: by renaming, by permutations of bytes, by shuffles.
 
 Where the upper bits of a register's number only change their names, the steps are found for the registers
 that differ in the others, and repeated.

@@ -1,12 +1,12 @@
 """Places of units in shared memory between the two sides of an exchange, over GF(2).
 
-The law is that of `check.swizzling`: an access takes 2^d wavefronts for each phase, where d is the dimension
-of what its phase asks for and memory places in the bank of 0, less what is in the word of 0. The lowest bits
-of an address are what an instruction asks for: a vector of registers, a row of ldmatrix. The functions that
-give them vanish on the threads of that side. On what they leave (`rest`), the lanes of a phase of either side
-are a space of as many dimensions as there are banks left, or fewer, and two spaces of one dimension have a
-common complement: pairs of their vectors, one of each, XORed. That is placed in one bank, and so no two lanes
-of a phase meet, on either side.
+The law is that of `check.swizzling`: an access takes 2^d wavefronts for each phase. Here d is the dimension
+of the phase's labels in the bank of 0, less those in the word of 0. The lowest bits of an address count
+inside one access: a vector of registers, a row of ldmatrix. The functions for these bits vanish on the
+threads of that side. On the space where they vanish (`rest`), the lanes of a phase of either side span at
+most as many dimensions as bits of the bank are left. Two spaces of one dimension have a common complement:
+pairs of their vectors, one of each, XORed. The complement is placed in one bank, and so no two lanes of a
+phase meet, on either side.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ _REGISTER = 0
 
 
 class Memories:
-    """The two sides, and what they share. Of a warp `alone` high bits of an address tell turns apart."""
+    """The two sides, and their shared parts. If a warp is `alone`, high bits of an address tell turns apart.
+    """
 
     def __init__(self, store: LabelMap, load: LabelMap, unit: int, alone: bool) -> None:
         self.sides = store, load

@@ -47,9 +47,9 @@ def programs(table: WarpTable, found: LabelMap | None, without: frozenset[str]) 
 
 
 def proved(program: Program, table: WarpTable) -> int:
-    """Follow what goes to every place of the target; return how many there are.
+    """Follow the elements to every place of the target; return the number of places.
 
-    postcondition  all of them hold what belongs there
+    postcondition all of them hold the right elements
     """
     width = min(table.bits, 8)
     fields, count = table.bits // width, 0
@@ -77,7 +77,7 @@ def direct(
 ) -> list[int | None]:
     """Return the registers of the target, out of those of the source, by rounds of shuffles.
 
-    What a lane offers is in the slots where it has it, or in those `as_wanted` where it goes.
+    A lane's offer is in the slots of the source, or, `as_wanted`, in those of the target.
     """
     where = _own(table, inputs)
     for made in rounds:
@@ -183,9 +183,9 @@ def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
 
 
 def _paired(found: LabelMap, columns: Sequence[int], lane_bit: int) -> LabelMap:
-    """Return what is left once every lane has what the lane has that differs in a bit, as more positions.
+    """Return the map that is left once lanes that differ in a bit have exchanged elements, as more positions.
 
-    That bit of the lane is the highest bit of the position then.
+    Then that bit of the lane is the highest bit of the position.
     """
     moved = [1 << len(columns) if bit == lane_bit else column for bit, column in enumerate(columns)]
     rest = found.through(moved)
@@ -230,7 +230,7 @@ def _exchanged(
 def _exchange(found: LabelMap, held: int) -> list[int] | None:
     """Return the exchange of two bits of the source after which fewer bits of the lane cross.
 
-    Of several the one after which most bits are in their places.
+    Among several, the returned one leaves most bits in their places.
     """
     best, settled = None, -1
     for lane_bit in range(LANE_BITS):

@@ -1,8 +1,9 @@
-"""The question of a block: which value every register of every thread holds, and which it shall hold.
+"""The question of a block: the value that every register of every thread holds, and the one that it shall
+hold.
 
 A value is a label: the first place of the source that holds it, position + (thread << bits of the position).
-Units of registers that hold one label hold the same bits. They are as wide as what always stays together, 32
-bits at most. Where both sides are affine maps over GF(2), memory is a linear map from labels to addresses.
+Units of registers with one label hold the same bits. They are as wide as the bits that always stay together,
+32 at most. Where both sides are affine maps over GF(2), memory is a linear map from labels to addresses.
 """
 
 from __future__ import annotations
@@ -59,22 +60,22 @@ class RegisterQuestion:
 
     @property
     def threads(self) -> int:
-        """Threads that take part, whole warps."""
+        """Return the threads that take part, whole warps."""
         return len(self.held)
 
     @property
     def warps(self) -> int:
-        """Warps that take part."""
+        """Return the warps that take part."""
         return self.threads // LANES
 
     @property
     def per_register(self) -> int:
-        """Units of a 32-bit register."""
+        """Return the units of a 32-bit register."""
         return REGISTER_BITS // self.bits
 
     @property
     def registers(self) -> tuple[int, int]:
-        """32-bit registers of a thread, before and after."""
+        """Return the 32-bit registers of a thread, before and after."""
         size = self.per_register
         return -(-self.held.shape[1] // size), -(-self.wanted.shape[1] // size)
 
@@ -95,15 +96,17 @@ class RegisterQuestion:
 
     @cached_property
     def sides(self) -> tuple[LabelMap, LabelMap] | None:
-        """Source and target as affine maps to labels, XORed with the first label; None if one is not."""
+        """Return source and target as affine maps to labels, XORed with the first label; None if one is not
+        affine.
+        """
         base = int(self.held[self.held >= 0][0])
         store, load = (_side(np.where(side >= 0, side ^ base, NOBODY)) for side in (self.held, self.wanted))
         return None if store is None or load is None else (store, load)
 
     def by_warp(self) -> RegisterQuestion | None:
-        """Return the question of one warp, where all have the same to do, or that of all, each for itself.
+        """Return the question of one warp if all warps have the same to do, or of all, each for itself.
 
-        Where one wants what only another holds it is None.
+        Return None where a warp wants values that only another holds.
         """
         parts = []
         for warp in range(0, self.threads, LANES):

@@ -1,11 +1,11 @@
 """Rounds of shuffles: in each, every lane offers one register and reads one of another lane's.
 
-What all lanes need from others is parted into rounds so that no lane has to offer two registers in one.
+The registers that lanes need from others are parted into rounds, so that no lane offers two in one round.
 
-**By algebra**, where the transfer is affine over GF(2). In round k lane l receives what belongs to position
-k + phi(l) of it, for a linear phi, and the positions of a subspace P besides, which come from the same lane:
-they share a register. The lane that is read is (A + B phi) l + B k + a. Wherever that is one to one, or lanes
-that read one lane want the same of it, every lane offers one register.
+**By algebra**, where the transfer is affine over GF(2). In round k lane l receives its position k + phi(l),
+for a linear phi. It also receives the positions of a subspace P from the same lane: they share a register. It
+reads lane (A + B phi) l + B k + a. Where that is one to one, or the readers of one lane want the same of it,
+every lane offers one register.
 
     if A + I is in the columns of B, phi with B phi = A + I makes every round a butterfly, and the rounds
     with B k = a are what lanes keep
@@ -44,13 +44,13 @@ class Round:
     reads: list[int | None] = field(default_factory=lambda: [None] * LANES)
 
     def add(self, lane: int, its: int, positions: tuple[int, ...]) -> None:
-        """Have a lane read another one's positions, which it offers beside those that others read."""
+        """Make a lane read positions of another lane, which offers them beside those that others read."""
         self.reads[lane] = its
         self.offers[its] = tuple(sorted({*self.offers[its], *positions}))
 
     @property
     def stays(self) -> bool:
-        """True if nobody reads another lane."""
+        """Return True if no lane reads another one."""
         return all(its in (None, lane) for lane, its in enumerate(self.reads))
 
 
@@ -201,11 +201,10 @@ def _first_fit(table: WarpTable) -> list[Round]:
 
 
 def _coloured(table: WarpTable) -> list[Round]:
-    """Return as few rounds as the most parcels of a lane, received or sent.
+    """Return the fewest rounds: the most parcels of any lane, received or sent.
 
-    Where the first colours that are free at the reader and at the sender differ, the path of parcels in
-    either colour that begins at the sender swaps them. It cannot end at the reader, which has no parcel of
-    the first.
+    Let the first free colours of the reader and of the sender differ. Then the path of parcels in these two
+    colours from the sender swaps them. It cannot end at the reader, which has no parcel of the first.
     """
     parcels = _parcels(table)
     ends = [((0, lane), (1, its)) for lane, its, _ in parcels]
@@ -238,10 +237,10 @@ def _coloured(table: WarpTable) -> list[Round]:
 
 @dataclass(frozen=True, slots=True)
 class LaneMap:
-    """Which lane every lane reads, as shfl.sync says it.
+    """The lane that every lane reads, in the terms of shfl.sync.
 
-    `amount` is what bfly flips, how far up or down reads, and for idx the lane that all lanes read, or None.
-    Lanes without a lane so far down or up read their own.
+    `amount` is the bits that bfly flips, the distance of up or down, and for idx the lane that all lanes
+    read, or None. Lanes with no lane at that distance read themselves.
 
     >>> LaneMap.of([lane ^ 4 for lane in range(32)])
     LaneMap(mode='bfly', amount=4)

@@ -1,8 +1,8 @@
 """An exchange through shared memory: registers packed, stored, loaded after a wait, and packed again.
 
-A warp alone stores and loads in turns: what loads need is stored right before them. A warp's accesses are
-served in their order, and words come back while others are stored. Where all stores go first, nothing comes
-back until the last one is done. Each turn has the bytes of the one before.
+A single warp stores and loads in turns: the words of each load are stored right before it. A warp's accesses
+are served in their order, and words come back while others are stored. If all stores went first, nothing
+would come back until the last one is done. All turns use the same bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ThroughMemory:
 
     @cached_property
     def before(self) -> tuple[Packer, list[list[int]]]:
-        """The packer of the words that are stored, and their numbers, access by access."""
+        """Return the packer of the words that are stored, and their numbers, access by access."""
         packer = Packer(self.asked.registers[0])
         words = [
             tuple(byte and register_of(self.asked, *byte) for byte in word)
@@ -66,7 +66,7 @@ class ThroughMemory:
 
     @cached_property
     def after(self) -> tuple[Packer, list[int | None]]:
-        """The packer of the registers of the target, out of the words that are loaded, and their numbers."""
+        """Return the packer of the target's registers, out of the loaded words, and their numbers."""
         loaded = [word for access in self.loads.each for word in access.words]
         where = {
             byte: (number, at) for number, word in enumerate(loaded) for at, byte in enumerate(word) if byte
@@ -76,7 +76,7 @@ class ThroughMemory:
 
     @property
     def each_turn(self) -> Iterator[tuple[Accesses, Accesses]]:
-        """The stores and the loads of every turn."""
+        """Yield the stores and the loads of every turn."""
         stored = loaded = 0
         for stores, loads in self.turns:
             yield (
@@ -89,30 +89,31 @@ class ThroughMemory:
 
     @property
     def bytes(self) -> int:
-        """Bytes of shared memory, for the threads of `asked`: whole rows."""
+        """Return the bytes of shared memory, for the threads of `asked`: whole rows."""
         return -(-max(self.stores.reach, self.loads.reach) // ROW) * ROW
 
     @property
     def steps(self) -> int:
-        """Permutations of bytes, their orders that threads have of their own, and addresses that are no sum
-        of a base and a constant."""
+        """Return the number of byte permutations, of their orders that differ by thread, and of addresses
+        that are no sum of a base and a constant.
+        """
         packer = self.after[0]
         orders = {(step.by, packer.of_inputs(step)) for step in packer.steps if packer.picked}
         return len(self.before[0].steps) + len(packer.steps) + len(orders) + self.turned
 
     @cached_property
     def turned(self) -> int:
-        """Addresses that are XORs of another."""
+        """Return the number of addresses that are XORs of another."""
         return sum(len({access.turned for access in side.each} - {0}) for side in (self.stores, self.loads))
 
     @property
     def wavefronts(self) -> tuple[int, int]:
-        """Wavefronts of the stores and of the loads, of all threads of `asked`."""
+        """Return the wavefronts of the stores and of the loads, of all threads of `asked`."""
         return self.stores.wavefronts, self.loads.wavefronts
 
     @cached_property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor for one warp, where many run."""
+        """Return the cycles of a multiprocessor for one warp, where many run."""
         return self._taking(self.steps)
 
     def cheaper(self, limit: float) -> bool:

@@ -1,6 +1,6 @@
-"""Steps of a move as data: builders that make no step twice, what they cost, and do, followed bit by bit.
+"""Steps of a move as data: builders that make no step twice, the steps' cost, and their effect bit by bit.
 
-A step makes one 32-bit register of others. What differs between lanes stands in `by`, a number a lane:
+A step makes one 32-bit register of others. Values that differ between lanes are in `by`, a number a lane:
 
     shfl       the lane that is read: d = a of lane by[lane]
     select     d = b where by[lane], else a
@@ -10,10 +10,9 @@ A step makes one 32-bit register of others. What differs between lanes stands in
     movmatrix  d = the 8 x 8 matrix of 16-bit elements in a, transposed; by is empty
     ballot     bit i of d = bit by[i] of a of lane i
 
-Costs are cycles for one warp, where many run and nothing but throughput counts. A multiprocessor of Hopper
-has 32 lanes for what goes from lane to lane or to shared memory, and 64 for selects, byte permutes and
-shifts; the two work at once, so a plan takes as long as the busier of them. An H200 took that, and a cycle
-or three more.
+Costs are cycles for one warp, where many run and only throughput counts. A multiprocessor of Hopper has 32
+lanes for exchanges and shared memory, and 64 for selects, byte permutes and shifts. The two work at once, so
+a plan takes as long as the busier of them. An H200 took these cycles, and one to three more.
 """
 
 from __future__ import annotations
@@ -58,12 +57,12 @@ class WarpStep:
 
     @property
     def exchanges(self) -> bool:
-        """True if something goes to another lane."""
+        """Return True if data goes to another lane."""
         return self.operation in EXCHANGES
 
     @property
     def uniform(self) -> bool:
-        """True if all lanes do the same."""
+        """Return True if all lanes do the same."""
         return len(set(self.by)) < 2
 
 
@@ -80,7 +79,7 @@ class Program:
 
     @property
     def exchanges(self) -> int:
-        """Steps by which something goes to another lane."""
+        """Return the number of steps that move data to another lane."""
         return sum(step.exchanges for step in self.steps)
 
     def counts(self) -> dict[str, int]:
@@ -90,7 +89,7 @@ class Program:
 
     @property
     def counted(self) -> str:
-        """The number of steps of each operation, in words."""
+        """Return the number of steps of each operation, in words."""
         return ", ".join(f"{count} {name}" for name, count in self.counts().items())
 
 
@@ -304,9 +303,9 @@ BYTES = 4
 
 
 class Packer(Builder):
-    """Makes words by prmt, by one order in all lanes; those that need the same two words share permutations.
+    """A maker of words by prmt, by one order in all lanes; words of the same two inputs share permutations.
 
-    Where inputs are `picked`, each thread has its bytes of them elsewhere, and none is taken as it is.
+    Where inputs are `picked`, their bytes lie elsewhere in each thread, so every input needs a permutation.
     """
 
     def __init__(self, inputs: int, picked: bool = False) -> None:

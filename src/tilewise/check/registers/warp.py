@@ -1,15 +1,15 @@
-"""The question of one warp: what each of its lanes has to get, as a table of 32 lanes by positions.
+"""The question of one warp as a table of 32 lanes by positions: the elements that each lane has to get.
 
 A position is an element of one lane, `reg` in the layouts. The table says for every position of every lane
 which (lane, position) of the source hold its element: one, several where the source has copies, none where
-the target has nothing there. It is the same for all warps, or there is no one program that all of them run.
+the target has nothing there. It is the same for all warps; otherwise no single program serves all of them.
 
-No move has fewer exchanges than what a lane has to get, or to send, at one register an exchange:
+Three lower bounds hold for the exchanges of every move, at one register an exchange:
 
-received   an exchange brings a lane one register. What it needs and holds nowhere takes so many
-sent       a shuffle takes one register of a lane. What it alone holds, and others need, takes so many
-gathered   what a lane holds comes from 1 lane at first, and from twice as many after every shuffle: so
-           if it needs what is in n others, n + 1 <= 2^shuffles
+received   an exchange brings a lane one register: one for each that it needs and does not hold
+sent       a shuffle takes one register of a lane: one for each that it alone holds and others need
+gathered   a lane's registers come from 1 lane at first, and from twice as many after every shuffle: if it
+           needs those of n other lanes, n + 1 <= 2^shuffles
 
 Most tables are affine maps over GF(2). A place is packed in one number, lane + 32 position. With A and B what
 the bits of the lane and of the position do to the lane of the source, lane' = A lane + B position + a.
@@ -79,22 +79,22 @@ class WarpTable:
 
     @property
     def per_register(self) -> int:
-        """Units of a 32-bit register."""
+        """Return the units of a 32-bit register."""
         return REGISTER_BITS // self.bits
 
     @property
     def positions(self) -> int:
-        """Positions of a lane in the target, from 0 on."""
+        """Return the positions of a lane in the target, from 0 on."""
         return len(self.wanted[0])
 
     @property
     def registers_held(self) -> int:
-        """32-bit registers of a lane in the source."""
+        """Return the 32-bit registers of a lane in the source."""
         return -(-self.held // self.per_register)
 
     @property
     def registers(self) -> int:
-        """32-bit registers of a lane in the target."""
+        """Return the 32-bit registers of a lane in the target."""
         return -(-self.positions // self.per_register)
 
     def at(self) -> Iterator[tuple[int, int, Sources]]:
@@ -307,32 +307,32 @@ class LabelMap:
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """The columns of the bits of the lane."""
+        """Return the columns of the bits of the lane."""
         return self.threads[:LANE_BITS]
 
     @property
     def warps(self) -> tuple[int, ...]:
-        """The columns of the bits of the warp."""
+        """Return the columns of the bits of the warp."""
         return self.threads[LANE_BITS:]
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Those of positions, then those of threads."""
+        """Return the columns of positions, then those of threads."""
         return (*self.positions, *self.threads)
 
     @property
     def crossing(self) -> int:
-        """The rank of B: how many bits of the source's lane come from the position."""
+        """Return the rank of B: the number of bits of the source's lane that come from the position."""
         return rank(column & LANE for column in self.positions)
 
     @property
     def one_to_one(self) -> bool:
-        """True if no two places of the target are made of one of the source."""
+        """Return True if no two places of the target come from one place of the source."""
         return rank(self.columns) == len(self.columns)
 
     @property
     def settled(self) -> int:
-        """The number of bits of a packed place that stay as they are."""
+        """Return the number of bits of a packed place that the map leaves unchanged."""
         return sum(column == 1 << bit for bit, column in enumerate((*self.threads, *self.positions)))
 
     @cached_property
@@ -352,10 +352,10 @@ class LabelMap:
 
 
 def predicted(found: LabelMap, per_register: int) -> int:
-    """Return how many rounds of shuffles a map takes, each straight from the lane that has it.
+    """Return the rounds of shuffles that a map takes, each straight from the lane that has the elements.
 
-    Where lanes cannot be matched one to one to those that have what they need, some of these have to be read
-    in several rounds: then it may be more.
+    A plan may take more: where the match of lanes to their sources is not one to one, some sources are read
+    in several rounds.
     """
     distinct, lanes = rank(found.positions), Basis(column & LANE for column in found.positions)
     rounds = distinct - min(per_register.bit_length() - 1, distinct - len(lanes))
@@ -367,10 +367,10 @@ def predicted(found: LabelMap, per_register: int) -> int:
 
 
 def fitted(table: WarpTable) -> LabelMap | None:
-    """Return the affine map that says all that is wanted, or None where no such map does.
+    """Return the affine map that matches the whole table, or None where no such map does.
 
-    Where every element has as many copies, on a space that is the same for all, any affine function says
-    which copy is taken: one that makes the fewest rounds is. Elsewhere it is the nearest.
+    Where every element has as many copies, on one space for all, any affine function can choose the copy. The
+    chosen one makes the fewest rounds. Elsewhere the nearest copy is taken.
     """
     wanted = {lane | at << LANE_BITS: sources for lane, at, sources in table.at()}
     copies = _copies(list(wanted.values()))

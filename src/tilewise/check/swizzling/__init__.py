@@ -1,4 +1,4 @@
-"""Which layout of a tile, so that all its accesses together take the fewest wavefronts.
+"""Choose the layout of a tile, so that all its accesses together take the fewest wavefronts.
 
 The law. Let the layout A be a linear bijection over GF(2) of the digits of the index to addresses, U the
 points that A places in the word of 0, K those that it places in the bank of 0: U is in K. The points that the

@@ -1,6 +1,6 @@
-"""`choose`: the layout of a tile under which all its accesses together take the fewest wavefronts.
+"""Choose the layout of a tile under which all its accesses together take the fewest wavefronts.
 
-Each family of layouts is finite, and all of it is searched. Something in it is as good as what it leaves out:
+Each family of layouts is finite, and all of it is searched. Any layout that it leaves out is no better:
 
     swizzles  A bit that is flipped above the 128 bytes that the banks repeat by changes no bank, so
               Swizzle<B, M, S> ends there. Bits inside the widest vector are neither flipped nor read. Where
@@ -87,7 +87,7 @@ class Found:
     tile: Layout
     """The layout, in elements, row-major."""
     wavefronts: tuple[int, ...]
-    """Of each access, counted on the layout itself; without weights."""
+    """The wavefronts of each access, counted on the layout itself; without weights."""
     ideals: tuple[int, ...]
     """The ideal of each, as `conflicts` has it."""
     cost: int
@@ -101,12 +101,12 @@ class Found:
 
     @property
     def layout(self) -> Layout:
-        """The layout, in elements."""
+        """Return the layout, in elements."""
         return self.tile.in_order(self.order)
 
     @cached_property
     def readers(self) -> Readers:
-        """Whether TMA and wgmma take it."""
+        """Return the answers of TMA and wgmma about the layout."""
         return readers(self.tile, self.dtype, self.base)
 
 
@@ -117,7 +117,7 @@ class Searched:
     family: str
     tried: int
     best: Found | None
-    """None where no member keeps the vectors of all accesses together, or none was asked."""
+    """The best layout; None where no member keeps the vectors of all accesses together, or none was tried."""
     note: str = ""
 
 
@@ -141,12 +141,14 @@ class Choice:
 
     @property
     def ideal(self) -> int:
-        """The fewest that the bytes of the accesses need under the best layout, with weights."""
+        """Return the fewest wavefronts, with weights, that the bytes of the accesses need under the best
+        layout.
+        """
         return sum(own.weight * ideal for own, ideal in zip(self.asked, self.best.ideals, strict=True))
 
     @property
     def cost(self) -> int:
-        """Wavefronts of the best, with weights."""
+        """Return the wavefronts of the best layout, with weights."""
         return self.best.cost
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""The map to the banks that makes the fewest lanes meet: a search over GF(2), with its proof.
+"""Search, over GF(2), for the map to the banks that makes the fewest lanes meet, with its proof.
 
 Points are indices of a tile as vectors of bits; d is the number of bits of a bank. A linear map b to d bits
 sends points x and y to one bank iff x ^ y lies in its kernel K. So of a phase whose points are a coset of a
@@ -43,7 +43,7 @@ class Demand:
     """
 
     phases: int
-    """How many, times the weight of their access."""
+    """The number of such phases, times the weight of their access."""
     groups: tuple[tuple[int, ...], ...]
     """Sets of points, each with the point 0; only points of one group can meet in a bank."""
 
@@ -53,7 +53,7 @@ class Demand:
 
     @cached_property
     def space(self) -> bool:
-        """True if the points are those of one space."""
+        """Return True if the points are those of one space."""
         only = self.groups[0]
         return len(self.groups) == 1 and len(only) == 1 << rank_of(only)
 
@@ -137,7 +137,7 @@ class _Search:
 
     @property
     def spent(self) -> bool:
-        """True if the budget ended the search, and not the maps."""
+        """Return True if the budget ended the search, and not the maps."""
         return self.tried > self.budget
 
     def extend(self, rank: int, at: int, images: Images, paid: int) -> None:

@@ -1,9 +1,9 @@
-"""The best layout that is linear over GF(2): which digits lie inside a word, which banks, and what is left.
+"""Find the best layout that is linear over GF(2): the digits inside a word, the banks, and the rest.
 
-Where elements are smaller than a word, and no vector says what shares one, that is chosen as well: a space
-U of points that lie in a word with 0. A phase then costs #(P & K) / #(P & U), which is what its points cost
-once those that differ by U are one. So for every U the search of `kernels` is asked, unit vectors first, and
-the other subspaces of the digits that any phase moves; digits that none moves are all alike.
+Where elements are smaller than a word, and no vector decides which elements share one, that is chosen as
+well: a space U of points that lie in a word with 0. A phase then costs #(P & K) / #(P & U): the cost of its
+points, where points that differ by U count as one. So `kernels` searches for every U, unit vectors first,
+then the other subspaces of the digits that any phase moves. Digits that no phase moves are all alike.
 
 The kernel decides the cost; the rest of the layout is free. It is row-major as far as it can be: the lowest
 digits that the banks tell apart become the bits of the bank, all others lie above in their order, and flip

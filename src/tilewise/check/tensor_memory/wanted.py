@@ -1,12 +1,12 @@
-"""The fragment that is wanted, or that there is to be stored: whether a way brings elements to it.
+"""Compare the fragment that a way makes with the wanted one, or with the one to be stored.
 
-A place is compared by what it belongs to: its CTA, its warp, its lane, the part of its register; and then by
-registers. Which register is which costs nothing: an instruction names the registers that it fills one by one.
-So two fragments are one where every element has its owners and its bits of a register in both, and what is
-one register of the one is one register of the other, of all threads alike.
+Places are compared by their CTA, warp, lane and part of a register, and then by registers. The order of
+registers costs nothing: an instruction names the registers that it fills one by one. So two fragments are one
+if every element has the same owners and the same bits of a register in both, and each register of one is a
+register of the other, alike in all threads.
 
-Of copies, a load has to fill those that are wanted, and a store those that lie in tensor memory; any one that
-is there is enough for it.
+A load has to fill every wanted copy of an element. A store has to fill every copy in tensor memory, from any
+copy in registers.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SPLITS = (
 """Axes of threads and warps, which are warpgroups, their warps and lanes."""
 
 _WARPGROUPS = 8
-"""As many as the 1024 threads of a CTA make up."""
+"""The most warpgroups of a CTA: its 1024 threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,9 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A way whose fragment is wanted: its register i is register `registers[i]` of the wanted one.
+    """A way that makes the wanted fragment: its register i is register `registers[i]` of the wanted one.
 
-    What it loads into `spare` registers is not wanted; they are counted on after the wanted one's last.
+    The elements in `spare` registers are not wanted; these are numbered after the wanted one's last.
     """
 
     way: Way
