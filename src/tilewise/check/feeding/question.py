@@ -212,8 +212,8 @@ def feed(
     addresses are those of the warpgroup's 128 threads.
 
         requires       operand is A [M, K], B [N, K], C or D [M, N], of any whole number of instructions
-        postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the given form moves
-                       every byte between the tile and the lane that holds it
+        postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the given form
+                       moves every byte between the tile and the lane that holds it
 
     >>> from tilewise import S, Swizzle
     >>> found = feed(Swizzle(3, 3, 3) @ S[(16, 64) : (64, 1)], operand="A", shape="m16n8k16", dtype="f16")

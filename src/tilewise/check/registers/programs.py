@@ -49,7 +49,7 @@ def programs(table: WarpTable, found: LabelMap | None, without: frozenset[str]) 
 def proved(program: Program, table: WarpTable) -> int:
     """Follow the elements to every place of the target; return the number of places.
 
-    postcondition all of them hold the right elements
+    postcondition  all of them hold the right elements
     """
     width = min(table.bits, 8)
     fields, count = table.bits // width, 0

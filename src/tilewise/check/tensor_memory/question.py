@@ -43,7 +43,7 @@ class Nearest:
 class Plan:
     """The ways to bring elements of tensor memory to registers, or back.
 
-    postcondition each of `ways` moves every element, and `fit` moves each to the wanted place
+    postcondition  each of `ways` moves every element, and `fit` moves each to the wanted place
     """
 
     words: Words
