@@ -110,7 +110,7 @@ class Plan:
 
     @property
     def shared_bytes(self) -> int:
-        """Return the bytes of shared memory up to the end of the last box, with the padding of narrow rows."""
+        """Return the bytes of shared memory to the end of the last box, with the padding of narrow rows."""
         return self.boxes[-1].start + self.tensor_map.shared_bytes
 
     @property

@@ -88,7 +88,7 @@ class Access:
 
     @property
     def idle(self) -> int:
-        """Return the lanes of a warp that no request has; 0 of matrices and of TMA, which need fewer lanes."""
+        """Return the lanes of a warp that no request has; 0 of matrices and TMA, which need fewer."""
         whole = self.operation.matrix or self.operation.name == "tma"
         return 0 if whole else LANES - self.lanes
 

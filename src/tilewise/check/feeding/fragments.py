@@ -1,4 +1,4 @@
-"""The lane and register of each element of one instruction's operand: dense, sparse, of sm_120, or Volta's."""
+"""The lane and register of each element of an operand: dense, sparse, of sm_120, or Volta's."""
 
 from __future__ import annotations
 

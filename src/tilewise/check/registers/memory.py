@@ -79,7 +79,7 @@ _REGISTER = 0
 
 
 class Memories:
-    """The two sides, and their shared parts. If a warp is `alone`, high bits of an address tell turns apart."""
+    """The two sides, and their shared parts. Of a warp `alone`, high bits of an address tell turns apart."""
 
     def __init__(self, store: LabelMap, load: LabelMap, unit: int, alone: bool) -> None:
         self.sides = store, load

@@ -72,7 +72,7 @@ def read_as(source: Layout, target: Layout, reshape: Any, permute: Any, told: To
 
 
 def _in_shape(source: Layout, shape: Sequence[int], target: Layout, alone: bool) -> Layout:
-    """Return FROM in another shape; as given where its digits do not divide so: the flat index is the same."""
+    """Return FROM in another shape; as given where its digits do not divide: the flat index is the same."""
     try:
         return reshaped(source, *shape)
     except Refused:

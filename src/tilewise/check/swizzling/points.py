@@ -139,7 +139,7 @@ class Asked:
 
     @property
     def in_order_of_memory(self) -> bool:
-        """Return True if its lanes go in the order of memory, as TMA's do: each layout then has other lanes."""
+        """Return True if its lanes go in the order of memory, as TMA's do: layouts then differ in lanes."""
         return self.access.name == "tma"
 
     @cached_property
@@ -154,7 +154,7 @@ class Asked:
 
     @cached_property
     def free(self) -> int:
-        """Return the wavefronts without conflicts, times the weight: one a phase, however few lanes it has."""
+        """Return the wavefronts without conflicts, times the weight: one a phase, however few its lanes."""
         return self.weight * sum(times * len(phases) for times, phases in self.phases)
 
     @cached_property

@@ -226,7 +226,7 @@ class Way:
 
 
 def _powers(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """Yield (start, power of two up to `most`) for the fewest powers that sum to a count, the largest first."""
+    """Yield (start, power of two up to `most`): the fewest that sum to a count, the largest first."""
     at = 0
     while at < count:
         size = min(most, 1 << (count - at).bit_length() - 1)

@@ -240,7 +240,7 @@ class Words:
 
     @cached_property
     def slabs(self) -> tuple[int, ...]:
-        """Return the halves of each warp's lanes that have elements: 0 is lanes 0 to 15, 1 is lanes 16 to 31."""
+        """Return the halves of each warp's lanes that have elements: 0 is lanes 0 to 15, 1 is 16 to 31."""
         rows = self._reach("row")
         return tuple(range(rows[0] // SLAB, rows[-1] // SLAB + 1))
 
