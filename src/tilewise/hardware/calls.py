@@ -104,7 +104,7 @@ def doubts(
 
 
 def _as_call(word: str) -> str:
-    """An example of the entry that a word names."""
+    """Return an example of the entry that a word names."""
     from tilewise.hardware.catalog import entries
 
     entry = entries().get(word) if word.isidentifier() else None
@@ -112,7 +112,7 @@ def _as_call(word: str) -> str:
 
 
 def layout_named(name: str) -> Callable[[Sequence[Argument]], Layout]:
-    """What makes the layout of an entry from the arguments of a call."""
+    """Return the function that makes the layout of an entry from the arguments of a call."""
     from tilewise.hardware.catalog import find
 
     entry = find(name)
@@ -120,7 +120,7 @@ def layout_named(name: str) -> Callable[[Sequence[Argument]], Layout]:
 
 
 def layout_of(entry: Entry, arguments: Sequence[Argument]) -> Layout:
-    """The layout of an entry; what is wrong with an argument is said at its place in the text."""
+    """Return the layout of an entry; an error points to the wrong argument in the text."""
     given, named = values_of(entry, arguments)
     layout = entry(*given, **named).layout
     if layout is None:
@@ -134,7 +134,7 @@ def layout_of(entry: Entry, arguments: Sequence[Argument]) -> Layout:
 
 
 def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value], dict[str, Value]]:
-    """The values by position and by name, each of its parameter's kind."""
+    """Return the values by position and by name, each of its parameter's kind."""
     given: list[Value] = []
     named: dict[str, Value] = {}
     flags = [parameter.name for parameter in entry.parameters if parameter.flag]
@@ -180,7 +180,7 @@ def _value(entry: Entry, argument: Argument, position: int) -> Value:
 
 
 def read_call(text: str, let: Mapping[str, int] | None = None) -> tuple[Entry, list[Value], dict[str, Value]]:
-    """The entry that a call names, and its values by position and by name.
+    """Return the entry that a call names, and its values by position and by name.
 
     >>> entry, given, named = read_call("wgmma.D(f32, n=64)")
     >>> entry.name, given, named

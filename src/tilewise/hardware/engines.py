@@ -106,7 +106,7 @@ class MatrixDescriptor:
 
     @property
     def encoded(self) -> dict[str, int]:
-        """What every field holds, in its own unit: start, lbo and sbo count 16 bytes."""
+        """Return the number in every field, in the field's unit: start, lbo and sbo count 16 bytes."""
         held = {one.name: getattr(self, one.name) for one in self.FIELDS}
         held["mode"] = self.CODES[self.mode.name]
         held |= {name: words.index(held[name]) for name, words in self.CHOICES.items()}
@@ -114,12 +114,12 @@ class MatrixDescriptor:
 
     @property
     def named(self) -> dict[str, int | str]:
-        """Every field as a reader has it: in bytes, modes by their names."""
+        """Return every field for a reader: in bytes, modes by their names."""
         return {one.name: getattr(self, one.name) for one in self.FIELDS} | {"mode": self.mode.name}
 
     @property
     def value(self) -> int:
-        """The 64 bits."""
+        """Return the 64 bits."""
         return packed(self.FIELDS, self.encoded)
 
     def at(self, start: int, base_offset: int) -> Self:
@@ -151,10 +151,10 @@ class MatrixDescriptor:
 
 @dataclass(frozen=True)
 class Intake:
-    """What the instructions of an engine take of one operand from the shared memory of one CTA.
+    """The part of one operand that the instructions of an engine take from the shared memory of one CTA.
 
-    One of a type, a kind and so on, as they were asked: `Engine.intake` makes it, or refuses what no
-    instruction has.
+    It belongs to one type, kind and so on. `Engine.intake` makes it, or refuses options that no instruction
+    has.
 
     >>> taken = engine("wgmma").intake("bf16", "A", n=64)
     >>> taken.rows, taken.k, taken.majors, taken.shape(64)
@@ -173,13 +173,13 @@ class Intake:
     rows: tuple[int, ...]
     """Rows of the operand that one instruction reads here, the fewest first.
 
-    Those of one CTA: of a pair with M = 256 each reads 128 rows of A. A size that was asked for leaves one.
+    These are the rows of one CTA: each of a pair with M = 256 reads 128 rows of A. A given size leaves one.
     """
     modes: Mapping[str, tuple[Mode, ...]]
     """{major: the swizzle modes that are read in it}, the narrowest first; a major that is not read is not
     in it."""
     m: int | None = None
-    """M of the instructions, where it was asked for or there is one; None where it may be several."""
+    """M of the instructions, where it was given or only one is legal; None where there may be several."""
     n: int | None = None
     """N of them, likewise."""
     whole_k: int | None = None
@@ -187,23 +187,24 @@ class Intake:
     ctas: int = 1
     """CTAs that share the rows of an instruction: 2 of a pair."""
     product: str = ""
-    """What takes it, in words, where that is more than the engine's name."""
+    """The instruction, in words, where that is more than the engine's name."""
     no_major: tuple[str, str] = ("", "")
     """Why the other major is not read, and what to do; for one that is read nothing."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked of a descriptor beyond start, lbo, sbo, mode and base_offset: arguments of
-    `Engine.descriptor`. Two of them that differ here read differently."""
+    """Arguments of `Engine.descriptor` beyond start, lbo, sbo, mode and base_offset. Intakes that differ here
+    read differently.
+    """
     absolute: bool = False
-    """Whether LBO is the address of the second chunk of K, and no offset: K is 48 bytes then."""
+    """True if LBO is the address of the second chunk of K, and no offset: K is 48 bytes then."""
 
     @property
     def majors(self) -> tuple[str, ...]:
-        """The directions that may be contiguous."""
+        """Return the directions that may be contiguous."""
         return tuple(self.modes)
 
     @property
     def bytes(self) -> int:
-        """Bytes of K that one instruction reads."""
+        """Return the bytes of K that one instruction reads."""
         return self.k * self.dtype.bits // 8
 
     def shape(self, rows: int) -> Shape:
@@ -231,7 +232,7 @@ class Engine:
     types: tuple[str, ...]
     """Every type that it multiplies, by name."""
     options: tuple[str, ...]
-    """What an instruction is asked for besides its type and operand: the keywords of `intake`."""
+    """The options of an instruction besides its type and operand: the keywords of `intake`."""
     sizes: tuple[str, ...]
     """Those of the options that choose among legal sizes, such as n: without them there is an intake too."""
     made_of: tuple[str, ...] = ()
@@ -239,7 +240,7 @@ class Engine:
     modes: Mapping[str, Mode]
     """Every swizzle mode by name, narrowest first."""
     carries: bool
-    """Whether K that goes on past a row of the atom is read where the sum carries; else nobody says where."""
+    """True if K past a row of the atom is read where the sum carries; False where no document tells."""
     usual: int = 64
     """Rows of which a multiple is fed in every mode."""
 
@@ -250,7 +251,7 @@ class Engine:
     other_home: str
     """The storage from which A may come besides shared memory: reg, or TCol."""
     registers: str
-    """What to do with an operand that is a layout of it."""
+    """The advice for an operand whose layout is in `other_home`."""
 
     majors, operands, orders, patterns = MAJORS, OPERANDS, ORDERS, stepping.PATTERNS
     shared_end = SM_SHARED_BYTES
@@ -260,14 +261,14 @@ class Engine:
     base_unit = BASE_UNIT
     """Bytes that one unit of the base offset moves the pattern by."""
     spare: Mapping[str, int] = {"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0}
-    """What is written to a field that is not read."""
+    """{field: the number written where the field is not read}."""
 
     atom, tile = staticmethod(tiles.atom), staticmethod(tiles.tile)
     base_offset_of, placements = staticmethod(base_offset_of), staticmethod(stepping.placements)
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields of its descriptor, the lowest first."""
+        """Return the fields of its descriptor, the lowest first."""
         found: tuple[Field, ...] = self.descriptors.FIELDS
         return found
 
@@ -488,7 +489,7 @@ VERSIONS = {0: "wgmma", 1: "tcgen05"}
 """{what they hold: whose descriptor it is}."""
 
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}
-"""{engine: the module that has it as ENGINE}; only the one that is asked for is imported."""
+"""{engine: the module that has it as ENGINE}; a module is imported only when its engine is needed."""
 
 
 def engine_of_word(word: int) -> str:

@@ -1,7 +1,7 @@
-"""Tables of instructions: rows that are found by what they have, and refusals that say what there is instead.
+"""Tables of instructions: the look-up of rows, and refusals that name the alternatives.
 
-A row is any value with a shape, types and what an architecture needs. Of rows these functions know no more
-than the names of their fields, so that mma, mfma and the others have one way to look rows up.
+A row is any value with a shape, types and the needs of an architecture. These functions know only the names
+of a row's fields, so mma, mfma and the others look rows up alike.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, Self, TypeVar
 
     class Owned(Protocol):
-        """What some architectures have."""
+        """A row of a table that only some architectures have."""
 
         @property
         def needs(self) -> Needs:
@@ -98,7 +98,7 @@ def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:
 
 
 def by_shape(rows: Iterable[Row], says: Callable[[Sequence[Row]], Any]) -> dict[str, Any]:
-    """Return {shape: what is said of its rows}.
+    """Return {shape: the answer of `says` for its rows}.
 
     >>> by_shape([], len)
     {}
@@ -141,7 +141,7 @@ def having(
 ) -> tuple[Row, ...]:
     """Return the rows of a shape that have a type of an operand, or any; `instead` and `end` end the refusal.
 
-        refused  TW602 where there are none: with the shapes of the type, or with all types
+        refused TW602 where no row fits: with the shapes of the type, or with all types
 
     >>> from tilewise.hardware.mma.instructions import DENSE
     >>> having(DENSE, "mma.sync", "a", "tf32", Shape.of("m16n8k16"))
@@ -239,9 +239,9 @@ def read_words(words: str, slots: Iterable[Slot]) -> tuple[dict[str, str], str, 
 
 
 def sort_words(words: str, patterns: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return {name: its word}, of words in any order; and words that fit no pattern, or one that is taken.
+    """Return {name: its word} of words in any order, and the words that fit no pattern, or a taken one.
 
-    Words of the pattern without a name are passed over. Of a pattern with a group, the group is the word.
+    Words of the pattern without a name are ignored. If a pattern has a group, the group is the word.
 
     >>> sort_words("sync.aligned.x4.trans", {"count": "x([0-9])", "": "sync|aligned"})
     ({'count': '4'}, ['trans'])
@@ -261,9 +261,9 @@ def sort_words(words: str, patterns: Mapping[str, str]) -> tuple[dict[str, str],
 def first_fault(
     found: Mapping[str, str], rows: Sequence[Mapping[str, str]], slots: Iterable[Slot]
 ) -> tuple[str, str]:
-    """Return the first slot that no row has as it is found, and a sentence; nothing where a row has them all.
+    """Return the first slot whose value no row has, and a sentence; two empty strings where a row fits.
 
-    Slots narrow the rows down one after the other, so that what is known is that of the slots before.
+    Each slot narrows the rows down, so the known values of a slot depend on the slots before it.
     """
     before: list[str] = []
     for slot in slots:

@@ -1,4 +1,4 @@
-"""What a device of compute capability 9.0 has, and the shared memory of the others.
+"""Limits of a device of compute capability 9.0, and the shared memory of the others.
 
 The CUDA C++ Programming Guide lists it under Compute Capabilities, in Table 31 those of 7.5 and later; 7.0
 and 7.2 stand in that of CUDA 12. For 8.8 there is `cuda_occupancy.h` of CUDA 13.0, which agrees with both.
@@ -49,7 +49,7 @@ _RESERVED_SINCE = 80
 
 
 def sm_shared_bytes(arch: Architecture | str | int) -> int:
-    """Bytes of shared memory of a multiprocessor.
+    """Return the bytes of shared memory of a multiprocessor.
 
     >>> sm_shared_bytes("sm_75") // 1024, sm_shared_bytes("sm_90a") == SM_SHARED_BYTES
     (64, True)
@@ -60,7 +60,7 @@ def sm_shared_bytes(arch: Architecture | str | int) -> int:
 
 
 def shared_bytes(arch: Architecture | str | int) -> int:
-    """Bytes of shared memory that one block can have.
+    """Return the bytes of shared memory that one block can have.
 
     >>> [shared_bytes(arch) // 1024 for arch in ("sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_120")]
     [96, 64, 163, 99, 227, 99]

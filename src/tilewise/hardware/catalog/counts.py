@@ -1,4 +1,4 @@
-"""How many instances of each entry are confirmed, and by what."""
+"""The number of confirmed instances of each entry, by way of confirmation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {
     "one_oracle": "one other implementation does",
     "document_alone": "the document alone says so",
 }
-"""What confirms an instance, the strongest first; each instance is counted once."""
+"""The ways to confirm an instance, the strongest first; each instance is counted once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,18 @@ class Count:
 
     @property
     def instances(self) -> int:
-        """How many there are."""
+        """Return the number of instances."""
         return self.kinds.total()
 
     def data(self) -> dict[str, object]:
-        """As JSON."""
+        """Return the counts as JSON."""
         numbers = {kind: self.kinds[kind] for kind in KINDS}
         return {"entry": self.name, "instances": self.instances, **numbers, "alone": grouped(self.alone)}
 
 
 def kind_of(ways: tuple[str, ...]) -> str:
-    """The strongest of what confirms an instance; two oracles of one project, CuTe and CuTe DSL, are one.
+    """Return the strongest confirmation of an instance; two oracles of one project, CuTe and CuTe DSL, are
+    one.
 
     >>> kind_of(("document", "oracle: CuTe", "oracle: Triton"))
     'two_oracles'
@@ -83,18 +84,18 @@ def _ways(entry: Entry) -> dict[str, tuple[str, ...]]:
 
 @cache
 def counts() -> tuple[Count, ...]:
-    """The count of every entry, in the order of the catalogue."""
+    """Return the count of every entry, in the order of the catalogue."""
     return tuple(count_of(entry) for entry in entries().values())
 
 
 def total(some: Sequence[Count]) -> Count:
-    """The sum of some counts."""
+    """Return the sum of some counts."""
     kinds = sum((count.kinds for count in some), Counter[str]())
     return Count("all", kinds, tuple(f"{count.name} {name}" for count in some for name in count.alone))
 
 
 def rows_of(some: Sequence[Count]) -> list[tuple[str, ...]]:
-    """A table: the head, a row an entry, their sum."""
+    """Return a table: the head, a row an entry, their sum."""
     head = ("entry", "instances", *(kind.replace("_", " ") for kind in KINDS))
     rows = [tuple(str(value) for value in count.data().values())[:-1] for count in (*some, total(some))]
     return [head, *rows]

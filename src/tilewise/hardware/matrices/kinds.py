@@ -41,14 +41,14 @@ class Kind:
     columns: int
     """Elements of a row."""
     bits: int
-    """Of an element in a register."""
+    """The bits of an element in a register."""
     stored: int
-    """Of an element in memory."""
+    """The bits of an element in memory."""
     counts: tuple[int, ...]
-    """How many matrices one instruction moves."""
+    """The numbers of matrices that one instruction may move."""
     trans: tuple[bool, ...]
     needs: Needs
-    """Which architectures have it."""
+    """The architectures that have it."""
 
     def __post_init__(self) -> None:
         said = _SHAPE.fullmatch(self.shape)
@@ -68,12 +68,12 @@ class Kind:
 
     @property
     def special(self) -> bool:
-        """Whether only code for an architecture alone, or for its family, may use it."""
+        """Return True if only code for one architecture, or for its family, may use it."""
         return self.needs.since is None
 
     @property
     def padding(self) -> int:
-        """Bytes at the end of each row that no register gets."""
+        """Return the bytes at the end of each row that no register gets."""
         return ROW_BYTES - self.columns * self.stored // 8
 
 
@@ -96,7 +96,7 @@ KINDS = (
 
 
 def kind_of(instruction: str, shape: str, type: str) -> Kind | None:
-    """The kind of that shape and type, or None."""
+    """Return the kind of that shape and type, or None."""
     for kind in KINDS:
         if (kind.instruction, kind.shape, kind.type) == (instruction, shape, type):
             return kind

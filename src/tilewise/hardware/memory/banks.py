@@ -29,7 +29,7 @@ WAVEFRONT = BANKS * WORD
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a warp, or an engine for it, asks of shared memory in one instruction.
+    """One instruction's access to shared memory, by a warp or by an engine for it.
 
     >>> load = Operation.of("ld")
     >>> [load.together(bytes) for bytes in load.widths]
@@ -44,11 +44,11 @@ class Operation:
     """The d for which lanes n and n ^ d that ask for one address, all of them, halve the phases."""
     source: Source
     unknown: str = ""
-    """What no document says of it and no counter showed, so that the count is a guess there."""
+    """A property that no document states and no counter showed: the count is a guess there."""
     unknown_widths: tuple[int, ...] = ()
     """Those it is unknown of; all of them where none is named."""
     in_turn: bool = False
-    """Whether lanes that meet at a word go one after the other; else one wavefront serves them all."""
+    """True if lanes that meet at a word go one after the other; else one wavefront serves them all."""
     most: int = LANES
     """Lanes of a phase at most."""
 
@@ -58,7 +58,7 @@ class Operation:
 
     @classmethod
     def of(cls, name: Operation | str) -> Operation:
-        """The operation of that name."""
+        """Return the operation of that name."""
         if isinstance(name, Operation):
             return name
         if name not in OPERATIONS:
@@ -68,18 +68,18 @@ class Operation:
 
     @property
     def matrix(self) -> bool:
-        """Whether lanes supply addresses of rows, which other lanes hold."""
+        """Return True if lanes supply addresses of rows that other lanes hold."""
         return self.name in ("ldmatrix", "stmatrix")
 
     def together(self, bytes: int) -> int:
-        """Lanes of a phase."""
+        """Return the lanes of a phase."""
         if bytes not in self.widths:
             widths = ", ".join(map(str, self.widths))
             raise LayoutError("TW602", f"{self.name} of {bytes} bytes a lane", hint=f"it has {widths}")
         return min(self.most, WAVEFRONT // bytes)
 
     def guessed(self, bytes: int) -> bool:
-        """Whether the count is a guess at that width.
+        """Return True if the count is a guess at that width.
 
         >>> copy = Operation.of("cp.async")
         >>> [copy.guessed(bytes) for bytes in copy.widths]
@@ -128,7 +128,7 @@ says where a row goes further. A measurement that says otherwise changes one row
 
 
 def bank(address: int) -> int:
-    """The bank that holds the byte at an address.
+    """Return the bank that holds the byte at an address.
 
     >>> [bank(address) for address in (0, 3, 4, 124, 128)]
     [0, 0, 1, 31, 0]

@@ -35,7 +35,7 @@ REQUESTS = {
 
 
 def sectors_of(operation: str) -> str | None:
-    """The metric that counts the sectors of an operation of global memory; None where there is none.
+    """Return the metric that counts the sectors of an operation of global memory, or None.
 
     >>> sectors_of("st")
     'l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum'
@@ -44,7 +44,7 @@ def sectors_of(operation: str) -> str | None:
 
 
 def wavefronts_of(operation: str) -> str | None:
-    """The metric that counts the wavefronts of an operation of shared memory; None where there is none.
+    """Return the metric that counts the wavefronts of an operation of shared memory, or None.
 
     >>> wavefronts_of("ldmatrix")
     'l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum'

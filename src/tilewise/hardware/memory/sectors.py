@@ -26,6 +26,6 @@ The source speaks of accesses in general; of loads and stores of each width an H
 """
 
 OPERATIONS = ("ld", "st", "cp.async")
-"""What reaches global memory: loads, stores, and the copies to shared memory, which load."""
+"""The operations of global memory: loads, stores, and the copies to shared memory, which load."""
 
 SOURCE = FORUM_SECTORS

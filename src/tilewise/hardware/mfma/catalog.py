@@ -84,7 +84,9 @@ def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
 
 
 def _by_result(values: dict[str, object]) -> dict[str, object]:
-    """The values with the type of C and D, which a type of A tells, too; the blocks where they are needed."""
+    """Return the values with the type of C and D, which a type of A determines, and the blocks
+    where needed.
+    """
     this = having(values["shape"], values["dtype"], values["blocks"], "D")[0]
     return values | {"dtype": this.d, "blocks": this.blocks_of_result}
 
@@ -116,7 +118,7 @@ def _registers(this: BlockInstruction) -> dict[str, dict[str, int]]:
 
 
 def _table(dtype: str | None, shape: str | None) -> Built:
-    """What there is of a type and of a shape, or of all."""
+    """Return the facts of a type and of a shape, or of all."""
     some = having(shape, dtype)
     asked = {"dtype": dtype, "shape": shape}
     facts: dict[str, object] = {name: value for name, value in asked.items() if value}

@@ -1,7 +1,8 @@
-"""Which dense v_mfma CDNA3 (gfx942) has: shapes, types, blocks and cycles.
+"""The dense v_mfma of CDNA3 (gfx942): shapes, types, blocks and cycles.
 
 A row of the table is one shape of a family of types. Each instruction multiplies one or several blocks at
-once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type say how many blocks.
+once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type determine the number of
+blocks.
 """
 
 from __future__ import annotations
@@ -66,19 +67,21 @@ class BlockInstruction:
 
     @property
     def passes(self) -> int:
-        """How many passes of four cycles it takes."""
+        """Return its number of passes, of four cycles each."""
         return self.cycles // PASS
 
     @property
     def builtin(self) -> str:
-        """What clang calls it: bf16 has a 1k from CDNA2 on, and what CDNA3 brought an underscore."""
+        """Return clang's name: from CDNA2 on bf16 has a 1k, and instructions new in CDNA3 have
+        an underscore.
+        """
         of_k = "_1k" if self.a == "bf16" else ""
         apart = "_" if self.is_new else ""
         return f"__builtin_amdgcn_mfma_{amd_name(self.d)}_{self.shape}{apart}{self._types}{of_k}"
 
     @property
     def is_new(self) -> bool:
-        """Whether CDNA3 is the first to have it."""
+        """Return True if CDNA3 is the first to have it."""
         return self.a in ("xf32", *_OCP.values()) or (self.a == "s8" and self.blocks == 1)
 
     @property
@@ -88,7 +91,7 @@ class BlockInstruction:
 
     @property
     def c(self) -> str:
-        """The type of C, which is D's."""
+        """Return the type of C, which is D's."""
         return self.d
 
     def dtype(self, operand: str) -> str:
@@ -111,7 +114,7 @@ class BlockInstruction:
 
     @property
     def blocks_of_result(self) -> int | None:
-        """How many blocks C and D have, where their shape and type leave it open.
+        """Return the blocks of C and D, where their shape and type leave the number open, or None.
 
         >>> [this.blocks_of_result for this in instructions("16x16x4")]
         [1, 4, 4, None, None]
@@ -125,7 +128,7 @@ class BlockInstruction:
 
 
 def amd_name(dtype: str) -> str:
-    """What instructions call a type.
+    """Return the name of a type in instructions.
 
     >>> amd_name("e4m3fnuz"), amd_name("bf16")
     ('fp8', 'bf16')
@@ -217,7 +220,7 @@ def results() -> tuple[str, ...]:
 
 
 def input_named(given: str) -> str:
-    """The type that a word says, also one of AMD's: fp8 and bf8 are those of gfx942.
+    """Return the type that a word names, AMD's words included: fp8 and bf8 are those of gfx942.
 
     >>> input_named("i8"), input_named("bf8")
     ('s8', 'e5m2fnuz')
@@ -246,7 +249,7 @@ def having(
 ) -> tuple[BlockInstruction, ...]:
     """Return the instructions of a shape whose operand is of a type; refused where there is none.
 
-    A type of A that no C or D has tells of them, too, which instructions are meant, as their names do.
+    For C and D, a type that only A has selects the instructions as well, as in their names.
 
     >>> [str(this) for this in having("16x16x32", "e4m3fnuz", operand="B")]
     ['v_mfma_f32_16x16x32_fp8_fp8', 'v_mfma_f32_16x16x32_bf8_fp8']
@@ -286,12 +289,12 @@ def _blocks(many: int) -> str:
 
 
 LOOKS = r"v_s?mfmac?_|__builtin_amdgcn_s?mfmac?_|llvm\.amdgcn\.s?mfmac?\."
-"""How words begin that are an instruction: of the assembler, clang's builtin, or LLVM's intrinsic."""
+"""A pattern for the beginning of an instruction: the assembler's, clang's builtin, or LLVM's intrinsic."""
 
 
 @cache
 def every() -> dict[str, BlockInstruction]:
-    """{a spelling without its signs: the instruction}.
+    """Return {a spelling without its signs: the instruction}.
 
     >>> len(every()) > 32
     True
@@ -300,7 +303,7 @@ def every() -> dict[str, BlockInstruction]:
 
 
 def named(words: str) -> BlockInstruction:
-    """The instruction that words name; operands may follow.
+    """Return the instruction that words name; operands may follow.
 
     >>> print(named("__builtin_amdgcn_mfma_f32_32x32x8f16"))
     v_mfma_f32_32x32x8_f16
@@ -329,12 +332,12 @@ _HINT = "tilewise catalog mfma.shapes lists what there is"
 
 
 def _squeezed(word: str) -> str:
-    """A spelling without what the assembler, clang and LLVM do each in its own way."""
+    """Return a spelling without the differences of the assembler, clang and LLVM."""
     return re.sub(r"^(v_|__builtin_amdgcn_|llvm\.amdgcn\.)", "", word).replace(".", "").replace("_", "")
 
 
 def operands(this: BlockInstruction) -> dict[str, str]:
-    """{operand: the call of its entry}.
+    """Return {operand: the call of its entry}.
 
     >>> operands(named("v_mfma_f32_16x16x32_fp8_bf8"))["B"]
     'mfma.B(16x16x32, dtype=e5m2fnuz)'

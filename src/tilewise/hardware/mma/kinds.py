@@ -42,7 +42,7 @@ MEANS = {
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How finely a kind scales, and the type of the scales.
+    """The fineness of a kind's scales, and their type.
 
     >>> fine = Scaling(4, "ue4m3")
     >>> print(fine)
@@ -57,12 +57,12 @@ class Scaling:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a program has to mind that names it."""
+        """Return notes for programs that name it."""
         return (f"{self} came with PTX {self.since}: an older assembler refuses it",) if self.since else ()
 
     @property
     def word(self) -> str:
-        """As PTX and the command line say the vector: 1X, 2X, 4X."""
+        """Return the vector in the words of PTX and the command line: 1X, 2X, 4X."""
         return f"{self.vector}X"
 
     def __str__(self) -> str:
@@ -113,20 +113,20 @@ class Kind:
 
     @property
     def packed(self) -> bool:
-        """Whether two elements share a byte."""
+        """Return True if two elements share a byte."""
         return self.name in ("mxf4", "mxf4nvf4")
 
     @property
     def taken(self) -> int:
-        """Bits of a register that an element takes."""
+        """Return the bits of a register that an element takes."""
         return BYTE // 2 if self.packed else BYTE
 
     def shape(self, sparse: bool = False) -> Shape:
-        """The one shape of the kind's instructions."""
+        """Return the one shape of the kind's instructions."""
         return Shape(16, 8, 2 * self.k if sparse else self.k)
 
     def needs(self, sparse: bool = False) -> Needs:
-        """What an architecture has to be to have the kind."""
+        """Return the architectures that have the kind."""
         return NARROW if sparse and self.packed else WIDE
 
     def lowest(self, dtype: DType | str) -> int:

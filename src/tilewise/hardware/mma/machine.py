@@ -1,8 +1,8 @@
-"""What a machine does for an mma.sync that its tensor cores do not have.
+"""The instructions that a machine runs for an mma.sync that its tensor cores do not have.
 
-PTX keeps what it once had. An instruction exists on every architecture from its first one on, and the
-assembler writes it in others where the tensor cores have lost it: the result is the same, the speed is not.
-The rows say what the assembler of CUDA 13 writes, and that of CUDA 12 for sm_70 and sm_72.
+PTX never drops an instruction: it exists on every architecture from its first one on. Where the tensor cores
+have lost it, the assembler writes other instructions: the result is the same, the speed is not. The rows list
+the output of CUDA 13's assembler, and of CUDA 12's for sm_70 and sm_72.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ class Expansion:
     """The first and the last architecture that has to make do."""
     runs_as: str
     shapes: tuple[Shape, ...] = ()
-    """Those meant; all where there are none."""
+    """The shapes that the row covers; empty for all."""
     ops: tuple[str, ...] = ()
     unordered: bool = False
-    """Whether sparse instructions without ordered_metadata are meant alone."""
+    """True if the row covers only sparse instructions without ordered_metadata."""
 
     def covers(self, this: Instruction) -> bool:
-        """Whether an instruction is meant."""
+        """Return True if the row covers an instruction."""
         shape, op = self.shapes or (this.shape,), self.ops or (this.op,)
         ordered = self.unordered and (this.ordered or not this.sparse)
         return this.a in self.inputs and this.shape in shape and this.op in op and not ordered
 
     def on(self, arch: Architecture | str | int) -> bool:
-        """Whether an architecture has to make do."""
+        """Return True if an architecture has no such instruction of its own."""
         return self.since <= Architecture.of(arch).number <= self.last
 
     @property
     def where(self) -> str:
-        """The architectures, in words.
+        """Return the architectures, in words.
 
         >>> Expansion(("s4",), 90, NUMBERS[-1], "").where, Expansion(("b1",), 90, 90, "").where
         ('sm_90 and later', 'sm_90')
@@ -87,7 +87,7 @@ UNORDERED = Expansion(
 
 
 def runs_as(this: Instruction, arch: Architecture | str | int) -> str:
-    """What an instruction runs as, or nothing where the tensor cores of the architecture have it.
+    """Return the instructions that one runs as, in words, or "" where the tensor cores have it.
 
         requires  the architecture has the instruction
 
@@ -100,7 +100,7 @@ def runs_as(this: Instruction, arch: Architecture | str | int) -> str:
 
 
 def expansions(this: Instruction) -> tuple[Expansion, ...]:
-    """Where an instruction runs as others.
+    """Return the rows for an instruction that runs as others.
 
     >>> [one.where for one in expansions(Instruction(Shape.of("m8n8k128"), "b1", "b1", "s32", "xor.popc"))]
     ['sm_90', 'sm_100 and later']
@@ -109,7 +109,7 @@ def expansions(this: Instruction) -> tuple[Expansion, ...]:
 
 
 def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, object]]:
-    """What architectures have instead of some of the instructions, and of which shapes.
+    """Return the replacements of some instructions, with their architectures and shapes.
 
     >>> made_of([Instruction(Shape.of("m16n8k32"), "s4", "s4", "s32")])[0]["architectures"]
     'sm_90 and later'

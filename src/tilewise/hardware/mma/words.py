@@ -25,7 +25,7 @@ _CLOSE = 0.8
 
 _FROM_SHAPE = re.compile(r"(mma\.)?m\d+n\d+k\d+\.")
 LOOKS = rf"{_FROM_SHAPE.pattern}|mma\.(sync\.|sp\.sync\.|sp::|[\w:.]*m\d+n\d+k\d+)"
-"""How words begin that are an instruction, whole or from its shape on, or one with a mistake before it."""
+"""A pattern for the beginning of an instruction, whole or from its shape on, or with a mistake before it."""
 
 _TYPE = "|".join(sorted({name for this in EVERY for name in (this.a, this.b, this.d)}))
 SLOTS = (
@@ -98,7 +98,7 @@ def _spelled(words: str) -> str:
 
 
 def _with_scale(said: re.Match[str]) -> str:
-    """Return a kind and its one scale_vec; of several none is meant where none is named."""
+    """Return a kind and its one scale_vec; where it has several, an unnamed one stays open."""
     several = {scaling.word for scaling in KINDS[said[2]].scalings} if said[2] in KINDS else set()
     return f"{said[1]}.scale_vec::{several.pop()}" if len(several) == 1 else said[1]
 

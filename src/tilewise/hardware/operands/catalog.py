@@ -1,4 +1,4 @@
-"""What the catalogue says of operands in shared memory: atoms, tiles, canonical layouts, figures."""
+"""The catalogue's facts about operands in shared memory: atoms, tiles, canonical layouts, figures."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ PATTERNS_OF_FORM = (
 def tile_built(
     mode: Mode, major: str, element: DType, rows: int, k: int, order: str, depth: int, name: str
 ) -> Built:
-    """A tile of atoms, of elements that lie in memory as `element`, read `depth` of K at a time."""
+    """Return a tile of atoms, of elements that lie in memory as `element`, read `depth` of K at a time."""
     layout = tile(mode, major, element, rows, k, order)
     deep = extents(mode, major, element)
     many = (rows // deep[0], k // deep[1])
@@ -96,7 +96,7 @@ def _meaning(said: str, count: int | None) -> str:
 
 
 def too_far(**counts: int | None) -> tuple[str, ...]:
-    """What does not fit the 14 bits of a descriptor's field."""
+    """Return a note on each count that does not fit the 14 bits of a descriptor's field."""
     return tuple(
         f"{name} of {count} bytes does not fit the descriptor's field, which ends at {LIMIT - CHUNK}"
         for name, count in counts.items()
@@ -117,7 +117,7 @@ def alignment_note(mode: Mode) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Documented:
-    """What the document of one engine says of its operands in shared memory, for the catalogue."""
+    """The facts of one engine's document about its operands in shared memory, for the catalogue."""
 
     engine: str
     table: str
@@ -126,7 +126,7 @@ class Documented:
     types: tuple[str, ...]
     """Those whose patterns are counted."""
     read: Callable[[Mode, str, str], bool]
-    """Whether an instruction reads a mode, a major and a type."""
+    """A function: True if an instruction reads a mode, a major and a type."""
 
     @property
     def atomicity(self) -> bool:

@@ -1,8 +1,8 @@
 """Figures of the PTX manual that show operands in shared memory: rows of `figures.json`, as layouts.
 
 156 to 165 and 219 to 228 follow from the tables of atoms. 166 to 170, and 188 to 192 of tcgen05, are worked
-examples: kept as they are printed, also where that cannot be meant. 229 is left out: it is MN-major tf32 with
-128B swizzling, and no word says in atoms of how many bytes.
+examples: kept as printed, obvious misprints included. 229 is left out: it is MN-major tf32 with 128B
+swizzling, and the manual does not give the bytes of its atoms.
 """
 
 from __future__ import annotations

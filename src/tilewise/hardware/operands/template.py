@@ -1,4 +1,4 @@
-"""How a tensor core steps through an operand [rows, K], mode by mode: the documents' table as data.
+"""The steps of a tensor core through an operand [rows, K], mode by mode: the documents' table as data.
 
 It reads core matrices of 8 rows of 16 bytes. Along the contiguous direction it counts chunks of 16 bytes;
 across it, rows (K-major) or columns of K (MN-major). A step is a number of bytes, or the field that holds it:
@@ -9,8 +9,8 @@ across it, rows (K-major) or columns of K (MN-major). A step is a number of byte
     MN-major, none   SBO                                     8 of 16 bytes, then LBO
     MN-major, W      W / 16 of 16 bytes, then LBO            R of W bytes, then SBO
 
-with R the rows of the mode's atom, 8 or 4. What a descriptor reads, the fields that it does not read, whether
-a tile is read, and where the two part, all follow from this table.
+with R the rows of the mode's atom, 8 or 4. The bytes that a descriptor reads, the fields that it does not
+read, and the match of a tile all follow from this table.
 
 The fields of every descriptor, which count 16 bytes:
 
@@ -58,7 +58,7 @@ BASE_UNIT = 128
 """Bytes that one unit of the base offset moves the pattern by."""
 
 BASE_OFFSETS = 8
-"""So many base offsets there are."""
+"""The number of base offsets."""
 
 START = Field("start", 0, FIELD_BITS, CHUNK, "matrix start address")
 LBO = Field("lbo", 16, FIELD_BITS, CHUNK, "leading dimension byte offset")
@@ -66,7 +66,7 @@ SBO = Field("sbo", 32, FIELD_BITS, CHUNK, "stride dimension byte offset")
 BASE_OFFSET = Field("base_offset", 49, 3, 1, "matrix base offset")
 
 SWIZZLED_K_MAJOR_LBO = CHUNK
-"""What is written where LBO is not read: the document assumes 1 of 16 bytes, and CUTLASS writes it."""
+"""The number written where LBO is not read: the document assumes 1 of 16 bytes, and CUTLASS writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Template:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The fields of which any other value reads the same bytes."""
+        """Return the fields of which any other value reads the same bytes."""
         read = {step for extent, step in (*self.along, *self.across) if extent > 1}
         read |= {"base_offset"} if self.mode.bits else set()
         return tuple(name for name in ("lbo", "sbo", "base_offset") if name not in read)
@@ -130,7 +130,7 @@ def template(mode: Mode, major: str, across: int, chunks: int) -> Template:
 def leading_and_stride(mode: Mode, major: str, down: T, across: T) -> tuple[T | None, T]:
     """Return (LBO, SBO) of patterns `down` apart along the rows and `across` along K; None for no LBO.
 
-    The manual's two definitions. What it calls the pattern is the atom, or a core matrix without a swizzle.
+    These are the manual's two definitions. Its "pattern" is the atom, or a core matrix without a swizzle.
 
     >>> [leading_and_stride(Mode.of(mode), "mn", "rows", "K") for mode in ("none", "64B")]
     [('K', 'rows'), ('rows', 'K')]
@@ -234,7 +234,7 @@ def check_bytes(name: str, count: int) -> int:
 
 
 def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
-    """Rows of an atom, and elements along K.
+    """Return the rows of an atom, and its elements along K.
 
     >>> extents(Mode.of("128B"), "k", DType.of("bf16")), extents(Mode.of("64B"), "mn", DType.of("f16"))
     ((8, 64), (32, 8))
@@ -251,7 +251,7 @@ def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
 
 
 def spacing(mode: Mode, major: str, element: DType, rows: int, k: int, order: str = "mn") -> tuple[int, int]:
-    """Bytes from an atom of a tile to the next along the rows, and to the next along K.
+    """Return the bytes from an atom of a tile to the next along the rows, and to the next along K.
 
     >>> spacing(Mode.of("128B"), "k", DType.of("bf16"), 128, 128)
     (1024, 16384)

@@ -28,10 +28,10 @@ from tilewise.hardware.operands.template import BASE_OFFSET, LBO, SBO, START, ch
 from tilewise.hardware.sources import ptx
 
 VERSION = 1
-"""What bits 48-46 are in every descriptor of Blackwell."""
+"""The value of bits 48-46 in every descriptor of Blackwell."""
 
 RELATIVE, ABSOLUTE = LBO_MODES = ("relative", "absolute")
-"""What LBO is: an offset, or an address."""
+"""The meanings of LBO: an offset, or an address."""
 
 _CODES = {"none": 0, "128B_ATOM_32B": 1, "128B": 2, "64B": 4, "32B": 6}
 _CHOICES = {"lbo_mode": LBO_MODES}
@@ -85,12 +85,12 @@ class Descriptor(engines.MatrixDescriptor):
 
     @property
     def absolute(self) -> bool:
-        """Whether LBO is the address of the second chunk of K."""
+        """Return True if LBO is the address of the second chunk of K."""
         return self.lbo_mode == ABSOLUTE
 
     @property
     def named(self) -> dict[str, int | str]:
-        """Every field as a reader has it, and the bytes that the mode keeps together."""
+        """Return every field for a reader, and the bytes that the mode keeps together."""
         return super().named | {"atomicity": self.mode.keeps}
 
 

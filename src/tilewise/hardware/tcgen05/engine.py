@@ -61,7 +61,7 @@ def deep(whole: stepping.Feeding[Descriptor], far_k: int) -> Deep:
 
 
 def check_depth(of: Intake, mode: Mode, major: str) -> Mode:
-    """The mode, or a refusal where a product goes on past a row of its atom, K-major.
+    """Return the mode, or refuse it where a K-major product goes on past a row of its atom.
 
     >>> from tilewise.hardware.engines import engine
     >>> check_depth(engine("tcgen05").intake("bf16", "B", sparse=True), Mode.of("32B"), "k")
@@ -126,12 +126,12 @@ class Deep(stepping.Feeding[Descriptor]):
 
     @property
     def start_alone(self) -> bool:
-        """False: LBO moves too."""
+        """Return False: LBO changes too."""
         return False
 
     @cached_property
     def advance(self) -> Layout:
-        """None: the steps along K differ."""
+        """Refuse: the steps along K differ."""
         raise Refused(
             "TW501",
             "steps of 48 bytes through rows of 128 are no layout",
@@ -139,7 +139,7 @@ class Deep(stepping.Feeding[Descriptor]):
         )
 
     def step(self, mn: int, k: int) -> Step[Descriptor]:
-        """The step at these places along M or N and along K."""
+        """Return the step at these places along M or N and along K."""
         rows, byte = value(self.along_mn, mn, 0), DEEP_BYTES * k
         begins, ends = (self._along_k(at) for at in (byte, byte + DEEP_BYTES - 1))
         last = ends - (byte + DEEP_BYTES - 1) % self.mode.width
@@ -151,7 +151,7 @@ class Deep(stepping.Feeding[Descriptor]):
         return atom * self.far_k + inside
 
     def moved(self, base: int, base_offset: int) -> Deep:
-        """The same tile elsewhere."""
+        """Return the same tile elsewhere."""
         first = replace(self.descriptor, start=base, lbo=base, base_offset=base_offset)
         return replace(self, base=base, descriptor=check_absolute(first))
 
@@ -367,7 +367,7 @@ def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int:
 
 
 def _of_atomicity(modes: dict[str, tuple[Mode, ...]], atomicity: int | None) -> dict[str, tuple[Mode, ...]]:
-    """The modes that keep so many bytes together, and the majors that have such."""
+    """Return the modes that keep so many bytes together, by the majors that have any."""
     if atomicity is None:
         return modes
     kept = {major: tuple(mode for mode in own if mode.keeps == atomicity) for major, own in modes.items()}
@@ -382,7 +382,9 @@ def _of_atomicity(modes: dict[str, tuple[Mode, ...]], atomicity: int | None) -> 
 
 
 def _no_major(kind: Kind, dtype: DType | str, atomicity: int | None) -> tuple[str, str]:
-    """Why a major is not read, and what to do; of both that are, why not in such an atomicity."""
+    """Return why a major is not read, and the alternative; if both majors are read, why not in this
+    atomicity.
+    """
     reason, instead = no_major(kind, dtype)
     if reason or atomicity is None:
         return reason, instead
@@ -393,7 +395,7 @@ def _no_major(kind: Kind, dtype: DType | str, atomicity: int | None) -> tuple[st
 
 
 def _modes(dtype: DType, bytes: int, major: str) -> tuple[Mode, ...]:
-    """The modes in which a K so deep is read: K-major, one that a row of the atom has room for."""
+    """Return the modes that read a K so deep: K-major, those with room for it in a row of the atom."""
     legal = modes_of(dtype, major)
     if major == "mn":
         return legal
@@ -403,4 +405,4 @@ def _modes(dtype: DType, bytes: int, major: str) -> tuple[Mode, ...]:
 
 
 ENGINE = Tcgen05Engine()
-"""What commands and checks ask of tcgen05."""
+"""The engine tcgen05 for commands and checks."""

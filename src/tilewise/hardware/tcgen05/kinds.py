@@ -54,7 +54,7 @@ DEEP_SCALES = {"2X": "3X", "4X": "6X"}
 
 
 def scale_named(given: str) -> str:
-    """The one spelling of how many scales a row has: 4X, of 4x and of PTX's `.scale_vec::4X`; or block16.
+    """Return the one spelling of a number of scales: 4X, of 4x and of PTX's `.scale_vec::4X`; or block16.
 
     >>> [scale_named(word) for word in ("4x", ".scale_vec::2X", "3X", "BLOCK16")]
     ['4X', '2X', '3X', 'block16']
@@ -84,7 +84,7 @@ class Kind(of_mma.Kind):
     n: tuple[tuple[int, ...], tuple[int, ...]] = (_BY_8, _BY_16)
     """The legal N of one CTA and of a pair."""
     mixed: bool = True
-    """Whether A and B may be of two of the types."""
+    """True if A and B may have different types."""
     owned: Needs = SM_100
 
     engine = "tcgen05.mma"
@@ -96,15 +96,15 @@ class Kind(of_mma.Kind):
 
     @property
     def scaled(self) -> bool:
-        """Whether it multiplies blocks of A and B by scales."""
+        """Return True if it multiplies blocks of A and B by scales."""
         return bool(self.scalings)
 
     def depth(self, sparse: bool = False) -> int:
-        """Return K of a product, in elements of A as it is without its zeros."""
+        """Return K of a product, in elements of A with its zeros."""
         return 2 * self.k if sparse else self.k
 
     def stored_bits(self, dtype: DType | str) -> int:
-        """Bits that an element has to itself in shared memory and in tensor memory.
+        """Return the bits that each element takes in shared memory and in tensor memory.
 
         Types of 6 and 4 bits of f8f6f4 and mxf8f6f4 take a byte: in shared memory 16 of them lie together at
         the start of 16 bytes, in tensor memory each lies in a byte of its own.
@@ -116,7 +116,7 @@ class Kind(of_mma.Kind):
         return element.bits if self.packed else max(BYTE, element.bits)
 
     def majors(self, dtype: DType | str) -> tuple[str, ...]:
-        """The directions that may be contiguous in shared memory.
+        """Return the directions that may be contiguous in shared memory.
 
         >>> KINDS["f8f6f4"].majors("e4m3"), KINDS["f8f6f4"].majors("e2m1")
         (('k', 'mn'), ('k',))
@@ -124,7 +124,7 @@ class Kind(of_mma.Kind):
         return ("k", "mn") if self.check(dtype).bits >= BYTE else ("k",)
 
     def check_product(self, a: DType | str, b: DType | str, d: DType | str) -> tuple[DType, DType, DType]:
-        """The three types, or a refusal.
+        """Return the three types, or refuse them.
 
         >>> KINDS["f16"].check_product("bf16", "bf16", "f16")
         Traceback (most recent call last):
@@ -144,7 +144,7 @@ class Kind(of_mma.Kind):
         )
 
     def into(self, dtype: DType | str) -> tuple[str, ...]:
-        """The types of D for one of A."""
+        """Return the types of D for one of A."""
         return ("f32",) if DType.of(dtype).name == "bf16" else self.results
 
     def needs(self, sparse: bool = False) -> Needs:
@@ -165,10 +165,10 @@ class Product:
     cta_group: int = 1
     """CTAs that multiply together."""
     sparse: bool = False
-    """Whether A is sparse."""
+    """True if A is sparse."""
     ws: bool = False
     k: int = 0
-    """K, in elements of A as it is without its zeros; the kind's where it is 0."""
+    """K, in elements of A with its zeros; 0 for the kind's."""
 
     def __post_init__(self) -> None:
         check_group(self.cta_group)
@@ -221,9 +221,9 @@ class Product:
         return f"{first}.kind::{self.kind.name}{'.block_scale' * self.kind.scaled}"
 
     def scales(self, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
-        """Return the scaling that words such as 2X, 3X or block32 say, and how many scales a row has in it.
+        """Return the scaling that words such as 2X, 3X or block32 name, and the number of scales in a row.
 
-        Of several that fit it is the finest.
+        If several fit, the finest is returned.
 
         >>> kind = Kind.of("mxf4nvf4")
         >>> print(*Product(kind).scales("block32"), "|", *Product(kind, k=96).scales("6x"))
@@ -274,7 +274,7 @@ class Product:
     def rows(self, operand: str, m: int | None = None, n: int | None = None) -> tuple[int, ...]:
         """Return the rows that one CTA may read of an operand, the fewest first; M or N leave one.
 
-        Of a pair each CTA has half of A's rows and half of B's.
+        Each CTA of a pair has half of A's rows and half of B's.
 
         >>> f16 = Kind.of("f16")
         >>> Product(f16).rows("A"), Product(f16, cta_group=2).rows("B", n=96)
@@ -321,7 +321,7 @@ class Product:
 
 
 def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
-    """The first kind, without scales where there is one, that multiplies two types.
+    """Return the first kind that multiplies two types, without scales where possible.
 
     >>> [kind_of(dtype).name for dtype in ("bf16", "tf32", "e4m3", "e2m1", "u8")]
     ['f16', 'tf32', 'f8f6f4', 'f8f6f4', 'i8']

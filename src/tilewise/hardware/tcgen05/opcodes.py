@@ -1,7 +1,7 @@
 """tcgen05's instructions by their words in PTX: the values of the entries that they lead to.
 
-What names no value, such as .sync.aligned or .collector::a::fill, is read and passed over; any other word is
-an error that names it.
+Words without a value, such as .sync.aligned or .collector::a::fill, are accepted and ignored. Any other word
+is an error that names it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Opcode:
         return {name: True if name in self.flags else word for name, word in found.items()}
 
     def form(self, given: str) -> str:
-        """Return the one spelling of a form; of what stands behind it in words, where else it is said.
+        """Return the one spelling of a form; words after it are left to the other parameters.
 
         >>> COPY.form(".32x128b")
         '32x128b'

@@ -59,7 +59,7 @@ BLOCK_BYTES = BLOCK_ROWS * WORD
 
 
 def blocks(rows: int, sf_k: int) -> Layout:
-    """Factors [rows, sf_k] in memory, in bytes, both extents rounded up to whole blocks of 128 x 4.
+    """Return factors [rows, sf_k] in memory, in bytes, both extents rounded up to whole blocks of 128 x 4.
 
         requires       rows and sf_k of 1 and more
         postcondition  a block is 512 bytes; those along K follow one another
@@ -99,7 +99,7 @@ class Factors:
     m: int = BLOCK_ROWS
     cta_group: int = 1
     half: int | None = None
-    """Which half of N, where the halves of the lanes have one each; both where it is left out."""
+    """The half of N, where the halves of the lanes have one each; None for both."""
 
     def __post_init__(self) -> None:
         if self.operand not in OPERANDS:
@@ -165,69 +165,73 @@ class Factors:
 
     @property
     def split(self) -> bool:
-        """Whether the two halves of the lanes have the factors of two halves of N."""
+        """Return True if the two halves of the lanes have the factors of two halves of N."""
         return self.operand == "SFB" and self.cta_group == 2 and self.m == BLOCK_ROWS
 
     @property
     def lane_copies(self) -> int:
-        """Lanes of a CTA that have each factor."""
+        """Return the number of lanes of a CTA that have each factor."""
         return 2 if self.split else 4
 
     @property
     def cta_copies(self) -> int:
-        """CTAs that have each factor: both of a pair have those of B."""
+        """Return the number of CTAs that have each factor: both of a pair have those of B."""
         return 2 if self.operand == "SFB" and self.cta_group == 2 else 1
 
     @property
     def own(self) -> int:
-        """Rows that lie among the same lanes of one CTA."""
+        """Return the number of rows that lie among the same lanes of one CTA."""
         shared = self.split or (self.operand == "SFA" and self.cta_group == 2)
         return self.rows // 2 if shared else self.rows
 
     @property
     def quarters(self) -> int:
-        """32-bit columns that the words of all rows take: 32 rows each."""
+        """Return the 32-bit columns that the words of all rows take: 32 rows each."""
         return -(-self.own // QUARTER)
 
     @property
     def words(self) -> int:
-        """Words of a row."""
+        """Return the words of a row."""
         return -(-self.sf_k // WORD)
 
     @property
     def next_word(self) -> int:
-        """32-bit columns from a word of a row to the next: whole blocks, but for a pair whose M is 128."""
+        """Return the 32-bit columns from a word of a row to the next: whole blocks, but for a pair whose M is
+        128.
+        """
         whole = self.cta_group == 1 or self.m == 256
         return _up(self.quarters, BLOCK_ROWS // QUARTER) if whole else self.quarters
 
     @property
     def columns(self) -> int:
-        """32-bit columns that products read."""
+        """Return the 32-bit columns that products read."""
         return self.next_word * (self.words - 1) + self.quarters
 
     @property
     def written(self) -> int:
-        """32-bit columns that copies write, each of which writes four."""
+        """Return the 32-bit columns that copies write, each of which writes four."""
         return _up(self.columns, BLOCK_ROWS // QUARTER)
 
     @property
     def padded(self) -> tuple[int, int]:
-        """Rows and factors with those that fill the last ones up."""
+        """Return rows and factors with those that fill the last ones up."""
         return self._shares * self._inside, self.words * WORD
 
     @property
     def _shares(self) -> int:
-        """Groups of lanes, or CTAs, that the rows are shared by."""
+        """Return the groups of lanes, or CTAs, that share the rows."""
         return 1 if self.half is not None else self.rows // self.own
 
     @property
     def _inside(self) -> int:
-        """Rows of a share, with those that fill it up."""
+        """Return the rows of a share, with those that fill it up."""
         return self.own if self._shares > 1 and self.own < QUARTER else self.quarters * QUARTER
 
     @property
     def layout(self) -> Layout:
-        """[rows, sf_k], both rounded up to what is whole, over TLane, TCol in bytes, and cbx of a pair."""
+        """Return [rows, sf_k], both rounded up to whole blocks, over TLane, TCol in bytes, and
+        cbx of a pair.
+        """
         rows = [(self.quarters, WORD @ COLUMN), (self._inside // self.quarters, 1 @ LANE)]
         if self._shares > 1:
             rows.insert(0, (2, HALF @ LANE if self.split else 1 @ CTA))
@@ -240,10 +244,12 @@ class Factors:
 
     @property
     def source(self) -> Layout:
-        """The bytes of shared memory that copies of 64x128b.warpx2::01_23 bring to the two halves, [N, 4].
+        """Return the bytes of shared memory that copies of 64x128b.warpx2::01_23 bring to the two halves, [N,
+        4].
 
         A copy reads 64 rows of 16 bytes: row i has the words of rows i, 32 + i, ... of the first half of N,
-        row 32 + i those of the second. Of N = 256 that is two blocks of `blocks`; else some of it is empty.
+        row 32 + i those of the second. For N = 256 that is two blocks of `blocks`; otherwise a part stays
+        empty.
 
         >>> print(Factors("SFB", 128, 4, m=128, cta_group=2).source)
         S[((2, 2, 32), 4) : ((512, 4, 16), 1)]
@@ -255,7 +261,7 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Which factors of a row one product along K takes."""
+    """The factors of a row that one product along K takes."""
 
     step: int
     first: int
@@ -267,12 +273,12 @@ class Take:
 
 
 def taken(scaling: Scaling, k: int = 0) -> int:
-    """How many factors of a row a product takes: K = 96 half as many again as K = 64."""
+    """Return the factors of a row that a product takes: K = 96 takes half as many again as K = 64."""
     return scaling.vector * 3 // 2 if k == DEEP_K else scaling.vector
 
 
 def takes(scaling: Scaling, sf_k: int, next_word: int, k: int = 0) -> tuple[Take, ...]:
-    """The products along K, as far as the factors reach: the first factor, its column and its id.
+    """Return the products along K, as far as the factors reach: the first factor, its column and its id.
 
         postcondition  4 * word + id == first
 

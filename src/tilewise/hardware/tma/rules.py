@@ -1,11 +1,11 @@
-"""Every rule for a tensor map, by name: what it asks, where it is written, and what breaks it.
+"""Every rule for a tensor map, by name: its demand, its source, and the check.
 
     driver    cuTensorMapEncodeTiled returns CUDA_ERROR_INVALID_VALUE
     hardware  the map is made, and the copy faults or cannot be placed
-    advice    nothing enforces it: what a document asks for, or what a store does besides
+    advice    nothing enforces it: a document's advice, or a side effect of a store
 
-`violations` has the first two, `remarks` the third. A rule is a row of the table. A check names the
-rule that is broken, by which numbers, and what to change. Where documents are silent, or the driver departs
+`violations` has the first two, `remarks` the third. A rule is a row of the table. A check names the broken
+rule, the numbers that break it, and the change that helps. Where documents are silent, or the driver departs
 from them, a device gave the answer.
 """
 
@@ -44,12 +44,14 @@ MAP_ALIGNMENT = 64
 STORED_AT_ONCE = 16
 """Bytes: a store writes whole pieces of so many, behind a row's end too."""
 MAX_BOX_BYTES = SM_SHARED_BYTES
-"""Of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
+"""The rules about floor(box / element stride) along every dimension, the innermost too: the
+driver's count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the parts of a copy lie: the tensor, the box in shared memory, the map, the box in the tensor."""
+    """The addresses of a copy: the tensor, the box in shared memory, the map, the box in the tensor."""
 
     tensor: int = 0
     shared: int = 0
@@ -57,7 +59,7 @@ class Addresses:
     coordinates: tuple[int, ...] = ()
     """As the instruction takes them: the innermost first."""
     stores: bool = False
-    """Whether the copy goes out, from shared memory to the tensor."""
+    """True if the copy goes out, from shared memory to the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +93,10 @@ def violations(
     coordinates: Sequence[int] = (),
     stores: bool = False,
 ) -> tuple[Violation, ...]:
-    """Every rule that the driver or the hardware holds a copy to and this one breaks.
+    """Return every rule of the driver or the hardware that this copy breaks.
 
-    `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own,
-    `coordinates` what the instruction is given, the innermost first; `stores` says that the box goes out.
+    `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own.
+    `coordinates` are the instruction's, the innermost first; `stores` is True if the box goes out.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for broken in violations(TensorMap.of("bf16", (64, 100), (300, 100), mode="128B")):
@@ -120,7 +122,7 @@ def remarks(
     map_address: int = 0,
     stores: bool = False,
 ) -> tuple[Violation, ...]:
-    """What documents advise and this copy does not follow, and what a store does besides; both work.
+    """Return the documents' advice that this copy does not follow, and side effects of a store; both work.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for remark in remarks(TensorMap.of("bf16", (64, 64), (8, 64), mode="128B"), shared=128):

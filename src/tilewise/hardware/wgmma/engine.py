@@ -65,7 +65,7 @@ FINDINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Operand(Multiplicand):
-    """Which operand of which wgmma a descriptor is for: A has 64 rows, B has n.
+    """The operand of a wgmma that a descriptor is for: A has 64 rows, B has n.
 
     >>> Operand("tf32", n=8).addresses(Descriptor(sbo=1024, mode="128B"))[1]
     [144, 148, 152, 156, 128, 132, 136, 140]
@@ -78,12 +78,12 @@ class Operand(Multiplicand):
 
     @property
     def rows(self) -> int:
-        """Rows that one instruction reads."""
+        """Return the rows that one instruction reads."""
         return M if self.operand == "A" else self.n
 
     @property
     def depth(self) -> int:
-        """Elements of 32 bytes of K."""
+        """Return the elements of 32 bytes of K."""
         return Input.of(self.dtype).k
 
     def walks(self, descriptor: Descriptor) -> list[Walk]:
@@ -184,4 +184,4 @@ def _of_blackwell(value: int, bits: Sequence[int]) -> str:
 
 
 ENGINE = WgmmaEngine()
-"""What commands and checks ask of wgmma."""
+"""The engine wgmma for commands and checks."""

@@ -21,7 +21,7 @@ WARP, LANE, REG = Axis("wid_in_wg"), Axis("laneid"), Axis("reg")
 
 
 def a_fragment(dtype: DType | str) -> Layout:
-    """A [64, K] in registers, `reg` counting elements in the document's order a0, a1, ...
+    """Return A [64, K] in registers, `reg` counting elements in the document's order a0, a1, ...
 
     >>> print(a_fragment("f16"))
     S[((4, 2, 8), (2, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -35,7 +35,7 @@ def a_fragment(dtype: DType | str) -> Layout:
 
 
 def d_fragment(dtype: DType | str, n: int) -> Layout:
-    """D [64, N] in registers, `reg` counting elements in the document's order d0, d1, ...
+    """Return D [64, N] in registers, `reg` counting elements in the document's order d0, d1, ...
 
     The map is the same for f16, f32 and s32; f16 packs two elements in a 32-bit register.
 

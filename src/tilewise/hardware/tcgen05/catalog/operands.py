@@ -69,7 +69,7 @@ def _smem(
 
 
 def _read(mode: Mode, major: str, dtype: str) -> bool:
-    """Whether a product reads such."""
+    """Return True if a product reads this mode, major and type."""
     return any(
         dtype in kind.types and major in kind.majors(dtype) and mode in modes_of(dtype, major)
         for kind in KINDS.values()

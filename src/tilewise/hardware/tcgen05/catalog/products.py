@@ -1,7 +1,7 @@
-"""The entries of tcgen05.mma: which there are, and what it has in tensor memory besides scales: D, A, and E.
+"""The entries of tcgen05.mma: the products, and their operands in tensor memory besides scales: D, A, and E.
 
-A build function takes the parameters `cta_group`, `ws` and `sparse` together, as `such`: they say which
-products of a kind are meant, and which data path they have.
+A build function takes the parameters `cta_group`, `ws` and `sparse` together, as `such`: they select the
+products of a kind, and their data path.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def _notes(path: DataPath) -> tuple[str, ...]:
 
 
 def _products() -> Iterator[dict[str, Value]]:
-    """Yield how the products of every kind are asked, those that there are."""
+    """Yield the options of every existing product of every kind."""
     flags = (False, True)
     for kind, cta_group, sparse, ws in product(KINDS.values(), (1, 2), flags, flags):
         if product_of(kind.name, cta_group, sparse, ws).shapes:
@@ -253,7 +253,7 @@ def _products() -> Iterator[dict[str, Value]]:
 
 
 def _on_paths() -> Iterator[tuple[Kind, DataPath, dict[str, Value]]]:
-    """Yield every kind with every data path of it, and how its products are asked."""
+    """Yield every kind with every data path of it, and the options of its products."""
     for kind, path in product(KINDS.values(), DATA_PATHS.values()):
         for ws in (False, True) if path.ws is None else (path.ws,):
             for sparse in (False, True) if path.sparse is None else (path.sparse,):
