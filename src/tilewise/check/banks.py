@@ -103,7 +103,7 @@ class Request:
 
     @property
     def ideal(self) -> int:
-        """Return the profiler's ideal: the bytes of the active lanes / 128, rounded up, at most the
+        """Return the profiler's ideal: the bytes of the active lanes / 128, rounded up. It is at most the
         wavefronts taken: lanes that share words can take fewer.
         """
         active = sum(len(phase.lanes) for phase in self.phases)

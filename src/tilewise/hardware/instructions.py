@@ -141,7 +141,7 @@ def having(
 ) -> tuple[Row, ...]:
     """Return the rows of a shape that have a type of an operand, or any; `instead` and `end` end the refusal.
 
-        refused TW602 where no row fits: with the shapes of the type, or with all types
+        refused  TW602 where no row fits: with the shapes of the type, or with all types
 
     >>> from tilewise.hardware.mma.instructions import DENSE
     >>> having(DENSE, "mma.sync", "a", "tf32", Shape.of("m16n8k16"))

@@ -75,9 +75,7 @@ class SharedAccess:
 
     @property
     def turned(self) -> int:
-        """Return the bits of the offset that are XORed: addresses of threads have them too; other bits are
-        added.
-        """
+        """Return the bits of the offset that are XORed, as threads have them too; others are added."""
         return self.offset & self.base.mask
 
     def taking(self, active: Bools, supplying: bool = False) -> Bools:

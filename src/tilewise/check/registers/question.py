@@ -1,5 +1,4 @@
-"""The question of a block: the value that every register of every thread holds, and the one that it shall
-hold.
+"""The question of a block: the values that registers of threads hold, and those that they shall hold.
 
 A value is a label: the first place of the source that holds it, position + (thread << bits of the position).
 Units of registers with one label hold the same bits. They are as wide as the bits that always stay together,
@@ -96,9 +95,7 @@ class RegisterQuestion:
 
     @cached_property
     def sides(self) -> tuple[LabelMap, LabelMap] | None:
-        """Return source and target as affine maps to labels, XORed with the first label; None if one is not
-        affine.
-        """
+        """Return source and target as affine maps to labels XORed with the first, or None."""
         base = int(self.held[self.held >= 0][0])
         store, load = (_side(np.where(side >= 0, side ^ base, NOBODY)) for side in (self.held, self.wanted))
         return None if store is None or load is None else (store, load)

@@ -64,9 +64,7 @@ class Plan:
 
     @property
     def best(self) -> Way | None:
-        """Return the way that fits; without a wanted fragment the first of those with the fewest
-        instructions.
-        """
+        """Return the way that fits; without a wanted fragment, one with the fewest instructions."""
         if self.wanted is not None:
             return self.fit.way if self.fit else None
         return min(self.ways, key=lambda way: len(way.moves), default=None)

@@ -47,8 +47,7 @@ class Count:
 
 
 def kind_of(ways: tuple[str, ...]) -> str:
-    """Return the strongest confirmation of an instance; two oracles of one project, CuTe and CuTe DSL, are
-    one.
+    """Return the strongest confirmation; two oracles of one project, CuTe and CuTe DSL, are one.
 
     >>> kind_of(("document", "oracle: CuTe", "oracle: Triton"))
     'two_oracles'

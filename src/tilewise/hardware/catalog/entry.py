@@ -359,8 +359,7 @@ def flag(name: str, meaning: str) -> Parameter:
 
 
 def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> dict[str, object]:
-    """Return facts about a thread's elements and registers; an element takes `taken` bits, if more than it
-    has.
+    """Return a thread's elements and registers as facts; an element takes `taken` bits, if more.
 
     Registers have 32 bits; an element of 64 is in two.
 

@@ -82,9 +82,7 @@ class Registry(Mapping[str, Entry]):
         return self._absent.get(max(left_out, key=len, default=""), "")
 
     def knows(self, word: str) -> bool:
-        """Return True if a word is the name of an entry, present or left out, or an instruction that one
-        takes.
-        """
+        """Return True if a word names an entry, present or left out, or an instruction of one."""
         return word in self or bool(self._why_absent(word)) or self.taking(word) is not None
 
     def taking(self, word: str) -> Entry | None:

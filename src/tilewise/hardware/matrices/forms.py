@@ -167,8 +167,7 @@ class Form:
         return Layout((self.count, rows[0], columns[0]), (held @ REG, *rows[1], *columns[1]))
 
     def stored_at(self, column: int) -> tuple[int, int]:
-        """Return the first and the last bit of an element in its row, bit 0 the lowest of the row's first
-        byte.
+        """Return the first and the last bit of an element in its row; bit 0 is the lowest of byte 0.
 
         >>> Form.of("ldmatrix", "m8n16.x1.b6x16_p32").stored_at(15)
         (90, 95)
@@ -267,8 +266,7 @@ def _no_such(form: Form, kind: Kind | None) -> LayoutError:
 
 
 def seen_as(form: Form, dtype: DType | str) -> Layout:
-    """Return the place of element c of row r of matrix j, [j, r, c], where memory holds elements of that
-    type.
+    """Return the place of element c of row r of matrix j, [j, r, c], for elements of a type in memory.
 
     requires       an element is in one register of one lane
     postcondition  reg counts elements of the type: 32-bit register reg * bits // 32

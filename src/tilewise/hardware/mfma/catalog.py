@@ -84,9 +84,7 @@ def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
 
 
 def _by_result(values: dict[str, object]) -> dict[str, object]:
-    """Return the values with the type of C and D, which a type of A determines, and the blocks
-    where needed.
-    """
+    """Return the values with the type of C and D, also from A's type, and the blocks where needed."""
     this = having(values["shape"], values["dtype"], values["blocks"], "D")[0]
     return values | {"dtype": this.d, "blocks": this.blocks_of_result}
 

@@ -76,8 +76,6 @@ def _input(this: BlockInstruction, rows: int) -> Layout:
 
 
 def _layout(this: BlockInstruction, block: Digits, *modes: Digits) -> Layout:
-    """Return a layout of such modes; a mode of blocks only if there are several, and no digits
-    of extent 1.
-    """
+    """Return a layout of such modes, with a mode for several blocks, without digits of extent 1."""
     every = (block, *modes) if this.blocks > 1 else modes
     return layout_of(*map(without_ones, every))

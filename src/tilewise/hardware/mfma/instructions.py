@@ -72,9 +72,7 @@ class BlockInstruction:
 
     @property
     def builtin(self) -> str:
-        """Return clang's name: from CDNA2 on bf16 has a 1k, and instructions new in CDNA3 have
-        an underscore.
-        """
+        """Return clang's name: bf16 has a 1k from CDNA2 on; those new in CDNA3 have an underscore."""
         of_k = "_1k" if self.a == "bf16" else ""
         apart = "_" if self.is_new else ""
         return f"__builtin_amdgcn_mfma_{amd_name(self.d)}_{self.shape}{apart}{self._types}{of_k}"

@@ -52,9 +52,7 @@ class Instruction:
     scaling: Scaling | None = None
     sparse: bool = False
     ordered: bool = True
-    """True if the indices of a sparse chunk have to ascend; PTX advises it, and the kinds allow
-    nothing else.
-    """
+    """True if the indices of a sparse chunk ascend; PTX advises it, and the kinds demand it."""
     needs: Needs = field(default=Needs(80), compare=False)
     """The architectures that have it."""
 

@@ -65,9 +65,7 @@ class Scales:
         byte: int = 0,
         thread: int = 0,
     ) -> Scales:
-        """Return the scales of an operand; `scale`, 1X, 2X or 4X, and their type are optional
-        where one fits.
-        """
+        """Return an operand's scales; `scale`, 1X, 2X or 4X, and their type are optional where one fits."""
         if operand not in OPERANDS:
             raise LayoutError("TW601", f"{operand!r} are no scales", hint="they are SFA or SFB")
         this = Kind.of(kind)

@@ -69,9 +69,7 @@ class Sparse:
 
     @property
     def chunk(self) -> int:
-        """Return the neighbours of a row of A of which half are kept: 2 of tf32, 8 of 4 bits, 4 of the
-        others.
-        """
+        """Return the neighbours in a row of A of which half are kept: 2 of tf32, 8 of 4 bits, else 4."""
         return 2 if self.taken == REGISTER_BITS else 8 if self.taken == 4 else UNITS
 
     @property
@@ -117,8 +115,7 @@ class Sparse:
         return result_fragment(self.shape.m, self.shape.n)
 
     def metadata(self, selector: int = 0) -> Layout:
-        """Return the indices [M, indices of a row] in the metadata registers, `reg` counting indices of 2
-        bits.
+        """Return the indices [M, indices of a row] in the metadata registers; `reg` counts 2-bit indices.
 
         requires  selector is one of `selectors`
         postcondition  index i of row r is bits 2 v, 2 v + 1 of lane l, where place(r, i) = l@laneid + v@reg

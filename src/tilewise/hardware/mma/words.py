@@ -20,7 +20,7 @@ _KIND = r"kind::\w+(?:\.block_scale)?(?:\.scale_vec::\w+)?"
 _KIND_FIRST = re.compile(rf"aligned\.({_KIND})\.(m\d+n\d+k\d+\.row\.col)")
 """As CUTLASS spells it: the kind before the shape, which the assembler takes as well."""
 _UNSAID = re.compile(r"(kind::(\w+)\.block_scale)(?!\.scale_vec)")
-"""Scales of which it is not said how many a row has: the kind has one number of them."""
+"""A kind's scales without their number in a row: right where the kind has one number alone."""
 _CLOSE = 0.8
 
 _FROM_SHAPE = re.compile(r"(mma\.)?m\d+n\d+k\d+\.")
@@ -98,7 +98,7 @@ def _spelled(words: str) -> str:
 
 
 def _with_scale(said: re.Match[str]) -> str:
-    """Return a kind and its one scale_vec; where it has several, an unnamed one stays open."""
+    """Return a kind and its one scale_vec; the kind alone where it has several."""
     several = {scaling.word for scaling in KINDS[said[2]].scalings} if said[2] in KINDS else set()
     return f"{said[1]}.scale_vec::{several.pop()}" if len(several) == 1 else said[1]
 

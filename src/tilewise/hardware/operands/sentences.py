@@ -101,9 +101,7 @@ def bits_set(bits: Sequence[int]) -> tuple[str, str]:
 
 
 def overlapping_groups(descriptor: MatrixDescriptor, major: str, silent: Sequence[str]) -> list[str]:
-    """Return a note on K-major groups of 8 rows that overlap: most often the user gave the field's count in
-    bytes.
-    """
+    """Return a note on overlapping K-major groups of 8 rows: often the field's count, taken for bytes."""
     mode, sbo = descriptor.mode, descriptor.sbo
     group = ROWS * mode.width
     if major != "k" or not mode.bits or sbo >= group or "sbo" in silent:

@@ -304,7 +304,7 @@ class Stages(Generic[D]):
 
     @property
     def alignment(self) -> int:
-        """Return the divisor of the stride with which all stages have the base offset of the first."""
+        """Return the number that divides the stride iff all stages have the first's base offset."""
         return self.first.mode.period if self.first.pattern == "tile" else CHUNK
 
     @property
@@ -314,9 +314,7 @@ class Stages(Generic[D]):
 
     @property
     def one_step(self) -> bool:
-        """Return True if adding `stride / 16` to the low word goes from stage to stage, and nothing else
-        changes.
-        """
+        """Return True if stages differ only by adding `stride / 16` to the low word."""
         return self.count == 1 or (self.first.start_alone and self.stride % self.alignment == 0)
 
     def stage(self, number: int) -> Feeding[D]:

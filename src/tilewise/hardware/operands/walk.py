@@ -1,5 +1,4 @@
-"""The bytes that a descriptor reads, as a walk: bytes that rows add, bytes that K adds, and a swizzle of the
-sum.
+"""The reads of a descriptor as a walk: bytes that rows add, bytes that K adds, a swizzle of the sum.
 
 The steps are those of the template of its mode and major, with the numbers that its fields hold. The swizzle
 of the mode acts on the sum, in a pattern that begins at 128 bytes times the base offset:

@@ -382,9 +382,7 @@ def _of_atomicity(modes: dict[str, tuple[Mode, ...]], atomicity: int | None) -> 
 
 
 def _no_major(kind: Kind, dtype: DType | str, atomicity: int | None) -> tuple[str, str]:
-    """Return why a major is not read, and the alternative; if both majors are read, why not in this
-    atomicity.
-    """
+    """Return why a major is not read, in this atomicity or at all, and the alternative."""
     reason, instead = no_major(kind, dtype)
     if reason or atomicity is None:
         return reason, instead

@@ -314,9 +314,7 @@ def _of_code(codes: Mapping[Any, int], code: int, what: str, kind: Kind) -> Any:
 
 
 def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
-    """Return the numbers of scales that the type in a word allows, the most first, in their constructor's
-    words.
-    """
+    """Return the numbers of scales that a word's type allows, the most first, for the constructor."""
     words = [one.word for one in reversed(kind.scalings) if one.dtype == given.get("scale_dtype")] or [""]
     return [DEEP_SCALES.get(word, word) for word in words] if given.get("k") == DEEP_K else words
 

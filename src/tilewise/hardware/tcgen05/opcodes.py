@@ -53,7 +53,7 @@ class Opcode:
         return {name: True if name in self.flags else word for name, word in found.items()}
 
     def form(self, given: str) -> str:
-        """Return the one spelling of a form; words after it are left to the other parameters.
+        """Return the one spelling of a form; refuse words after it, with the options for them.
 
         >>> COPY.form(".32x128b")
         '32x128b'

@@ -44,9 +44,7 @@ MAP_ALIGNMENT = 64
 STORED_AT_ONCE = 16
 """Bytes: a store writes whole pieces of so many, behind a row's end too."""
 MAX_BOX_BYTES = SM_SHARED_BYTES
-"""The rules about floor(box / element stride) along every dimension, the innermost too: the
-driver's count.
-"""
+"""The driver counts floor(box / element stride) elements along every dimension, the innermost too."""
 
 
 @dataclass(frozen=True, slots=True)

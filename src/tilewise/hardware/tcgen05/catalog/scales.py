@@ -128,9 +128,7 @@ def _instances(operand: str) -> Iterator[Mapping[str, Value]]:
 
 
 def _sizes(operand: str, m: int, cta_group: int) -> Iterable[tuple[int, int]]:
-    """Yield (rows, factors of a row); for two halves of N, those that another implementation
-    was compared on.
-    """
+    """Return (rows, factors of a row); for two halves of N, only those of the oracle."""
     if operand == "SFB" and (m, cta_group) == (128, 2):
         return [(256, WORD)]
     return product((m,) if operand == "SFA" else (128, 256), (WORD, 2 * WORD))
