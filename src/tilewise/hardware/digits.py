@@ -30,7 +30,7 @@ def layout_of(*modes: Digits, offset: Vector = ZERO, copies: Sequence[Iter] = ()
 
 
 def without_ones(digits: Digits) -> Digits:
-    """Return the digits of extents above 1, or the last digit if there are none.
+    """Return the digits of extents above 1, or else the last digit.
 
         postcondition  layout_of(without_ones(digits)) places every index where layout_of(digits) does
 

@@ -283,7 +283,7 @@ class Cells:
         return -(-as_int(count, "how many elements") * self.taken // COLUMN_BITS)
 
     def at(self, number: int) -> tuple[int, int, int]:
-        """Return (column, lowest bit, highest bit) of an element; of 64 bits the highest is 63.
+        """Return (column, lowest bit, highest bit) of an element; bits 32 to 63 are in the next column.
 
         >>> Cells.of("e2m1", 8, 2).at(5)
         (1, 10, 13)
