@@ -52,9 +52,9 @@ MAX_STEPS = 6
 class Difference:
     """An element that is read from another byte than it was written to.
 
-    Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has
-    no such element; `holds` is the element that the writer put where this one is read, None for none, and
-    also where the search for it ended at its bound: `searched` is False then.
+    Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has no
+    such element; `holds` is the element that the writer put where this one is read, or None. If the search
+    ended at its bound, `holds` is None and `searched` is False.
     """
 
     index: Pair
@@ -107,7 +107,7 @@ def agree(
 
         postcondition  yes iff written(r, k) == read(r, k) for every element that is read, and no byte
                        is written twice; a no has the first element that differs, row by row, or else
-                       the first that is written where another one is
+                       the first that is written over another one
 
     >>> found = agree("tma(128x64, 64B)", "wgmma(A, 128B)", dtype="bf16")
     >>> found.answer, found.first.index, found.first.written, found.first.read
@@ -199,7 +199,7 @@ def _compared(writer: Side, reader: Side, base: int) -> Agreement:
 def _boxes(writer: Side, read: Part) -> Iterator[Verdict]:
     """Yield a verdict on each box in which both sides are one layout, or the writer has nothing.
 
-    The witness of a no is an index, the address to which it is written, and that from which it is read.
+    A no has as its witness an index, the address written to, and the address read from.
     """
     cuts = (
         {*ends, *(cut for own in writer.parts for cut in own.box[way] if ends[0] < cut < ends[1])}
@@ -319,7 +319,7 @@ def _at(address: int, unit: str) -> str:
 
 
 def _hint(writer: Side, reader: Side) -> str:
-    """Return what to change: the plain causes first, then what the reader would have to be."""
+    """Return the changes to make: the plain causes first, then the reader that would match."""
     for side, other in ((writer, reader), (reader, writer)):
         if side.doubt is not None and side.doubt.mode.name == other.label != side.label:
             return str(side.doubt)
@@ -335,7 +335,7 @@ def _hint(writer: Side, reader: Side) -> str:
 
 
 def _reader_of(writer: Side, reader: Side) -> str:
-    """Return which descriptor of the reader's engine reads what is written, or why none does."""
+    """Return the descriptor of the reader's engine that reads the written tile, or why none does."""
     layout = writer.parts[0].layout
     if not reader.operand or len(writer.parts) > 1 or layout.unit != "byte":
         return ""
@@ -358,7 +358,7 @@ def _reader_of(writer: Side, reader: Side) -> str:
 
 
 def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
-    """Return that two elements are written to one byte, or that it is not decided."""
+    """Return the verdict that two elements are written to one byte, or that this is not decided."""
     if verdict.answer is None:
         return replace(base, reason=verdict.reason)
     flats = (

@@ -1,9 +1,8 @@
-"""Bank conflicts: how many wavefronts an access takes, how few it could, and which lanes collide.
+"""Bank conflicts: the wavefronts of an access, the fewest possible, and the lanes that collide.
 
-`counted` is the definition: the lanes of one request are dealt to phases, and a phase takes as many
-wavefronts as its busiest bank has different words. Atomics and asynchronous copies count lanes instead: lanes
-that meet at a word go one after the other. `conflicts` counts a whole access of a tile; `count` counts many
-requests.
+`counted` is the definition: the lanes of one request are dealt to phases, and a phase takes one wavefront for
+each different word of its busiest bank. Atomics and asynchronous copies count lanes instead: lanes that meet
+at a word go one after the other. `conflicts` counts a whole access of a tile; `count` counts many requests.
 """
 
 from __future__ import annotations
@@ -167,7 +166,7 @@ class Ranks:
     words: int
     """A phase asks for 2^words different words."""
     banks: int
-    """They lie in 2^banks banks, as many in each."""
+    """The words lie in 2^banks banks, as many in each."""
     phases: int
     """Phases of a request that have an active lane."""
     merged: int
@@ -271,10 +270,10 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
 def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int] | None:
     """Return the counts of every request by ranks, or None where lanes take turns.
 
-    The words that the lanes of a phase ask for are a coset of the space V that is spanned by what their
-    bits, and the words inside a vector, flip. With r = rank of V there are 2^r words; with b = rank of V
-    in the 5 bits of the bank, they fall into 2^b banks, and every bank has as many as every other: V's
-    words of one bank are a coset of the kernel. So each phase takes exactly 2^(r - b) wavefronts.
+    The words that the lanes of a phase ask for are a coset of a space V. The flips of the lanes' bits, and of
+    the words inside a vector, span V. With r = rank of V there are 2^r words. With b = rank of V in the 5
+    bits of the bank, they fall into 2^b banks, the same number in each: V's words of one bank are a coset of
+    the kernel. So each phase takes exactly 2^(r - b) wavefronts.
 
     Lanes n and n ^ d ask for one address iff bit d of the lane flips nothing.
     """
@@ -406,7 +405,7 @@ def said(request: Request, number: int) -> str:
 
 
 def collision(phase: Phase) -> str:
-    """Return which lanes ask the busiest bank for which bytes: the first of them; '' where nothing collides.
+    """Return the lanes that ask the busiest bank for each of its bytes:
 
     >>> collision(counted("ld", 4, [0, 128, 256, 384, 4]).phases[0])
     'lane 0 asks it for byte 0, lane 1 for byte 128, lane 2 for byte 256, ...'

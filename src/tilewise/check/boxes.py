@@ -34,7 +34,7 @@ class Digit:
     stride: int
 
     def split(self, extent: int) -> tuple[Digit, list[Digit]]:
-        """Return the fastest `extent` of it, and what is left: one digit, or none."""
+        """Return the fastest `extent` of a digit, and the rest: one digit, or no digit."""
         rest = Digit(self.dim, self.step * extent, self.extent // extent, self.stride * extent)
         return replace(self, extent=extent), [rest] if rest.extent > 1 else []
 
@@ -50,7 +50,7 @@ class Tensor:
     contiguous: int = 0
     """The dimension along which the elements follow one another."""
     elements: int = 1
-    """Elements of the asked type in one of these: those below a byte travel as bytes."""
+    """Elements of the asked type in an element of the box: those below a byte travel as bytes."""
 
     @property
     def element(self) -> int:
@@ -135,8 +135,8 @@ def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MA
 def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int) -> Fold:
     """Return the largest box whose rows have so many elements, and all whose boxes start where one may.
 
-    The box takes of each digit what lets the next one go on, if anything does. It may end at any size of its
-    last digit, and ends as late as the alignment of the others lets it: after the row, if nothing does.
+    The box takes a part of each digit such that the next one can go on, if there is one. It may end at any
+    size of its last digit, and ends as late as the alignment of the others allows, or else after the row.
     """
     first, left = digits[0].split(row)
     box, rest = [first], [*left, *digits[1:]]

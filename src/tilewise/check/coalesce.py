@@ -1,4 +1,4 @@
-"""Coalescing: how many sectors of global memory an access takes, and how few its bytes would need.
+"""Coalescing: the sectors of global memory that an access takes, and the fewest that its bytes need.
 
 `counted` is the definition, of one request of a warp: the sectors and lines that its lanes ask for.
 `coalescing` has a whole access of a tile; `count` many requests.

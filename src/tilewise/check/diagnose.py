@@ -1,4 +1,4 @@
-"""Why no descriptor reads a tile, in the order in which an engineer would look.
+"""The reasons why no descriptor reads a tile, in the order in which an engineer would look.
 
 First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
 another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps
@@ -45,7 +45,7 @@ _ONLY_UP = "descriptors only go up"
 
 
 def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> tuple[Reason, ...]:
-    """Return every reason, the one to look at first in front; never none.
+    """Return every reason, the most basic in front; at least one.
 
     requires  the question has no fit, or its shape or its bytes forbid one
     """
@@ -145,7 +145,7 @@ def _whole_instructions(question: Question) -> SharedTile | None:
 
 
 def _strides(question: Question) -> list[Reason]:
-    """Return what is wrong with the addresses: one change that repairs them, or every fault that is found."""
+    """Return the fault of the addresses: one change that repairs them, or every fault that is found."""
     if question.fit() is not None:
         return []
     for repair in (_other_base, _other_major, _other_unit, _other_swizzle_unit, _other_swizzle, _offset):
@@ -204,7 +204,7 @@ def _how(question: Question, cells: SharedTile, more: str = "") -> str | None:
 def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str | None]) -> Reason | None:
     """Return the reason of numbers that count bytes where they were read as elements, or elements as bytes.
 
-    `read` says in words how a tile is read, and None where it is not.
+    `read` returns the reading of a tile in words, or None where no descriptor reads it.
     """
     ratio = (1, cells.size) if unit == "element" else (cells.size, 1)
     repaired = cells.scaled(*ratio) if cells.size > 1 else None
@@ -237,7 +237,9 @@ def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
 
 
 def _other_swizzle(question: Question) -> Iterator[Reason]:
-    """Yield the reason of strides of one mode under the swizzle of another, or none, or what no mode has."""
+    """Yield the reason of strides of one mode under the swizzle of another, or of no swizzle, or of a swizzle
+    of no mode.
+    """
     cells = question.cells
     for mode in sorted(question.engine.modes.values(), key=lambda mode: -mode.width):
         repaired = replace(cells, chain=(mode.swizzle,) if mode.bits else ())
@@ -310,7 +312,7 @@ def faults(question: Question) -> list[Reason]:
 def widths(question: Question, major: str | None) -> dict[int, Mode]:
     """Return the mode by the bytes from row to row; of two modes of a width the written one, or the first.
 
-    Those of the major; of a major that is not read, or of none, all of them.
+    Only modes of the major count; if the major is unknown or not read, all modes do.
     """
     every = tuple(question.engine.modes.values())
     written = mode_of(question.cells.chain, every)
@@ -322,7 +324,7 @@ def widths(question: Question, major: str | None) -> dict[int, Mode]:
 
 
 def _differs(cells: SharedTile, direction: str, first: int, extent: int, step: int) -> dict[str, int] | None:
-    """Return the first number of a digit that is not where its step says: element, found, wanted."""
+    """Return the first number of a digit that is not at its step: element, found, wanted."""
     for number in range(1, extent):
         element = number * first
         found = cells.step(0, element) if direction == "along" else cells.step(element, 0)
@@ -458,7 +460,7 @@ def _no_whole_chunks(question: Question) -> Iterator[Reason]:
 
 
 def first_difference(question: Question) -> Reason:
-    """Return where the nearest descriptor and a tile part, where each step looks right by itself.
+    """Return the place where the nearest descriptor and a tile part, where each step looks right by itself.
 
     The parts of several instructions may still start where no descriptor can, have strides of their own, or
     follow another pattern than the address has.
@@ -503,8 +505,9 @@ def _cut(cells: SharedTile, rows: int) -> Reason:
 
 
 def _of_part(form: Form, corner: tuple[int, int], first: Mapping[str, int]) -> Reason | None:
-    """Return what is wrong with one instruction's part, or None where its descriptor reads it; `first` are
-    the fields of the first part."""
+    """Return the fault of one instruction's part, or None where its descriptor reads it; `first` are the
+    fields of the first part.
+    """
     engine, many, base_offset = form.engine, form.cells.elements, form.base_offsets[0]
     fields = form.fields(corner, base_offset)
     where = f"the instruction at row {corner[0]}, k {corner[1] * many}"
@@ -536,7 +539,7 @@ def _of_part(form: Form, corner: tuple[int, int], first: Mapping[str, int]) -> R
 
 
 def _unsaid(form: Form, fields: Mapping[str, int]) -> Reason | None:
-    """Return why nobody says what the descriptor of these fields would read; None where somebody does."""
+    """Return why no document defines the reads of a descriptor with these fields, or None."""
     cells = form.cells
     dtype = "u8" if cells.elements > 1 else cells.row.dtype.name
     try:
@@ -551,7 +554,7 @@ def _unsaid(form: Form, fields: Mapping[str, int]) -> Reason | None:
 
 
 def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) -> Mode | None:
-    """Return the mode whose permutation of bytes a chain is; None where it is no mode's.
+    """Return the mode whose permutation of bytes a chain is, or None.
 
     >>> print(mode_of((Swizzle(2, 4, 3),)), mode_of((Swizzle(2, 5, 3),)))
     64B None
@@ -563,7 +566,7 @@ def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) 
 
 
 def swizzle_reason(engine: Engine, cells: SharedTile, mode: Mode | None, major: str) -> Reason:
-    """Return the reason of a swizzle that is not that of the mode whose strides a tile has, if of any."""
+    """Return the reason of a swizzle that belongs to another mode than the tile's strides, or to no mode."""
     written = cells.chain
     found = mode_of(written, engine.modes.values())
     spelled = [[one.bits, one.base, one.shift] for one in written]
@@ -612,7 +615,7 @@ def _spelled(cells: SharedTile) -> str:
 
 
 def how_to_write(cells: SharedTile, mode: Mode | None) -> str:
-    """Return what to write for the swizzle of a mode."""
+    """Return the notation for the swizzle of a mode."""
     if mode is None:
         return ""
     if not mode.bits:
@@ -624,7 +627,7 @@ def how_to_write(cells: SharedTile, mode: Mode | None) -> str:
 
 
 def _wanted(modes: Iterable[Mode]) -> str:
-    """Return how far apart rows have to be, and how many of them, for the modes of an engine.
+    """Return the distances between rows, and the numbers of rows, for the modes of an engine.
 
     >>> _wanted(MODES.values())
     'eight of them 16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)'

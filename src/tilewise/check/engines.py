@@ -64,7 +64,7 @@ class Taken:
 
 
 def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
-    """Yield what takes a tile: every engine that multiplies its type, as operand A and as B, and TMA.
+    """Yield the answers about a tile: every engine that multiplies its type, as operand A and as B, and TMA.
 
         requires  two modes, and storage alone
 
@@ -94,7 +94,7 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
 
 
 def described(engine: str, layout: Layout, dtype: DType, operand: str, base: int = 0) -> Taken:
-    """Return whether an engine reads a tile [rows, K] through descriptors, as operand A or B.
+    """Return the answer of an engine with descriptors about a tile [rows, K], as operand A or B.
 
     >>> from tilewise import S, Swizzle
     >>> columns = Swizzle(3, 4, 3) @ S[(128, 64) : (1, 128)]
@@ -110,13 +110,13 @@ def _packed(engine: str, dtype: DType) -> dict[str, Any]:
 
 
 def _multiplied(engine: str, dtype: DType) -> bool:
-    """Return whether an engine multiplies elements of a type that have no more room than they need."""
+    """Return True if an engine multiplies elements of a type without padding."""
     of = engine_of(engine)
     return dtype.name in of.types and of.intake(dtype, "A", **_packed(engine, dtype)).dtype.bits == dtype.bits
 
 
 def tma(layout: Layout, dtype: DType) -> Taken:
-    """Return whether TMA fills a tile from a row-major tensor or, of two modes, from a column-major one.
+    """Return the answer of TMA: from a row-major tensor or, of two modes, from a column-major one.
 
     >>> from tilewise import S
     >>> tma(S[(128, 64) : (64, 1)], DType.of("bf16")).boxes

@@ -64,9 +64,10 @@ class Question:
         )
 
     def fit(self, cells: SharedTile | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
-        """Return how the operand is read, or another in its place: by the most rows, in the widest mode.
+        """Return the reading of the operand, or of another in its place: by the most rows, in the widest
+        mode.
 
-        Return None where no descriptors read it.
+        Return None where no descriptor reads it.
         """
         cells = cells or self.cells
         if cells.rows * cells.columns * cells.size > self.engine.limit:
@@ -197,7 +198,7 @@ class Form:
         return found
 
     def held(self, fields: Mapping[str, int]) -> bool:
-        """Return whether a descriptor has room for all of them, and somebody says what it reads."""
+        """Return True if a descriptor has room for all of them, and its reads are documented."""
         if not all(holds(self.engine, number) for number in fields.values()):
             return False
         past = self.past(fields["start"])
@@ -253,8 +254,9 @@ class Form:
         return self.rows if self.major == "k" else self.cells.k
 
     def _alike(self) -> bool:
-        """Return whether the digits of every part are those of the template; where LBO is an address, those
-        of its chunks."""
+        """Return True if every part has the digits of the template; where LBO is an address, the digits of
+        its chunks.
+        """
         cells, absolute = self.cells, self.intake.absolute
         inner = self.rows, self.together if absolute else cells.k
         halved = [halves(digits, many) for digits, many in zip(cells.digits, inner, strict=True)]
@@ -279,8 +281,9 @@ class Form:
     def departs(
         self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int, alike: bool = False
     ) -> tuple[int, int, int] | None:
-        """Return (row, column, U) of the first cell of a part that is not read where it is, or None; where
-        rows, and the cells of a chunk, are alike, the chunks of the first row alone are looked through."""
+        """Return (row, column, U) of the first cell of a part that is read elsewhere, or None. Where rows,
+        and the cells of a chunk, are alike, only the chunks of the first row are searched.
+        """
         along, (row, column) = self._along(fields), corner
         digits, each = self.template.numbers(fields)[1], self.together if alike else 1
         for i in range(1 if alike else self.across):
@@ -293,7 +296,7 @@ class Form:
 
 
 def _begins(template: Digits, found: Digits) -> bool:
-    """Return whether digits are those of a template, which may go on past their end.
+    """Return True if digits are those of a template, which may go on past their end.
 
     >>> _begins([(2, 16), (8, 2)], [(16, 2)]), _begins([(2, 128), (8, 16), (8, 2)], [(96, 2)])
     (True, True)
@@ -307,5 +310,5 @@ def _begins(template: Digits, found: Digits) -> bool:
 
 
 def holds(engine: Engine, number: int) -> bool:
-    """Return whether a field of a descriptor holds that number of bytes."""
+    """Return True if a field of a descriptor holds that number of bytes."""
     return number % CHUNK == 0 and 0 <= number < engine.limit

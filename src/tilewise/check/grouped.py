@@ -50,8 +50,8 @@ def with_groupings(no: Mismatch, layout: Layout, reads: Callable[[Layout], bool]
 def groupings(layout: Layout) -> Iterator[tuple[tuple[Modes, Modes], Layout]]:
     """Yield ((the modes of rows, those of K), the slowest first; the tile) of each way to take modes as two.
 
-    First are those in which all rows come before all of K; of these, those that have as many for either; of
-    these, those in their order, before what CuTe counts the other way round.
+    First are those in which all rows come before all of K. Among these, those with as many modes for both are
+    first. Among these, modes in their order are before CuTe's reversed order.
 
     >>> from tilewise import S
     >>> found = groupings(S[(2, 8, 4, 16) : (512, 16, 128, 1)])

@@ -59,11 +59,11 @@ class Match:
     mode: Mode
     major: str
     lbo: int | None
-    """Bytes; None where the field is ignored or free, and where each step has its own."""
+    """Bytes; None where the field is ignored or free, or where each step has its own."""
     sbo: int | None
     ignored: tuple[str, ...]
     instruction: Shape
-    """(m, n, k); None for what the other operand says, where it was not asked."""
+    """(m, n, k); None for a size of the other operand that the user did not give."""
     steps: tuple[Step[Any], ...] = field(repr=False)
     base: int
     pattern: str
@@ -218,7 +218,7 @@ def _read(
     options: Mapping[str, Any],
     layout: Layout,
 ) -> Match | Mismatch:
-    """Return what an engine makes of a tile: of its sizes, those that it has, one after another."""
+    """Return the answer of an engine about a tile: the first of its sizes that fits."""
     general = {name: value for name, value in options.items() if name not in engine.sizes}
     try:
         intake = free = engine.intake(dtype, operand, **general)

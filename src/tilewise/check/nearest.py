@@ -76,7 +76,7 @@ def _cost(one: tuple[Near, SharedTile]) -> int:
 
 
 def _legal(question: Question, cells: SharedTile) -> Fit | None:
-    """Return how a tile is read at an aligned address; None where it is not."""
+    """Return the reading of a tile at an aligned address, or None."""
     aligned = replace(cells, base=0)
     if not cells.apart or past_the_end(question.engine, aligned):
         return None
@@ -115,7 +115,7 @@ def _near(layout: Layout, cost: str, fit: Fit, message: str, moved: int | None) 
 
 
 def _tma_writes(fit: Fit) -> bool:
-    """Return whether TMA writes each atom of a tile at an aligned address: eight rows of it are a box."""
+    """Return True if TMA writes each atom of a tile at an aligned address: eight rows of it are a box."""
     form, size = fit.form, fit.form.cells.size
     (_, _, first), *_ = fit.parts
     at = [getattr(first, name) for name in ("lbo", "sbo") if name not in form.ignored]
@@ -180,7 +180,7 @@ def _rows(question: Question, major: str) -> int:
 
 
 def _changes(cells: SharedTile, tile: SharedTile, fit: Fit) -> Iterator[str]:
-    """Yield in words what a tile has otherwise than the one at hand."""
+    """Yield in words the differences of a tile from the one at hand."""
     for name, now, then in zip(("rows", "K"), cells.shape, tile.shape, strict=True):
         if now != then:
             yield f"{name} padded from {now} to {then}"

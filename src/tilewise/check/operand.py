@@ -63,7 +63,7 @@ MAX_LISTED = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a layout cannot be read: the rule that it breaks, a sentence, and what shows it."""
+    """The reason why a layout cannot be read: the broken rule, a sentence, and the witness."""
 
     rule: str
     message: str
@@ -93,10 +93,10 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A tile that is read: in elements, with what it costs to get there and what changes."""
+    """A tile that is read: in elements, with the cost and the changes that lead to it."""
 
     layout: Layout
-    """Each of its modes by the fewest digits that say it, its swizzles by the fewest that are they."""
+    """Each mode has the fewest digits, and the fewest swizzles are kept."""
     cost: str
     message: str
     mode: Mode | None = None
@@ -223,7 +223,7 @@ class SharedTile:
         return replace(self, digits=self.digits[::-1])
 
     def scaled(self, numerator: int, denominator: int) -> SharedTile | None:
-        """Return the same with all its steps times a ratio, or None where one is no whole number then."""
+        """Return the same with all its steps times a ratio, or None where one is then no whole number."""
         steps = [step for digits in self.digits for _, step in digits] + [self.start, self.outer]
         if any(step * numerator % denominator for step in steps):
             return None
@@ -281,7 +281,7 @@ class SharedTile:
         return layout
 
     def check_apart(self) -> None:
-        """Raise `NotDecided` where it was not decided whether two cells share a byte."""
+        """Raise `NotDecided` where it is not decided if two cells share a byte."""
         if self.apart is None:
             bool(self._layout.injective)
 
@@ -319,7 +319,7 @@ def not_contiguous(
 
 
 def overlap(cells: SharedTile) -> list[Reason]:
-    """Return the reason that two elements share a byte, where it is decided that two do."""
+    """Return the reason that two elements share a byte, if that is decided."""
     if cells.apart is not False:
         return []
     first, second = first_shared(cells._layout) or sorted(cells._layout.injective.witness[:2])
@@ -357,7 +357,7 @@ def first_shared(layout: Layout, most: int = MAX_LISTED) -> tuple[int, int] | No
 
 
 def known_hint(name: object, known: Iterable[str]) -> str:
-    """Return the names there are as a hint, after the one that was perhaps meant.
+    """Return the known names as a hint, after the one that the user perhaps meant.
 
     >>> known_hint("tcgen5", ("wgmma", "tcgen05")), known_hint("abacus", ("k", "mn"))
     ('did you mean tcgen05? known: wgmma tcgen05', 'known: k mn')
@@ -380,7 +380,7 @@ def major_name(major: str) -> str:
 
 
 def in_bytes(count: int, size: int) -> str:
-    """Return bytes as text, with elements of `size` bytes where they are more than bytes.
+    """Return bytes as text, with the number of elements of `size` bytes where these are larger than a byte.
 
     >>> in_bytes(136, 2), in_bytes(7, 2)
     ('136 B (68 elements)', '7 B')
@@ -407,8 +407,8 @@ def cells_of(
 ) -> SharedTile:
     """Return the operand that a layout describes.
 
-    With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
-    `elsewhere` is the storage from which the operand may come as well, and what to do with a layout of it.
+    With the pattern "address" the swizzle counts from address 0: it acts on the base too. `elsewhere` is the
+    other storage of the operand, and the advice for a layout of it.
 
         refused  `Unreadable` where the layout is no [rows, K] of bytes in one memory, in one copy
     """

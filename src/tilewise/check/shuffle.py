@@ -1,4 +1,4 @@
-"""Moves inside a warp: which steps turn one layout of a warp's registers into another, and what they cost."""
+"""Moves inside a warp: the steps that turn one layout of a warp's registers into another, and their cost."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Conversion:
 class WarpPlan:
     """Steps that turn FROM into TO inside a warp.
 
-    postcondition  after the steps every place of `target` holds what `source` has of its element
+    postcondition  after the steps every place of `target` holds the bits that `source` has of its element
     """
 
     source: Layout
@@ -114,7 +114,7 @@ class WarpPlan:
     program: Program = field(repr=False)
     bound: ExchangeBound
     places: int = 0
-    """Places of the target that were followed: all that there are, units counted."""
+    """The number of places of the target that were followed: all of them, in units."""
     cheaper: Program | None = field(repr=False, compare=False, default=None)
     """A program with more exchanges that costs less, where one was found."""
     shared: ByMemory = field(repr=False, compare=False, default=ByMemory(0, 0, 0))
@@ -231,7 +231,7 @@ def shuffle(
     element = DType.of(dtype)
 
     def steps(one: Layout, other: Layout) -> str:
-        """Return what the steps would be, or nothing."""
+        """Return the steps that would be needed, in words, or ""."""
         try:
             return str(shuffle(one, other, element, without=left_out, cheapest=cheapest))
         except LayoutError:

@@ -64,7 +64,7 @@ class Part(Piece):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A writer or a reader in a place: what it is called, and where it has its elements."""
+    """A writer or a reader in a place: its name, and the addresses of its elements."""
 
     words: str
     """The side's name, for people."""
@@ -197,8 +197,8 @@ class Boxes(_Typed):
     """A tile that TMA fills: boxes of [rows, K], one after another down `order` first.
 
     In a box, `inner` elements of the major direction are its inner dimension; groups of them follow one
-    another as TMA's further dimensions do. Nothing said, `inner` is a row of the swizzle's atom, or all
-    of a narrower tile; without a swizzle all of it.
+    another as TMA's further dimensions do. By default `inner` is a row of the swizzle's atom, or all of a
+    narrower tile; without a swizzle all of it.
 
     >>> side = Boxes(Mode.of("128B"), tile=(128, 128)).placed(Setting(DType.of("bf16")))
     >>> print(side.parts[0].layout)
@@ -301,7 +301,7 @@ class _Read(_Typed):
     asked: Asked
 
     def intake(self, setting: Setting) -> Intake:
-        """Return what one instruction takes of the operand."""
+        """Return the part of the operand that one instruction takes."""
         asked = {"n": self.n if self.operand == "B" else None, **dict(self.asked)}
         return intake_of(engine_of(self.engine), super().stored(setting), self.operand, asked)
 
@@ -430,7 +430,7 @@ class Described(_Read):
     tile = None  # one instruction reads a part of a tile, and does not say of which
 
     def intake(self, setting: Setting) -> Intake:
-        """Return what the instruction takes, which has to be one."""
+        """Return the part that the instruction takes, which has to be unique."""
         if check_operand(self.operand) == "B" and self.n is None:
             raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
         found = super().intake(setting)
@@ -508,7 +508,7 @@ def in_units(layout: Layout, dtype: DType) -> Layout:
 
 
 def units_of_a_byte(layout: Layout) -> int:
-    """Return how many units of such a layout make a byte."""
+    """Return the number of units of such a layout in a byte."""
     return 8 if layout.unit == "bit" else 1
 
 
@@ -532,7 +532,7 @@ def _end(part: Part) -> Pair:
 
 
 def times(pair: Pair) -> str:
-    """Return a pair as people say it.
+    """Return a pair in words.
 
     >>> times((128, 64))
     '128 x 64'

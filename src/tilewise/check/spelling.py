@@ -140,7 +140,7 @@ class _Call:
         raise _error("TW004", f"'{name}(' is never closed", source, (start - 1, start), "close it with ')'")
 
     def _put(self, first: int, end: int) -> None:
-        """Keep what stands between two commas by its name, and where its value begins."""
+        """Keep the text between two commas by its name, and the position where its value begins."""
         found = _WORD.fullmatch(self.source, first, end)
         assert found is not None
         name, value = found.groups()
@@ -164,7 +164,7 @@ class _Call:
         self.words[name] = value, start
 
     def side(self) -> OneSide:
-        """Return what the call spells."""
+        """Return the side that the call spells."""
         values = {name: self._value(name) for name in self.words}
         for name, such in self.form.needs.items():
             if name not in values:
@@ -174,7 +174,7 @@ class _Call:
         return self.form.made(**values, **({"asked": asked} if asked else {}))
 
     def _value(self, name: str) -> Any:
-        """Return what a word says, as its name tells; what is refused is refused there."""
+        """Return the value of a word, read by its name; the name's reader refuses wrong ones."""
         value, start = self.words[name]
         try:
             if name == "layout":
@@ -204,7 +204,7 @@ def _choice(name: str, known: tuple[str, ...], value: str, let: Let) -> str:
 
 
 def _flag(name: str, value: str, let: Let) -> bool:
-    """Return whether a word holds that says itself, such as ws, or ws=true."""
+    """Return True if a flag such as ws, or ws=true, is set."""
     return _choice(name, ("true", "false", name), value, let) != "false"
 
 
@@ -271,7 +271,7 @@ _BARE = (
 
 
 def _looks_like(name: str, value: str) -> bool:
-    """Return whether a bare word can stand for a name."""
+    """Return True if a bare word can stand for a name."""
     if name == "mode":
         return not value.isdecimal() and mode_named(value) in BLACKWELL
     if name == "dtype":
@@ -303,7 +303,7 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A call: its words, what is made of them, examples of those that it needs, the one that comes first."""
+    """A call: its words, its builder, examples of the words that it needs, the word that comes first."""
 
     takes: tuple[str, ...]
     made: Callable[..., OneSide]

@@ -40,9 +40,9 @@ TILES = 64
 BLAS_MAJORS = {("A", "N"): "mn", ("A", "T"): "k", ("B", "N"): "k", ("B", "T"): "mn"}
 """{(operand, BLAS's letter): major}. BLAS's matrices are column-major, op(A) is M x K, op(B) is K x N.
 
-A matrix as it is (N) is contiguous down its columns: A along M, B along K. Transposed (T) it is the other
-way round. PTX's table beside "a column-major default BLAS library" lists what its own transpose bit says:
-for A, non-transposed is K-major. That is T in BLAS.
+A matrix as it is (N) is contiguous down its columns: A along M, B along K. Transposed (T) it is the other way
+round. PTX's table beside "a column-major default BLAS library" lists the values of its transpose bit: for A,
+non-transposed is K-major. That is T in BLAS.
 """
 
 
@@ -95,8 +95,8 @@ class Copies:
 class Suggestion:
     """A tile for an operand: its layout, its copy, its descriptors.
 
-        postcondition  `match` finds `descriptor` for `tile`, the fields aside that are not read; what TMA
-                       writes by `plan`, `steps` read
+        postcondition  `match` finds `descriptor` for `tile`, the unread fields aside; `steps`
+                       read the bytes that TMA writes by `plan`
 
     >>> found = suggest(operand="A", rows=128, k=64, dtype="bf16")
     >>> found.mode.name, hex(found.value), found.instruction, found.plan.count
@@ -284,7 +284,7 @@ def mode_for(
 ) -> tuple[Choice, ...]:
     """Return the mode that a contiguous dimension of that many bytes fills, after the wider ones.
 
-    It is the widest that fits, or the one that is wanted.
+    It is the widest that fits, or the given one.
 
         requires  a multiple of 16 bytes
 
@@ -320,7 +320,7 @@ def mode_for(
 
 
 def _filled(size: int, mode: Mode) -> Choice:
-    """Return whether so many bytes fill rows of a mode, in words."""
+    """Return the choice of a mode, which fits if so many bytes fill its rows."""
     times, rest = divmod(size, mode.width)
     if rest:
         short = "less than a row" if not times else "no whole number of rows"
@@ -440,14 +440,14 @@ def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
 
 
 def _steps(plan: tma.Plan) -> list[tuple[Dimension, int]]:
-    """Return the map's dimensions, and by how many elements of the tensor each steps."""
+    """Return the map's dimensions, and the elements of the tensor that each steps by."""
     dimensions = plan.fold.dimensions
     inner = dimensions[0].dim
     return [(d, d.step * plan.elements if d.dim == inner else d.step) for d in dimensions]
 
 
 def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
-    """Return what the tensor map takes for granted of the extents that it splits: no edge lies inside."""
+    """Return the assumption of the tensor map about the extents that it splits: no edge lies inside."""
     names = ("M" if operand == "A" else "N", "K")
     split = {names[d.dim]: step for d, step in _steps(plan) if d.step > 1}
     return [
@@ -475,7 +475,7 @@ def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
 
 
 def _padded_notes(intake: Intake) -> list[str]:
-    """Return how elements lie that have more room than they need."""
+    """Return a note on elements that have padding."""
     bits = DType.of(intake.name).bits
     if bits == intake.dtype.bits:
         return []

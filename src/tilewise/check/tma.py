@@ -48,7 +48,7 @@ LAYOUT_RULES = {
 """Rules that the driver does not have, since it never sees the tile."""
 
 PADDED = 8
-"""Padding of a row is at most one part in so many."""
+"""The divisor of a row that bounds its padding."""
 
 CHECK = "in bytes: tma check"
 """The command that takes strides in bytes."""
@@ -77,7 +77,7 @@ class Box:
     bytes: int
     """Bytes that the mbarrier expects for it."""
     inside: int | None = None
-    """Elements that lie in the tensor; None where it is not said where the tile is."""
+    """Elements that lie in the tensor; None where the tile's place is not given."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def broken_rules(found: Sequence[Violation], doubt: str = "") -> Refused:
 
 
 def _check_shared(plan: Plan) -> None:
-    """Refuse boxes that start where none may, or lie outside a block's shared memory."""
+    """Refuse boxes that start where no box may, or lie outside a block's shared memory."""
     first, mode = plan.tile.offset[m], plan.mode
     room = f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
     room += "or leave room between what two boxes take"
@@ -280,7 +280,7 @@ def asked(
     strides: Sequence[int] | None = None,
     at: Sequence[int] | None = None,
 ) -> tuple[Tensor, Layout]:
-    """Return a tensor, and a tile of it in bytes; refuse what TMA has no tensor or type for.
+    """Return a tensor, and a tile of it in bytes; refuse a tensor or type that TMA cannot describe.
 
     >>> from tilewise import S
     >>> tensor, tile = asked((64, 256), S[(8, 256) : (256, 1)], DType.of("e2m1"))

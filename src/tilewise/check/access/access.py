@@ -45,8 +45,8 @@ class Access:
     """The elements of a tile that the lanes of a warp request, one instruction after the other.
 
     requires  index has the shape (requests, lanes, elements of one lane); its places are flat indices of
-              the tile, row-major. Lanes that it does not have are inactive, and so is one whose index
-              is past the end of the tile
+              the tile, row-major. Lanes past its second extent are inactive, and so is a lane whose
+              index is past the end of the tile
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""`access_of`: from a user's request to the access of a tile; `widest`: and what blocks wider vectors."""
+"""`access_of`: from a user's request to the access of a tile; `widest`: the widest vectors, and the obstacle
+to wider ones.
+"""
 
 from __future__ import annotations
 
@@ -184,7 +186,7 @@ class Question:
         return None
 
     def _by_base(self, bytes: int, no: Refused) -> Refused:
-        """Return the refusal of a width: the tile's address, where nothing else is in the way."""
+        """Return the refusal of a width: the tile's address, where there is no other reason."""
         if not self.base % bytes or not isinstance(no.witness, dict):
             return no
         unmoved = Stored.of(self.stored.tile, self.stored.dtype)

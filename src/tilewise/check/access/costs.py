@@ -225,7 +225,8 @@ def touched(
 def blocks_of(
     addresses: Int64s, bytes: int, block: int, together: int, buckets: int = 0, in_turn: bool = False
 ) -> Int64s:
-    """Return how many blocks the vectors of addresses[request, lane] touch: [request, group of lanes].
+    """Return the number of blocks that the vectors of addresses[request, lane] touch: [request, group of
+    lanes].
 
     With buckets, block n is in bucket n % buckets, and the most of one counts; in turn, each lane does.
 

@@ -39,7 +39,7 @@ class Wavefronts:
 
 
 def given(form: Form | Vector) -> tuple[int, int]:
-    """Return the bytes behind each address of an instruction, and how many lanes give one.
+    """Return the bytes behind each address of an instruction, and the number of lanes that give one.
 
     >>> from tilewise.hardware.matrices.forms import Form
     >>> given(Vector("ld", 64)), given(Form("ldmatrix", 2))
@@ -82,7 +82,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """A layout of the same tile, and what it takes to move it."""
+    """A layout of the same tile, and the wavefronts to move it."""
 
     layout: Layout
     banks: Wavefronts

@@ -1,9 +1,9 @@
 """A tile of shared memory as a warp's registers see it, and the instructions that move it.
 
-With T the tile in bytes and F the fragment of one instruction, T o F^-1 places what a lane holds. Both are
+With T the tile in bytes and F the fragment of one instruction, T o F^-1 places the bytes of a lane. Both are
 made of bits: F permutes those of (row, column, byte) into those of (laneid, byte of the lane's registers),
 and T steps by one stride a bit before its swizzle. So T o F^-1 is one stride a bit of laneid and of the byte,
-and one a digit of which instruction it is, inside T's own swizzle.
+and one a digit of the instruction's number, inside T's own swizzle.
 
 With L the layout of a form of ldmatrix or stmatrix, which takes [j, r, byte of a row] to (laneid, byte of the
 registers), the form moves the operand iff T o F^-1 o L places [j, r, byte] at a(j, r) + byte, each a(j, r) a
@@ -52,7 +52,8 @@ class Digit:
     extent: int
     stride: int
     counts: str
-    """lane, byte (of a lane's registers in one instruction), row or column (which instruction), or whose.
+    """The counted thing: lane, byte (of a lane's registers in one instruction), row or column (of
+    instructions).
 
     `warp row` and `warp column` count the warps that share the rows, or the columns."""
     weight: int = 1
@@ -96,7 +97,7 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Tile:
-    """Every byte of a tile by who holds it: digits inside the tile's own swizzle."""
+    """Every byte of a tile by its holder: digits inside the tile's own swizzle."""
 
     lanes: tuple[Digit, ...]
     """The bits of laneid, the lowest first; a stride of 0 where lanes hold the same."""
@@ -176,7 +177,7 @@ class Tile:
 
 
 def sums(digits: Sequence[Digit]) -> list[int]:
-    """Return what the digits add, for every number that they write, the first digit the fastest.
+    """Return the sums of the digits, for every number that they write, the first digit the fastest.
 
     >>> sums([Digit(2, 1, "byte"), Digit(2, 64, "byte")])
     [0, 1, 64, 65]
@@ -316,7 +317,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Fill:
-    """A form that moves all of a tile, and how its bits are those of the tile."""
+    """A form that moves all of a tile, with the digits that it moves."""
 
     tile: Tile
     form: Form | Vector
@@ -395,8 +396,7 @@ def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
-    """Return how a form moves the tile, or None where it does not;
-    `nearer` are the steps that it takes first."""
+    """Return the move of the tile by a form, or None; `nearer` are the steps that it takes first."""
     in_row, of_row = bits_of(form)
     low = REGISTER.bit_length() - 1
     if len(tile.bytes) < low:
@@ -417,7 +417,7 @@ def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
 
 
 def filled_plainly(tile: Tile, instruction: str, unit: int = REGISTER_BITS) -> Fill:
-    """Return how the widest vectors move the tile: single bytes do so always."""
+    """Return the move of the tile by the widest vectors: single bytes always work."""
     width, run = WIDEST, _run(tile, WIDEST)
     while run is None or not tile.follow(run, width):
         width //= 2
@@ -431,7 +431,7 @@ def filled_plainly(tile: Tile, instruction: str, unit: int = REGISTER_BITS) -> F
 
 
 def _run(tile: Tile, width: int) -> tuple[Digit, ...] | None:
-    """Return the digits that step by 1, 2, 4, ... inside a vector, or None where one is lacking."""
+    """Return the digits that step by 1, 2, 4, ... inside a vector, or None where a digit is missing."""
     held = [*tile.bytes, *(digit for digit in tile.own_steps if digit.extent == 2)]
     found: list[Digit] = []
     for bit in range(width.bit_length() - 1):

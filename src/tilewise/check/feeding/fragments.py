@@ -154,13 +154,13 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
 
 
 def _needs(this: Instruction, dtype: DType | None = None) -> list[Needs]:
-    """Return what each instruction of the shape needs: any, or those that multiply a type."""
+    """Return the needs of each instruction of the shape: of any, or of those that multiply a type."""
     of_shape = where(EVERY, sparse=this.sparse, shape=this.shape)
     return [one.needs for one in of_shape if dtype is None or dtype.name in (one.a, one.b)]
 
 
 def _check(this: Instruction, needs: Sequence[Needs], arch: Architecture | str | None) -> None:
-    """Refuse an instruction that nothing has, and an architecture that meets none of some needs."""
+    """Refuse an instruction that no architecture has, and an architecture that meets none of some needs."""
     if not needs:
         message = f"there is no {this.word} {this.shape}"
         raise Refused("TW602", message, witness={"shape": str(this.shape)})

@@ -51,7 +51,7 @@ MMA = ("reg", "the registers themselves are laid out by tilewise catalog mma.A, 
 """The other storage of mma.sync's operands, and the advice for a layout of it."""
 
 MOVERS = {"D": "stmatrix"}
-"""{operand: what moves its matrices}; ldmatrix moves the others'."""
+"""{operand: the instruction that moves its matrices}; ldmatrix moves the others'."""
 
 WGMMA = Shape(64, 8, 16)
 """The part of a wgmma's D that repeats along N."""
@@ -158,7 +158,9 @@ class Question:
         return Fragment(cells.pack(elements) if elements > 1 else cells, self.cells.size)
 
     def tile(self, cells: SharedTile | None = None) -> Tile | None:
-        """Return the operand by who holds it; None where its digits do not divide into instructions."""
+        """Return the operand as a tile of lanes' bytes; None where its digits do not divide into
+        instructions.
+        """
         return tile_of(cells or self.cells, self.fragment, self.warps, self.instruction.group)
 
     @property
@@ -200,7 +202,7 @@ def feed(
     products: tuple[int, int] = (2, 2),
     group: bool = False,
 ) -> Feed | Mismatch:
-    """Return how a warp moves a tile of shared memory to the registers of mma.sync, or from them.
+    """Return the moves of a warp between a tile of shared memory and the registers of mma.sync.
 
     The layout counts elements of `dtype`, or its unit, from the tile's address `base`. Its swizzle counts
     from there as well, or with the pattern "address" from address 0. `form` allows only matrices, vectors, or
@@ -248,7 +250,7 @@ def feed(
 
 
 def _answer(question: Question, base: int, pattern: str) -> Feed | Mismatch:
-    """Return what becomes of one question."""
+    """Return the answer to one question."""
     from tilewise.check.feeding.why import impossible, why_no_matrices
 
     cells, (rows, columns) = question.cells, question.whole
@@ -324,7 +326,7 @@ def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
 def _asked(
     form: str | None, instruction: str, arch: Architecture | str | None
 ) -> tuple[tuple[Form, ...], bool]:
-    """Return the forms to try, and whether vectors may do instead."""
+    """Return the forms to try, and True if vectors may replace them."""
     if form == "vectors":
         return (), True
     if form in (None, "matrices", instruction):
@@ -341,7 +343,8 @@ def _asked(
 
 
 def has(form: Form, arch: Architecture | str | None) -> bool:
-    """Return whether an architecture has a form; without one, whether all later than some do, or it unpacks.
+    """Return True if an architecture has a form; without an architecture, True for a form of all later ones,
+    or one that unpacks.
 
     >>> has(Form("stmatrix", 4), "sm_80"), has(Form("stmatrix", 4), None)
     (False, True)

@@ -22,7 +22,7 @@ WITHIN = "r"
 """The name of the counter of one instruction's loads."""
 
 DIRECTIONS = {name: (down.lower(), along.lower()) for name, (down, along) in OPERANDS.items()}
-"""{operand: what counts its instructions, down the rows and along the columns}."""
+"""{operand: the counters of its instructions, down the rows and along the columns}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ def address_text(first: str, flipped: Sequence[object], added: Sequence[object],
 
 
 def from_zero(found: Feed) -> bool:
-    """Return whether the addresses of an answer count from address 0: then so does its swizzle."""
+    """Return True if the addresses of an answer count from address 0: then so does its swizzle."""
     return found.pattern == "address"
 
 
 def from_the_tile(found: Feed) -> Fill:
-    """Return how an answer's form fills the tile, with addresses that count from where its swizzle does.
+    """Return the fill of an answer, with addresses that count from the origin of its swizzle.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed
@@ -101,7 +101,7 @@ def from_the_tile(found: Feed) -> Fill:
 
 
 def stepping(found: Feed) -> Stepping | None:
-    """Return how the steps of an answer follow from the first, by one number a direction, or None.
+    """Return the steps of an answer from the first, by one number a direction, or None.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed
@@ -131,8 +131,8 @@ def stepping(found: Feed) -> Stepping | None:
 
 
 def terms(found: Feed) -> list[tuple[int, int] | None]:
-    """Return (flipped, added) of every step: all lanes are at (first ^ flipped) + added; None where they
-    are not.
+    """Return (flipped, added) of every step: all lanes are at (first ^ flipped) + added; None where they are
+    not.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed
@@ -171,7 +171,7 @@ def firsts(found: Feed, way: Way) -> list[int]:
 
 
 def elements(found: Feed, part: Part) -> str:
-    """Return what a part of a lane's registers holds, as the document names elements.
+    """Return the elements in a part of a lane's registers, as the document names them.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed

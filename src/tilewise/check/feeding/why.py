@@ -43,7 +43,7 @@ UNTOUCHED = {
     "unit": "the same numbers, read in their own unit",
     "transposed": "the same tile, with its modes swapped",
 }
-"""{rule: what mends it while the bytes stay}."""
+"""{rule: the change that mends it while the bytes stay}."""
 
 SHOWN = 3
 LINE = 128
@@ -116,8 +116,7 @@ def _range(question: Question) -> Iterator[Reason]:
 
 
 def _parted(cells: SharedTile) -> Iterator[Reason]:
-    """Yield the reason of an element that a swizzle of its bytes would part,
-    so that they are elsewhere than it."""
+    """Yield the reason of an element whose bytes a swizzle would part."""
     chain, size = cells.chain, cells.size
     lowest = min((one.base for one in chain), default=size)
     steps = [cells.start, *(step for digits in cells.digits for _, step in digits)]
@@ -203,7 +202,7 @@ def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
 
 
 def _rows(question: Question) -> Iterator[Reason]:
-    """Yield what is wrong with the rows that matrices would have of a tile, the first to look at in front."""
+    """Yield the faults of the rows that matrices would have of a tile, the most basic in front."""
     cells, mover = question.cells, question.mover
     size, (down, along) = cells.size, OPERANDS[cells.name]
     by_row = cells.step(1, 0) if cells.rows > 1 else 0

@@ -103,7 +103,7 @@ class Accesses:
     active: Bools
     """True of each thread that takes part."""
     picked: Xored = Xored(())
-    """The thread's own number that is XORed to the bytes that it takes of words."""
+    """The number of a thread that is XORed to the bytes that it takes of words."""
 
     @property
     def threads(self) -> int:

@@ -20,16 +20,19 @@ from tilewise.core.bits import sums
 from tilewise.hardware.limits import LANES
 
 MOST_SEARCHED = 16
-"""Registers of a question for which shuffles are looked for, where there is another way."""
+"""The most registers of a question for which shuffles are searched, where there is another way."""
 
 
 MOST_CROSSING = 2
-"""Bits of a register and of the lane that change places, where there is another way: with three of them
-an H200 took longer by shuffles than through shared memory (docs/shuffle.md)."""
+"""The most bits of a register and of the lane that change places, where there is another way: with three an
+H200 took longer by shuffles than through shared memory (docs/shuffle.md).
+"""
 
 
 def in_threads(asked: RegisterQuestion) -> Program | None:
-    """Return the same permutations in all threads, where every thread holds what it wants; None elsewhere."""
+    """Return the same permutations in all threads, where every thread holds all that it wants; None
+    elsewhere.
+    """
     if asked.bits < 8:
         return None
     taken = []
@@ -102,7 +105,7 @@ def _repeated(
 
 
 def _renamed_bits(asked: RegisterQuestion) -> list[tuple[int, int]]:
-    """Return (bit of a position of the source, of the target) that are each other, and touch nothing else."""
+    """Return (bit of a position of the source, of the target) that are equal, and touch nothing else."""
     if asked.sides is None:
         return []
     store, load = asked.sides

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tilewise.check.registers.warp import Sources, Unit
 
     Where = list[dict[Unit, list[Unit]]]
-    """For every lane: {unit of the source: (register, slot) wherever the lane has it, its own first}."""
+    """For every lane: {unit of the source: its (register, slot), the lane's own first}."""
 
 _MOVED_BY_MATRIX = 16
 
 
 def programs(table: WarpTable, found: LabelMap | None, without: frozenset[str]) -> Iterator[Program]:
-    """Yield every program that is tried; none takes an operation of `without`."""
+    """Yield every program to try; no program has an operation of `without`."""
     if table.bits == 1 and "ballot" not in without:
         yield from _voted(table)
     for rounds in schedules(table, found):
@@ -129,7 +129,7 @@ def _slots(table: WarpTable, made: Round, lane: int, as_wanted: bool) -> list[in
 
 
 def _results(builder: Builder, table: WarpTable, where: Where) -> list[int | None]:
-    """Return the registers of the target, out of what every lane has by now."""
+    """Return the registers of the target, out of the registers that every lane has by now."""
     size = table.per_register
     results: list[int | None] = []
     for first in range(0, table.positions, size):
@@ -143,7 +143,7 @@ def _results(builder: Builder, table: WarpTable, where: Where) -> list[int | Non
 
 
 def _found(sources: Sources, at: int, lane: int, where: dict[Unit, list[Unit]]) -> Unit | None:
-    """Return where a lane has what belongs to a slot: what it received first, for all received alike."""
+    """Return the place of a slot's unit in a lane: the first received, alike for all received units."""
     known = [
         (i == 0 and unit[0] == lane, slot != at, register, slot)
         for unit in sources
@@ -159,8 +159,8 @@ def _found(sources: Sources, at: int, lane: int, where: dict[Unit, list[Unit]]) 
 def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     """Yield stages, each of which brings some bits of the lane to the position, and then the rest directly.
 
-    Bits of the lane and of the position are exchanged, some at a time; or lanes in pairs put together what
-    they have, so that every lane has twice as much, and as much again.
+    Bits of the lane and of the position are exchanged, some at a time. Or lanes in pairs join their units, so
+    that every lane has twice as many after each stage.
     """
     filled = len(found.positions) - (table.per_register.bit_length() - 1)
     held = _held_bits(table)
@@ -198,7 +198,7 @@ def _held_bits(table: WarpTable) -> int:
 
 
 def _staged(table: WarpTable, stages: Sequence[LabelMap], rest: LabelMap) -> Program:
-    """Return the stages one after the other, and what is left, wherever something is wanted."""
+    """Return the stages one after the other, and the map that is left, wherever something is wanted."""
     builder = Builder(table.registers_held)
     registers: list[int | None] = list(range(table.registers_held))
     for side in (*stages, rest):
@@ -212,7 +212,9 @@ def _staged(table: WarpTable, stages: Sequence[LabelMap], rest: LabelMap) -> Pro
 def _exchanged(
     found: LabelMap, held: int, size: int = 1, crossing: int = 0
 ) -> tuple[list[LabelMap], LabelMap]:
-    """Return stages of up to `size` exchanges of two bits, and what is left, with so many bits that cross."""
+    """Return stages of up to `size` exchanges of two bits, and the map that is left, with so many bits that
+    cross.
+    """
     stages, rest = list[LabelMap](), found
     while rest.crossing > crossing:
         stage, before = LabelMap.of_lanes([1 << bit for bit in range(LANE_BITS + held)]), rest
@@ -268,9 +270,9 @@ _MATRIX = (8, 16, 0, 1, 2)
 def _transposed(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     """Yield movmatrix of every register, between two arrangements inside the lanes, for a one to one map.
 
-    movmatrix brings to slot s of lane l what is in slot (l >> 2) & 1 of lane 8 (l & 3) + 4 s + (l >> 3). It
-    serves where the lane that is needed is 8 (l & 3) + (l >> 3), and 4 more for half of the positions: then
-    slot s is made of these, and all others of the target are the registers.
+    movmatrix moves slot (l >> 2) & 1 of lane 8 (l & 3) + 4 s + (l >> 3) to slot s of lane l. It serves where
+    the needed lane is 8 (l & 3) + (l >> 3), and 4 more for half of the positions. Then slot s is made of
+    these positions, and all other bits of the target count registers.
     """
     chosen = [bit for bit, column in enumerate(found.positions) if column & LANE]
     crosses = all(found.positions[bit] & LANE == _SLOT_LANE for bit in chosen)

@@ -136,7 +136,7 @@ class RegisterQuestion:
 
 
 def of_registers(layout: Layout) -> bool:
-    """Return whether elements of a layout are in registers.
+    """Return True if elements of a layout are in registers.
 
     >>> from tilewise import S, laneid, reg
     >>> of_registers(S[(32, 2) : (1@laneid, 1@reg)]), of_registers(S[32, 2])
@@ -147,7 +147,7 @@ def of_registers(layout: Layout) -> bool:
 
 
 def question(source: Layout, target: Layout, dtype: DType | str) -> RegisterQuestion:
-    """Return what a move between registers has to do, in the widest units.
+    """Return the question of a move between registers, in the widest units.
 
     requires  one size; layouts over reg and the axes of threads
     refused   TW702 sizes that differ; TW609 elements that are elsewhere, or that no thread of a block
@@ -231,7 +231,7 @@ def _values(threads: Int64s, positions: Int64s) -> Int64s:
 
 
 def _labelled(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
-    """Return both with values named by their first place; None where one is wanted that is not held."""
+    """Return both with values named by their first place; None where a wanted value is not held."""
     bits = _label_bits(held)
     thread, position = np.nonzero(held >= 0)
     first = np.full(int(max(held.max(), wanted.max())) + 2, NOBODY)  # the last one is that of nobody
@@ -240,7 +240,7 @@ def _labelled(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
 
 
 def _label_bits(held: Int64s) -> int:
-    """Return the bits of a label that say the position: enough for what a register may hold of any width."""
+    """Return the bits of a label that hold the position: enough for a register of any width."""
     positions: int = held.shape[1]
     return max(positions, REGISTER_BITS).bit_length()
 
@@ -289,7 +289,7 @@ def _side(labels: Int64s) -> LabelMap | None:
 
 
 def _ones(places: Int64s) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Return how many bits of each number are set."""
+    """Return the number of bits that are set in each number."""
     bits = range(int(places.max()).bit_length())
     return sum(((places >> bit & 1).astype(np.int8) for bit in bits), np.zeros(len(places), np.int8))
 

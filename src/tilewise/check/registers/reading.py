@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Told = Callable[[Layout, Layout], str]
 
 _MODES = 6
-"""Modes whose orders are looked through."""
+"""The most modes whose orders are searched."""
 
 
 class OneTensor(NamedTuple):

@@ -57,7 +57,7 @@ class Round:
 def schedules(table: WarpTable, found: LabelMap | None) -> Iterator[list[Round]]:
     """Yield ways to part the move into rounds, those by algebra first: these may be the fewest there are.
 
-    A round in which nobody reads another lane may be among them: it makes what lanes keep one register.
+    In some rounds no lane may read another one: such a round joins the kept units of a lane in one register.
     """
     tried, packed = list[int](), [-1]
     for prefer_source in (True, False):
@@ -83,7 +83,7 @@ def schedules(table: WarpTable, found: LabelMap | None) -> Iterator[list[Round]]
 
 
 class _Spaces:
-    """The positions of the target as a space over GF(2), with what they are good for."""
+    """The positions of the target as a space over GF(2), with its subspaces for rounds."""
 
     def __init__(self, found: LabelMap, per_register: int, prefer_source: bool) -> None:
         self.found = found
@@ -95,7 +95,7 @@ class _Spaces:
         self.rounds = [bit for bit in self.distinct if basis.add(bit)]
 
     def lane_of(self, position: int) -> int:
-        """Return B: which lane bits of the source the bits of a position flip."""
+        """Return B: the lane bits of the source that the bits of a position flip."""
         return combined(self.found.positions, position) & LANE
 
     def _packed(self, per_register: int, prefer_source: bool) -> list[int]:
@@ -126,7 +126,7 @@ def _keeping(spaces: _Spaces) -> list[int] | None:
 
 
 def _one_to_one(spaces: _Spaces) -> list[int] | None:
-    """Return phi with which lanes that read one lane want the same of it, or None."""
+    """Return phi under which the readers of one lane want the same of it, or None."""
     found, phi, images = spaces.found, Basis(), Basis()
     domain = [*(1 << bit for bit in range(LANE_BITS)), *(own << LANE_BITS for own in spaces.distinct)]
     columns = (*found.threads, *found.positions)
@@ -263,7 +263,7 @@ class LaneMap:
 
 
 def lane_layout(lanes: Sequence[int]) -> Layout | None:
-    """Return the map as a layout from 32 lanes to `laneid`; None where no layout says it.
+    """Return the map as a layout from 32 lanes to `laneid`, or None where no layout is that map.
 
     >>> print(lane_layout([lane ^ 1 for lane in range(32)]))
     S[(16, 2) : (2@laneid, -1@laneid)] + 1@laneid
@@ -275,7 +275,7 @@ def lane_layout(lanes: Sequence[int]) -> Layout | None:
 
 
 def completed(reads: Sequence[int | None]) -> tuple[int, ...]:
-    """Return the lanes that are read, with any for the lanes that read nothing: the tidiest map there is.
+    """Return the lanes that are read, with any for the lanes that read nothing: the tidiest map possible.
 
     >>> LaneMap.of(completed([1, 0, None, 2, *[None] * 28]))
     LaneMap(mode='bfly', amount=1)

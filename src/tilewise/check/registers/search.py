@@ -1,7 +1,7 @@
 """The best of all ways through shared memory that are linear over GF(2), and those of any extents.
 
-Linear ways are tried from the one that costs the least without conflicts and permutations, until the next is
-dearer so than the best.
+Linear ways are tried in the order of their cost without conflicts and permutations, until the next one costs
+more than the best way in full.
 
 Ways of any extents move units one by one, at addresses that are sums of digits of a thread's number. Memory
 is in the order of one side: its positions, each of all threads, or its threads, each with all positions. The
@@ -31,7 +31,7 @@ from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 def through_shared(
     asked: RegisterQuestion, without: frozenset[str], best: ThroughMemory | None = None
 ) -> ThroughMemory | None:
-    """Return the best way through memory that is linear over GF(2), or `best` where there is no better one.
+    """Return the best way through memory that is linear over GF(2), or `best` if that is no worse.
 
     `without` leaves out stmatrix or ldmatrix.
     """
@@ -86,7 +86,7 @@ class Candidates:
         return found
 
     def made(self, store: Reach, load: Reach) -> ThroughMemory | None:
-        """Return the exchange by these two, or None. It is not verified here."""
+        """Return the exchange using these two access forms, or None. The result is not verified here."""
         memory = self.memories.memory(store, load)
         storing, loading = self._storing(store), _whole_warps(self.wanting)
         if memory is None or (store.matrix and not (storing == _whole_warps(storing)).all()):
@@ -141,9 +141,9 @@ def _stored_once(side: LabelMap, holding: Bools) -> Bools:
 
 
 def one_by_one(asked: RegisterQuestion, limit: int) -> ThroughMemory | None:
-    """Return the best order of memory, of `limit` bytes if one is; None where addresses are no sums.
+    """Return the best order of memory, of `limit` bytes if possible; None where addresses are no sums.
 
-    All have the same instructions, and differ in wavefronts and bytes.
+    All orders have the same instructions, and differ in wavefronts and bytes.
     """
     unit = asked.bits // 8
     if not unit:
@@ -190,7 +190,7 @@ def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
 
 
 def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses | None:
-    """Return one access for each position; None where threads that have it are not the first ones."""
+    """Return one access for each position; None where the threads that have it are not the first ones."""
     known: dict[bytes, Counted | None] = {}
     found = []
     for position, column in enumerate(side.T):
@@ -213,7 +213,7 @@ def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses
 
 
 def _digits(steps: Int64s) -> Counted | None:
-    """Return the digits of a thread's number that have these steps from thread 0; None where none have."""
+    """Return the digits of a thread's number that have these steps from thread 0, or None."""
     digits, size = list[tuple[int, int]](), 1
     while size < len(steps):
         every = steps[::size]

@@ -34,7 +34,7 @@ ISSUE = 0.1
 """Cycles that a step weighs where others hide it."""
 
 WAIT_OF_WARP, WAIT_OF_BLOCK = 2.0, 8.0
-"""Cycles, of a warp's share, that the wait for what was stored weighs."""
+"""The cycles, of a warp's share, of the wait for stored words."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ThroughMemory:
     stores: Accesses
     loads: Accesses
     same: tuple[int, ...]
-    """For every position of the target the one that is loaded for it; negative where nothing is wanted."""
+    """The loaded position for every position of the target; negative where nothing is wanted."""
     swizzle: tuple[int, ...] = ()
     """Bits of addresses that are XORs."""
     turns: tuple[tuple[int, int], ...] = ()
@@ -117,7 +117,7 @@ class ThroughMemory:
         return self._taking(self.steps)
 
     def cheaper(self, limit: float) -> bool:
-        """Return whether it takes fewer cycles; permutations of bytes are counted last."""
+        """Return True if it takes fewer cycles; permutations of bytes are counted last."""
         return self._taking(self.turned) < limit and self.cycles < limit
 
     def _taking(self, steps: int) -> float:
@@ -130,7 +130,7 @@ class ThroughMemory:
 
 
 def wait(asked: RegisterQuestion) -> float:
-    """Return what the wait for what was stored weighs."""
+    """Return the weight of the wait for stored words."""
     return WAIT_OF_WARP if asked.alone else WAIT_OF_BLOCK
 
 
@@ -143,7 +143,7 @@ def register_of(asked: RegisterQuestion, position: int, byte: int) -> tuple[int,
 def words_of(
     asked: RegisterQuestion, taken: Sequence[int], where: dict[tuple[int, int], tuple[int, int]]
 ) -> list[Row]:
-    """Return the registers of the target, made of the positions taken for each, whose bytes are there."""
+    """Return the registers of the target, made of the positions taken for each, whose bytes have arrived."""
     words: list[Row] = []
     for register in range(asked.registers[1]):
         room: list[Slot] = []
@@ -158,10 +158,11 @@ def words_of(
 
 
 def in_turns(way: ThroughMemory) -> ThroughMemory:
-    """Return the same accesses in turns: two are of one turn where threads have what their offsets differ by.
+    """Return the same accesses in turns: two share a turn where addresses of threads have the bits in which
+    their offsets differ.
 
-    Warps that wait for one another take no turns, nor do addresses that are sums: no bit of these can be left
-    out.
+    Warps that wait for one another take no turns. Neither do addresses that are sums: none of their bits can
+    be left out.
 
     postcondition  what one turn loads it has stored
     """
@@ -200,7 +201,9 @@ def in_turns(way: ThroughMemory) -> ThroughMemory:
 
 
 def follows(way: ThroughMemory) -> bool:
-    """Return whether every thread gets what it wants, and no two values meet at an address in a turn."""
+    """Return True if every thread gets the values it wants, and no two values meet at an
+    address in a turn.
+    """
     asked = way.asked
     unit = asked.bits // 8
     got = np.full_like(asked.wanted, NOBODY)
@@ -238,7 +241,9 @@ def _touched(side: Accesses, unit: int) -> Iterator[tuple[Int64s, Int64s, list[i
 
 
 def _row(reach: Reach, threads: Int64s, word: int, byte: int) -> tuple[Int64s, Int64s]:
-    """Return whose address a byte of a word is read from, or stored at, and how many bytes behind it."""
+    """Return the thread whose address a byte of a word is read from, or stored at, and the
+    bytes behind it.
+    """
     if not reach.matrix:
         return threads, np.array(WORD * word + byte)
     lane = threads % LANES

@@ -1,7 +1,7 @@
 """The question of one warp as a table of 32 lanes by positions: the elements that each lane has to get.
 
-A position is an element of one lane, `reg` in the layouts. The table says for every position of every lane
-which (lane, position) of the source hold its element: one, several where the source has copies, none where
+A position is an element of one lane, `reg` in the layouts. The table has for every position of every lane the
+(lane, position) of the source that hold its element: one, several where the source has copies, no entry where
 the target has nothing there. It is the same for all warps; otherwise no single program serves all of them.
 
 Three lower bounds hold for the exchanges of every move, at one register an exchange:
@@ -11,8 +11,8 @@ sent       a shuffle takes one register of a lane: one for each that it alone ho
 gathered   a lane's registers come from 1 lane at first, and from twice as many after every shuffle: if it
            needs those of n other lanes, n + 1 <= 2^shuffles
 
-Most tables are affine maps over GF(2). A place is packed in one number, lane + 32 position. With A and B what
-the bits of the lane and of the position do to the lane of the source, lane' = A lane + B position + a.
+Most tables are affine maps over GF(2). A place is packed in one number, lane + 32 position. The lane of the
+source is lane' = A lane + B position + a.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _FURTHER = {
     "tid_in_wg": "wgid beside it counts further warpgroups, or tx in its place the threads of a block",
     "reg": "reg counts elements of one thread",
 }
-"""{an axis: what goes on where it ends}."""
+"""{an axis: the axis that continues it}."""
 
 MOST_LISTED = 1 << 17
 """Places of all elements and copies that are listed."""
@@ -67,9 +67,9 @@ MOST_LISTED = 1 << 17
 
 @dataclass(frozen=True, slots=True)
 class WarpTable:
-    """Units of `bits` bits: `wanted[lane][position]` are the (lane, position) that hold what belongs there.
+    """Units of `bits` bits: `wanted[lane][position]` are the (lane, position) that hold the wanted unit.
 
-    A unit is an element, or what always goes together: several small ones, or a half of a 64-bit one.
+    A unit is an element, several small ones that always go together, or a half of a 64-bit one.
     """
 
     bits: int
@@ -119,7 +119,7 @@ class WarpTable:
 
 
 def _pair(even: Sources, odd: Sources) -> Sources | None:
-    """Return the units that hold both, in order; None where no unit does."""
+    """Return the units that hold both, in order; None where there is no such unit."""
     low = {(lane, position // 2) for lane, position in even if position % 2 == 0}
     high = {(lane, position // 2) for lane, position in odd if position % 2}
     both = low & high if even and odd else low | high
@@ -127,7 +127,8 @@ def _pair(even: Sources, odd: Sources) -> Sources | None:
 
 
 def nearest(lane: int, sources: Sources) -> Unit:
-    """Return the source that a lane takes: its own, or the one whose number differs in the fewest bits.
+    """Return the source that a lane takes: the lane itself, or the one whose number differs in the fewest
+    bits.
 
     >>> nearest(5, frozenset({(4, 0), (6, 0), (13, 2)}))
     (4, 0)
@@ -171,7 +172,7 @@ def transfer(source: Layout, target: Layout, dtype: DType) -> WarpTable:
 def _by_warp(
     here: list[list[Place]], there: list[list[Place]], source: Layout, target: Layout
 ) -> dict[Place, Sources]:
-    """Return the sources in its own warp for every place of the target."""
+    """Return the sources in the same warp for every place of the target."""
     found: dict[Place, Sources] = {}
     for index, (ours, theirs) in enumerate(zip(here, there, strict=True)):
         for place in theirs:
@@ -236,7 +237,7 @@ class ExchangeBound:
 
 
 def bound(table: WarpTable, by_shuffles: bool) -> ExchangeBound:
-    """Return the largest bound; what a lane gathers counts only where all exchanges are shuffles."""
+    """Return the largest bound; the bound on gathering counts only where all exchanges are shuffles."""
     size = table.per_register
     received = [
         {sources for sources in row if sources and all(its != lane for its, _ in sources)}
@@ -284,7 +285,7 @@ def _units(units: int, size: int) -> str:
 
 
 LANE = LANES - 1
-"""The bits of a packed place that say the lane."""
+"""The bits of a packed place that hold the lane."""
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,7 @@ class LabelMap:
         return sums(self.threads), sums(self.positions, self.origin)
 
     def label(self, thread: int, position: int) -> int:
-        """Return the place of the source of what is wanted in a position of a thread."""
+        """Return the place in the source of the unit wanted in a position of a thread."""
         threads, positions = self._sums
         return threads[thread] ^ positions[position]
 
@@ -407,7 +408,7 @@ def _lane_last(lane_first: int) -> int:
 
 
 def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
-    """Return a basis of how the copies of every element differ; None where they do not differ alike."""
+    """Return a basis of the differences between copies of an element; None where elements differ in them."""
     alike = {frozenset(_packed(own) ^ _packed(min(sources)) for own in sources) for sources in wanted}
     steps = alike.pop() if len(alike) == 1 else frozenset()
     found = independent(sorted(steps, key=lambda step: (step.bit_count(), step)))
@@ -460,7 +461,7 @@ def in_elements(layout: Layout, dtype: DType, side: str, most: int) -> Layout:
 
 
 def check_reach(name: str, low: int, high: int, side: str, dtype: DType) -> None:
-    """Refuse threads, lanes and registers that there are not."""
+    """Refuse threads, lanes and registers that do not exist."""
     of_reg = THREAD_REGISTERS * REGISTER_BITS // dtype.bits
     most = of_reg if name == "reg" else _LIMITS.get(name, MOST_THREADS)
     if low < 0 or high >= most:

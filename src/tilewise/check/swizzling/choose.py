@@ -63,7 +63,7 @@ WHOLE = (8, 16, 32, 64, 128)
 """Bits of elements that banks can be counted for."""
 
 BRIEFLY = 1_000
-"""The budget of the linear search where another family has what nothing is better than."""
+"""The budget of the linear search where another family has a layout that cannot be beaten."""
 
 _OPEN = "the search ended at its bound"
 _WEIGHTED = re.compile(r"(\d+)\s*\*\s*(.+)")
@@ -112,7 +112,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Searched:
-    """A family, how much of it was searched, and its best."""
+    """A family, the number of its members that were searched, and its best."""
 
     family: str
     tried: int
@@ -123,9 +123,9 @@ class Searched:
 
 @dataclass(frozen=True)
 class Choice:
-    """The best layout that was found, and what is known of all others.
+    """The best layout that was found, and the results of all other families.
 
-    postcondition  best.cost <= found.cost for all that was searched; `proof` says what is below it
+    postcondition  best.cost <= found.cost for all layouts that were searched; `proof` bounds the others
     """
 
     asked: tuple[Asked, ...]
@@ -157,7 +157,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The answers of TMA and wgmma about a tile, with a reason where it is no."""
+    """The answers of TMA and wgmma about a tile, with a reason for each no."""
 
     tma: int | None
     """Boxes that fill it."""
@@ -168,7 +168,7 @@ class Readers:
 
 
 def readers(layout: Layout, dtype: DType, base: int = 0) -> Readers:
-    """Return what the engines say of a tile [rows, K] in elements, at the byte address `base`.
+    """Return the engines' answers about a tile [rows, K] in elements, at the byte address `base`.
 
     The tensor that TMA copies from is larger than the tile: row-major, or else column-major.
 
@@ -204,7 +204,7 @@ def choose(
 ) -> Choice:
     """Return the layout of a tile with the fewest wavefronts for all accesses at once, each with its weight.
 
-    The tile begins at the byte address `base`; `operation` loads or stores what does not say so itself.
+    The tile begins at the byte address `base`; `operation` is that of accesses that do not name theirs.
 
         requires       a shape, which means row-major, or a layout; an access as `access_of` takes them,
                        of that layout, or (weight, access)
@@ -363,7 +363,7 @@ class _Search:
         """True once a layout was found without conflicts, or one that costs as little as the bound."""
 
     def choice(self, among: Sequence[str]) -> Choice:
-        """Return the best of some families, and what is known of all others."""
+        """Return the best of some families, and the results of all others."""
         searched = tuple(self._searched(family) for family in FAMILIES if family in among)
         bests = [own.best for own in searched if own.best]
         if not bests:

@@ -2,7 +2,7 @@
 
 Points are indices of a tile as vectors of bits; d is the number of bits of a bank. A linear map b to d bits
 sends points x and y to one bank iff x ^ y lies in its kernel K. So of a phase whose points are a coset of a
-space P, #(P & K) meet in every bank that they use, and that is what the phase costs. Over all phases
+space P, #(P & K) meet in every bank that they use: this is the cost of the phase. Over all phases
 
     cost(b) = sum of phases * #(P & K) = sum of phases + sum over p != 0 of weight(p) * [b(p) = 0]
 
@@ -36,7 +36,7 @@ BUDGET = 20_000
 
 @dataclass(frozen=True)
 class Demand:
-    """Phases that ask for the same points, up to a translation, which no linear map to the banks sees.
+    """Phases that ask for the same points, up to a translation, which no linear map to the banks can detect.
 
     >>> Demand(8, ((0, 1, 2, 3),)).least(1), Demand(8, ((0, 1, 2),)).space
     (16, False)
@@ -101,8 +101,9 @@ def least_kernel(
 
 
 Images = tuple[tuple[int, ...], tuple[int, ...]]
-"""The banks of all points of the coordinates so far: the XOR of what two tables have, for the coordinates
-before the middle and behind it. Doubling one of them is cheap."""
+"""The banks of all points of the coordinates so far: the XOR of two tables' entries, for the coordinates
+before the middle and behind it. Doubling one of them is cheap.
+"""
 
 
 class _Search:
@@ -168,7 +169,7 @@ class _Search:
         return images[0][point & (1 << self.middle) - 1] ^ images[1][point >> self.middle]
 
     def _prices(self, rank: int, at: int, images: Images) -> Iterator[tuple[int, int]]:
-        """Return (what it adds to the cost, value) of every column, the cheapest and plainest first."""
+        """Return (addition to the cost, value) of every column, the cheapest and plainest first."""
         prices = [0] * (1 << rank)
         (low, high), middle, mask = images, self.middle, (1 << self.middle) - 1
         for point, weight in self.weights[at].items():
@@ -185,7 +186,7 @@ class _Search:
         return self.best is not None and paid >= self.cost
 
     def _more(self, at: int, images: Images) -> int:
-        """Return what demands that are no spaces cost at least, with `at` columns chosen."""
+        """Return the least cost of demands that are no spaces, with `at` columns chosen."""
         mask, least = (1 << at) - 1, 0
         for demand in self.others:
             fullest = 0

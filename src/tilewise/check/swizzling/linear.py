@@ -30,7 +30,7 @@ from tilewise.core.vectors import Vector, along
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A linear layout, its cost, and whether a search of all of them found none that costs less."""
+    """A linear layout, its cost, and True if a search of all of them found none that costs less."""
 
     layout: Layout
     cost: int
@@ -41,7 +41,7 @@ class Linear:
 def linear_layouts(points: Points) -> bool:
     """Return True if there are linear layouts of the tile's own bytes.
 
-    An odd factor stays outermost: there is one at most, and what it counts are whole rows of all banks.
+    An odd factor stays outermost: there is one at most, and it counts whole rows of all banks.
     """
     odd = sum(bool(extent & extent - 1) for extent in points.digits.extents)
     inner = len(points.free) - len(points.digits.outer)

@@ -90,11 +90,11 @@ class Digits:
 class Space:
     """The digits that the lanes and the elements of requests ask for.
 
-    postcondition  a request asks what one of `rows` does, moved by some digits
+    postcondition  a request asks for the elements of one of `rows`, moved by some digits
     """
 
     rows: tuple[tuple[int, tuple[int, ...]], ...]
-    """(how many requests, the first element of every lane); INACTIVE where a lane asks for nothing."""
+    """(number of requests, the first element of every lane); INACTIVE where a lane asks for nothing."""
     steps: tuple[int, ...] | None
     """The digits that lead from the first element of a vector to every other; None where vectors differ."""
     reached: int
@@ -102,7 +102,7 @@ class Space:
 
 
 def affine_space(access: Access) -> Space | None:
-    """Return the space of an access whose lanes all ask, for digits that are affine in theirs; or None."""
+    """Return the space of an access whose lanes all ask, by digits affine in the lane's; or None."""
     bits = affine_map(access.index)
     odd = any(extent & extent - 1 for extent in extents_of(access.tile))
     if odd or bits is None or bits.axes != (m,) or access.index.max(m) >= size_of(access.tile):
@@ -165,7 +165,7 @@ class Asked:
         return [(times, self._phases(row)) for times, row in self.space.rows]
 
     def _phases(self, row: Sequence[int]) -> list[list[int]]:
-        """Return the lanes that go together, which depends on who asks for the same, not on where it is."""
+        """Return the lanes that go together. They depend on equal addresses only, not on the addresses."""
         access = self.access
         names = {point: access.bytes * number for number, point in enumerate(dict.fromkeys(row))}
         stand_ins = [None if point < 0 else names[point] for point in row]

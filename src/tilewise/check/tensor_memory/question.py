@@ -1,4 +1,6 @@
-"""The question: which loads bring what lies in tensor memory to registers, or which stores it back."""
+"""The question: the loads that bring elements of tensor memory to registers, or the stores that put them
+back.
+"""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _WARPGROUPS = 8
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A difference between the fragment that results and the one that is wanted."""
+    """A difference between the fragment that a way makes and the wanted one."""
 
     stage: str
     message: str
@@ -123,7 +123,7 @@ class Wanted:
         return cls(layout, words, threads, placed)
 
     def nearing(self, way: Way) -> tuple[Layout, Layout, int]:
-        """Return (a way's fragment, the wanted one, how often) of what is repeated to get to it.
+        """Return (a way's fragment, the wanted one, the number of repeats) of the repeated part.
 
         Digits that step on whole registers in both, or on warps, only repeat the rest.
 
@@ -153,7 +153,7 @@ class Wanted:
         return of, to, times
 
     def compare(self, way: Way) -> Fit | Misfit:
-        """Return what registers of the wanted fragment a way fills, or what it does otherwise."""
+        """Return the registers of the wanted fragment that a way fills, or its difference."""
         ours, theirs, unlike = way.placed, self.placed, ""
         try:
             ours, theirs = refinement(ours, theirs)
@@ -198,7 +198,7 @@ def _threads(fragment: Layout) -> Layout:
 
 
 def of_each_cta(words: Words) -> str:
-    """Return what to ask for elements of a pair: the thread of a number holds the lane of that number."""
+    """Return the hint for elements of a pair: the thread of a number holds the lane of that number."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
     by_rows = words.layout.relabel({name: names[name] for name in names.keys() & axes_of(words.layout)})
     return f"each CTA reaches its own tensor memory alone: such as {by_rows}"
@@ -270,7 +270,7 @@ def _misfit(
 
 
 def _counted(what: str, numbers: list[int]) -> str:
-    """Return as many things: lane 0, or lanes 0, 8 and 16."""
+    """Return things as text, singular or plural: lane 0, or lanes 0, 8 and 16."""
     *most, last = map(str, numbers)
     return f"{what}s {', '.join(most)} and {last}" if most else f"{what} {last}"
 
@@ -317,7 +317,7 @@ def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
 
 
 def _by_owner(layout: Layout, flat: int) -> dict[tuple[int, ...], list[int]]:
-    """Return {who has a copy, and in which part: the registers}."""
+    """Return {(owners of a copy, its part of a register): the registers}."""
     found: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for *owner, register in sorted(_points(layout, flat, (*_OWNERS, "part", "register"))):
         found[tuple(owner)].append(register)

@@ -61,7 +61,7 @@ class Move:
         return instruction(self.way.store, self.form, self.repeat, self.way.packed)
 
     def address(self, warp: int) -> Address:
-        """Return what a warp names, by its number in the CTA: its lanes by that in its warpgroup, w % 4."""
+        """Return the address that a warp names, by its number in the CTA: its lanes are those of w % 4."""
         lane, column = self.way.words.groups.begin(warp // WARPS)
         return Address(WARP_LANES * (warp % WARPS) + self.lane + lane, self.column + column)
 

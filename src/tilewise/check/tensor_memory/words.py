@@ -35,7 +35,7 @@ class Turn:
     extent: int
     stride: int
     lane: int = 0
-    """Lanes from where the one begins to where the next does."""
+    """Lanes from the beginning of one warpgroup to that of the next."""
     column: int = 0
 
 
@@ -156,8 +156,9 @@ COLUMN, PART = Axis("column", storage=True), Axis("part", storage=True)
 class Words:
     """Elements in tensor memory, of which 1@TCol is `taken` bits.
 
-        postcondition  `places` has each element's CTA, warp, row, column and part; and where warpgroups
-                       share them its warpgroup, from whose beginning they count
+        postcondition  `places` has each element's CTA, warp, row, column and part; where
+                       warpgroups share them, also its warpgroup, and the others count from its beginning
+
 
     >>> from tilewise.hardware.tcgen05.datapaths import DataPath
     >>> d = Words.of(DataPath.of(64).accumulator(128, slab=1), "f32")
