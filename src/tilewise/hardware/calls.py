@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def parse(text: str, **options: Unpack[Options]) -> Layout:
-    """Return the layout that a text spells, in the notation or in a dialect, told apart by their looks.
+    """Return the layout that a text spells, in the notation or in a dialect, which its looks decide.
 
-        postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
+        postcondition parse(str(L)) == L, given the storage axes and the unit of L, if any
 
     A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest.
 
-        dialect   the name of the dialect, where looks do not tell
+        dialect   the name of the dialect, where looks do not decide
         storage   names of your own axes that hold elements
         unit      "byte" or "bit" where strides, offsets and swizzle count those
         dtype     the type of an element; with another unit, strides become those of elements
@@ -51,7 +51,7 @@ def parse(text: str, **options: Unpack[Options]) -> Layout:
 
 
 def reading(text: str, **options: Unpack[Options]) -> Reading:
-    """Return the layout that a text spells, as `parse` does, and what the text says beside it.
+    """Return the layout that a text spells, as `parse` does, and the other facts in the text.
 
     >>> found = reading("f32[2,100,200]{2,1,0:T(8,128)}")
     >>> found.dtype, found.box
@@ -74,7 +74,8 @@ def reading(text: str, **options: Unpack[Options]) -> Reading:
 def doubts(
     text: str, layout: Layout, unit: str = "element", dtype: DType | str | None = None
 ) -> tuple[str, ...]:
-    """Say where a text may mean another layout than `parse` read from it: swizzles and pointers have units.
+    """Return a remark where a text may mean another layout than `parse` read: swizzles and pointers have
+    units.
 
     `layout` is that of the text, and `unit` and `dtype` are those with which it was read.
 

@@ -1,7 +1,7 @@
 """The engines that read shared memory through a matrix descriptor: a class for all.
 
-A descriptor is a table of fields over 64 bits; an operand is rows x K elements that one instruction reads; an
-engine has both, knows which instructions there are, and says in words what every field means.
+A descriptor is a table of fields over 64 bits. An operand is rows x K elements that one instruction reads. An
+engine has both, knows its instructions, and gives the meaning of every field in words.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class MatrixDescriptor:
         """Every field, the lowest first."""
         MODES: ClassVar[Mapping[str, Mode]]
         CODES: ClassVar[Mapping[str, int]]
-        """{mode: what its field holds}."""
+        """{mode: the number in its field}."""
         CHOICES: ClassVar[Mapping[str, tuple[str, ...]]]
         """{field: the words that its numbers stand for}."""
 
@@ -189,7 +189,7 @@ class Intake:
     product: str = ""
     """The instruction, in words, where that is more than the engine's name."""
     no_major: tuple[str, str] = ("", "")
-    """Why the other major is not read, and what to do; for one that is read nothing."""
+    """(Why the other major is not read, the alternative); empty where it is read."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of `Engine.descriptor` beyond start, lbo, sbo, mode and base_offset. Intakes that differ here
     read differently.
@@ -234,7 +234,7 @@ class Engine:
     options: tuple[str, ...]
     """The options of an instruction besides its type and operand: the keywords of `intake`."""
     sizes: tuple[str, ...]
-    """Those of the options that choose among legal sizes, such as n: without them there is an intake too."""
+    """The options that choose among legal sizes, such as n: without them there is an intake too."""
     made_of: tuple[str, ...] = ()
     """Keywords of `descriptor` besides start, lbo, sbo, mode and base_offset."""
     modes: Mapping[str, Mode]
@@ -245,9 +245,9 @@ class Engine:
     """Rows of which a multiple is fed in every mode."""
 
     entry: str
-    """The entry of the catalogue that has its tiles: how they are confirmed is known by it."""
+    """The catalogue's entry of its tiles, which has their confirmations."""
     transpose: Mapping[str, str]
-    """{operand: what of the instruction says its major}, 0 for K-major, 1 for MN-major."""
+    """{operand: the part of the instruction that gives its major}, 0 for K-major, 1 for MN-major."""
     other_home: str
     """The storage from which A may come besides shared memory: reg, or TCol."""
     registers: str
@@ -277,12 +277,13 @@ class Engine:
         return self.descriptors(**fields)
 
     def intake(self, dtype: DType | str, operand: str, **asked: Any) -> Intake:
-        """Return what its instructions take of an operand; Refused for what no instruction has."""
+        """Return the part of an operand that its instructions take; refuse options that no
+        instruction has.
+        """
         raise NotImplementedError
 
     def default_lbo(self, mode: Mode, major: str) -> int | None:
-        """Return the LBO of a descriptor for which none was given, where there is a custom;
-        None where it is read."""
+        """Return the customary LBO of a descriptor without one, or None where LBO is read."""
         return SWIZZLED_K_MAJOR_LBO if major == "k" and mode.bits else None
 
     def majors_of(self, descriptor: Any) -> tuple[str, ...]:
@@ -292,8 +293,9 @@ class Engine:
     # -- what a descriptor reads -----------------------------------------------------------------------
 
     def walks(self, descriptor: Any, dtype: DType, major: str, rows: int, k: int) -> list[Walk]:
-        """Return the walks over rows x k elements that lie in memory as `dtype`,
-        whatever instructions there are."""
+        """Return the walks over rows x k elements that lie in memory as `dtype`, for legal instructions or
+        not.
+        """
         raise NotImplementedError
 
     def read(self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int) -> Slices:
@@ -349,7 +351,7 @@ class Engine:
     def words(
         self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None
     ) -> tuple[Said, ...]:
-        """Return every field in words, the lowest first; an operand says which are not read.
+        """Return every field in words, the lowest first; an operand decides which fields are not read.
 
         >>> of = engine("wgmma")
         >>> for said in of.words(of.descriptor(lbo=16, sbo=1024, mode="128B")):
@@ -405,7 +407,7 @@ class Engine:
     def remarks(
         self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None, value: int | None = None
     ) -> tuple[str, ...]:
-        """Return what a reader should know besides the fields: overlaps, unaligned starts, odd bits.
+        """Return remarks besides the fields: overlaps, unaligned starts, odd bits.
 
         >>> of = engine("wgmma")
         >>> (remark,) = of.remarks(of.descriptor(sbo=64, mode="128B"))
@@ -430,11 +432,11 @@ class Engine:
         return []
 
     def about_lbo(self, descriptor: Any, major: str, operand: Multiplicand | None) -> list[str]:
-        """Return remarks on what LBO is."""
+        """Return remarks on the use of LBO."""
         return []
 
     def about_second(self, descriptor: Any) -> list[str]:
-        """Return remarks on what LBO is the address of."""
+        """Return remarks on the data at the address in LBO."""
         return []
 
     def long(self, mode: Mode, operand: Multiplicand | None) -> int:
@@ -486,16 +488,16 @@ VERSION = Field("version", 46, 3, 1, "a fixed constant")
 """The bits of a descriptor that tell Blackwell's from Hopper's, which have 0 there."""
 
 VERSIONS = {0: "wgmma", 1: "tcgen05"}
-"""{what they hold: whose descriptor it is}."""
+"""{the number in these bits: the engine of the descriptor}."""
 
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}
 """{engine: the module that has it as ENGINE}; a module is imported only when its engine is needed."""
 
 
 def engine_of_word(word: int) -> str:
-    """Return the engine whose descriptor 64 bits are, by their version.
+    """Return the engine of a 64-bit descriptor, by its version.
 
-    A version that no engine has is read as Hopper reads it, which passes these bits over.
+    An unknown version is read as Hopper's: Hopper ignores these bits.
 
     >>> [engine_of_word(word) for word in (0x4000004000010000, 0x4000404000010000, 0x4000804000010000)]
     ['wgmma', 'tcgen05', 'wgmma']

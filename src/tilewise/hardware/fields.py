@@ -79,7 +79,7 @@ def reserved(fields: Sequence[Field], word: int) -> list[int]:
 
 
 def picture(fields: Sequence[Field], word: int, bits: int = WORD_BITS) -> list[str]:
-    """Return the bits of a word, 32 in a row, high bits first: which bits, what they are, whose they are.
+    """Return the bits of a word, 32 in a row, high bits first: their numbers, their values, their fields.
 
     A reserved bit is a dot, and `!` where it is set.
     """

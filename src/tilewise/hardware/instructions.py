@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
         @property
         def needs(self) -> Needs:
-            """Return what an architecture has to be to have it."""
+            """Return the architectures that have it."""
 
     Row = TypeVar("Row")
     Had = TypeVar("Had", bound=Owned)
@@ -48,7 +48,7 @@ class Shape:
 
     @classmethod
     def of(cls, shape: Self | str) -> Self:
-        """Return the shape that a word such as m16n8k16 says; CuTe's 16x8x16 is what was probably meant."""
+        """Return the shape that a word such as m16n8k16 names; refuse CuTe's 16x8x16 with a hint."""
         if isinstance(shape, cls):
             return shape
         numbers = [int(number) for number in re.findall("[0-9]+", str(shape))[:3]]
@@ -66,9 +66,9 @@ class Shape:
 
 
 def where(rows: Iterable[Row], **wanted: Any) -> tuple[Row, ...]:
-    """Return the rows that have what is wanted in their fields.
+    """Return the rows whose fields have the wanted values.
 
-    A field of several values has each of them. None is wanted of no row.
+    A field of several values has each of them. A wanted value of None allows every row.
 
     >>> where([Shape(16, 8, 8), Shape(16, 8, 16)], m=16, k=8, n=None)
     (Shape(m=16, n=8, k=8),)
@@ -86,7 +86,7 @@ def where(rows: Iterable[Row], **wanted: Any) -> tuple[Row, ...]:
 
 
 def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:
-    """Return what rows have in a field, each value once.
+    """Return the values of a field in some rows, each value once.
 
     >>> values([Shape(16, 8, 8), Shape(16, 8, 16)], "n")
     (8,)
@@ -113,7 +113,7 @@ def listed(some: Iterable[object], between: str = ", ") -> str:
 
 
 def nearest(legal: Iterable[int], n: int) -> str:
-    """Return the two legal N nearest to `n`, in words; past the end the most that there is.
+    """Return the two legal N nearest to `n`, in words; past the end, the largest.
 
     >>> nearest((8, 16, 24, 32, 48, 64), 40), nearest((8, 16), 512)
     ('the nearest N are 32 and 48', 'the most is N = 16')
@@ -127,7 +127,7 @@ def nearest(legal: Iterable[int], n: int) -> str:
 # -- what is refused -------------------------------------------------------------------------------
 
 DOES = {"a": "multiplies", "b": "multiplies", "c": "accumulates in", "d": "accumulates in"}
-"""{an operand: what an instruction does with elements of its type}."""
+"""{operand: the verb of an instruction for elements of its type}."""
 
 
 def having(
@@ -180,9 +180,9 @@ def met(
     witness: Mapping[str, Any] | None = None,
     alike: Iterable[Any] = (),
 ) -> list[Had]:
-    """Return the rows that an architecture has; all where none is named.
+    """Return the rows that an architecture has; all rows without an architecture.
 
-    refused  TW602 where it has none of them: with what they need, and the shapes it has of some `alike`
+    refused TW602 where it has no such row: with the rows' needs, and the shapes it has of some `alike`
     """
     every = [*rows]
     had = [row for row in every if arch is None or row.needs.met(arch)]
@@ -204,7 +204,7 @@ def lacking(
 
 
 def easiest(rows: Iterable[Owned]) -> str:
-    """Return what the easiest of some instructions needs."""
+    """Return the needs of the easiest of some instructions."""
     return str(min({row.needs for row in rows}, key=lambda needs: needs.first))
 
 
@@ -213,7 +213,7 @@ def easiest(rows: Iterable[Owned]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A part of an instruction's words: which words it may be, and what it says."""
+    """A part of an instruction's words: its legal words, and its name."""
 
     name: str
     pattern: str
@@ -222,7 +222,7 @@ class Slot:
 
 
 def read_words(words: str, slots: Iterable[Slot]) -> tuple[dict[str, str], str, str]:
-    """Return {slot: its words}, the slots in their order; and what is left over, with what belongs there.
+    """Return {slot: its word}, the slots in their order; the rest of the words; and the words expected there.
 
     >>> slots = Slot("shape", "m[0-9]n[0-9]", "the shape"), Slot("count", "x[0-9]", "how many", optional=True)
     >>> read_words("m8n8.x4.trans", slots)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture
 
 SM_SHARED_BYTES = 228 * 1024
-"""Bytes of shared memory of a multiprocessor, which are the addresses that there are."""
+"""Bytes of shared memory of a multiprocessor: the number of its addresses."""
 
 SHARED_BYTES = 227 * 1024
 """Bytes of shared memory that one block can have: the system keeps 1 KiB of each block's for itself."""

@@ -133,9 +133,9 @@ class OtherUnit:
 def other_unit(
     read: Swizzle, unit: str, dtype: DType, modes: Iterable[Mode] = BLACKWELL.values()
 ) -> OtherUnit | None:
-    """Say that a swizzle seems to count bytes among elements, or elements among bytes; else None.
+    """Return a remark if a swizzle seems to count bytes among elements, or elements among bytes; else None.
 
-    `read` is the swizzle on bytes, as a text says that counts `unit`.
+    `read` is the swizzle on bytes of a text that counts `unit`.
 
     >>> found = other_unit(Swizzle(3, 5, 3), "element", DType.of("f16"))
     >>> print(found.meant, found.mode, found.hint.rpartition(":")[2])
@@ -165,7 +165,7 @@ def other_unit(
 
 
 def other_unit_of(layout: Layout, unit: str, dtype: DType) -> OtherUnit | None:
-    """Say the same of the one swizzle of a layout whose text counts `unit`."""
+    """Return the same remark for the one swizzle of a layout whose text counts `unit`."""
     swizzles = [swizzle for swizzle in layout.swizzles if swizzle.bits]
     if len(swizzles) != 1:
         return None

@@ -5,7 +5,7 @@ showed it on the hardware), `oracle: NAME` (another implementation agrees). A li
 instance of the entry. Where instances differ, each word has its own: `"all"`, or texts that list them,
 `m16n8k16: f16 bf16` for `m16n8k16 f16` and `m16n8k16 bf16`.
 
-`tools.record` writes the devices, `make oracle` holds the oracles to what the table says of them.
+`tools.record` writes the devices, `make oracle` checks the oracles against the table.
 """
 
 from __future__ import annotations

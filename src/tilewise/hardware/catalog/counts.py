@@ -23,7 +23,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The instances of an entry, and how many of them each kind confirms.
+    """The instances of an entry, and the number that each kind confirms.
 
     >>> counted = count_of(entries().find("wgmma.A"))
     >>> counted.instances, counted.kinds["device"], counted.alone
@@ -66,7 +66,7 @@ def count_of(entry: Entry) -> Count:
 
 
 def ways_of(entry: Entry) -> dict[str, int]:
-    """Return {how the entry is confirmed: of how many of its instances}.
+    """Return {way of confirmation: the number of the entry's instances}.
 
     >>> ways_of(entries().find("wgmma.D"))
     {'document': 82, 'oracle: tensor-layouts': 82, 'device: H200': 82}
@@ -76,7 +76,7 @@ def ways_of(entry: Entry) -> dict[str, int]:
 
 
 def _ways(entry: Entry) -> dict[str, tuple[str, ...]]:
-    """Return {instance: how it is confirmed}."""
+    """Return {instance: its ways of confirmation}."""
     every = instances_of(entry).items()
     return {name: entry.confirmed_for(entry.build(**values), name) for name, values in every}
 

@@ -55,7 +55,7 @@ class Parameter:
     """May be left out though it has no default."""
     number: bool = False
     flag: bool = False
-    """Given or not: true or false, and false where it is left out."""
+    """True for a flag: true or false, and false by default."""
     normal: Callable[[str], str] | None = None
     """The function that gives types and modes their one spelling; it refuses unknown words."""
 
@@ -129,7 +129,7 @@ class Built:
     letter: str = ""
     """The letter of a fragment's elements: d0, d1, ..."""
     held: tuple[int, int] | None = None
-    """(bits that an element takes, the lowest of them that is its own), which may be more than it has."""
+    """(bits that an element takes, the lowest of its own bits): it may take more than it has."""
     notes: tuple[str, ...] = ()
     source: sources.Source | None = None
     """Its place in the document, where that is more exact than the entry's."""
@@ -138,14 +138,14 @@ class Built:
     documented: bool = True
     """True if it follows the document; others may have found the document wrong."""
     stored: Mapping[str, int] = field(default_factory=dict)
-    """{what stands along a mode: how many}, mode by mode, where the layout is filled up to more."""
+    """{the word for a mode's elements: their number}, mode by mode, where padding fills the layout up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A family of layouts of the hardware, by name.
 
-    postcondition  entry.build(**entry.bind(...)) is the layout and what follows from the values
+    postcondition  entry.build(**entry.bind(...)) is the layout and the facts that follow from the values
     """
 
     name: str
@@ -156,7 +156,7 @@ class Entry:
     example: Mapping[str, Value] = field(default_factory=dict)
     """Values that are legal."""
     words: str = ""
-    """Other words that it is looked for by."""
+    """Further words that find it."""
     listed: Callable[[], Iterable[Mapping[str, Value]]] | None = None
     """The values of its instances, where they are not those of the parameters whose values can be listed."""
     looks: str = ""
@@ -266,7 +266,7 @@ class Entry:
 
 @cache
 def texts() -> Mapping[str, Any]:
-    """Return the table of what the catalogue says: of its entries, and of names that are left out.
+    """Return the table of the catalogue's texts: of its entries, and of names that are left out.
 
     >>> texts()["entries"]["wgmma.D"]["example"]
     {'dtype': 'f32', 'n': 64}
@@ -334,7 +334,7 @@ ARCH = Parameter(
 def number(
     name: str, meaning: str, rule: str, default: int | None = None, *, optional: bool = False
 ) -> Parameter:
-    """Return a parameter that is a number, of which a rule says more."""
+    """Return a parameter that is a number, with a rule in words."""
     return Parameter(name, meaning, rule=rule, default=default, optional=optional, number=True)
 
 
@@ -404,7 +404,7 @@ def fragment_built(
     held: tuple[int, int] | None = None,
     **rest: Any,
 ) -> Built:
-    """Return what an entry gives of a fragment: facts of its own, and then what a thread holds."""
+    """Return the result of an entry for a fragment: facts of its own, and then those of a thread."""
     taken, lowest = held or (element.bits, 0)
     holds = registers_of(layout, element, letter, taken) | in_container(element, taken, lowest)
     return Built(layout, {**facts, **holds}, element, letter, held, **rest)

@@ -1,4 +1,4 @@
-"""The instances of an entry: what is confirmed one by one, and counted.
+"""The instances of an entry, which are confirmed one by one, and counted.
 
 An instance is named by the values that make it up, in the order of the parameters and without those at
 their defaults: `m16n8k16 f16`, `x4 trans`, `f32 n=64`.

@@ -24,7 +24,7 @@ TENSOR_MEMORY = {"TLane", "TCol"}
 """The axes of tensor memory, whose columns have as many bits as a register."""
 
 WORDS = {REGISTER: ("reg", REGISTER_BITS), "column": ("TCol", REGISTER_BITS), "byte": ("m", 8)}
-"""{what holds elements: (the axis that counts them, its bits)}: in a thread, tensor memory and memory."""
+"""{name of a holder: (the axis that counts it, its bits)}: in a thread, tensor memory and memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,9 @@ def _taken(built: Built) -> int:
 
 
 def _word(built: Built) -> str:
-    """Return what holds elements; a fragment has a letter, though a lane with one element may count none."""
+    """Return the name of the elements' holder. A fragment has a letter: a lane with one element may count
+    none.
+    """
     in_tensor_memory = TENSOR_MEMORY & {axis.name for axis in _layout(built).axes}
     return REGISTER if built.letter else "column" if in_tensor_memory else "byte"
 

@@ -34,7 +34,7 @@ GROUPS, THREADS = 8, 4
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of ldmatrix or stmatrix: how many matrices, transposed or not, of which shape and type.
+    """One form of ldmatrix or stmatrix: the number of matrices, transposed or not, their shape and type.
 
     Both layouts are indexed by memory: matrix j, its row r, the element c of that row.
 

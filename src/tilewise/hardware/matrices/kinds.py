@@ -1,8 +1,8 @@
-"""The kinds of matrices that ldmatrix and stmatrix move: how large, of what, how many at once, since when.
+"""The kinds of matrices that ldmatrix and stmatrix move: shape, type, number at once, first architecture.
 
 Every row of a matrix is 16 bytes of shared memory. A kind whose elements are smaller in memory than in a
-register is unpacked on the way: 16 elements of 6 or 4 bits lie at the start of the row, the rest of
-the row is not used, and in a register each has a byte of its own, in whose low bits it is.
+register is unpacked on the way: 16 elements of 6 or 4 bits lie at the start of the row, the rest of the row
+is not used. In a register each element lies in the low bits of its own byte.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tilewise.hardware.limits import LANES
 from tilewise.hardware.sources import ptx
 
 ROW_BYTES = 16
-"""Bytes of a row, and what its address is a multiple of."""
+"""Bytes of a row, and the alignment of its address."""
 INSTRUCTIONS = ("ldmatrix", "stmatrix")
 
 PTX_LDMATRIX = ptx("Warp-level matrix load instruction: ldmatrix", "warp-level-matrix-instructions-ldmatrix")

@@ -1,10 +1,12 @@
-"""The banks of shared memory: which lanes of a request go together, and when two groups become one.
+"""The banks of shared memory: the lanes of a request that go together, and the pairs of groups that become
+one.
 
 A word is 4 bytes and lies in bank (address // 4) % 32; one wavefront takes at most one word of each bank. A
 request of a warp is dealt in lane order to phases of 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16.
-A phase takes as many wavefronts as the busiest bank has different words; equal words are given to all who
-ask. Loads of 8 and of 16 bytes whose lanes ask in pairs need half the phases: if in the whole warp lanes n
-and n ^ 1, wherever both are active, ask for one address, or lanes n and n ^ 2 do; conflicts do not hinder it.
+A phase takes one wavefront for each different word of the busiest bank; all lanes that ask for a word get it
+at once. Loads of 8 and of 16 bytes whose lanes ask in pairs need half the phases: if in the whole warp lanes
+n and n ^ 1, wherever both are active, ask for one address, or lanes n and n ^ 2 do; conflicts do not hinder
+it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ BANKS = 32
 """Banks of shared memory."""
 
 WORD = 4
-"""Bytes of a word: what one bank gives or takes in a wavefront."""
+"""Bytes of a word: a bank's transfer in a wavefront."""
 
 WAVEFRONT = BANKS * WORD
 """Bytes that one wavefront moves at most."""
@@ -46,7 +48,7 @@ class Operation:
     unknown: str = ""
     """A property that no document states and no counter showed: the count is a guess there."""
     unknown_widths: tuple[int, ...] = ()
-    """Those it is unknown of; all of them where none is named."""
+    """The widths at which that is unknown; empty for all."""
     in_turn: bool = False
     """True if lanes that meet at a word go one after the other; else one wavefront serves them all."""
     most: int = LANES
@@ -121,9 +123,9 @@ OPERATIONS = {
 }
 """Every operation by name.
 
-The counters of an H200 gave, for 3,400 requests of loads, stores, ldmatrix and stmatrix, for atomics of 4
-bytes and asynchronous copies of 16, what this table says, every one; the record is in the tests. `unknown`
-says where a row goes further. A measurement that says otherwise changes one row.
+The counters of an H200 agreed with this table for all of 3,400 requests: loads, stores, ldmatrix and
+stmatrix, atomics of 4 bytes and asynchronous copies of 16. The record is in the tests. `unknown` marks rows
+that go further. A measurement that disagrees changes one row.
 """
 
 

@@ -64,7 +64,7 @@ OF_RESULT = replace(
 
 
 def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
-    """Return what builds an operand: A, B, C or D."""
+    """Return the function that builds an operand: A, B, C or D."""
     some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
     if operand in "AB":
         layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
@@ -134,7 +134,7 @@ def _table(dtype: str | None, shape: str | None) -> Built:
 
 
 def _row(some: Sequence[BlockInstruction]) -> dict[str, object]:
-    """Return what all rows of a shape have: they differ in the type of B alone."""
+    """Return the common facts of all rows of a shape: they differ in the type of B alone."""
     return {"shape": str(some[0].shape), **_costs(some[0]), **_registers(some[0])}
 
 

@@ -1,17 +1,17 @@
 """Register fragments of mfma: the lane of the wave and the register of each element.
 
-Inputs first. K_L neighbours along K are in one lane, and so many lanes, M times the blocks, hold the rest
-of that K_L deep slice: block b, row i in lane i + M b. The slices follow each other, further lanes each.
+Inputs first. K_L neighbours along K are in one lane. M times the blocks lanes hold the rest of that K_L deep
+slice: block b, row i in lane i + M b. Each further slice takes the next lanes.
 
 Results: H neighbours of a column are in one lane, four of them, one of f64. A row of such groups is side by
-side in the lanes, then the rows of as many blocks, B_I, and as many rows of groups, M_I, as there are lanes
-for; what is left of the rows, and then of the blocks, goes into further registers. The document's formula
-has the rows of groups before the blocks. That is the same but for 4x4x4 of f64, the only one with several of
-both, and there AMD's programs have the blocks first.
+side in the lanes. Then come the rows of B_I blocks, and M_I rows of groups, as many as fill the lanes. The
+other rows, and then the other blocks, go into further registers. The document's formula has the rows of
+groups before the blocks. That is the same but for 4x4x4 of f64, the only one with several of both, and there
+AMD's programs have the blocks first.
 
-Where an instruction multiplies one block, an operand is the matrix, A [M, K], B [N, K], C and D [M, N]. Of
-several blocks it is [blocks, M, K], and so on: every block has a product of its own, and b is an index of
-the document's, A[b, i, k], as much as i and k are.
+Where an instruction multiplies one block, an operand is the matrix, A [M, K], B [N, K], C and D [M, N]. With
+several blocks it is [blocks, M, K], and so on: every block has its own product, and the document's A[b, i, k]
+has the index b as well.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ WAVE = 64
 """Lanes of a wave."""
 
 PASS = 4
-"""Cycles of a pass, in which the document counts how long a result takes."""
+"""Cycles of a pass, the document's unit for the time until a result."""
 
 AMD_NAMES = {"s8": "i8", "s32": "i32", "e4m3fnuz": "fp8", "e5m2fnuz": "bf8"}
-"""{a type: what instructions call it}, where that is not its name."""
+"""{a type: its name in instructions}, where the two differ."""
 
 _OCP = {"e4m3": "e4m3fnuz", "e5m2": "e5m2fnuz"}
 
@@ -48,7 +48,7 @@ class BlockShape(Shape):
 
 @dataclass(frozen=True, slots=True)
 class BlockInstruction:
-    """One dense v_mfma: the shape of a block, how many blocks, the types of A, B and of C and D.
+    """One dense v_mfma: the shape of a block, the number of blocks, the types of A, B and of C and D.
 
     >>> this = instructions("4x4x4", "f16")[0]
     >>> print(this)
@@ -101,7 +101,7 @@ class BlockInstruction:
         return str(getattr(self, operand.lower()))
 
     def registers(self, operand: str) -> int:
-        """Return how many 32-bit registers a lane has of an operand: A, B, C or D.
+        """Return the number of 32-bit registers of a lane for an operand: A, B, C or D.
 
         >>> [instructions("32x32x8", "f16")[0].registers(operand) for operand in "ABD"]
         [2, 2, 16]
@@ -183,13 +183,13 @@ ELSEWHERE = {
     **dict.fromkeys((("32x32x8", "s8"), ("16x16x16", "s8")), _CDNA2),
     **dict.fromkeys(((shape, "bf16") for shape in ("32x32x2", "16x16x2", "4x4x2", "16x16x8")), _CDNA2),
 }
-"""{(shape, type): who has it}, of those that other generations have."""
+"""{(shape, type): the generation that has it}, for instructions of other generations."""
 
 
 def instructions(
     shape: BlockShape | str | None = None, dtype: str | None = None
 ) -> tuple[BlockInstruction, ...]:
-    """Return every dense v_mfma of CDNA3, or those of a shape, or whose A is of a type.
+    """Return every dense v_mfma of CDNA3, or those of a shape, or those with a type of A.
 
     >>> len(instructions())
     32

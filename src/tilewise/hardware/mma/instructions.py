@@ -29,7 +29,7 @@ VOLTA = Shape(8, 8, 4)
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One mma: its shape, the types of A, B and of C and D, how A and B lie, its kind and scales.
+    """One mma: its shape, the types of A, B and of C and D, the directions of A and B, its kind and scales.
 
     >>> print(Instruction(Shape.of("m16n8k16"), "bf16", "bf16", "f32"))
     mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
@@ -289,7 +289,9 @@ def check_input(
 def multiplying(
     shape: Shape | None, dtype: str | None, operand: str, sort: str = "dense"
 ) -> tuple[Instruction, ...]:
-    """Return the rows of a shape, or of any, that have a type of an operand; or say what there is."""
+    """Return the rows of a shape, or of any, that have a type of an operand; or refuse and list
+    the choices.
+    """
     rows, sparse, instead = _SORTS[sort], sort == "sparse", _INSTEAD.get(dtype or "", "")
     if operand in "cd":
         into = " or ".join(values(where(rows, a=dtype), "d"))

@@ -1,9 +1,9 @@
 """The kinds of mma that sm_120 has: types of 8, 6 and 4 bits in any pairs, and scales for blocks of K.
 
-A kind says in how many bits of a register an element lies. `f8f6f4` and `mxf8f6f4` give each a byte,
+A kind decides the bits of a register that an element takes. `f8f6f4` and `mxf8f6f4` give each a byte,
 whatever its type: a type of 6 bits lies in the low bits of it, a type of 4 bits in the middle. `mxf4` and
-`mxf4nvf4` pack types of 4 bits. The kinds with scales (`block_scale`) multiply every block of a row of A,
-and of a column of PTX's B, by a scale of its own.
+`mxf4nvf4` pack types of 4 bits. The kinds with scales (`block_scale`) multiply every block of a row of A, and
+of a column of PTX's B, by its own scale.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A row of the table of kinds: of mma here, and of tcgen05.mma, which has more to say of each."""
+    """A row of the table of kinds: of mma here, and of tcgen05.mma, whose rows have more columns."""
 
     name: str
     types: tuple[str, ...]
@@ -153,7 +153,7 @@ class Kind:
         )
 
     def scaling(self, scale: str | None = None, dtype: str | None = None) -> Scaling:
-        """Return the scaling that a word such as 2X and a type say; each may be left out where one fits.
+        """Return the scaling that a word such as 2X and a type name; each is optional where one fits.
 
         >>> print(KINDS["mxf8f6f4"].scaling())
         scale_vec::1X of ue8m0
@@ -200,9 +200,9 @@ KINDS = {
 
 
 def container(shape: Shape | str, dtype: DType | str, sparse: bool = False) -> tuple[int, int]:
-    """Return (bits that an element takes in a register, the lowest of them that is its own).
+    """Return (bits that an element takes in a register, the lowest of its own bits).
 
-    The shape says it: the same type may lie in a byte in one instruction and be packed in another.
+    The shape decides: the same type may lie in a byte in one instruction and be packed in another.
 
     >>> container("m16n8k32", "e2m1"), container("m16n8k64", "e2m1"), container("m16n8k16", "f16")
     ((8, 2), (4, 0), (16, 0))

@@ -17,7 +17,7 @@ from tilewise.hardware.sources import cells
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Instructions that architectures do not have of their own, and what they run as."""
+    """Instructions that architectures do not have of their own, and their replacement."""
 
     inputs: tuple[str, ...]
     since: int
@@ -61,7 +61,7 @@ b1        |                          |          | 100 |     | products of u8, a 
 s8 u8     | m8n8k16                  |          | 100 |     | a product m16n8k16, half of it unused
 f64       | m16n8k4 m16n8k8 m16n8k16 |          | 100 |     | products m8n8k4
 """
-"""Types, shapes and operations, those of all where none is named; first and last architecture; what runs."""
+"""Types, shapes and operations, empty for all; first and last architecture; the replacement."""
 
 EXPANSIONS = tuple(
     Expansion(

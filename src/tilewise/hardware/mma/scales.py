@@ -1,9 +1,9 @@
-"""The scales of a block-scaled mma: which lanes supply them, in which bytes of a register.
+"""The scales of a block-scaled mma: the lanes that supply them, and the bytes in a register.
 
-Each lane gives one 32-bit register for A's scales and one for B's, and the instruction says which lanes and
-which bytes of them it reads. SFA [M, sf]: of each four lanes 4 g + t a pair supplies, its lower lane for row
-g, its upper for row 8 + g; `thread` says which pair. SFB [N, sf]: of each four lanes one supplies, for row
-g of B; `thread` says which. The sf scales of a row are neighbouring bytes, from byte `byte` on.
+Each lane gives one 32-bit register for A's scales and one for B's. The instruction selects the lanes and the
+bytes that it reads. SFA [M, sf]: of each four lanes 4 g + t a pair supplies, its lower lane for row g, its
+upper for row 8 + g; `thread` selects the pair. SFB [N, sf]: of each four lanes one supplies, for row g of B;
+`thread` selects it. The sf scales of a row are neighbouring bytes, from byte `byte` on.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Sparse mma (mma.sp): half of A is zero; the other half is stored, and metadata says where it was.
+"""Sparse mma (mma.sp): half of A is zero; the other half is stored, and metadata locates it.
 
 One picture serves all types. A row of A is cut into chunks of four units, and two units of a chunk are
 kept. A unit is one element of 8 or 16 bits, a pair of elements of 4 bits, or half an element of tf32, whose
 halves go together. A kept unit has an index of 2 bits, its place in its chunk; the indices of a row stand
 one after another, low bits first. A [M, K/2] is stored as a dense A of that width is.
 
-Rows g and 8 + g have indices for one, two or four registers: so many of each four lanes 4 g + t supply
-them, and the selector says which.
+Rows g and 8 + g have indices for one, two or four registers: as many of each four lanes 4 g + t supply them,
+and the selector picks these lanes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ UNITS, KEPT = 4, 2
 ORDERED = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 """The indices that a chunk may have, the first below the second: PTX's 0b0100, 0b1000, 0b1001, ..."""
 WHOLE = ((0, 1), (2, 3))
-"""Those of tf32, whose units are the halves of elements: 0b0100 and 0b1110."""
+"""The patterns of tf32, whose units are the halves of elements: 0b0100 and 0b1110."""
 
 _MAY_HAVE = {2: "one element", 4: "two elements", 8: "two pairs"}
 

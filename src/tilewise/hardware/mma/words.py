@@ -1,4 +1,4 @@
-"""An mma by its words in PTX: which it is, what is wrong in them, and what entries its operands are."""
+"""An mma by its words in PTX: the instruction, the mistakes in its words, and its operands' entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewise.hardware.mma.instructions import EVERY, USUAL, Instruction
 from tilewise.hardware.mma.kinds import KINDS
 
 MODIFIERS = {"satfinite": "integers of 8 and 4 bits", **dict.fromkeys(("rn", "rz", "rm", "rp"), "f64")}
-"""{modifier that moves nothing: what takes it}, as the assembler has it."""
+"""{modifier that moves nothing: the instructions that take it}, by the assembler."""
 
 _MODIFIERS = re.compile(rf"\.({'|'.join(MODIFIERS)})(?=\.|$)")
 _KIND = r"kind::\w+(?:\.block_scale)?(?:\.scale_vec::\w+)?"
@@ -82,7 +82,7 @@ def named(words: str) -> Instruction:
 
 
 def _listing(spelled: str) -> str:
-    """Say what lists the instructions there are: those of a shape, where words name one."""
+    """Return the command that lists the instructions: those of a shape, where words name one."""
     shapes = {str(this.shape) for this in EVERY if not this.sparse}
     shape = next((f" --shape {word}" for word in spelled.split(".") if word in shapes), "")
     return f"tilewise catalog mma.shapes{shape} lists what there is"
@@ -107,7 +107,7 @@ def _with_scale(said: re.Match[str]) -> str:
 
 
 def takes(this: Instruction, modifier: str) -> bool:
-    """Return whether an instruction has a modifier: integers saturate, doubles round, and bits do neither."""
+    """Return True if an instruction has a modifier: integers saturate, doubles round, and bits do neither."""
     return this.d == "s32" and this.a != "b1" if modifier == "satfinite" else this.d == "f64"
 
 
@@ -138,7 +138,7 @@ def mistake(spelled: str) -> str:
 
 
 def _elsewhere(found: dict[str, str]) -> str:
-    """Say which shapes the type of A has, and which kinds, or sparse A, have the shape for it."""
+    """Return the shapes of the type of A, and the kinds, or sparse A, that have the shape for it."""
     alike = where(EVERY, a=found["a"])
     plain = [this for this in alike if this.sparse == ("sp" in found["name"]) and not this.kind]
     of_shape = [this for this in alike if str(this.shape) == found["shape"]]

@@ -137,9 +137,9 @@ def canonical(
 
 
 def form_of(mode: Mode | str, major: str) -> Form:
-    """Return the row of the table, or the one that it lacks.
+    """Return the row of the table, or CUTLASS's row for a mode that the table lacks.
 
-    Blackwell's mode that keeps 32 bytes together CUTLASS has, and the document has not.
+    CUTLASS has Blackwell's mode that keeps 32 bytes together; the document does not.
     """
     mode = Mode.of(mode)
     if mode.keeps != CHUNK and check_major_word(major) == "k":

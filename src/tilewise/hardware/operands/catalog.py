@@ -29,7 +29,7 @@ def mode_among(modes: Mapping[str, Mode]) -> Parameter:
 
 
 def one_mode(said: dict[str, Any]) -> dict[str, Any]:
-    """Return values with the mode by its own name, which says the atomicity."""
+    """Return values with the mode by its own name, which includes the atomicity."""
     rest = {name: value for name, value in said.items() if name != "atomicity"}
     return rest | {"mode": mode_of(said["mode"], said["atomicity"]).name}
 
@@ -111,7 +111,7 @@ _ALIGNED = (
 
 
 def alignment_note(mode: Mode) -> tuple[str, ...]:
-    """Return a note where the pattern of a mode repeats by less than the document says."""
+    """Return a note where the pattern of a mode repeats earlier than in the document."""
     return (_ALIGNED,) * (mode.keeps != CHUNK)
 
 
@@ -124,13 +124,13 @@ class Documented:
     """The table of its atoms."""
     modes: Mapping[str, Mode]
     types: tuple[str, ...]
-    """Those whose patterns are counted."""
+    """The types whose patterns are counted."""
     read: Callable[[Mode, str, str], bool]
     """A function: True if an instruction reads a mode, a major and a type."""
 
     @property
     def atomicity(self) -> bool:
-        """Return whether modes differ in the bytes that they keep together."""
+        """Return True if modes differ in the bytes that they keep together."""
         return len({mode.keeps for mode in self.modes.values()}) > 1
 
     def patterns(self) -> Iterator[Mapping[str, Value]]:
@@ -185,7 +185,7 @@ class Documented:
         return Built(layout, facts, element, notes=notes, measurable=self.read(chosen, major, dtype))
 
     def figure(self, number: int) -> Built:
-        """Return a figure; those without numbers of their own follow from the table of atoms."""
+        """Return a figure; figures without their own numbers follow from the table of atoms."""
         drawn = figure(self.engine, number)
         where = (
             "the numbers printed beside it" if drawn.printed else f"{self.table}, in the figure's elements"

@@ -1,7 +1,7 @@
 """The fields of a descriptor in words, for all engines that have them.
 
 LBO and SBO mean other things in each major and mode. This is the documents' table, with bytes for its
-elements of 128 bits, and rows for what it draws as columns of B:
+elements of 128 bits, and rows for its columns of B:
 
                      LBO                                      SBO
     K-major,  none   from 16 bytes of K to the next 16        from 8 rows to the next 8
@@ -33,7 +33,7 @@ class Said:
     name: str
     where: str
     bytes: int | None
-    """Its bytes; None where it counts none."""
+    """The field's bytes; None where it does not count bytes."""
     encoded: int
     read: bool
     says: str

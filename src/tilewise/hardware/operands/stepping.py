@@ -1,14 +1,14 @@
 """From tile to descriptors: the first one, and the amounts that steps along M, N and K add to it.
 
-A tile of atoms is read by many instructions of so many rows and so many bytes of K. They share LBO, SBO,
-mode and base offset; the start address alone moves:
+Many instructions of equal rows and bytes of K read a tile of atoms. They share LBO, SBO, mode and base
+offset; the start address alone moves:
 
     K-major,  none      K: as many atoms as it is deep          rows: R / 8 atoms along the rows
     K-major,  W bytes   K: its bytes inside the atom, an atom   rows: R / 8 atoms along the rows
     MN-major            K: as many atoms as it is deep          rows: R / L atoms, or R elements inside one
 
-with R the rows of an instruction, and L the elements of an atom's row. The pattern stays where it is, so
-a step never changes the base offset, also where it leaves the pattern's alignment.
+with R the rows of an instruction, and L the elements of an atom's row. The pattern does not move, so a step
+never changes the base offset, even if it leaves the pattern's alignment.
 
 Where a pattern may start:
 
@@ -73,7 +73,7 @@ PATTERNS = ("tile", "address")
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[D]):
-    """One instruction's descriptor: which step along M or N and along K, and how far from the first."""
+    """One instruction's descriptor: its step along M or N and along K, and its distance from the first."""
 
     mn: int
     k: int
@@ -238,7 +238,7 @@ def fed(
 
 
 def rows_of_one(intake: Intake, usual: int, mode: Mode, major: str, rows: int, one: int | None) -> int:
-    """Return the rows of one instruction: those asked for, else the most that feed the tile."""
+    """Return the rows of one instruction: the given ones, else the most that feed the tile."""
     deep, _ = extents(mode, major, intake.dtype)
 
     def fits(several: int) -> bool:
@@ -282,7 +282,7 @@ class Stages(Generic[D]):
     first: Feeding[D]
     count: int
     stride: int = 0
-    """Bytes from stage to stage; with 0 the tile's, rounded up to what keeps the base offset."""
+    """Bytes from stage to stage; 0 for the tile's, rounded up to a multiple that keeps the base offset."""
 
     def __post_init__(self) -> None:
         stride = as_int(self.stride, "the stride of the stages") or self._closest
@@ -335,7 +335,7 @@ class Stages(Generic[D]):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A base that is a multiple of `multiple`, and what it asks of the descriptor."""
+    """A base that is a multiple of `multiple`, and its requirement for the descriptor."""
 
     multiple: int
     base_offset: str

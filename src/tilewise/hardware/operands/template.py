@@ -19,8 +19,8 @@ The fields of every descriptor, which count 16 bytes:
     45-32    sbo            stride dimension byte offset / 16
     51-49    base_offset    (start of the pattern >> 7) & 7, where that is not aligned to its period
 
-A tile is whole atoms, one after another, down one direction first: `order` says which. The atom of a mode is
-`mode.rows` deep across the major direction, 8 or 4, and `mode.elements` long along it.
+A tile is whole atoms, one after another, down one direction first, `order`. The atom of a mode is `mode.rows`
+deep across the major direction, 8 or 4, and `mode.elements` long along it.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ SWIZZLED_K_MAJOR_LBO = CHUNK
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One row of the table, for so many rows or columns and chunks of 16 bytes.
+    """One row of the table, for a number of rows or columns and of chunks of 16 bytes.
 
     >>> found = template(Mode.of("64B"), "mn", across=16, chunks=8)
     >>> found.along, found.across
@@ -171,8 +171,8 @@ def base_offset_of(pattern: int, mode: Mode | str) -> int:
         requires       the pattern starts at a multiple of 128, or of 16 where nothing is swizzled
         postcondition  0 where the pattern is aligned, else (pattern >> 7) & 7
 
-    It is the pattern's start that counts. A descriptor that starts inside a tile, because it steps along
-    K or begins at a later row, still reads the tile's pattern, and has the tile's base offset.
+    Only the pattern's start matters. A descriptor that starts inside a tile, because it steps along K or
+    begins at a later row, still reads the tile's pattern, and has the tile's base offset.
 
     >>> base_offset_of(1024, "128B"), base_offset_of(1280, "128B"), base_offset_of(512, "64B")
     (0, 2, 0)

@@ -1,8 +1,8 @@
 """Shared-memory tiles of operands: the swizzle atoms, and whole tiles made of them.
 
 An operand is [rows, K]: A [M, K], B [N, K]; PTX draws B as K x N. The atom of a mode is `mode.rows` deep
-across the major direction, 8 or 4, and `mode.elements` long along it. Atoms stand one after another, down
-one direction first: `order` says which.
+across the major direction, 8 or 4, and `mode.elements` long along it. Atoms stand one after another, down one
+direction first, `order`.
 """
 
 from __future__ import annotations

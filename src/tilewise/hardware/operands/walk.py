@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence of the model that no document says: what it says, what asks the hardware, who answered."""
+    """A sentence of the model that is in no document: its text, the test on the hardware, the device."""
 
     name: str
     says: str
@@ -96,7 +96,8 @@ class Walk:
 def walk(
     descriptor: MatrixDescriptor, major: str, chunk: Digits, rows: int, chunks: int, scale: int = 1
 ) -> Walk:
-    """Return the walk of a descriptor over `rows` rows and as much of K as fills so many chunks of 16 bytes.
+    """Return the walk of a descriptor over `rows` rows and as much of K as fills a number of chunks of 16
+    bytes.
 
     `chunk` has the elements of 16 bytes; those of MN-major lie along the rows. They begin at bytes, or at
     bits where the scale is 8.
@@ -180,7 +181,7 @@ class Multiplicand:
         raise NotImplementedError
 
     def pieces(self, descriptor: Any) -> Slices:
-        """Return what is read as an exact list of layouts, each with its box of (row, k).
+        """Return the reads as an exact list of layouts, each with its box of (row, k).
 
             postcondition  the boxes are disjoint and cover [rows, K]; at (r, k) of its box, counted from the
                            box's corner, a piece's layout places the byte that is read
@@ -198,7 +199,7 @@ class Multiplicand:
     def reads(self, descriptor: Any) -> Layout:
         """Return the byte of each element of the operand [rows, K], counted in bytes, as one layout.
 
-            requires  one layout says it; `pieces` has the exact list for every other
+            requires one layout is enough; `pieces` has the exact list for every other operand
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")
@@ -231,7 +232,7 @@ class Multiplicand:
         return [[byte for part in parts for byte in part] for parts in zip(*tables, strict=True)]
 
     def unread(self, descriptor: Any) -> tuple[str, ...]:
-        """Return the fields that say nothing here: any other value of them reads the same bytes.
+        """Return the fields without effect here: any other value of them reads the same bytes.
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")

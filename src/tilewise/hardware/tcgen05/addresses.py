@@ -1,4 +1,4 @@
-"""Tensor memory: 128 lanes of 512 columns of 32 bits; its addresses, and how elements lie in columns.
+"""Tensor memory: 128 lanes of 512 columns of 32 bits; its addresses, and its elements in columns.
 
 address        lane << 16 | column
 warp w         of a warpgroup reaches lanes 32 w to 32 w + 31, and every column of them

@@ -10,8 +10,8 @@ bits     field          holds
 60-53    -              the constant 0
 63-61    mode           0 none, 1 128B in atoms of 32 bytes, 2 128B, 4 64B, 6 32B
 
-A K of 48 bytes does not fit between the last steps of a row of 128 bytes and its end. In absolute mode what
-is past the end is read from a second chunk, and LBO is that chunk's address. Three things it asks for:
+A K of 48 bytes does not fit between the last steps of a row of 128 bytes and its end. In absolute mode the
+bytes past the end are read from a second chunk, and LBO is that chunk's address. It requires three things:
 mode 128B in atoms of 16 bytes, K-major, base offset 0.
 """
 
@@ -95,7 +95,7 @@ class Descriptor(engines.MatrixDescriptor):
 
 
 def check_absolute(descriptor: Descriptor, major: str = "k") -> Descriptor:
-    """Return the descriptor, or refuse and say which restriction of absolute mode it breaks.
+    """Return the descriptor, or refuse and name the broken restriction of absolute mode.
 
     >>> check_absolute(Descriptor(lbo=1024, sbo=1024, mode="64B", lbo_mode="absolute"))
     Traceback (most recent call last):

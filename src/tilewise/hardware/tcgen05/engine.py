@@ -7,7 +7,7 @@ next.
     begins at   0    48   96        16    64    112        32    80      of its row of 128 bytes
     in atom     0    0    0 and 1   1     1     1 and 2    2     2
 
-All of them are in absolute mode, and LBO is where the last atom begins that they read of.
+All of them are in absolute mode. LBO is the start of the last atom that a step reads.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ _TRANSPOSE = {"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16
 
 
 class Tcgen05Engine(Engine):
-    """Blackwell's tcgen05.mma: what one CTA has of A and of B in its shared memory."""
+    """Blackwell's tcgen05.mma: the parts of A and of B in the shared memory of one CTA."""
 
     name = "tcgen05"
     source = SOURCE
@@ -194,9 +194,9 @@ class Tcgen05Engine(Engine):
         lbo_mode: str | None = None,
         atomicity: int | None = None,
     ) -> Intake:
-        """Return what a product takes of an operand in one CTA.
+        """Return the part of an operand that a product takes in one CTA.
 
-        LBO mode absolute is that of K = 96, and asks for it; an atomicity leaves the modes that have it.
+        LBO mode absolute is that of K = 96, and requires it; an atomicity leaves the modes that have it.
 
         >>> of = Tcgen05Engine()
         >>> of_a = of.intake("bf16", "A", cta_group=2)
@@ -316,7 +316,7 @@ class Tcgen05Engine(Engine):
         return [*told, f"{bits_set(bits)[0]}, and 0 in Blackwell's descriptors"] if bits else told
 
     def about_lbo(self, descriptor: Descriptor, major: str, operand: walk.Multiplicand | None) -> list[str]:
-        """Return the restriction of absolute mode that is broken, or what it is for.
+        """Return the restriction of absolute mode that is broken, or the purpose of the mode.
 
         >>> d = Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)
         >>> for remark in Tcgen05Engine().remarks(d)[:2]:
@@ -351,7 +351,7 @@ class Tcgen05Engine(Engine):
 
 
 def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int:
-    """Return K of a product in that mode of LBO, 0 where nothing says it."""
+    """Return K of a product in that mode of LBO, 0 where nothing decides it."""
     if lbo_mode not in (None, *LBO_MODES):
         raise LayoutError("TW601", f"{lbo_mode!r} is no mode of LBO", hint="known: " + " ".join(LBO_MODES))
     if lbo_mode == ABSOLUTE and k is None:

@@ -1,4 +1,4 @@
-"""The 32-bit instruction descriptor of tcgen05.mma: which product it is, as far as its words do not say.
+"""The 32-bit instruction descriptor of tcgen05.mma: the facts of a product that its words do not give.
 
 Bits that no field has are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
 """
@@ -118,7 +118,7 @@ def fields_of(kind: Kind | str) -> tuple[Field, ...]:
 
 @dataclass(frozen=True, slots=True)
 class InstructionWord:
-    """A product of tcgen05.mma; what is left out is what the kind has first, and 0.
+    """A product of tcgen05.mma; defaults are the kind's first choices, and 0.
 
         requires       types, M, N and ids that the kind has
         postcondition  decode(i.value, i.kind, cta_group=i.cta_group, ws=i.ws, scale=i.scale) == i
@@ -151,7 +151,7 @@ class InstructionWord:
     sfa_id: int = 0
     sfb_id: int = 0
     k: int = 0
-    """K, which is the kind's where it is 0."""
+    """K; 0 for the kind's."""
     cta_group: int = 1
     ws: bool = False
 
@@ -297,7 +297,7 @@ def kinds_of_word(value: int) -> list[str]:
 
 _ANY_ID = tuple(range(4))
 IDS = {"1X": _ANY_ID, "2X": (0, 2), "3X": _ANY_ID, "4X": (0,), "6X": (0, 2)}
-"""{how many scales a row has: the ids, which say where in a word of four the first of them lies}."""
+"""{number of scales in a row: the ids}. An id is the place of the first scale in a word of four."""
 
 
 def _of_code(codes: Mapping[Any, int], code: int, what: str, kind: Kind) -> Any:
@@ -323,7 +323,7 @@ def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
 
 
 def _settled(one: InstructionWord) -> None:
-    """Refuse what no product has; K and the scales become those that are read from the kind."""
+    """Refuse an illegal product; set K and the scales to the kind's where they were left out."""
     kind = Kind.of(one.kind)
     for name in ("a_major", "b_major"):
         if (major := getattr(one, name)) not in MAJORS:
@@ -350,7 +350,7 @@ def _settled(one: InstructionWord) -> None:
 
 
 def _faults(one: InstructionWord, kind: Kind) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield (reason, witness, hint) of what a word of the kind may say, and no product of it does."""
+    """Yield (reason, witness, hint) for values that a word of the kind may have, and no product has."""
     name = {"kind": kind.name}
     for operand, dtype, major in (("A", one.a, one.a_major), ("B", one.b, one.b_major)):
         if major not in kind.majors(dtype):

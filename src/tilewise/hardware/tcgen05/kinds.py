@@ -47,10 +47,10 @@ DEEP = Needs(alone=("sm_103a",))
 DEEP_K = 96
 
 BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16", "3X": "block32", "6X": "block16"}
-"""{how many scales a row has: the word for it that the assembler takes for every target}."""
+"""{number of scales in a row: its word, which the assembler takes for every target}."""
 
 DEEP_SCALES = {"2X": "3X", "4X": "6X"}
-"""{how many scales K = 64 has: how many K = 96 has}."""
+"""{number of scales for K = 64: the number for K = 96}."""
 
 
 def scale_named(given: str) -> str:
@@ -148,7 +148,7 @@ class Kind(of_mma.Kind):
         return ("f32",) if DType.of(dtype).name == "bf16" else self.results
 
     def needs(self, sparse: bool = False) -> Needs:
-        """Return what an architecture has to be to have the kind."""
+        """Return the architectures that have the kind."""
         return SPARSE_4 if self.packed and sparse else self.owned
 
 
@@ -189,7 +189,7 @@ class Product:
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Return every K that there is.
+        """Return every legal K.
 
         >>> Product(Kind.of("mxf4")).depths, Product(Kind.of("mxf4"), sparse=True).depths
         ((64, 96), (128,))
@@ -203,7 +203,7 @@ class Product:
 
     @property
     def needs(self) -> Needs:
-        """Return what an architecture has to be to have it.
+        """Return the architectures that have it.
 
         >>> Product(Kind.of("mxf4")).needs, Product(Kind.of("mxf4"), k=96).needs
         (sm_100f and sm_110f, and the later ones of their families, sm_103a)
@@ -212,7 +212,7 @@ class Product:
 
     @cached_property
     def words(self) -> str:
-        """Return its instruction as PTX names it, as far as how many scales there are.
+        """Return its instruction by PTX's name, up to the number of scales.
 
         >>> Product(Kind.of("i8"), ws=True, sparse=True).words
         'tcgen05.mma.ws.sp.cta_group::1.kind::i8'
@@ -249,7 +249,7 @@ class Product:
 
     @cached_property
     def shapes(self) -> Mapping[int, tuple[int, ...]]:
-        """Return {M: the legal N}; nothing where there is no such product.
+        """Return {M: the legal N}; {} where there is no such product.
 
         >>> {m: (n[0], n[-1]) for m, n in Product(Kind.of("i8"), ws=True, sparse=True).shapes.items()}
         {32: (64, 128), 64: (64, 128), 128: (64, 128)}
@@ -266,7 +266,7 @@ class Product:
         return dict.fromkeys((128,) if scaled else (64, 128), legal)
 
     def filled(self, m: int | None = None, n: int | None = None) -> tuple[int, int]:
-        """Return (M, N) with a legal size where none is given, if there is one."""
+        """Return (M, N), with a legal size for a missing one, if there is one."""
         shapes = self.shapes
         m = next(iter(shapes), 128) if m is None else m
         return m, shapes.get(m, (128,))[-1] if n is None else n
@@ -286,7 +286,7 @@ class Product:
         return tuple(size // self.cta_group for size in ([*every] if asked is None else [one]))
 
     def check(self, m: int, n: int, b: DType | str | None = None, b_major: str = "k") -> tuple[int, int]:
-        """Return (M, N), or a refusal that names the nearest legal ones; what B is may say more.
+        """Return (M, N), or refuse them with the nearest legal ones; B may allow less.
 
         >>> Product(Kind.of("f16"), cta_group=2).check(128, 24)
         Traceback (most recent call last):
@@ -311,7 +311,7 @@ class Product:
         raise Refused("TW602", reason, witness={"kind": name, "m": m, "n": n, **told}, hint=hint)
 
     def _having(self, m: int) -> str:
-        """Return what to ask instead of an M that there is not: the variant that has it, or other M."""
+        """Return the hint for an illegal M: the variant that has it, or other M."""
         if not self.shapes:
             return ".ws is of one CTA, and of kinds without scales"
         for group, such in ((2, False), (1, True), (1, False)):
@@ -347,7 +347,7 @@ def product_of(kind: str, cta_group: int = 1, sparse: bool = False, ws: bool = F
 
 
 def check_group(cta_group: int) -> int:
-    """Return how many CTAs work together, or refuse another number than 1 and 2."""
+    """Return the number of CTAs that work together, or refuse any number but 1 and 2."""
     if cta_group not in (1, 2):
         raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a product is of 1 or 2 CTAs")
     return cta_group

@@ -1,4 +1,4 @@
-"""tcgen05.ld and tcgen05.st: which register of which lane holds which word of tensor memory.
+"""tcgen05.ld and tcgen05.st: the lane and register of each word of tensor memory.
 
 Each warp of a warpgroup moves words of its own 32 lanes, from the address that all its lanes name. Lane t has
 in its register r, n being the repeats:
@@ -39,7 +39,7 @@ Digits = tuple[Digit, ...]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One row of the table: how the words of one repeat lie in registers.
+    """One row of the table: the words of one repeat in registers.
 
         postcondition  `layout(n)` places word [lane, column] where the table has it
 

@@ -36,7 +36,7 @@ EACH = COLUMN_BITS // INDEX.bits
 PATTERNS = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
 """The legal indices of a chunk, the first in the low bits; 0b0110 alone descends."""
 WHOLE = (0b1110, 0b0100)
-"""Those of tf32: 2 and 3 say the second element of a chunk, 0 and 1 the first."""
+"""The legal indices of tf32: 2 and 3 select the second element of a chunk, 0 and 1 the first."""
 
 CUTLASS_METADATA = Source(
     "CUTLASS",

@@ -31,20 +31,20 @@ class Opcode:
 
     name: str
     patterns: Mapping[str, str]
-    """{a value of the entry: the words that say it}; those of no name say nothing."""
+    """{a value of the entry: the words for it}; words under no name have no value."""
     such: str
     flags: tuple[str, ...] = ()
-    """Values that are words of their own."""
+    """Values that stand as words themselves."""
     but: str = ""
     """The word behind the opcode that makes it another instruction."""
 
     @property
     def looks(self) -> str:
-        """Return how its words begin, as a pattern."""
+        """Return a pattern for the beginning of its words."""
         return self.name.replace(".", r"\.") + r"\." + rf"(?!{self.but}\b)" * bool(self.but)
 
     def said(self, words: str) -> dict[str, Value]:
-        """Return the values that words say, each by the pattern that it fits."""
+        """Return the values that words give, each by the pattern that it fits."""
         found, odd = sort_words(words.lower().rstrip(";").removeprefix(f"{self.name}."), self.patterns)
         if odd:
             twice = next((name for name, one in self.patterns.items() if re.fullmatch(one, odd[0])), "")

@@ -162,7 +162,7 @@ class Operand(Multiplicand):
     m: int | None = None
     n: int | None = None
     kind: str = ""
-    """The kind's name; where it is left out, the first that has the type."""
+    """The kind's name; by default the first kind that has the type."""
     cta_group: int = 1
     sparse: bool = False
     ws: bool = False
@@ -215,7 +215,7 @@ class Operand(Multiplicand):
 
     @property
     def instruction(self) -> str:
-        """Return the product, with a letter for what this operand does not say."""
+        """Return the product, with a letter for each size that this operand does not determine."""
         return f"m{self.m or 'M'}n{self.n or 'N'}k{self.product.k}"
 
     def walks(self, descriptor: Any) -> list[Walk]:

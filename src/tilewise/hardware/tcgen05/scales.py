@@ -12,8 +12,8 @@ and one tcgen05.cp of 32x128b.warpx4 brings it to tensor memory, its rows of 16 
     pair, M = 128  SFA as above, of each CTA's own 64 rows
                    SFB row % H % 32 + 64 (row / H)       row % H / 32         factor     2, 32 lanes apart
 
-H is N / 2. The last is so because the two halves of the lanes compute two halves of N (data path B): each
-half needs the factors of its own columns alone. The next four factors of a row lie in the next columns, after
+H is N / 2. The last row differs because the two halves of the lanes compute two halves of N (data path B):
+each half needs only the factors of its columns. The next four factors of a row lie in the next columns, after
 all rows.
 """
 
@@ -37,13 +37,13 @@ CUTLASS_FRAGMENTS = Source(
     "include/cute/atom/mma_traits_sm100_frag.hpp, tmem_sf_frg",
     "https://github.com/NVIDIA/cutlass/blob/main/include/cute/atom/mma_traits_sm100_frag.hpp",
 )
-"""The manual says of no CTA pair with M = 128 where its factors are; this does."""
+"""The source for a CTA pair with M = 128, whose factors the manual does not place."""
 
 OPERANDS = ("SFA", "SFB")
 LANE, COLUMN, CTA, STORE = (Axis(name) for name in ("TLane", "TCol", "cbx", "m"))
 
 QUARTER = 32
-"""Rows that lie beside one another: as many as a warp has lanes."""
+"""Rows that lie beside one another: one for each lane of a warp."""
 
 WORD = 4
 """Factors of a row in a 32-bit word."""
@@ -52,7 +52,7 @@ HALF = 64
 """Lanes of each half, where the halves compute two halves of N."""
 
 MOST_N, N_OF_PAIR = 256, 16
-"""The largest N, and what that of a pair is a multiple of."""
+"""The largest N, and the divisor of a pair's N."""
 
 BLOCK_ROWS = 128
 BLOCK_BYTES = BLOCK_ROWS * WORD

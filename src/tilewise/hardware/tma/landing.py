@@ -114,7 +114,7 @@ def stacked(digits: Sequence[tuple[int, int]], rank: int, dtype: DType | str, mo
 
 
 def per_byte(element: DType) -> int:
-    """Return how many elements share a byte, 1 of a byte and more; those that cross bytes are refused.
+    """Return the number of elements in a byte, 1 for a byte and more; refuse elements that cross bytes.
 
     >>> per_byte(DType.of("bf16")), per_byte(DType.of("e2m1"))
     (1, 2)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.tma.tensor_map import TensorMap
 
     Found: TypeAlias = Iterator[tuple[str, str, str]]
-    """(the rule that is broken, by what, what to change)."""
+    """(the broken rule, the numbers that break it, the change that helps)."""
 
 DRIVER, HARDWARE, ADVICE = "driver", "hardware", "advice"
 
@@ -42,7 +42,7 @@ MAX_ELEMENT_STRIDE = 8
 SHARED_ALIGNMENT = 128
 MAP_ALIGNMENT = 64
 STORED_AT_ONCE = 16
-"""Bytes: a store writes whole pieces of so many, behind a row's end too."""
+"""Bytes: a store writes whole pieces of this size, past a row's end too."""
 MAX_BOX_BYTES = SM_SHARED_BYTES
 """The driver counts floor(box / element stride) elements along every dimension, the innermost too."""
 
@@ -62,7 +62,7 @@ class Addresses:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that is broken: its name, by what, and what to change."""
+    """A broken rule: its name, the numbers that break it, and the change that helps."""
 
     rule: str
     message: str
@@ -75,7 +75,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: what it asks in a sentence, its document, who enforces it."""
+    """A rule: its demand in a sentence, its document, and its enforcer."""
 
     sentence: str
     source: Source
@@ -152,7 +152,7 @@ _U6 = 15
 
 
 def _of_tensor(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the tensor breaks: its type, its extents and its strides."""
+    """Yield the rules that the tensor breaks: by its type, its extents and its strides."""
     if not 1 <= m.rank <= MAX_RANK:
         hint = "merge dimensions that follow one another in memory" if m.rank else "name one dimension"
         yield "rank", f"the tensor has {counted(m.rank, 'dimension')}", hint
@@ -197,7 +197,7 @@ def _of_tensor(m: TensorMap, at: Addresses) -> Found:
 
 
 def _of_box(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the box breaks: its extents, its steps and its swizzle."""
+    """Yield the rules that the box breaks: by its extents, its steps and its swizzle."""
     for i, extent in enumerate(m.box):
         if not 1 <= extent <= MAX_BOX:
             few, many = (
@@ -238,7 +238,7 @@ def _of_box(m: TensorMap, at: Addresses) -> Found:
 
 
 def _of_addresses(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the addresses break: those of the tensor, of the map and of the box."""
+    """Yield the rules that the addresses break: those of the tensor, of the map and of the box."""
     swizzled = bool(m.mode.bits)
     for rule, where, address, unit, holds in (
         ("address", "the tensor", at.tensor, 16, True),
@@ -264,7 +264,7 @@ def _of_addresses(m: TensorMap, at: Addresses) -> Found:
 
 
 def _of_coordinates(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the coordinates of an instruction break."""
+    """Yield the rules that the coordinates of an instruction break."""
     for coordinate in at.coordinates:
         if not -(1 << 31) <= coordinate < 1 << 31:
             found = f"a box starts at coordinate {coordinate}"
@@ -280,7 +280,7 @@ def _of_coordinates(m: TensorMap, at: Addresses) -> Found:
 
 
 def _in_32_bytes(m: TensorMap) -> bool:
-    """Return whether addresses and strides are multiples of 32 bytes."""
+    """Return True if addresses and strides are multiples of 32 bytes."""
     return m.interleave == "32B" or m.dtype.value in _ALIGN16
 
 

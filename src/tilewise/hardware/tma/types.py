@@ -1,7 +1,7 @@
 """The enumerations of a tensor map: element types, interleave, L2 promotion, fill.
 
 The enumerators are the driver's, with their values; each row has our names for it. Types of less than a byte
-travel as bytes on Hopper: TMA moves bits and looks at none of them.
+travel as bytes on Hopper: TMA moves bits, whatever they mean.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ TFLOAT32_FTZ  | 32 |                                                  | floating
 16U4_ALIGN16B |  4 |                                                  | packed
 16U6_ALIGN16B |  6 |                                                  | packed
 """
-"""CUtensorMapDataType from value 0 on: bits, our types that it carries, what sort it is."""
+"""CUtensorMapDataType from value 0 on: bits, our types that it carries, its sort."""
 
 
 def _read(table: str) -> Iterator[tuple[str, ElementType]]:

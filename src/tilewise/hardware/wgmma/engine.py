@@ -1,6 +1,6 @@
-"""wgmma as an engine of matrix descriptors: what any of them reads, legal or odd, and what it takes.
+"""wgmma as an engine of matrix descriptors: the reads of any descriptor, legal or odd, and its intake.
 
-`FINDINGS` names what of this the documents do not say, and the hardware does.
+`FINDINGS` lists the parts that the hardware showed and no document has.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Operand(Multiplicand):
         return Input.of(self.dtype).k
 
     def walks(self, descriptor: Descriptor) -> list[Walk]:
-        """Return the walk; refused for an instruction that there is not."""
+        """Return the walk; refuse an illegal instruction."""
         of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
         row = Input.of(self.dtype)
         row.check_major(self.major)
@@ -117,7 +117,7 @@ class WgmmaEngine(Engine):
     registers = "A may come from registers, as tilewise catalog wgmma.A lays them out"
 
     def intake(self, dtype: DType | str, operand: str, n: int | None = None) -> Intake:  # type: ignore[override]
-        """Return what a wgmma takes of an operand: 64 rows of A, a legal N of B.
+        """Return the part of an operand that a wgmma takes: 64 rows of A, a legal N of B.
 
         >>> of = WgmmaEngine()
         >>> of.intake("s8", "B").rows[:5], of.intake("s8", "B", n=48).rows, of.intake("s8", "B").majors
@@ -171,7 +171,7 @@ class WgmmaEngine(Engine):
 
 
 def _of_blackwell(value: int, bits: Sequence[int]) -> str:
-    """Return what Blackwell has in bits that Hopper passes over."""
+    """Return the meaning for Blackwell of bits that Hopper ignores."""
     version = VERSION.of(value)
     if VERSIONS.get(version) == "tcgen05":
         return "; bits 48-46 are the version of Blackwell's descriptors, which --engine tcgen05 reads"

@@ -47,7 +47,7 @@ def d_fragment(dtype: DType | str, n: int) -> Layout:
 
 
 def check_accumulator(dtype: DType | str, n: int) -> None:
-    """Refuse a type of D that no wgmma has, and an N that none has for it."""
+    """Refuse a type of D that no wgmma has, and an N that is illegal for it."""
     name = DType.of(dtype).name
     inputs = where(INPUTS.values(), accumulators=name)
     if not inputs:

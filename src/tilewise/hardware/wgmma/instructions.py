@@ -29,7 +29,7 @@ INTEGER_N = (8, 16, 24, *range(32, 257, 16))
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A type of A and B: what it is multiplied with, into what, and how it may lie in memory.
+    """A type of A and B: its partners, its results, and its legal majors.
 
     >>> bf16 = Input.of("bf16")
     >>> bf16.k, bf16.majors, bf16.accumulators
@@ -87,7 +87,7 @@ class Input:
         )
 
     def check_product(self, b: str, d: str, n: int, a_major: str = "k", b_major: str = "k") -> None:
-        """Refuse types that it is not multiplied by or into, and an N or majors that there are not.
+        """Refuse types that it is not multiplied by or into, and illegal N or majors.
 
         >>> Input.of("bf16").check_product("f16", "f32", 64)
         Traceback (most recent call last):

@@ -28,7 +28,7 @@ from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 
 ROW_STARTS = {True: 64, False: 32}
-"""{whether the kind has scales: the fewest rows of A that one CTA reads}."""
+"""{True if the kind has scales: the fewest rows of A that one CTA reads}."""
 
 
 # -- what is built ---------------------------------------------------------------------------------

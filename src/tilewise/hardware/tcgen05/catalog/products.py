@@ -135,7 +135,9 @@ def _accumulator(m: int, n: int, dtype: str, slab: int, **such: Any) -> Built:
 
 
 def _having(m: int, n: int, dtype: str, such: dict[str, Any]) -> list[Product]:
-    """Return the products that have such a D; where none has, refuse as the one with the most shapes does."""
+    """Return the products that have such a D; without any, refuse as the product with the most
+    shapes does.
+    """
     refused: list[Refused] = []
     found = []
     for kind in where(KINDS.values(), results=dtype):
@@ -222,7 +224,7 @@ def _metadata(m: int, kind: str, selector: int, slab: int, **such: Any) -> Built
 
 
 def _on(path: DataPath, slab: int, **facts: Any) -> dict[str, Any]:
-    """Return facts between those of the data path: what it is, its lanes, the rows of CTAs."""
+    """Return facts between those of the data path: its name, its lanes, the rows of CTAs."""
     lanes = path.lanes(slab)
     ctas = {
         f"cta_{cta}": {"first_row": cta * path.rows, "last_row": (cta + 1) * path.rows - 1}

@@ -89,7 +89,7 @@ def _product(kind: Kind, k: int | None, m: int, cta_group: int) -> Product:
 
 
 def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return a note where the layout has more rows and factors than there are, and how many there are."""
+    """Return a note with the real numbers of rows and factors, where the layout has more."""
     if padded == asked:
         return (), {}
     note = f"{[*asked]} is filled up to {[*padded]}: the layout has all of it"
