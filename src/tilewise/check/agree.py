@@ -133,11 +133,11 @@ def agree_of(writer: Spec, reader: Spec, *, dtype: DType | None = None, base: in
     shared = Setting(dtype, base)
     own, tile = writer.tile, reader.tile
     if own is None and tile is None and isinstance(reader, Described | Together):
-        tile = reader.placed(shared).tile  # what one descriptor reaches to
+        tile = reader.placed(shared).tile  # the reach of one descriptor
     written = writer.placed(replace(shared, tile=tile))
     shared = replace(shared, tile=own or written.tile)
     one, other = written.dtype, reader.stored(shared)
-    if one.bits != other.bits:  # then no tile is the other's
+    if one.bits != other.bits:  # no tile can be the other's
         return Agreement(
             False,
             f"written as {one}, {one.bits} bits an element, read as {other}, {other.bits} bits",

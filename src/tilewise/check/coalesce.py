@@ -232,7 +232,7 @@ def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int]:
     together = min(TOGETHER[access.bytes], access.lanes)
     group, groups = lanes[: together.bit_length() - 1], access.lanes // together
     useful = access.bytes << rank(lanes)
-    reach = 1 << max((LINE, *lanes)).bit_length()  # what lies above changes no lower bit
+    reach = 1 << max((LINE, *lanes)).bit_length()  # higher bits change no lower bit
     starts = {start % reach for start in (bits.origin[0], *requests)}
     return {
         "sectors": groups << rank(flip // SECTOR for flip in group),

@@ -336,7 +336,7 @@ class _Read(_Typed):
                 descriptor, dtype=intake.dtype, major=self.major, rows=rows, k=intake.k
             ):
                 layout = piece.layout
-                if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
+                if intake.dtype.bits < 8:  # cells are bytes; the fastest digit walks inside
                     layout = in_units(layout, intake.dtype)
                     layout = replace(layout, strides=(*layout.strides[:-1], as_vector(intake.dtype.bits)))
                 parts.append(Part(moved(piece.box, at), layout))
@@ -427,7 +427,7 @@ class Described(_Read):
     engine: str = "wgmma"
     asked: Asked = ()
 
-    tile = None  # one instruction reads a part of a tile, and does not say of which
+    tile = None  # one instruction reads a part of an unknown tile
 
     def intake(self, setting: Setting) -> Intake:
         """Return the part that the instruction takes, which has to be unique."""
@@ -461,7 +461,7 @@ class Together:
 
     sides: tuple[Copied | Boxes | Fed | Described, ...]
 
-    tile = None  # each side's is a part of it
+    tile = None  # the tile of each side is a part
 
     @property
     def dtype(self) -> DType | None:

@@ -248,7 +248,7 @@ def suggest(
     _check_bytes(rows * k * element.bits // 8, count, taken)
     tiles = {order: of.tile(taken, major, element, rows, k, order) for order in of.orders}
     copies = {order: Copies.of(tile, element, major, modes) for order, tile in tiles.items()}
-    usual = "mn" if major == "k" else "k"  # across the major direction first, where both are as good
+    usual = "mn" if major == "k" else "k"  # across the major direction first, if both are equal
     order = min(tiles, key=lambda order: (copies[order].key, order != usual))
     fed = of.feed(intake, taken, major, rows, k, order)
     notes = (
@@ -334,7 +334,7 @@ def direction(order: str) -> str:
     return "down the rows" if order == "mn" else "along K"
 
 
-# -- what is asked ---------------------------------------------------------------------------------
+# -- the question ----------------------------------------------------------------------------------
 
 
 def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
@@ -419,7 +419,7 @@ def _check_bytes(tile: int, count: int, mode: Mode) -> None:
         )
 
 
-# -- what follows ----------------------------------------------------------------------------------
+# -- consequences ----------------------------------------------------------------------------------
 
 
 def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
@@ -433,7 +433,7 @@ def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
     for d, step in _steps(found.plan):
         name, bits = f"{names[d.dim]}/{step}" if step > 1 else names[d.dim], step * found.dtype.bits
         extents.append(name if d.last else str(d.extent))
-        many = bits // 8 if bits % 8 == 0 else bits  # bits are 8 a byte
+        many = bits // 8 if bits % 8 == 0 else bits  # 8 bits are a byte
         row = names[contiguous] + (f"*{many}" if many > 1 else "") + ("/8" if bits % 8 else "")
         strides.append(str(many) if d.dim == contiguous else row)
     return extents, strides[1:]

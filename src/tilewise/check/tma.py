@@ -311,7 +311,7 @@ def asked(
     contiguous = contiguous_dimension(extents, steps)
     row = ElementType.of(dtype)
     size = row.bits // 8
-    in_bytes = tuple(  # a stride of one element means nothing, and is made one that is legal
+    in_bytes = tuple(  # the stride of a single element is replaced by a legal one
         -(-abs(step) * size // CHUNK) * CHUNK if extent == 1 and dim != contiguous else step * size
         for dim, (extent, step) in enumerate(zip(extents, steps, strict=True))
     )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def parse(text: str, **options: Unpack[Options]) -> Layout:
     """Return the layout that a text spells, in the notation or in a dialect, which its looks decide.
 
-        postcondition parse(str(L)) == L, given the storage axes and the unit of L, if any
+        postcondition  parse(str(L)) == L, given the storage axes and the unit of L, if any
 
     A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest.
 

@@ -290,7 +290,7 @@ class Engine:
         """Return the majors of operands that a descriptor is for."""
         return MAJORS
 
-    # -- what a descriptor reads -----------------------------------------------------------------------
+    # -- the reads of a descriptor ---------------------------------------------------------------------
 
     def walks(self, descriptor: Any, dtype: DType, major: str, rows: int, k: int) -> list[Walk]:
         """Return the walks over rows x k elements that lie in memory as `dtype`, for legal instructions or
@@ -451,7 +451,7 @@ class Engine:
         silent = self.never_read(descriptor, major)
         try:
             found = None if operand is None else operand.unread(descriptor)
-        except Refused:  # the documents say of nothing that it is read
+        except Refused:  # no document defines a read
             return silent
         if operand is None or found is None:
             return silent

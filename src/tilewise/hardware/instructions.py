@@ -62,7 +62,7 @@ class Shape:
         return self.written.format(self.m, self.n, self.k)
 
 
-# -- what rows have --------------------------------------------------------------------------------
+# -- the values of rows ----------------------------------------------------------------------------
 
 
 def where(rows: Iterable[Row], **wanted: Any) -> tuple[Row, ...]:
@@ -124,7 +124,7 @@ def nearest(legal: Iterable[int], n: int) -> str:
     return f"the nearest N are {' and '.join(map(str, sorted(near[:2])))}"
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 DOES = {"a": "multiplies", "b": "multiplies", "c": "accumulates in", "d": "accumulates in"}
 """{operand: the verb of an instruction for elements of its type}."""
@@ -182,7 +182,7 @@ def met(
 ) -> list[Had]:
     """Return the rows that an architecture has; all rows without an architecture.
 
-    refused TW602 where it has no such row: with the rows' needs, and the shapes it has of some `alike`
+    refused  TW602 where it has no such row: with the rows' needs, and the shapes it has of some `alike`
     """
     every = [*rows]
     had = [row for row in every if arch is None or row.needs.met(arch)]

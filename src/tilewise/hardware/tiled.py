@@ -58,7 +58,7 @@ def tiled_mma(
     mode hold copies. `m`, `n` and `k` are the tile's, each an extent or a permutation. A tile larger than the
     atoms together repeats in registers.
 
-        postcondition CuTe's TiledMMA: `tiled` defines the deal of the elements
+        postcondition  CuTe's TiledMMA: `tiled` defines the deal of the elements
         refused        TW507, TW505 as `tiled`; TW509 an atom that already has warps
 
     >>> from tilewise import parse

@@ -274,7 +274,7 @@ class Stored:
         return extents[0], extents[1]
 
 
-@lru_cache(maxsize=16)  # an access needs its tile more than once, and so do several of one tile
+@lru_cache(maxsize=16)  # one access, or several of one tile, use it again
 def _stored(tile: Layout, element: DType, base: int) -> Stored:
     axis = _axis(tile)
     if any(it.extent > 1 and it.stride for it in tile.replica):

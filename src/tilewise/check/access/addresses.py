@@ -59,7 +59,7 @@ def lanes_in(stored: Stored, access: Access, most: int = MOST_LISTED) -> Lanes:
         composed = stored.layout.compose(access.index)
         if proven(composed, access.elements, stored.step):
             first = _first_elements(composed, stored.unit)
-    except (Refused, NotDecided):  # it is no layout, or indices reach past the end
+    except (Refused, NotDecided):  # no layout, or indices reach past the end
         pass
     return Lanes(access, first, None if first else _listed(stored, access, most))
 

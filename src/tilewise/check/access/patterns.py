@@ -270,7 +270,7 @@ def _flat(layout: Layout, stored: Stored) -> Layout:
     if not turned:
         return layout
     _refuse_outside(layout, stored)
-    if len(layout.shape) == 1:  # or its digits would be modes of their own
+    if len(layout.shape) == 1:  # otherwise its digits would become modes
         layout = Layout(
             (*layout.shape, 1), (*layout.strides, ZERO), (), layout.offset, layout.swizzles, layout.outer
         )
@@ -536,7 +536,7 @@ def _by_holder(fragment: Layout) -> Layout:
     for name in ("tx", "tid_in_wg"):
         if name in fragment.moving:
             fragment = fragment.split_axis(name)
-    for axis in fragment.axes:  # warps count from 0; lanes and registers do so anyway
+    for axis in fragment.axes:  # warps shall count from 0; lanes and registers do
         first = fragment.min(axis)
         if first and axis.name in (LANE, REG):
             raise _idle(f"{min(first, 0)}@{axis}")

@@ -68,7 +68,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
     for addresses in (one[warp : warp + LANES] for one in fill.table for warp in range(0, len(one), LANES)):
-        first = min(addresses) // WORD * WORD  # some words further, other banks are as busy
+        first = min(addresses) // WORD * WORD  # whole words further, other banks are just as busy
         pattern = tuple(address - first for address in addresses[:lanes])
         if pattern not in seen:
             seen[pattern] = counted(form.instruction, bytes, pattern)

@@ -58,7 +58,9 @@ def impossible(question: Question) -> tuple[Reason, ...]:
         return tuple(shape)
     found = [*_range(question), *overlap(cells)] or [*_parted(cells)]
     bits = question.packed
-    if bits and any(reason.rule == "overlap" for reason in found):  # sixteen have no 16 bytes to themselves
+    if bits and any(
+        reason.rule == "overlap" for reason in found
+    ):  # sixteen elements share their 16 bytes with others
         message = (
             f"ldmatrix unpacks sixteen elements of {bits} bits from 16 bytes of their own, and here others "
             f"begin after {2 * bits}"

@@ -167,7 +167,7 @@ def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     for size in range(1, max(filled, 1) + 1):
         yield _staged(table, *_exchanged(found, held, size, filled))
     if found.one_to_one:
-        return  # nobody needs twice as much
+        return  # no lane needs twice as much
     stages, rest = list[LabelMap](), found
     while True:
         columns = [1 << own for own in range(LANE_BITS + held + len(stages))]

@@ -234,7 +234,7 @@ def _labelled(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
     """Return both with values named by their first place; None where a wanted value is not held."""
     bits = _label_bits(held)
     thread, position = np.nonzero(held >= 0)
-    first = np.full(int(max(held.max(), wanted.max())) + 2, NOBODY)  # the last one is that of nobody
+    first = np.full(int(max(held.max(), wanted.max())) + 2, NOBODY)  # the last entry is NOBODY's
     first[held[thread, position][::-1]] = (thread << bits | position)[::-1]
     return None if (first[wanted[wanted >= 0]] < 0).any() else (first[held], first[wanted])
 

@@ -89,7 +89,7 @@ class _Spaces:
         self.found = found
         basis = Basis()
         self.distinct = [1 << bit for bit, column in enumerate(found.positions) if basis.add(column)]
-        self.repeats = sums(kernel(found.positions))  # positions that repeat what the lane has
+        self.repeats = sums(kernel(found.positions))  # positions that repeat others of the lane
         self.packed = self._packed(per_register, prefer_source)
         basis = Basis(self.packed)
         self.rounds = [bit for bit in self.distinct if basis.add(bit)]

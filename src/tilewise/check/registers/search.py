@@ -174,7 +174,7 @@ def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
         ):
             slots = np.full(int(sides[0].max()) + 1, threads * positions)
             np.minimum.at(slots, side[thread, position], places)
-            slots[slots == threads * positions] = 0  # what is wanted nowhere
+            slots[slots == threads * positions] = 0  # positions that no thread wants
             known.setdefault(slots.tobytes(), (slots, set()))[1].add(row)
     lengths = [row for _, rows in known.values() for row in rows]
     for slots, rows in known.values():

@@ -198,7 +198,7 @@ def _best_question(table: Sequence[int | None]) -> int:
             if max(inside, len(users) - inside) < smallest:
                 best, smallest = mask, max(inside, len(users) - inside)
             if 2 * smallest <= len(users) + 1:
-                break  # in halves
+                break  # split in halves
     upper = sorted(users)[len(users) // 2 :]
     return best or sum(users[own] for own in upper)
 
@@ -385,7 +385,7 @@ def _parted(word: Row) -> list[Half]:
     return [tuple(sorted({byte for byte in word if byte and byte[0] in group})) for group in groups]
 
 
-# -- what steps do ---------------------------------------------------------------------------------
+# -- the effect of steps ---------------------------------------------------------------------------
 
 
 Label = tuple[int, int] | None

@@ -224,7 +224,7 @@ def _place(names: list[str], place: tuple[int, ...]) -> Place:
     return (thread // LANES, *sorted(warp, key=str)), thread % LANES, position
 
 
-# -- how few exchanges there can be ----------------------------------------------------------------
+# -- bounds on exchanges ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

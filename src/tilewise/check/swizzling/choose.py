@@ -244,7 +244,7 @@ that keeps the vectors together
     if not asked:
         raise LayoutError("TW401", "no access was given", hint="such as row:16B@st and ldmatrix.x4")
     widest = max((WORD, *(own.access.bytes for own in asked)))
-    if base < 0 or base % widest:  # banks are counted from a whole word on
+    if base < 0 or base % widest:  # banks count from whole words
         raise Refused(
             "TW610",
             f"the tile is at byte {base}, " + ("below 0" if base < 0 else f"no multiple of {widest}"),

@@ -83,7 +83,7 @@ class Digits:
         return np.where(flat < 0, INACTIVE, points)
 
 
-# -- what an access asks for -----------------------------------------------------------------------------
+# -- the demands of an access ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool)
     near: list[Nearest] = []
     for way, misfit in sorted(misfits, key=lambda one: -STAGES.index(one[1].stage)):
         if misfit.stage in BETWEEN_WARPS or (near and not min(one.exchanges for one in near)):
-            break  # what differs in lanes has exchanges
+            break  # a difference in lanes needs exchanges
         with suppress(Refused):
             source, target, times = wanted.nearing(way)
             ends = (target, source) if store else (source, target)

@@ -212,7 +212,7 @@ def _check_shape(fragment: Layout, layout: Layout) -> None:
     hint = "give a fragment of all of it, over wid_in_wg or warpid, laneid and reg"
     if order is not None:
         moved = fragment.permute(*order)
-        with suppress(Refused):  # its modes stay as they are where digits do not group
+        with suppress(Refused):  # modes stay where digits do not group
             moved = moved.group(*theirs)
         hint = f"its modes in the order {spell(order)} are: {moved}"
     one, other = (" x ".join(map(str, extents)) for extents in (ours, theirs))

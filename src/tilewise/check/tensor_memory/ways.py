@@ -137,7 +137,7 @@ class Way:
         """Return the number of registers of a thread, all together."""
         return self.of_a_slab * len(self.lanes)
 
-    # -- where elements get ------------------------------------------------------------------------
+    # -- places of elements ------------------------------------------------------------------------
 
     @cached_property
     def placed(self) -> Layout:

@@ -53,7 +53,7 @@ def _no_values(words: str) -> dict[str, Value]:
 
 def _looks(instruction: str) -> str:
     """Return a pattern for the beginning of an instruction, in PTX or in short: ldmatrix.x4."""
-    return rf"{instruction}\.(?!f)"  # which is the table of forms
+    return rf"{instruction}\.(?!f)"  # .forms is the table of forms
 
 
 def _dtype(given: str) -> str:
@@ -73,12 +73,12 @@ DTYPE = Parameter(
 )
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _moved(instruction: str, form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
     words = Form.of(instruction, form, trans)
-    made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
+    made = Form(instruction, words.count, trans, words.shape, words.type)  # trans is required
     if arch is not None:
         met([made], str(made), arch)
     said = dtype or f"b{made.kind.stored}"

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# -- what all say ----------------------------------------------------------------------------------
+# -- facts of all entries --------------------------------------------------------------------------
 
 
 def _runs_as(some: Sequence[Instruction], arch: str | None) -> dict[str, Any]:

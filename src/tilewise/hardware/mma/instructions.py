@@ -267,7 +267,7 @@ def shapes_of(dtype: DType | str, arch: Architecture | str | None = None) -> tup
     return values(families_of(None, dtype, arch), "shape")
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def check_input(

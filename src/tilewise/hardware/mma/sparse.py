@@ -65,7 +65,7 @@ class Sparse:
         multiplying(wanted, element.name, "a", "sparse")
         return cls(wanted, element, container(wanted, element, sparse=True)[0])
 
-    # -- how wide --------------------------------------------------------------------------------
+    # -- widths ----------------------------------------------------------------------------------
 
     @property
     def chunk(self) -> int:
@@ -97,7 +97,7 @@ class Sparse:
         """Return the pairs of indices that a chunk may have."""
         return WHOLE if self.taken == REGISTER_BITS else ORDERED
 
-    # -- who holds what --------------------------------------------------------------------------
+    # -- fragments -------------------------------------------------------------------------------
 
     @property
     def a_fragment(self) -> Layout:
@@ -171,7 +171,7 @@ class Sparse:
         low = INDEX.bits * place["reg"]
         return place["laneid"], low, low + INDEX.bits * len(indices) - 1
 
-    # -- what the indices mean -------------------------------------------------------------------
+    # -- the meaning of indices ------------------------------------------------------------------
 
     def indices_of(self, stored: int) -> range:
         """Return the indices of its row that locate a stored element: one, or two for tf32."""

@@ -330,7 +330,7 @@ class Stages(Generic[D]):
         return map(self.stage, range(self.count))
 
 
-# -- where a pattern may start ---------------------------------------------------------------------
+# -- starts of a pattern ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +369,7 @@ def placements(mode: Mode | str) -> tuple[Placement, ...]:
 
 def _along_k(mode: Mode, major: str, intake: Intake, count: int, far_k: int) -> Digits:
     inside = mode.width // intake.bytes if major == "k" else 0
-    if not inside:  # an instruction is some atoms deep
+    if not inside:  # an instruction takes whole atoms
         _, deep = extents(mode, major, intake.dtype)
         return ((count, intake.k // deep * far_k),)
     return _trimmed((count // inside, far_k), (inside, intake.bytes))

@@ -162,7 +162,7 @@ def check_operand(operand: str) -> str:
     return operand
 
 
-# -- what the fields hold ------------------------------------------------------------------------------
+# -- the numbers in fields -----------------------------------------------------------------------------
 
 
 def base_offset_of(pattern: int, mode: Mode | str) -> int:

@@ -199,7 +199,7 @@ class Multiplicand:
     def reads(self, descriptor: Any) -> Layout:
         """Return the byte of each element of the operand [rows, K], counted in bytes, as one layout.
 
-            requires one layout is enough; `pieces` has the exact list for every other operand
+            requires  one layout is enough; `pieces` has the exact list for every other operand
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")

@@ -293,7 +293,7 @@ def kinds_of_word(value: int) -> list[str]:
     return found
 
 
-# -- what a word says ------------------------------------------------------------------------------
+# -- the contents of a word ------------------------------------------------------------------------
 
 _ANY_ID = tuple(range(4))
 IDS = {"1X": _ANY_ID, "2X": (0, 2), "3X": _ANY_ID, "4X": (0,), "6X": (0, 2)}
@@ -319,7 +319,7 @@ def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
     return [DEEP_SCALES.get(word, word) for word in words] if given.get("k") == DEEP_K else words
 
 
-# -- what there is not -----------------------------------------------------------------------------
+# -- illegal products ------------------------------------------------------------------------------
 
 
 def _settled(one: InstructionWord) -> None:

@@ -46,7 +46,7 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
             "TW602", f"a box of {len(extents)} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
         )
     row, each, digits = row_bytes(extents[-1], element), per_byte(element), [*enumerate(extents)]
-    if each > 1:  # what is narrower travels as bytes
+    if each > 1:  # narrower elements travel as bytes
         digits[-1], element = (len(extents) - 1, row), DType.of("u8")
     landed = converted(stacked(digits[::-1], len(extents), element, mode), "byte", element)
     return in_shared_bytes(landed, each) + as_int(start, "the address of the copy")

@@ -41,7 +41,7 @@ INPUT = of_type("A's elements", tuple(INPUTS))
 OF_TILE = replace(INPUT, meaning="the type of the tile's elements")
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _a(dtype: str) -> Built:

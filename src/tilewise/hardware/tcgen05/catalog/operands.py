@@ -31,7 +31,7 @@ ROW_STARTS = {True: 64, False: 32}
 """{True if the kind has scales: the fewest rows of A that one CTA reads}."""
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _smem(

@@ -78,7 +78,7 @@ _SLAB = choice("slab", "where half the lanes begin in each 32: at 0, or at 16", 
 _SUCH = (GROUP, WS, SPARSE, _SLAB)
 
 
-# -- which there are -------------------------------------------------------------------------------
+# -- the legal products ----------------------------------------------------------------------------
 
 
 def _shapes(kind: str, m: int | None, n: int | None, k: int | None, **such: Any) -> Built:
