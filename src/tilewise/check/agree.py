@@ -50,7 +50,7 @@ MAX_STEPS = 6
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An element that is read from another byte than it was written to.
+    """An element that is read from a byte other than the one it was written to.
 
     Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has no
     such element; `holds` is the element that the writer put where this one is read, or None. If the search
@@ -126,7 +126,7 @@ def agree(
 
 
 def agree_of(writer: Spec, reader: Spec, *, dtype: DType | None = None, base: int = 0) -> Agreement:
-    """Return `agree` of sides that are read already."""
+    """Return `agree` of sides that are already parsed."""
     base = as_int(base, "the base address")
     if base < 0:
         raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
@@ -276,7 +276,7 @@ def _index(part: Part, flat: int) -> Pair:
 
 
 def _holder(side: Side, address: int) -> Pair | None:
-    """Return the element that a side has at an address, at its first byte or in the middle of it."""
+    """Return the element of a side at an address, at its first byte or in the middle of it."""
     for part in side.parts:
         for back in range(max(side.dtype.bits // 8, 1) if part.layout.unit == "byte" else 1):
             found = part.layout.who(m=address - back, limit=1)
@@ -370,7 +370,7 @@ def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
 
 
 def _both_written(base: Agreement, pair: Sequence[Pair], address: int, unit: str) -> Agreement:
-    """Return that two elements are written to one byte, of which it keeps one."""
+    """Return the verdict that two elements are written to one byte, which keeps one of them."""
     one, other = pair
     return replace(
         base,
@@ -383,7 +383,7 @@ def _both_written(base: Agreement, pair: Sequence[Pair], address: int, unit: str
 
 
 def _meeting(one: Part, other: Part) -> tuple[Pair, Pair] | None:
-    """Return an element of each part that have one address; None where no two have.
+    """Return an element of each part that share an address; None where no two do.
 
     Under one swizzle addresses are equal where they were before it: one equation in the digits of both.
     """

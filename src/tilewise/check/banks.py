@@ -174,7 +174,7 @@ class Ranks:
 
 
 class Conflicts(Costs):
-    """The wavefronts of an access, the fewest that its bytes need, and where they are lost."""
+    """The wavefronts of an access, the fewest that its bytes need, and the places where they are lost."""
 
     def request(self, number: int) -> Request:
         """Return one request, phase by phase, as the definition has it."""

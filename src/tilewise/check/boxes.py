@@ -41,7 +41,7 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor in global memory, strides in bytes; `at` is where the tile begins, if that is known."""
+    """A tensor in global memory, strides in bytes; `at` is the tile's first element, if known."""
 
     dtype: ElementType
     shape: tuple[int, ...]
@@ -71,7 +71,7 @@ class Dimension:
     """True for the slowest of that dimension: a faster one ends at the step of the next."""
 
     def coordinate(self, index: Sequence[int]) -> int:
-        """Return where an element of the tensor is along it."""
+        """Return the position of an element of the tensor along this dimension."""
         coordinate = index[self.dim] // self.step
         return coordinate if self.last else coordinate % self.extent
 
@@ -133,7 +133,7 @@ def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MA
 
 
 def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int) -> Fold:
-    """Return the largest box whose rows have so many elements, and all whose boxes start where one may.
+    """Return the largest box whose rows have so many elements, and all boxes of which start legally.
 
     The box takes a part of each digit such that the next one can go on, if there is one. It may end at any
     size of its last digit, and ends as late as the alignment of the others allows, or else after the row.
@@ -174,7 +174,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int) -> str:
-    """Return why a digit cannot be part of the box; nothing where it can."""
+    """Return the reason why a digit cannot be part of the box, or "" where it can."""
     if digit.stride != reach:
         return f"the tile goes on at byte {digit.stride}, and the box at {reach}"
     dim, step = digit.dim, digit.step

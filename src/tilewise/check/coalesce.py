@@ -117,7 +117,7 @@ def counted(operation: str, bytes: int, addresses: Sequence[int | None]) -> Tran
 
 
 def check_operation(operation: str, bytes: int) -> None:
-    """Refuse an operation that does not reach global memory, or not by so many bytes."""
+    """Refuse an operation that does not reach global memory, or that cannot move so many bytes."""
     if operation not in OPERATIONS:
         raise LayoutError(
             "TW601",
@@ -133,7 +133,7 @@ def check_operation(operation: str, bytes: int) -> None:
 
 
 class Coalescing(Costs):
-    """The sectors of an access, the fewest that would hold its bytes, and where they are lost."""
+    """The sectors of an access, the fewest that would hold its bytes, and the places where they are lost."""
 
     def request(self, number: int) -> Transfer:
         """Return one request, as the definition has it."""

@@ -1,8 +1,8 @@
 """The reasons why no descriptor reads a tile, in the order in which an engineer would look.
 
 First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
-another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps
-are the digits of the tile held against those of the template, the finest first: 16 bytes that stay together,
+another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are
+the digits of the tile compared with those of the template, the finest first: 16 bytes that stay together,
 eight rows a mode's width apart, the swizzle of that mode, then one stride from group to group, which a field
 of the descriptor holds. Each of these faults is one sentence: digit d of the template steps by t, and the
 tile by s.
@@ -156,7 +156,7 @@ def _strides(question: Question) -> list[Reason]:
 
 
 def _other_base(question: Question) -> Iterator[Reason]:
-    """Yield the reason of a tile that is read elsewhere, and not at its address."""
+    """Yield the reason of a tile that is read at another address, and not at its own."""
     cells, limit = question.cells, question.engine.limit
     repaired = replace(cells, outer=0, base=0)
     fit = question.fit(repaired) if cells.pattern else None
@@ -196,7 +196,7 @@ def _other_unit(question: Question) -> Iterator[Reason]:
 
 
 def _how(question: Question, cells: SharedTile, more: str = "") -> str | None:
-    """Return in words how another tile is read; None where it is not."""
+    """Return the reading of another tile in words, or None where it is not read."""
     fit = question.fit(cells)
     return None if fit is None else f": {major_name(fit.form.major)}, {mode_name(fit.form.mode)}{more}"
 
@@ -252,8 +252,7 @@ def _other_swizzle(question: Question) -> Iterator[Reason]:
 def transposed(
     cells: SharedTile, first: str, second: str, read: Callable[[SharedTile], str | None]
 ) -> Iterator[Reason]:
-    """Yield the reason of modes that were given the other way round,
-    where the tile is read with them swapped."""
+    """Yield the reason of swapped modes, where the tile is read with them exchanged."""
     turned = cells.turned()
     how = read(turned) if cells.elements == 1 else None
     if how is not None:
@@ -263,7 +262,7 @@ def transposed(
 
 
 def _offset(question: Question) -> Iterator[Reason]:
-    """Yield the reason of a start that no field holds."""
+    """Yield the reason of a start that no field can hold."""
     cells = question.cells
     repaired = replace(cells, start=0, outer=0)
     fit = question.fit(repaired)
@@ -603,7 +602,7 @@ def _permutations(engine: Engine) -> str:
 
 
 def _spelled(cells: SharedTile) -> str:
-    """Return the chain on bytes, after it on elements where that is another, as the subject of a sentence."""
+    """Return the chain on bytes, and on elements where that differs, as the subject of a sentence."""
     on_bytes = " o ".join(map(str, cells.chain))
     try:
         on_elements = " o ".join(str(swizzle.scaled(8, cells.row.dtype.bits)) for swizzle in cells.chain)

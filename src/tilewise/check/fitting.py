@@ -89,8 +89,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Fit:
-    """The form in which every part of a tile is read, and (part down the rows, along K,
-    descriptor) of each."""
+    """The form that reads every part of a tile, and (part down the rows, along K, descriptor) of each."""
 
     form: Form
     parts: tuple[tuple[int, int, MatrixDescriptor], ...]
@@ -98,7 +97,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Form:
-    """A tile held against the template of a mode and a major, by instructions of so many rows."""
+    """A tile compared with the template of a mode and a major, by instructions of so many rows."""
 
     engine: Engine
     intake: Intake
@@ -180,8 +179,7 @@ class Form:
         return (self.mode.width - inside) // self.cells.size
 
     def fields(self, corner: tuple[int, int], base_offset: int) -> dict[str, int]:
-        """Return start, LBO and SBO in bytes that a part's addresses give,
-        whether fields hold them or not."""
+        """Return start, LBO and SBO in bytes from a part's addresses, even if fields cannot hold them."""
         row, column = corner
         start = self.at(row, column, base_offset)
         found = {"start": start, **self.engine.spare}
@@ -224,8 +222,9 @@ class Form:
     # -- the proof -------------------------------------------------------------------------------------
 
     def fit(self) -> Fit | None:
-        """Return the descriptors of all parts, which share LBO and SBO, each proved;
-        None where one is not."""
+        """Return the descriptors of all parts, which share LBO and SBO, each proved; None if one part has
+        none.
+        """
         cells, absolute = self.cells, self.intake.absolute
         alike = self.exact and self._alike()
         proved = alike and not absolute

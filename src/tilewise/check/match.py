@@ -71,7 +71,7 @@ class Match:
     product: str
     """The instruction that reads it, in words, where that is more than the engine's name."""
     lbo_mode: str
-    """relative, or absolute: LBO is an address, and each step has its own."""
+    """"relative", or "absolute": then LBO is an address, and each step has its own."""
     asked: Mapping[str, Any]
     """The options of the instructions, their sizes aside."""
     notes: tuple[str, ...]

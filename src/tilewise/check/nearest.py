@@ -200,7 +200,7 @@ def _changes(cells: SharedTile, tile: SharedTile, fit: Fit) -> Iterator[str]:
 
 
 def _moved(cells: SharedTile, tile: SharedTile, named: list[tuple[str, tuple[int, int]]]) -> Iterator[str]:
-    """Yield the steps to some elements that are others now."""
+    """Yield the steps that differ from the elements' present ones."""
     for name, (row, column) in named:
         if row < cells.rows and column < cells.columns:
             now, then = cells.step(row, column), tile.step(row, column)

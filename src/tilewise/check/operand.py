@@ -111,11 +111,11 @@ class Near:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A tile that an engine does not take: why, and the nearest ones that it does."""
+    """A tile that an engine does not take: the reasons, and the nearest tiles that it takes."""
 
     reasons: tuple[Reason, ...]
     search: Callable[[], tuple[Near, ...]] | None = field(default=None, repr=False, compare=False)
-    """Finds the nearest tiles; None where the layout is no operand at all."""
+    """A function that finds the nearest tiles; None where the layout is no operand at all."""
     folded: bool = field(default=False, repr=False, compare=False)
     """True if the nearest layouts include the tile's address: they then count from address 0."""
     order: str = "row"
@@ -158,7 +158,7 @@ class SharedTile:
     name: str
     row: Row
     digits: tuple[Digits, Digits]
-    """Those of the rows and those of the columns, as few as can be."""
+    """The digits of the rows and those of the columns, as few as can be."""
     start: int = 0
     """The address of cell (0, 0) before the swizzle."""
     chain: tuple[Swizzle, ...] = ()
@@ -240,7 +240,7 @@ class SharedTile:
     def layout(self, unit: str = "byte") -> Layout | None:
         """Return the layout of the cells in bytes, or of the elements, by the fewest digits.
 
-        None where elements do not lie at whole elements. The base is not in it.
+        Return None where elements do not lie at whole elements. The base is left out.
         """
         cells, (rows, columns) = self, self.digits
         if unit == "element":
@@ -297,7 +297,7 @@ class SharedTile:
         return rows, columns, self.start, self.outer
 
     def moved(self, other: SharedTile) -> int | None:
-        """Return how many elements live elsewhere in another tile of the same shape, or None."""
+        """Return the number of elements that lie elsewhere in another tile of the same shape, or None."""
         cells = self._layout.relation(other._layout, permute=(0, 1)).moves.get("m", 0)
         return None if cells is None else cells * self.elements
 
@@ -339,7 +339,7 @@ def overlap(cells: SharedTile) -> list[Reason]:
 
 
 def first_shared(layout: Layout, most: int = MAX_LISTED) -> tuple[int, int] | None:
-    """Return the first element that has the place of an earlier one, after that one; of the first `most`.
+    """Return the first element at the place of an earlier one, after that one; among the first `most`.
 
     >>> from tilewise import S
     >>> first_shared(S[(4, 4) : (3, 1)])
@@ -473,8 +473,8 @@ def _one_memory(layout: Layout, elsewhere: tuple[str, str]) -> str:
 def departed(layout: Layout, deep: int) -> Layout | None:
     """Return the first stage [rows, K] of an operand that CuTe has partitioned, or None for other layouts.
 
-    It is printed as ((MN, K), mn, k), and stages last, of instructions of `deep` along K. Inside a mode CuTe
-    counts the first digit fastest, and a layout here the last: read from there, the first mode is (K, MN).
+    CuTe prints it as ((MN, K), mn, k), and stages last, of instructions of `deep` along K. Inside a mode CuTe
+    counts the first digit fastest, and a layout here the last. So the first mode, read here, is (K, MN).
 
         postcondition  departed(layout, deep) at (mn * MN + i, k * K + j) is layout at (j * MN + i, mn, k, 0)
 
@@ -566,7 +566,7 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
 
 
 def pair_notes(intake: Intake, rows: int, one: int) -> tuple[str, ...]:
-    """Return a note on a tile of `rows` in one CTA of a pair, where an instruction reads but `one` of them.
+    """Return a note on a tile of `rows` in one CTA of a pair, where an instruction reads only `one` of them.
 
     >>> from tilewise.hardware.engines import engine
     >>> of_pair = engine("tcgen05").intake("bf16", "A", m=256, cta_group=2)

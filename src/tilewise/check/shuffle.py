@@ -48,7 +48,7 @@ class ByMemory:
 
     stores: int
     loads: int
-    """Loads of registers, or of the parts that one lane has of one: several make a register."""
+    """Loads of registers, or of their parts that lie in one lane: several make a register."""
     steps: int
     """Steps that put the parts together."""
 
@@ -110,7 +110,7 @@ class WarpPlan:
     target: Layout
     dtype: DType
     unit: int
-    """Bits that always go together: those of an element, or of several, or a register's part of one."""
+    """Bits that always go together: those of one element, of several, or of a register's part of one."""
     program: Program = field(repr=False)
     bound: ExchangeBound
     places: int = 0
@@ -120,9 +120,11 @@ class WarpPlan:
     shared: ByMemory = field(repr=False, compare=False, default=ByMemory(0, 0, 0))
     """The same move through shared memory."""
     tiles: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    """Numbers of tiles of FROM and of TO by mode, where one was repeated to be as large as the other."""
+    """Numbers of tiles of FROM and of TO by mode, where the smaller was repeated to be as large
+    as the other.
+    """
     computed: DType | None = None
-    """The type that the elements have before they are converted to `dtype` and moved, where it was given."""
+    """The type of the elements before their conversion to `dtype` and the move, if it was given."""
 
     @property
     def repeated(self) -> str:
@@ -195,9 +197,9 @@ def shuffle(
     """Return the steps that turn `source` into `target` inside a warp, with the fewest exchanges found.
 
     `without` leaves out movmatrix or ballot. With `cheapest` the cycles of a multiprocessor count instead.
-    `reshape` reads `source` in that shape first, and `permute` takes its modes in that order. A layout of
-    which the other one is a whole number of tiles is repeated, its tiles in registers one after another.
-    `computed` is the type that the elements have before: they are converted to `dtype`, and then move.
+    `reshape` reads `source` in that shape first, and `permute` takes its modes in that order. If the other
+    layout is a whole number of tiles of one, that one is repeated, its tiles in registers one after another.
+    `computed` is the first type of the elements: they are converted to `dtype`, and then move.
 
         requires       modes that are each other's, cut or joined, or that tiles make up; layouts over laneid
                        and reg, and over warps that nothing leaves
@@ -272,7 +274,7 @@ def shuffle(
 
 
 def _tried(table: WarpTable, without: frozenset[str]) -> Iterator[Program]:
-    """Yield programs that make a transfer, up to one that has nothing but exchanges, as few as can be."""
+    """Yield programs that make a transfer, up to one that has only exchanges, the fewest possible."""
     fewest = bound(table, by_shuffles=False).count
     if not fewest:
         builder = Builder(table.registers_held)

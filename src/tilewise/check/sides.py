@@ -112,7 +112,7 @@ class _Typed:
     dtype: DType | None
 
     def stored(self, setting: Setting) -> DType:
-        """Return the type as which an element lies in memory: its own, or that of both sides."""
+        """Return the type of an element in memory: its own, or that of both sides."""
         found = self.dtype or setting.dtype
         if found is None:
             raise LayoutError("TW004", "bytes need the type of an element", hint="such as dtype=bf16")
@@ -216,7 +216,7 @@ class Boxes(_Typed):
     dtype: DType | None = None
 
     def placed(self, setting: Setting) -> Side:
-        """Return the side at its address, which is one that TMA can write to."""
+        """Return the side at its address, which TMA can write to."""
         element, tile = self.stored(setting), setting.whole(self.tile)
         box = self.box or tile
         start = setting.base if self.start is None else self.start
@@ -306,7 +306,7 @@ class _Read(_Typed):
         return intake_of(engine_of(self.engine), super().stored(setting), self.operand, asked)
 
     def stored(self, setting: Setting) -> DType:
-        """Return the type as which an element lies in memory."""
+        """Return the type of an element in memory."""
         return self.intake(setting).dtype
 
     def _in_its_major(self, setting: Setting) -> Intake:
@@ -451,7 +451,7 @@ class Described(_Read):
 
 @dataclass(frozen=True)
 class Together:
-    """Several sides, each for its part of the tile: boxes at addresses of their own, a descriptor a step.
+    """Several sides, each for its part of the tile: boxes at their addresses, a descriptor for each step.
 
     >>> halves = [Boxes(Mode.of("128B"), (64, 64), at=(row, 0), start=row * 128) for row in (0, 64)]
     >>> side = Together(tuple(halves)).placed(Setting(DType.of("bf16")))
@@ -469,7 +469,7 @@ class Together:
         return next((side.dtype for side in self.sides if side.dtype is not None), None)
 
     def stored(self, setting: Setting) -> DType:
-        """Return the type as which an element lies in memory, by the first side that names one."""
+        """Return the type of an element in memory, by the first side that names one."""
         return next((side for side in self.sides if side.dtype is not None), self.sides[0]).stored(setting)
 
     def placed(self, setting: Setting) -> Side:
@@ -527,7 +527,7 @@ def _whole(layout: Layout, tile: Pair, at: Pair) -> Part:
 
 
 def _end(part: Part) -> Pair:
-    """Return where a part ends."""
+    """Return the end of a part."""
     return part.rows[1], part.k[1]
 
 

@@ -110,7 +110,7 @@ def _error(code: str, message: str, source: str, span: tuple[int, int], hint: st
 
 
 def _near(word: str, known: Iterable[str], end: str = "") -> str:
-    """Return a question after the known word that is near, if one is."""
+    """Return a question after a known word that is near, or ""."""
     from difflib import get_close_matches
 
     near = get_close_matches(word.lower(), known, n=1, cutoff=0.5)

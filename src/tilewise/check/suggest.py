@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor
 
 TILES = 64
-"""Tiles each way in the tensor that a copy is planned from."""
+"""Tiles in each direction of the tensor from which a copy is planned."""
 
 BLAS_MAJORS = {("A", "N"): "mn", ("A", "T"): "k", ("B", "N"): "k", ("B", "T"): "mn"}
 """{(operand, BLAS's letter): major}. BLAS's matrices are column-major, op(A) is M x K, op(B) is K x N.
@@ -330,7 +330,7 @@ def _filled(size: int, mode: Mode) -> Choice:
 
 
 def direction(order: str) -> str:
-    """Return the way in which the atoms of an order follow one another first."""
+    """Return the direction in which the atoms of an order follow one another first."""
     return "down the rows" if order == "mn" else "along K"
 
 
@@ -405,7 +405,7 @@ def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
 
 
 def _check_bytes(tile: int, count: int, mode: Mode) -> None:
-    """Refuse stages that are more than a block's shared memory; stages begin where the pattern does."""
+    """Refuse stages larger than a block's shared memory; stages begin where the pattern does."""
     stride = -(-tile // mode.period) * mode.period
     whole = stride * (count - 1) + tile
     if whole > SHARED_BYTES:
@@ -457,7 +457,7 @@ def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
 
 
 def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
-    """Return why N takes several instructions, and the narrower mode that takes fewer, if one does."""
+    """Return the reason why N takes several instructions, and the narrower mode that takes fewer, if any."""
     if intake.operand == "A" or fed.rows == fed.n:
         return []
     whole, one = fed.rows * intake.ctas, fed.n * intake.ctas

@@ -352,7 +352,7 @@ def contiguous_dimension(extents: Sequence[int], steps: Sequence[int]) -> int:
 
 
 def bytes_for_elements(tensor: Tensor) -> str:
-    """Return a word on strides that would be those of rows one after another, or a little padded, in bytes.
+    """Return a remark on strides that would be right in bytes: rows one after another, or a little padded.
 
     >>> from tilewise import S
     >>> tensor, _ = asked((64, 4096), S[(8, 64) : (64, 1)], DType.of("bf16"), strides=(8200, 1))
@@ -413,7 +413,7 @@ def readings(
 ) -> list[tuple[Mode, Layout]]:
     """Return every mode that explains the tile, with the layout before its swizzle: one map can be several.
 
-    The one that is written comes first. `element` is the bytes of one.
+    The mode as written comes first. `element` is the bytes of one.
     """
     reach = shared.span(m) - 1 + element
     if reach > SHARED_BYTES:
@@ -438,7 +438,7 @@ def readings(
 
 
 def check_digits(digits: Sequence[Digit], tensor: Tensor) -> None:
-    """Refuse digits of which no box can be made: its rows begin with the first of them."""
+    """Refuse digits that make no box: its rows have to begin with the first digit."""
     first, contiguous = digits[0], tensor.contiguous
     if first.stride < 0:
         raise refusal(
@@ -483,8 +483,8 @@ def default_tile(
 ) -> Layout:
     """Return the tile that TMA fills in one box: rows as wide as the swizzle, all of them, the next columns.
 
-    Contiguous where the tensor is. With `order`, a tile of wgmma's atoms, which follow one another down
-    the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
+    It is contiguous where the tensor is. With `order` it is a tile of wgmma's atoms, which follow one another
+    down the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
     MN-major ones k is.
 
     >>> print(default_tile((4096, 4096), (128, 128), "bf16", "128B"))

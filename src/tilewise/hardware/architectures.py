@@ -50,7 +50,7 @@ class Architecture:
     number: int
     """Its compute capability times ten."""
     suffix: str = ""
-    """`a` where code may use all that it has, `f` where it may use what its family has."""
+    """`a` for code that may use every feature, `f` for code that may use its family's."""
 
     @classmethod
     def of(cls, word: Architecture | str | int) -> Architecture:
@@ -109,11 +109,11 @@ class Needs:
     """
 
     since: int | None = None
-    """The first number that has it: all after it have it too."""
+    """The first number that has it: all later ones have it too."""
     family: tuple[int, ...] = ()
     """The first numbers of families whose members have it, where code is compiled for f or for a."""
     alone: tuple[str, ...] = ()
-    """Architectures that have it, and none after them."""
+    """Architectures that have it, without later ones."""
 
     def met(self, architecture: Architecture | str | int) -> bool:
         """Return True if an architecture has the feature."""

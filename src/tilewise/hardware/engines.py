@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     """(m, n, k) of an instruction; None where another operand decides it."""
 
 MN_BITS = 16
-"""Bits of the elements that words are about where no type is named."""
+"""Bits of the elements in sentences where no type is named."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class MatrixDescriptor:
 
     @classmethod
     def decode(cls, value: int) -> Self:
-        """Return the descriptor of 64 bits; bits that no field has are passed over: see `reserved_bits`."""
+        """Return the descriptor of 64 bits; bits of no field are ignored: see `reserved_bits`."""
         held: dict[str, Any] = dict(unpacked(cls.FIELDS, check_word(value)))
         names = {code: name for name, code in cls.CODES.items()}
         if held["mode"] not in names:
@@ -145,7 +145,7 @@ class MatrixDescriptor:
 
     @classmethod
     def reserved_bits(cls, value: int) -> list[int]:
-        """Return the bits of a value that are set though no field has them."""
+        """Return the bits of a value that are set, and that no field has."""
         return reserved(cls.FIELDS, check_word(value))
 
 
@@ -167,7 +167,7 @@ class Intake:
     name: str
     """The type's name."""
     dtype: DType
-    """As which an element lies in shared memory: a byte for 4 bits that are kept in a byte each."""
+    """The type of an element in shared memory: a byte for 4 bits that take a byte each."""
     k: int
     """Elements along K that one instruction reads."""
     rows: tuple[int, ...]
@@ -176,14 +176,15 @@ class Intake:
     These are the rows of one CTA: each of a pair with M = 256 reads 128 rows of A. A given size leaves one.
     """
     modes: Mapping[str, tuple[Mode, ...]]
-    """{major: the swizzle modes that are read in it}, the narrowest first; a major that is not read is not
-    in it."""
+    """{major: the swizzle modes that are read in it, the narrowest first}; majors that are not read are left
+    out.
+    """
     m: int | None = None
     """M of the instructions, where it was given or only one is legal; None where there may be several."""
     n: int | None = None
     """N of them, likewise."""
     whole_k: int | None = None
-    """K of the instructions, where less of it is stored: half of a sparse A."""
+    """K of the instructions, where only a part of it is stored: half of a sparse A."""
     ctas: int = 1
     """CTAs that share the rows of an instruction: 2 of a pair."""
     product: str = ""
@@ -221,7 +222,7 @@ class Intake:
 
 
 class Engine:
-    """One engine: its descriptor, which instructions it has, and its fields in words."""
+    """One engine: its descriptor, its instructions, and its fields in words."""
 
     name: str
     source: sources.Source
@@ -242,14 +243,14 @@ class Engine:
     carries: bool
     """True if K past a row of the atom is read where the sum carries; False where no document tells."""
     usual: int = 64
-    """Rows of which a multiple is fed in every mode."""
+    """The divisor of a number of rows that is fed in every mode."""
 
     entry: str
     """The catalogue's entry of its tiles, which has their confirmations."""
     transpose: Mapping[str, str]
     """{operand: the part of the instruction that gives its major}, 0 for K-major, 1 for MN-major."""
     other_home: str
-    """The storage from which A may come besides shared memory: reg, or TCol."""
+    """The other storage from which A may come: reg, or TCol."""
     registers: str
     """The advice for an operand whose layout is in `other_home`."""
 
@@ -259,7 +260,7 @@ class Engine:
     limit = LIMIT
     """Byte offsets and addresses that a descriptor holds are below it."""
     base_unit = BASE_UNIT
-    """Bytes that one unit of the base offset moves the pattern by."""
+    """The bytes by which one unit of the base offset moves the pattern."""
     spare: Mapping[str, int] = {"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0}
     """{field: the number written where the field is not read}."""
 
@@ -287,7 +288,7 @@ class Engine:
         return SWIZZLED_K_MAJOR_LBO if major == "k" and mode.bits else None
 
     def majors_of(self, descriptor: Any) -> tuple[str, ...]:
-        """Return the majors of operands that a descriptor is for."""
+        """Return the majors of operands that a descriptor can be for."""
         return MAJORS
 
     # -- the reads of a descriptor ---------------------------------------------------------------------
@@ -307,7 +308,7 @@ class Engine:
     def unread(
         self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int
     ) -> tuple[str, ...]:
-        """Return the fields of lbo, sbo, base_offset of which any other value reads the same bytes."""
+        """Return those of lbo, sbo, base_offset of which any other value reads the same bytes."""
         return unread_fields(self.walks(descriptor, DType.of(dtype), major, rows, k))
 
     # -- from tile to descriptors ----------------------------------------------------------------------
@@ -396,7 +397,7 @@ class Engine:
         return tuple([said.name for said in self.words(descriptor, major, operand) if not said.read])
 
     def masked(self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None) -> Any:
-        """Return the descriptor with 0 in every field that is not read: two that read alike are then equal.
+        """Return the descriptor with 0 in every field that is not read: equal ones then read alike.
 
         >>> of = engine("wgmma")
         >>> hex(of.masked(of.descriptor(lbo=16, sbo=1024, mode="128B")).value)
@@ -462,7 +463,7 @@ class Engine:
         }
 
     def why(self, name: str, descriptor: Any, operand: Multiplicand, few: str) -> str:
-        """Return why an operand does not read a field that others read."""
+        """Return the reason why an operand does not read a field that others read."""
         return few
 
     def _about_operand(self, descriptor: Any, operand: Multiplicand) -> list[str]:
@@ -485,7 +486,7 @@ class Engine:
 
 
 VERSION = Field("version", 46, 3, 1, "a fixed constant")
-"""The bits of a descriptor that tell Blackwell's from Hopper's, which have 0 there."""
+"""The bits of a descriptor that distinguish Blackwell's from Hopper's, which have 0 there."""
 
 VERSIONS = {0: "wgmma", 1: "tcgen05"}
 """{the number in these bits: the engine of the descriptor}."""

@@ -196,7 +196,7 @@ def met(
 def lacking(
     needs: Iterable[Needs], words: str, arch: object, witness: Mapping[str, Any], more: str = ""
 ) -> Refused:
-    """Return the refusal of an architecture that meets no needs: it names those that ask for least."""
+    """Return the refusal of an architecture that meets no needs; it names those that require least."""
     owners = {each: {*each.architectures} for each in needs}
     least = [each for each, them in owners.items() if not any(them < others for others in owners.values())]
     hint = f"it needs {listed(least, '; or ')}{more}"

@@ -26,7 +26,7 @@ LANE_BITS = 5
 """Bits of the number of a lane."""
 
 REGISTERS = 64 * 1024
-"""32-bit registers of a multiprocessor, which one block can have to itself."""
+"""32-bit registers of a multiprocessor, all of which one block can have."""
 
 THREAD_REGISTERS = 255
 """32-bit registers that one thread can have."""

@@ -54,7 +54,7 @@ class Mode:
     swizzle: Swizzle = field(init=False, compare=False)
     """The permutation of byte addresses."""
     period: int = field(init=False, compare=False)
-    """Bytes by which the pattern repeats, and to which an atom is aligned."""
+    """The period of the pattern in bytes, and the alignment of an atom."""
     rows: int = field(init=False, compare=False)
     """Rows of the atom, across the major direction."""
     chunks: int = field(init=False, compare=False)
@@ -118,7 +118,7 @@ BLACKWELL = {
 
 @dataclass(frozen=True, slots=True)
 class OtherUnit:
-    """A swizzle that is a mode of the hardware where it counts the other unit, bytes or elements."""
+    """A swizzle that would be a mode of the hardware in the other unit, bytes or elements."""
 
     meant: Swizzle
     """On bytes."""

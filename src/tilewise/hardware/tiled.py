@@ -1,4 +1,4 @@
-"""TiledMMA and TiledCopy as values: which thread of a block holds which element of a large tile.
+"""TiledMMA and TiledCopy as values: the thread of a block for each element of a large tile.
 
     tiled_mma(mma.A(m16n8k16, f16), (2,2,1), m=32, n=(8,2,2):(1,16,8))
     tiled_copy((16,8):(8,1), (1,8))

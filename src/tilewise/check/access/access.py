@@ -1,4 +1,4 @@
-"""An access: which elements of a tile the lanes of a warp request, and the tile in memory.
+"""An access: the elements of a tile that the lanes of a warp request, and the tile in memory.
 
 An access is a layout as well: [request, lane, element] to a flat index of the tile. Composed with the tile's
 layout it gives addresses; a lane's elements must follow one another there, for an instruction moves
@@ -34,7 +34,7 @@ INACTIVE = -1
 """The address of an inactive lane, whose elements are past the end of the tile."""
 
 MOST_LISTED = 1 << 25
-"""Addresses that are listed one by one at most, where no proof spares it: a few gigabytes."""
+"""The most addresses that are listed one by one, where no proof makes that needless: a few gigabytes."""
 
 
 # -- the access ------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ class Access:
     """
 
     name: str
-    """The text that stands for it: `row:16B`, `ldmatrix.x4.trans`, or the layout itself."""
+    """The text for it: `row:16B`, `ldmatrix.x4.trans`, or the layout itself."""
     operation: Operation
     dtype: DType
     tile: Shape
@@ -125,7 +125,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Lanes:
-    """The byte addresses of an access of a tile that has a place.
+    """The byte addresses of an access of a tile with an address.
 
     postcondition  table[request, lane] is the address, -1 where the lane is inactive; where all are
                    active, and composition has an answer, also a layout of those two modes
@@ -199,7 +199,7 @@ def checked(bytes: int, addresses: Iterable[int | None]) -> list[int | None]:
 
 
 def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
-    """Return the error of a lane whose address is below 0, or no multiple of its width.
+    """Return the error of a lane whose address is below 0, or not a multiple of its width.
 
     >>> print(no_vector("lane 2", 4, -8))
     TW203: lane 2 asks for 4 bytes at -8, below 0
@@ -216,7 +216,7 @@ def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
 
 @dataclass(frozen=True)
 class Stored:
-    """A tile in memory: where every element begins, in bytes, or in bits where it is smaller than a byte.
+    """A tile in memory: the start of every element, in bytes, or in bits where it is smaller than a byte.
 
     >>> from tilewise import S
     >>> tile = Stored.of(S[(8, 64) : (64, 1)], "bf16", base=1024)
@@ -228,7 +228,7 @@ class Stored:
     """
 
     layout: Layout
-    """From the tile's modes to one storage axis; the tile's own address is in it."""
+    """From the tile's modes to one storage axis; the tile's address is included."""
     dtype: DType
     unit: int
     """Bits of one step on that axis: 8, or 1."""
@@ -258,7 +258,7 @@ class Stored:
         return sum(self.layout.points(index)[0])
 
     def matrix(self, why: str) -> tuple[int, int]:
-        """Return rows and columns of the tile, which has to have both.
+        """Return the tile's rows and columns; refuse a tile of another number of modes.
 
         refused  TW610 a tile of another rank
         """

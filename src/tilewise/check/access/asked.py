@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FIXED = ("ldmatrix", "stmatrix", "tma")
-"""Patterns of one instruction, which no other one moves."""
+"""Patterns of one instruction, which no other instruction moves."""
 
 
 def access_of(
@@ -29,9 +29,9 @@ def access_of(
     operation: Operation | str | None = None,
     base: int = 0,
 ) -> Access:
-    """Return the access that a text, or a layout, means of a tile.
+    """Return the access of a tile that a text, or a layout, describes.
 
-    Without a width, vectors are the widest that there are, of a tile at the byte address `base`.
+    Without a width, vectors are the widest possible, of a tile at the byte address `base`.
 
         requires       a text as docs/access.md has them; a layout of (lane), (lane, element) or (request,
                        lane, element) to flat indices, or of who holds which element over laneid and reg
@@ -151,7 +151,7 @@ class Question:
         return Access(name, self.operation, dtype, shape, pattern.index(elements), pattern.trans)
 
     def widest(self) -> Width:
-        """Return the widest access, and why no wider one is possible."""
+        """Return the widest access, and the reason against a wider one."""
         only = self.pattern.bytes
         blocked: tuple[int, Refused] | None = None
         for bytes in sorted((only,) if only else self.operation.widths, reverse=True):
@@ -178,7 +178,7 @@ class Question:
         )
 
     def refusal(self, bytes: int) -> Refused | None:
-        """Return why vectors of so many bytes are impossible, or None."""
+        """Return the reason against vectors of so many bytes, or None."""
         try:
             lanes_in(self.stored, self.access(bytes))
         except Refused as no:
@@ -220,19 +220,19 @@ def _operation(pattern: Pattern, words: Words, argument: Operation | str | None)
 
 
 def _in_memory(no: Refused) -> bool:
-    """Return True if a refusal is about elements in memory, not about a width that holds no whole one."""
+    """Return True if a refusal is about elements in memory, not about a width that holds no whole element."""
     return isinstance(no.witness, dict) and no.witness.get("rule") != "type"
 
 
 @dataclass(frozen=True)
 class Width:
-    """The widest possible access, and why no wider one is."""
+    """The widest possible access, and the reason against a wider one."""
 
     access: Access
     next: int | None
-    """Bytes of the next wider one; None where no instruction has it."""
+    """Bytes of the next wider vector; None where no instruction has it."""
     blocked: Refused | None
-    """Why that one is impossible: `rule` in its witness names the broken rule."""
+    """The refusal of that width: `rule` in its witness names the broken rule."""
     question: Question = field(repr=False, compare=False)
 
     @property

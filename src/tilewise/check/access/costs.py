@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     Int64s = NDArray[np.int64]
 
 AT_ONCE = 1 << 12
-"""Requests that are counted together in NumPy: a few megabytes."""
+"""The most requests that NumPy counts together: a few megabytes."""
 
 FEW = 16
-"""Requests that are sooner counted by the definition than NumPy is loaded."""
+"""The most requests that are counted by the definition, faster than NumPy is loaded."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Costs:
 
     lanes: Lanes = field(repr=False)
     sample: Sample = field(repr=False)
-    """The requests that stand for all, and were counted."""
+    """The requests that stand for all others, and were counted."""
     counts: Mapping[str, Sequence[int]]
     """Their counts by names."""
     closed: bool

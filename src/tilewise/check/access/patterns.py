@@ -106,7 +106,7 @@ def spelled(subject: str, bytes: int | None, operation: str | None) -> str:
 
 
 def as_call(entry: Entry, words: list[str], dtype: DType) -> str:
-    """Return the call of an entry that values between colons mean; the type is the tile's by default.
+    """Return the call of an entry from values between colons; the type is the tile's by default.
 
     >>> from tilewise.hardware.catalog import find
     >>> as_call(find("wgmma.D"), ["f32", "n64"], DType.of("bf16"))
@@ -131,7 +131,7 @@ def as_call(entry: Entry, words: list[str], dtype: DType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The elements that lanes request, before it is known how many of them at once."""
+    """The elements that lanes request, before the number requested at once is known."""
 
     name: str
     operation: str
@@ -240,7 +240,7 @@ def pattern_from(layout: Layout, stored: Stored, name: str = "", operation: str 
 
 
 def _flat(layout: Layout, stored: Stored) -> Layout:
-    """Return an access by flat row-major indices, of one by coordinates e0, e1, ..., or in CuTe's order.
+    """Return an access by flat row-major indices, of a layout by coordinates e0, e1, ..., or in CuTe's order.
 
     Flat indices of CuTe's layouts count the first mode fastest.
 

@@ -1,4 +1,4 @@
-"""The wavefronts that it takes a warp to move a tile, and the swizzle under which it takes fewer."""
+"""The wavefronts that a warp needs to move a tile, and the swizzle under which it needs fewer."""
 
 from __future__ import annotations
 

@@ -47,7 +47,9 @@ WIDEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """One digit of an address: how often it steps, by how many bytes before the swizzle, what it counts."""
+    """One digit of an address: its extent, its stride in bytes before the swizzle, and the
+    thing it counts.
+    """
 
     extent: int
     stride: int
@@ -198,7 +200,7 @@ def tile_of(
     """Return the tile that an operand is, cut into instructions of a fragment, for warps that share them.
 
     Each warp has neighbouring instructions; of a warpgroup it has one of four that follow down the rows. None
-    where digits do not divide into instructions, or none begins with the second warp.
+    where digits do not divide into instructions, or no digit begins with the second warp.
     """
     whole = [halves(digits, one) for digits, one in zip(cells.digits, fragment.shape, strict=True)]
     if None in whole:
@@ -226,7 +228,7 @@ def tile_of(
 
 
 def _twos(digits: Digits, counts: str) -> Iterator[Digit]:
-    """Yield the digits of a number, the fastest first, as their twos and what is left."""
+    """Yield the digits of a number, the fastest first, as factors of two and the rest."""
     weight = 1
     for extent, step in reversed(digits):
         while extent % 2 == 0:
@@ -266,7 +268,7 @@ class Vector:
 
 
 def named(form: Form | Vector) -> str:
-    """Return a form without the words that all of its kind have.
+    """Return a form without the words that its whole kind has.
 
     >>> named(Form("ldmatrix", 4, trans=True)), named(Vector("st", 64))
     ('ldmatrix.x4.trans', 'st.shared.v2.b32')
@@ -276,7 +278,7 @@ def named(form: Form | Vector) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some bytes of a lane's registers: of which instruction, and which of those that it holds there."""
+    """Some bytes of a lane's registers: their instruction, and their place among its bytes there."""
 
     row: int
     column: int
@@ -291,7 +293,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One load or store of a tile: what it moves, and where its addresses are."""
+    """One load or store of a tile: the parts that it moves, and its addresses."""
 
     parts: tuple[Part, ...]
     """The parts moved, register by register of the form, or in the order of memory."""
@@ -382,7 +384,8 @@ def places(digits: Sequence[Digit]) -> list[tuple[int, int, int]]:
 
 
 def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return which bits of laneid + 32 * byte are those of a row's byte, and of [matrix, row], lowest first.
+    """Return the bits of laneid + 32 * byte that are those of a row's byte, and of [matrix, row], lowest
+    first.
 
     >>> bits_of(Form("ldmatrix", 4))
     ((5, 6, 0, 1), (2, 3, 4, 7, 8))

@@ -60,7 +60,7 @@ class Element:
 
     name: str
     dtype: DType
-    """As which it lies in memory: a type of 6 bits has a byte."""
+    """The type of the element in memory: a type of 6 bits has a byte."""
     k: int
     """Elements of a row: K of A and B, N of C and D."""
 
@@ -113,7 +113,7 @@ def held(name: str, this: Instruction, dtype: DType, arch: Architecture | str | 
 
 
 def _volta(name: str, this: Instruction, element: DType) -> Iterator[Held]:
-    """Yield rows of four products, of which those of the other direction hold the same."""
+    """Yield rows of four products; those of the other direction hold the same rows."""
     fragment = a_fragment if name == "A" else b_fragment
     for major in MAJORS if name == "A" else MAJORS[::-1]:
         layout = _among_products(fragment(this.shape, element, major), name, this)

@@ -86,7 +86,7 @@ class Feed:
     major: str | None
     """The qualifier of A or B, row or col, where the instruction takes both, as Volta's does."""
     reasons: tuple[Reason, ...] = field(repr=False)
-    """Why no form of ldmatrix or stmatrix moves it, where vectors do."""
+    """The reasons why no form of ldmatrix or stmatrix moves it, where vectors do."""
     question: Question = field(repr=False, compare=False)
     fill: Fill = field(repr=False, compare=False)
     """The form with the digits of the tile that it moves."""
@@ -136,11 +136,11 @@ class Question:
     held: Held
     """The lane and register of each element."""
     forms: tuple[Form, ...]
-    """The forms that the architecture has, those that move most first."""
+    """The forms of the architecture, those that move most first."""
     plainly: bool = True
     """True if vectors may move the tile."""
     packed: int = 0
-    """Bits of an element in memory where ldmatrix unpacks them; the operand is then what it unpacks."""
+    """Bits of an element in memory where ldmatrix unpacks it; the operand is then the unpacked one."""
     arch: Architecture | str | None = None
     form: str | None = None
     warps: tuple[int, int] = (1, 1)

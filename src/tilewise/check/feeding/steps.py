@@ -59,7 +59,7 @@ class Stepping:
         )
 
     def terms(self) -> Iterator[tuple[int, int]]:
-        """Yield all that is XORed, and all that is added, step by step."""
+        """Yield (the XOR, the sum) of the numbers of every step."""
         slowest_first = self.ways[::-1]
         for numbers in product(*(way.numbers for way in slowest_first)):
             flipped = added = 0
@@ -72,7 +72,7 @@ class Stepping:
 
 
 def address_text(first: str, flipped: Sequence[object], added: Sequence[object], from_zero: bool) -> str:
-    """Return an address from the first one of a lane, the same in C++ and for people.
+    """Return an address from the first one of a lane, in words that C++ reads too.
 
     >>> address_text("first", [32], [2048], False), address_text("first", [], [64], True)
     ('tile + (first ^ 32) + 2048', 'first + 64')
@@ -186,7 +186,7 @@ def elements(found: Feed, part: Part) -> str:
 
 
 def feeds(found: Feed, step: Step) -> str:
-    """Return which instructions a step feeds, and with which of their elements.
+    """Return the instructions that a step feeds, with their elements.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed

@@ -234,7 +234,7 @@ def _rows(question: Question) -> Iterator[Reason]:
 
 
 def _lanes(question: Question) -> Reason | None:
-    """Return the reason of a lane that holds more or fewer neighbours of a row than matrices give it."""
+    """Return the reason of a lane that holds more or fewer neighbours of a row than matrices give."""
     held, together = set(question.fragment.bits[LANE_BITS:]), 1
     while together in held:
         together *= 2
@@ -353,8 +353,9 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str
 
 
 def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
-    """Yield dense tiles, row by row or column by column: padded so that eight rows meet all banks,
-    or swizzled so."""
+    """Yield dense tiles, row by row or column by column: padded or swizzled so that eight rows meet all
+    banks.
+    """
     if any(reason.rule in ("fewer", "arch", "form", "lanes") for reason in reasons):
         return
     cells, size = question.cells, question.cells.size

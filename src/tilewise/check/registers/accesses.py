@@ -71,7 +71,7 @@ class SharedAccess:
     base: Xored | Counted
     offset: int
     below: int = 0
-    """Only threads whose number is less take part, unless it is 0."""
+    """Only threads with smaller numbers take part, unless it is 0."""
 
     @property
     def turned(self) -> int:
@@ -79,7 +79,7 @@ class SharedAccess:
         return self.offset & self.base.mask
 
     def taking(self, active: Bools, supplying: bool = False) -> Bools:
-        """Return which of the active threads take part, or supply an address."""
+        """Return the active threads that take part, or supply an address."""
         number = np.arange(len(active))
         if self.below:
             active = active & (number < self.below)
@@ -211,7 +211,9 @@ def _matrices(
 
 
 def _orbits(points: Iterable[int], steps: Sequence[int]) -> list[list[int]] | None:
-    """Return the points in groups that the steps, XORed, make of one; None where some are not whole."""
+    """Return the points in groups that the XORed steps make of one point; None where some groups are not
+    whole.
+    """
     found, seen, known = list[list[int]](), set[int](), set(points)
     for point in points:
         if point not in seen:

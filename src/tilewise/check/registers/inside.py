@@ -60,7 +60,7 @@ def in_threads(asked: RegisterQuestion) -> Program | None:
 def by_shuffles(
     asked: RegisterQuestion, limit: float | None, without: frozenset[str] = frozenset()
 ) -> Program | None:
-    """Return the cheapest steps of one warp; None where they surely take `limit` cycles or more.
+    """Return the cheapest steps of one warp; None where they certainly take `limit` cycles or more.
 
     `without` leaves out movmatrix.
 

@@ -27,7 +27,7 @@ _BANK_BITS = BANKS.bit_length() - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Reach:
-    """A side reaches memory so: by vectors of `bytes`, or by matrices of rows of 16 bytes."""
+    """A side's access to memory: by vectors of `bytes`, or by matrices of rows of 16 bytes."""
 
     bytes: int
     matrix: bool = False
@@ -54,7 +54,7 @@ def reaches(unit: int, stores: bool) -> list[Reach]:
 
 @dataclass(frozen=True)
 class LinearMemory:
-    """A linear map from labels to byte addresses, and how both sides reach it."""
+    """A linear map from labels to byte addresses, and the access of both sides."""
 
     store: Reach
     load: Reach
@@ -163,7 +163,7 @@ class Memories:
         return found
 
     def _candidates(self, inside: list[int], j: int) -> list[int]:
-        """Return labels that may be bit j, those first that cost the least to bring there."""
+        """Return labels that may be bit j, the cheapest to bring there first."""
         store, load = self.sides
         if not inside:
             return [*meet(store.lanes, load.lanes), *self.all]

@@ -1,4 +1,4 @@
-"""Programs that make a transfer: of which the best is taken.
+"""Programs that make a transfer; the best is taken.
 
 direct      rounds of shuffles, each straight from the lane that has it
 stepwise    bits of the lane exchanged with bits of the position first, one by one: where registers hold
@@ -97,7 +97,7 @@ def direct(
 
 
 def _own(table: WarpTable, inputs: Sequence[int]) -> Where:
-    """Return the places of all that every lane has before anything moves."""
+    """Return the places of all units of every lane before anything moves."""
     size = table.per_register
     return [
         {(lane, at): [(inputs[at // size], at % size)] for at in range(len(inputs) * size)}
@@ -106,7 +106,7 @@ def _own(table: WarpTable, inputs: Sequence[int]) -> Where:
 
 
 def _slots(table: WarpTable, made: Round, lane: int, as_wanted: bool) -> list[int | None]:
-    """Return the units that a lane offers in the slots that they wish; in free ones where two wish one."""
+    """Return the units that a lane offers in the wished slots; in free ones where two wish the same slot."""
     size = table.per_register
     row: list[int | None] = [None] * size
     waiting = []

@@ -36,10 +36,10 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 MOST_PLACES = 1 << 20
-"""Places of all elements and copies that are listed."""
+"""The most places of elements and copies that are listed."""
 
 NOBODY = -1
-"""The label of a unit that holds nothing, or that nothing is wanted in."""
+"""The label of a unit that holds nothing, or in which nothing is wanted."""
 
 _OF_A_WARP = {"laneid"}
 _OF_A_WARPGROUP = {"laneid", "wid_in_wg", "tid_in_wg"}
@@ -266,7 +266,7 @@ def _meeting(target: Layout, threads: Int64s, positions: Int64s, wanted: Int64s,
 def _side(labels: Int64s) -> LabelMap | None:
     """Return the affine map with labels[thread, position] where those are not negative, if one is.
 
-    A bit of which nothing is known moves nothing.
+    An unknown bit moves nothing.
     """
     threads, positions = labels.shape
     low, high = (positions - 1).bit_length(), (threads - 1).bit_length()

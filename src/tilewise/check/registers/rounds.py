@@ -1,4 +1,4 @@
-"""Rounds of shuffles: in each, every lane offers one register and reads one of another lane's.
+"""Rounds of shuffles: in each, every lane offers one register and reads one of another lane.
 
 The registers that lanes need from others are parted into rounds, so that no lane offers two in one round.
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Round:
-    """The positions that every lane offers of its own, and the lane that it reads, or None."""
+    """The positions that every lane offers, and the lane that it reads, or None."""
 
     offers: list[tuple[int, ...]] = field(default_factory=lambda: [()] * LANES)
     reads: list[int | None] = field(default_factory=lambda: [None] * LANES)
@@ -149,7 +149,7 @@ def _one_to_one(spaces: _Spaces) -> list[int] | None:
 
 
 def _rounds(table: WarpTable, spaces: _Spaces, phi: list[int]) -> list[Round]:
-    """Return a round for every k in which somebody gets something."""
+    """Return a round for every k in which some lane gets something."""
     result = []
     lanes, together = sums(phi), sums(spaces.packed)
     for k in sums(spaces.rounds):
@@ -251,7 +251,7 @@ class LaneMap:
     mode: str
     amount: int | None = None
     lanes: tuple[int, ...] = field(default=(), repr=False)
-    """The lanes themselves, where the mode and the amount do not say them."""
+    """The lanes themselves, where the mode and the amount do not determine them."""
 
     @classmethod
     def of(cls, lanes: Sequence[int]) -> LaneMap:

@@ -73,7 +73,7 @@ class Candidates:
                 yield one + other + wait(self.asked), (store, load)
 
     def _least(self, number: int, active: Bools) -> dict[Reach, float]:
-        """Return the least that each way costs one side: without permutations and conflicts."""
+        """Return the least cost of each way to one side: without permutations and conflicts."""
         side, bytes = self.sides[number], len(self.moved[number]) * self.unit
         lanes = 1 << rank([*side.positions, *side.lanes]) - rank(side.positions)
         share = float(active.reshape(-1, LANES).any(axis=1).mean())
@@ -99,7 +99,9 @@ class Candidates:
         return ThroughMemory(self.asked, stores, loads, self.same, memory.swizzled)
 
     def _storing(self, reach: Reach) -> Bools:
-        """Return threads that store: of copies in several warps one, and of copies in phases of a warp."""
+        """Return threads that store: one of copies in several warps, and one of copies in
+        phases of a warp.
+        """
         side = self.sides[0]
         active = _stored_once(side, self.holding)
         if reach.matrix or not self.holding.all():
@@ -112,7 +114,7 @@ class Candidates:
 
 
 def _same(values: Int64s, side: LabelMap) -> tuple[int, ...]:
-    """Return for every position the first one that holds the same; negative where nothing is."""
+    """Return for every position the first one with the same label; negative where nothing is held."""
     labels = spread(side.positions, values.shape[1]).tolist()
     found: dict[int, int] = {}
     some = np.any(values >= 0, axis=0)
@@ -127,7 +129,7 @@ def _whole_warps(active: Bools) -> Bools:
 
 
 def _stored_once(side: LabelMap, holding: Bools) -> Bools:
-    """Return threads that hold something, but for the copies that another warp has."""
+    """Return threads that hold something, without the copies that another warp has."""
     active = holding
     number = np.arange(len(holding)) // LANES
     for bit, column in enumerate(side.warps):
@@ -163,7 +165,7 @@ def one_by_one(asked: RegisterQuestion, limit: int) -> ThroughMemory | None:
 
 
 def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
-    """Yield for every value where it lies, in units: without gaps, and with gaps after some parts."""
+    """Yield the place of every value, in units: without gaps, and with gaps after some parts."""
     known: dict[bytes, tuple[Int64s, set[int]]] = {}
     for side in sides:
         thread, position = np.nonzero(side >= 0)

@@ -24,14 +24,15 @@ from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD
 
 ACCESS = 0.33
-"""Cycles that an instruction weighs beside its wavefronts."""
+"""The cycles that an instruction costs beside its wavefronts."""
 
 GIVEN = 0.5
-"""Cycles that a word weighs which lanes load to pick from it, where its wavefronts take less: each of them
-gets all of it, and an H200 hands 64 lanes a word in a cycle."""
+"""The cycles of a word that lanes load to pick from, where its wavefronts take less: each lane gets all of
+it, and an H200 hands 64 lanes a word in a cycle.
+"""
 
 ISSUE = 0.1
-"""Cycles that a step weighs where others hide it."""
+"""The cycles of a step that others hide."""
 
 WAIT_OF_WARP, WAIT_OF_BLOCK = 2.0, 8.0
 """The cycles, of a warp's share, of the wait for stored words."""
@@ -39,7 +40,7 @@ WAIT_OF_WARP, WAIT_OF_BLOCK = 2.0, 8.0
 
 @dataclass(frozen=True)
 class ThroughMemory:
-    """Stores, a wait, loads. Words that are stored are those of `before`, numbered as its packer has them."""
+    """Stores, a wait, loads. Stored words are those of `before`, numbered by its packer."""
 
     asked: RegisterQuestion
     """The question of all threads that share memory: a block, or one warp."""
@@ -50,7 +51,7 @@ class ThroughMemory:
     swizzle: tuple[int, ...] = ()
     """Bits of addresses that are XORs."""
     turns: tuple[tuple[int, int], ...] = ()
-    """Stores and loads of every turn, in their order; none where all stores go first."""
+    """Stores and loads of every turn, in their order; empty where all stores go first."""
 
     @cached_property
     def before(self) -> tuple[Packer, list[list[int]]]:
@@ -135,7 +136,7 @@ def wait(asked: RegisterQuestion) -> float:
 
 
 def register_of(asked: RegisterQuestion, position: int, byte: int) -> tuple[int, int]:
-    """Return the register and its byte that a byte of a position is."""
+    """Return the register, and its byte, of a byte of a position."""
     register, slot = divmod(position, asked.per_register)
     return register, slot * asked.bits // 8 + byte
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 Slot = tuple[int, int] | None
-"""(register, which of its parts), or (word, which of its bytes); None where it does not matter."""
+"""(register, number of its part), or (word, number of its byte); None where it does not matter."""
 
 Row = tuple[Slot, ...]
 
@@ -102,7 +102,7 @@ class Builder:
         self.inputs = inputs
         self.steps: list[WarpStep] = []
         self.choices: dict[tuple[int | None, ...], int] = {}
-        """{for every lane a register: the register that is that one}, of those that were made."""
+        """{the register wanted by every lane: the register that combines them}, of those that were made."""
         self._made: dict[WarpStep, int] = {}
 
     def add(self, operation: str, of: tuple[int, ...], by: Sequence[int] = ()) -> int:
@@ -218,7 +218,9 @@ def parities() -> tuple[int, ...]:
 
 
 def _permuted(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
-    """Return the register of bytes of up to two registers by prmt; of more, of two halves of them."""
+    """Return the register of bytes of up to two registers by prmt; of more registers, of two
+    halves of them.
+    """
     uses = Counter(number for row in wanted for number in _by_number(row))
     orders: tuple[Callable[[Row], list[int]], ...] = (
         _by_number,

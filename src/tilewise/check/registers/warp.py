@@ -62,7 +62,7 @@ _FURTHER = {
 """{an axis: the axis that continues it}."""
 
 MOST_LISTED = 1 << 17
-"""Places of all elements and copies that are listed."""
+"""The most places of elements and copies that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class WarpTable:
         return -(-self.positions // self.per_register)
 
     def at(self) -> Iterator[tuple[int, int, Sources]]:
-        """Yield (lane, position, sources) wherever something belongs."""
+        """Yield (lane, position, sources) wherever an element is wanted."""
         for lane, row in enumerate(self.wanted):
             for position, sources in enumerate(row):
                 if sources:
@@ -229,7 +229,7 @@ def _place(names: list[str], place: tuple[int, ...]) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class ExchangeBound:
-    """No move has fewer exchanges than `count`, and why: lane `lane` is the witness."""
+    """The bound: no move has fewer exchanges than `count`; lane `lane` is the witness."""
 
     count: int
     reason: str
@@ -271,7 +271,9 @@ def bound(table: WarpTable, by_shuffles: bool) -> ExchangeBound:
 
 
 def _others(holders: Sequence[set[int]]) -> int:
-    """Return the fewest lanes that hold it all: those that alone hold something, or two where no one does."""
+    """Return the fewest lanes that hold it all: the sole holders of something, or two where
+    there are none.
+    """
     alone = len({min(own) for own in holders if len(own) == 1})
     together = set.intersection(*holders) if holders else set()
     return max(alone, 0 if not holders else 1 if together else 2)
@@ -399,7 +401,7 @@ _POSITION_BITS = 20
 
 
 def _lane_first(place: int) -> int:
-    """Return a place with the bits of its lane on top, so that they are cleared first."""
+    """Return a place with the bits of its lane on top, so that these are cleared first."""
     return (place & LANE) << _POSITION_BITS | place >> LANE_BITS
 
 
@@ -418,7 +420,7 @@ def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
 def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> LabelMap:
     """Return the map with the copies that make the fewest rounds; among them as much in place as can be.
 
-    Tried is another copy for all places in which one bit is set.
+    Each trial takes another copy for all places in which one bit is set.
     """
 
     def merit(side: LabelMap) -> tuple[int, int]:
@@ -437,7 +439,7 @@ def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> La
 
 
 def check_width(dtype: DType) -> None:
-    """Refuse elements of which a register holds no whole number, and that are no whole registers."""
+    """Refuse elements that are no whole registers, and of which no whole number fills one."""
     if REGISTER_BITS % dtype.bits and dtype.bits % REGISTER_BITS:
         raise LayoutError(
             "TW106",
@@ -447,7 +449,7 @@ def check_width(dtype: DType) -> None:
 
 
 def in_elements(layout: Layout, dtype: DType, side: str, most: int) -> Layout:
-    """Return a layout that counts elements; refuse one of more places than are listed."""
+    """Return a layout that counts elements; refuse one of more places than can be listed."""
     if layout.unit != "element":
         layout = layout.in_elements(dtype)
     places = layout.size * len(layout.copy_steps)

@@ -57,10 +57,10 @@ PROOFS = {
     "searched": "no layout of those searched takes fewer",
     "open": "whether a linear layout takes fewer was not decided within the bound",
 }
-"""Proofs about all layouts that were not found, in words."""
+"""Proofs about all other layouts, in words."""
 
 WHOLE = (8, 16, 32, 64, 128)
-"""Bits of elements that banks can be counted for."""
+"""The widths of elements, in bits, for which banks can be counted."""
 
 BRIEFLY = 1_000
 """The budget of the linear search where another family has a layout that cannot be beaten."""
@@ -133,9 +133,11 @@ class Choice:
     best: Found
     searched: tuple[Searched, ...]
     free: int
-    """Wavefronts where nothing conflicts, with weights; the ideal may be less."""
+    """Wavefronts without any conflict, with weights; the ideal may be less."""
     bound: int | None
-    """Wavefronts that no layout is below which keeps all vectors together; None where they are not linear."""
+    """A lower bound on wavefronts of layouts that keep all vectors together; None where the accesses are not
+    linear.
+    """
     proof: str
     """ideal, phases, bound, searched or open: see PROOFS."""
 
@@ -471,5 +473,5 @@ _TORN = Refused("TW610", "a vector is torn apart")
 
 
 def _odd(layout: Layout) -> bool:
-    """Return True if an extent is no power of two: accesses are seldom layouts then, and are listed."""
+    """Return True if an extent is no power of two: accesses are then seldom linear, and are listed."""
     return any(extent & extent - 1 for extent in extents_of(layout.shape))

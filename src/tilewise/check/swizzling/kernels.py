@@ -6,8 +6,8 @@ space P, #(P & K) meet in every bank that they use: this is the cost of the phas
 
     cost(b) = sum of phases * #(P & K) = sum of phases + sum over p != 0 of weight(p) * [b(p) = 0]
 
-with weight(p) = the phases whose space has p: of all subspaces K of codimension d, the one of least weight is
-wanted. Columns of b are chosen one coordinate after the other. Three things keep that short:
+with weight(p) = the phases whose space has p: the search is for the subspace K of codimension d with the
+least weight. Columns of b are chosen one coordinate after the other. Three things keep that short:
 
     symmetry  an invertible map of the banks changes nothing, so of the values outside the span of the
               columns before, one stands for all: every K is met once, in its reduced echelon form
@@ -48,7 +48,7 @@ class Demand:
     """Sets of points, each with the point 0; only points of one group can meet in a bank."""
 
     def least(self, banks: int) -> int:
-        """Return the wavefronts that no map to 2^banks banks is below."""
+        """Return a lower bound on the wavefronts of every map to 2^banks banks."""
         return self.phases * max(-(-len(group) >> banks) for group in self.groups)
 
     @cached_property
@@ -182,7 +182,7 @@ class _Search:
             yield price, value
 
     def _lost(self, paid: int) -> bool:
-        """Return True if nothing that costs so much already is better than the best."""
+        """Return True if a partial cost is no better than the best."""
         return self.best is not None and paid >= self.cost
 
     def _more(self, at: int, images: Images) -> int:

@@ -109,7 +109,7 @@ def _support(demands: Iterable[Demand]) -> int:
 
 
 def _without(demands: Iterable[Demand], inside: Sequence[int]) -> list[Demand]:
-    """Return the demands where points that differ by the vectors `inside` are one: words instead of elements.
+    """Return the demands on words instead of elements: points that differ by the vectors `inside` are one.
 
         requires  the vectors are independent, and each has a leading digit that no other has
 

@@ -40,7 +40,7 @@ _COMPARED = {
     "lane": _OWNERS,
     "part of a register": (*_OWNERS, "part"),
 }
-"""{stage: the axes that are compared by then}: the last is its own, the others agree already."""
+"""{stage: the axes compared up to it}: the last axis is the stage's; the others agree already."""
 
 STAGES = (*_COMPARED, "register")
 """Stages of a comparison, in this order."""
@@ -92,7 +92,7 @@ class Wanted:
 
     @classmethod
     def of(cls, layout: Layout, words: Words) -> Wanted:
-        """Return that of a layout over lanes, warps and reg, of the same elements as `words`."""
+        """Return the fragment of a layout over lanes, warps and reg, of the same elements as `words`."""
         _check_shape(layout, words.layout)
         refuse_swizzled(layout, f"the fragment {layout}", "ask for one that is not, and shuffle")
         threads = _threads(layout)
@@ -243,14 +243,14 @@ def _elements(one: Layout, other: Layout, axes: Sequence[str], always: str = "")
 
 
 def _points(layout: Layout, flat: int, axes: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """Return where the copies of an element are on some axes."""
+    """Return the places of the copies of an element on some axes."""
     return [tuple(place[axis] for axis in axes) for place in layout.places(flat)]
 
 
 def _misfit(
     stage: str, flat: int, way: Way, here: set[tuple[int, ...]], there: set[tuple[int, ...]]
 ) -> Misfit:
-    """Return the stage with an element, where it gets to, and where it shall."""
+    """Return the stage with an element, its place in the way's fragment, and its wanted place."""
     needs, has = (here, there) if way.store else (there, here)
     owner = min(needs - has)[:-1]
     before = WARPS * owner[1] if stage == "warp" else 0

@@ -36,12 +36,12 @@ class Move:
 
     way: Way
     lane: int
-    """The first, counted from the first of the warp's: 0, or 16."""
+    """The first lane, counted from the first of the warp: 0, or 16."""
     column: int
     """The first."""
     repeat: int
     register: int
-    """The register of the fragment that its first one is; the others follow."""
+    """The register of the fragment that its first register is; the others follow."""
     round: int
     """The number of its round: registers of one round are filled at one time."""
 

@@ -41,7 +41,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Warpgroups:
-    """The numbers of the warpgroups in their CTA, and where each begins.
+    """The numbers of the warpgroups in their CTA, and their beginnings.
 
     >>> two = Warpgroups((0, 1), (Turn(2, 1, column=128),))
     >>> two.begin(0), two.begin(1)
@@ -62,7 +62,7 @@ class Warpgroups:
         return any(turn.lane or turn.column for turn in self.turns)
 
     def begin(self, number: int) -> tuple[int, int]:
-        """Return (the lane, the column) that is added to those of the first one's instructions."""
+        """Return (lane, column) that are added to those of the first warpgroup's instructions."""
         lane = column = 0
         for turn in self.turns:
             value = (number - self.numbers[0]) // turn.stride % turn.extent
@@ -149,7 +149,7 @@ CTA, WARP = Axis("cbx"), Axis("wid_in_wg")
 ROW = Axis("row")
 """A lane of tensor memory, of the 32 that its warp reaches."""
 COLUMN, PART = Axis("column", storage=True), Axis("part", storage=True)
-"""A word of 32 bits, and the part of it that an element has."""
+"""A part of a word of 32 bits: the one that an element has."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class Words:
 
     @classmethod
     def of(cls, layout: Layout, dtype: DType | str, taken: int = 0) -> Words:
-        """Return those of a layout over TLane, TCol, and cbx of a pair.
+        """Return the words of a layout over TLane, TCol, and cbx of a pair.
 
         refused  TW610 where elements are no parts of words
         """
@@ -208,7 +208,7 @@ class Words:
         return cls(layout, element, each, _split(layout, per))
 
     def among(self, fragment: Layout, lanes: int) -> Words:
-        """Return them as the warpgroups of a fragment share them, by instructions of so many lanes."""
+        """Return the words as the warpgroups of a fragment share them, by instructions of so many lanes."""
         if WARPGROUP not in fragment.axes or fragment.extremes(WARPGROUP) == (0, 0):
             return self
         layout, groups = shared(self.layout, fragment, self.parts, lanes)

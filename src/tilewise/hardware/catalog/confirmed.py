@@ -29,7 +29,7 @@ PROJECTS = {"CUTLASS": "CuTe", "vLLM": "vLLM"}
 """{document that is a program: the project whose oracles are that program}."""
 
 Instances = frozenset[str] | None
-"""Those that a way confirms; None where it is all of them."""
+"""The instances that a way confirms; None for all."""
 Ways = Mapping[str, Instances]
 
 

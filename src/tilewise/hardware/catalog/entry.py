@@ -158,7 +158,7 @@ class Entry:
     words: str = ""
     """Further words that find it."""
     listed: Callable[[], Iterable[Mapping[str, Value]]] | None = None
-    """The values of its instances, where they are not those of the parameters whose values can be listed."""
+    """The values of its instances, where the parameters' legal values do not list them."""
     looks: str = ""
     """A pattern of small letters: the beginning of words that are an instruction, no name of an entry."""
     said_by: Callable[[str], Mapping[str, Value]] | None = None
@@ -386,7 +386,7 @@ def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> d
 
 
 def in_container(element: DType, taken: int, lowest: int) -> dict[str, object]:
-    """Return the bits of a register that an element has, where it does not have all that it takes.
+    """Return the bits of a register that an element has, where it takes more.
 
     >>> in_container(DType.of("e2m1"), 8, 2)
     {'container': {'bits': 8, 'lowest': 2, 'highest': 5}}

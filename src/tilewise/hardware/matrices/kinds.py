@@ -37,7 +37,7 @@ class Kind:
     shape: str
     type: str
     rows: int
-    """Rows in memory, each with an address of its own."""
+    """Rows in memory, each with its own address."""
     columns: int
     """Elements of a row."""
     bits: int

@@ -43,7 +43,7 @@ class Operation:
     """Bytes of one lane that it can have."""
     stores: bool
     pairs: tuple[int, ...]
-    """The d for which lanes n and n ^ d that ask for one address, all of them, halve the phases."""
+    """The distances d: if all pairs of lanes n and n ^ d ask for one address, the phases are halved."""
     source: Source
     unknown: str = ""
     """A property that no document states and no counter showed: the count is a guess there."""

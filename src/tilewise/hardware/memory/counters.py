@@ -16,7 +16,7 @@ IDEAL = "memory_l1_wavefronts_shared_ideal"
 """The least wavefronts for the requested bytes, an instruction at a time."""
 
 ACTUAL = "memory_l1_wavefronts_shared"
-"""The wavefronts of an instruction; less the ideal they are the excessive ones."""
+"""The wavefronts of an instruction; those beyond the ideal are the excessive ones."""
 
 KINDS = {"ldmatrix": "ld", "stmatrix": "st"}
 """{operation: another one whose counters count it}."""

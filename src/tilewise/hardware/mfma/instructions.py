@@ -63,7 +63,7 @@ class BlockInstruction:
     b: str
     d: str
     cycles: int
-    """Cycles after which the next instruction of its sort can start, where nothing waits for the result."""
+    """Cycles until the next instruction of its sort can start, where nothing waits for the result."""
 
     @property
     def passes(self) -> int:
@@ -245,7 +245,7 @@ def input_named(given: str) -> str:
 def having(
     shape: BlockShape | str | None, dtype: str | None, blocks: int | None = None, operand: str = "A"
 ) -> tuple[BlockInstruction, ...]:
-    """Return the instructions of a shape whose operand is of a type; refused where there is none.
+    """Return the instructions of a shape whose operand is of a type; refused where no instruction fits.
 
     For C and D, a type that only A has selects the instructions as well, as in their names.
 
@@ -324,7 +324,7 @@ def named(words: str) -> BlockInstruction:
 
 
 _OTHER = re.compile(r"v_mfma_[a-z]\d+_(\d+x\d+x\d+)(?:_\d+b)?_?(f16|bf16|i8)(?:_1k)?$")
-"""An instruction that may be another generation's."""
+"""An instruction that may belong to another generation."""
 
 _HINT = "tilewise catalog mfma.shapes lists what there is"
 

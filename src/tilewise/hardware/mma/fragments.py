@@ -1,4 +1,4 @@
-"""Register fragments of mma.sync: which lane of the warp holds which element, in which register.
+"""Register fragments of mma.sync: the lane of the warp and the register of each element.
 
 One picture serves all shapes but Volta's. Lane 4 g + t, half h: a row of A, or of D, is 8 h + g; a row of B
 [N, K] is g. A's and B's column is a group of 4 e, then t, then one of the e elements of a 32-bit

@@ -303,7 +303,7 @@ def multiplying(
 
 @cache
 def check_major(shape: Shape, element: DType, operand: str, major: str) -> str:
-    """Return `major`, which is row or col, or refuse one where the operand lies in one way alone."""
+    """Return `major`, row or col, or refuse it where the operand lies only the other way."""
     if major not in MAJORS:
         raise LayoutError("TW601", f"{major!r} is no major", hint="known: " + " ".join(MAJORS))
     which = "AB".index(operand)

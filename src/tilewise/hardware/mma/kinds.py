@@ -37,7 +37,7 @@ MEANS = {
     4: "stored element s of a row is column 4 (s // 2) + index s",
     8: "stored element s of a row is column 8 (s // 4) + 2 (index s // 2) + s % 2",
 }
-"""{neighbours of which half are stored: where a stored element was}."""
+"""{neighbours of which half are stored: the places of stored elements}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Scaling:
     """Scales of a row: 1, 2 or 4 for the K of an instruction."""
     dtype: str
     since: str = ""
-    """The PTX that brought it, where a kind had it later than its other scales."""
+    """The version of PTX that brought it, where a kind got it later than its other scales."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Kind:
         return NARROW if sparse and self.packed else WIDE
 
     def lowest(self, dtype: DType | str) -> int:
-        """Return the lowest of the bits that an element has in those that it takes.
+        """Return the lowest of an element's own bits among those that it takes.
 
         >>> [KINDS["f8f6f4"].lowest(name) for name in ("e4m3", "e3m2", "e2m1")]
         [0, 0, 2]

@@ -22,7 +22,7 @@ class Expansion:
     inputs: tuple[str, ...]
     since: int
     last: int
-    """The first and the last architecture that has to make do."""
+    """The first and the last architecture that need the replacement."""
     runs_as: str
     shapes: tuple[Shape, ...] = ()
     """The shapes that the row covers; empty for all."""
@@ -83,7 +83,7 @@ UNORDERED = Expansion(
     "without ordered_metadata: one product, after code that sorts the indices",
     unordered=True,
 )
-"""The sparse instructions that other code goes before."""
+"""The sparse instructions before which other code runs."""
 
 
 def runs_as(this: Instruction, arch: Architecture | str | int) -> str:

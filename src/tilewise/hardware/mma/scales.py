@@ -47,7 +47,7 @@ class Scales:
     byte: int = 0
     """PTX's byte-id: the byte of a register where the scales of a row begin."""
     thread: int = 0
-    """PTX's thread-id: which lanes of each four supply."""
+    """PTX's thread-id: the lanes of each four that supply."""
 
     def __post_init__(self) -> None:
         self._check("byte", as_int(self.byte, "byte"), self.bytes)

@@ -18,7 +18,7 @@ MODIFIERS = {"satfinite": "integers of 8 and 4 bits", **dict.fromkeys(("rn", "rz
 _MODIFIERS = re.compile(rf"\.({'|'.join(MODIFIERS)})(?=\.|$)")
 _KIND = r"kind::\w+(?:\.block_scale)?(?:\.scale_vec::\w+)?"
 _KIND_FIRST = re.compile(rf"aligned\.({_KIND})\.(m\d+n\d+k\d+\.row\.col)")
-"""As CUTLASS spells it: the kind before the shape, which the assembler takes as well."""
+"""CUTLASS's spelling: the kind before the shape, which the assembler accepts too."""
 _UNSAID = re.compile(r"(kind::(\w+)\.block_scale)(?!\.scale_vec)")
 """A kind's scales without their number in a row: right where the kind has one number alone."""
 _CLOSE = 0.8
@@ -42,7 +42,7 @@ SLOTS = (
 """The words of an mma, in their order."""
 
 _TELLING = ("kind", "name", "shape", "a", "b", "d", "c", "majors", "scales", "scale_type", "op")
-"""The slots in the order in which a mistake in them is worth telling."""
+"""The slots in the order in which their mistakes are reported."""
 
 
 @cache
@@ -112,7 +112,7 @@ def takes(this: Instruction, modifier: str) -> bool:
 
 
 def mistake(spelled: str) -> str:
-    """Return the first thing that is wrong in the words of an instruction, and nothing where all is right.
+    """Return the first mistake in the words of an instruction, or "" where all is right.
 
     >>> mistake("mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32")
     'mma m16n8k16 f16: the type of B is f16, not bf16'

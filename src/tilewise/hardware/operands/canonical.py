@@ -81,7 +81,7 @@ class Form:
 
 
 def _form(major: str, mode: Mode) -> Form:
-    """Return the row of a major and a mode, by the one rule that all rows of the table follow."""
+    """Return the row of a major and a mode, by the rule that all rows of the table follow."""
     row = f"{mode.chunks}T"
     if major == "k":
         along = "T" if mode.bits else "LBO"

@@ -236,7 +236,7 @@ class Documented:
 
 
 def atom_mode(mode: str, major: str) -> Mode:
-    """Return the mode of that name, or refuse one of which the document has no atom in a major."""
+    """Return the mode of that name, or refuse one for which the document has no atom in a major."""
     chosen = BLACKWELL[mode]
     if chosen.keeps != CHUNK and major == "k":
         raise Refused(
@@ -269,4 +269,4 @@ def check_whole(
 
 
 DEEP: dict[str, Value] = {"rows": 1024, "k": 1024}
-"""Rows and columns that are whole atoms of every mode, and whole instructions of every type."""
+"""Rows and columns that make whole atoms of every mode, and whole instructions of every type."""

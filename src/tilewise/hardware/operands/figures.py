@@ -67,7 +67,7 @@ class Figure:
 
     @property
     def source(self) -> sources.Source:
-        """Return where it stands."""
+        """Return its place in the manual."""
         return sources.ptx(f"Figure {self.number}, {self.caption}", self.anchor)
 
 

@@ -82,7 +82,9 @@ def never_read(mode: Mode, major: str) -> dict[str, str]:
 
 
 def few(descriptor: MatrixDescriptor, operand: Multiplicand, long: int, *, of_16_bits: bool) -> str:
-    """Return why an operand does not read a field that others read; 16 bytes hold 8 elements of 16 bits."""
+    """Return the reason why an operand does not read a field that others read; 16 bytes hold 8 elements of 16
+    bits.
+    """
     if operand.major == "k" or (of_16_bits and not descriptor.mode.bits):
         return "there are no more than 8 rows"
     if descriptor.mode.bits:

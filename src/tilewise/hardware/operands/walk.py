@@ -131,7 +131,7 @@ def inside_a_chunk(dtype: DType) -> Digits:
 
 
 def unread_fields(walks: Sequence[Walk]) -> tuple[str, ...]:
-    """Return the fields among lbo, sbo and base_offset of which any other value reads the same bytes.
+    """Return those of lbo, sbo and base_offset of which any other value reads the same bytes.
 
     Where two walks lie side by side along K, LBO has the start of the second.
     """

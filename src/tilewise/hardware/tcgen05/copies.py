@@ -1,4 +1,4 @@
-"""tcgen05.cp: which lanes of tensor memory get which rows of shared memory.
+"""tcgen05.cp: the lanes of tensor memory that get each row of shared memory.
 
 The source is a matrix of rows of 16 or 32 bytes, read through a descriptor of shared memory, K-major. Row i
 goes to these lanes, counted from that of the address; byte b of it to column b / 4:
@@ -11,8 +11,8 @@ goes to these lanes, counted from that of the address; byte b of it to column b 
     64x128b     warpx2::01_23      64      i + i / 32 * 32, and 32 more
     32x128b     warpx4             32      i, i + 32, i + 64, i + 96
 
-The source is read as the rows of a K-major operand are: 16 bytes apart within 8, SBO from 8 to 8, the second
-16 bytes of a row LBO further on; in a swizzled mode as its atoms lie.
+The source is read like the rows of a K-major operand: 16 bytes apart within 8, SBO from 8 to 8, the second 16
+bytes of a row LBO further on; in a swizzled mode as its atoms lie.
 
 The manual shows 4x256b in a figure alone; its rows go to one lane of each warp's, as CUTLASS has it too.
 

@@ -35,7 +35,7 @@ from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
 
 SLAB = 16
-"""Lanes of each warp's 32 that half the data path has, and where the second of its places begins."""
+"""The lanes of each warp's 32 that half the data path has, and the start of its second place."""
 
 _CTA, _LANE, _COLUMN = Axis("cbx"), Axis("TLane"), Axis("TCol")
 

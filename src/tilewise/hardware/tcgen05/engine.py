@@ -94,7 +94,7 @@ def check_turns(of: Intake, mode: Mode, k: int) -> None:
 
 
 def in_whole_chunks(of: Intake) -> Intake:
-    """Return the intake with the rows alone that fill 16 bytes: an N-major B of 8 bits has no other."""
+    """Return the intake with only the rows that fill 16 bytes: an N-major B of 8 bits has no others."""
     legal = tuple(rows for rows in of.rows if rows % CHUNK == 0)
     if not legal:
         raise Refused(
@@ -241,7 +241,7 @@ class Tcgen05Engine(Engine):
         return MAJORS[:1] if descriptor.absolute else MAJORS
 
     def walks(self, descriptor: Descriptor, dtype: DType, major: str, rows: int, k: int) -> list[walk.Walk]:
-        """Return the walks over rows x k elements: no question of instructions."""
+        """Return the walks over rows x k elements, without regard to instructions."""
         return walks_of(descriptor, major, inside_a_chunk(dtype), rows, k * dtype.bits // 8 // CHUNK)
 
     def feed(
@@ -300,7 +300,7 @@ class Tcgen05Engine(Engine):
         return {name: why for name, why in silent.items() if name != "lbo" or not descriptor.absolute}
 
     def why(self, name: str, descriptor: Descriptor, operand: walk.Multiplicand, few: str) -> str:
-        """Return why an operand does not read a field that others read."""
+        """Return the reason why an operand does not read a field that others read."""
         if name == "lbo" and descriptor.absolute:
             many = operand.depth * operand.stored_bits // 8
             return f"K of {many} bytes ends in the row of {descriptor.mode.width} where it begins"

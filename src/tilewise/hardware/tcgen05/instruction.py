@@ -88,7 +88,7 @@ _NUMBER: Mapping[Any, int] = {number: number for number in range(4)}
 
 @cache
 def _parts(kind: Kind) -> Mapping[str, tuple[str, Mapping[Any, int]]]:
-    """Return {field: (the part of an instruction that it holds, {a value of that: its code})}."""
+    """Return {field: (the part of an instruction that it holds, {its value: its code})}."""
     m_unit = SCALED_M_UNIT if kind.scaled else M_UNIT
     major = {major: code for code, major in enumerate(MAJORS)}
     return {
@@ -144,7 +144,7 @@ class InstructionWord:
     a_major: str = "k"
     b_major: str = "k"
     max_shift: int = 0
-    """Columns by which `.ws` shifts B at most: 0, 8, 16 or 32."""
+    """The most columns by which `.ws` shifts B: 0, 8, 16 or 32."""
     scale: str = ""
     """1X, 2X or 4X; of K = 96, 3X or 6X."""
     scale_dtype: str = ""

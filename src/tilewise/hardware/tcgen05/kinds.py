@@ -107,7 +107,7 @@ class Kind(of_mma.Kind):
         """Return the bits that each element takes in shared memory and in tensor memory.
 
         Types of 6 and 4 bits of f8f6f4 and mxf8f6f4 take a byte: in shared memory 16 of them lie together at
-        the start of 16 bytes, in tensor memory each lies in a byte of its own.
+        the start of 16 bytes, in tensor memory each lies in its own byte.
 
         >>> KINDS["f8f6f4"].stored_bits("e2m1"), KINDS["mxf4"].stored_bits("e2m1")
         (8, 4)
@@ -154,7 +154,7 @@ class Kind(of_mma.Kind):
 
 @dataclass(frozen=True)
 class Product:
-    """The products of a kind that differ in M and N alone.
+    """The products of a kind that differ only in M and N.
 
     >>> pair = Product(Kind.of("i8"), cta_group=2)
     >>> pair.k, [*pair.shapes], pair.words
@@ -198,7 +198,7 @@ class Product:
         return (self.kind.depth(self.sparse), *deep)
 
     def stored(self, operand: str) -> int:
-        """Return the elements along K that are stored of A, or of B, and read."""
+        """Return the elements along K of A, or of B, that are stored and read."""
         return self.k // 2 if self.sparse and operand == "A" else self.k
 
     @property

@@ -70,7 +70,7 @@ FINDINGS = (
         "as CUTLASS sets the field: to the next buffer's start, for K = 96 on sm_103a",
     ),
 )
-"""All that the model adds to the documents, in one place."""
+"""All additions of the model to the documents, in one place."""
 
 
 def walks_of(
@@ -200,12 +200,12 @@ class Operand(Multiplicand):
 
     @property
     def stored_bits(self) -> int:
-        """Return the bits that an element has to itself in shared memory."""
+        """Return the bits that each element takes in shared memory."""
         return self.element.bits
 
     @property
     def element(self) -> DType:
-        """Return as which an element lies in shared memory, padding and all: a byte for 4 bits of f8f6f4."""
+        """Return the type of an element in shared memory, with padding: a byte for 4 bits of f8f6f4."""
         return stored_as(Kind.of(self.kind), self.dtype)
 
     @property

@@ -269,7 +269,7 @@ class Take:
     column: int
     """The 32-bit column, counted from that of the row's first word."""
     id: int
-    """The byte of it: the id in the instruction descriptor."""
+    """The byte of the word: the id in the instruction descriptor."""
 
 
 def taken(scaling: Scaling, k: int = 0) -> int:

@@ -53,7 +53,7 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
 
 
 def in_shared_bytes(layout: Layout, each: int) -> Layout:
-    """Return a layout of bytes as that of elements of which `each` share a byte, along the last dimension.
+    """Return a layout of bytes as one of elements, `each` of which share a byte along the last dimension.
 
     >>> print(in_shared_bytes(landing((8, 128), "u8", "128B"), 2))
     Swizzle<3,4,3> o S[(8, (128, 2)) : (128, (1, 0))]

@@ -55,7 +55,7 @@ class Addresses:
     shared: int = 0
     map: int = 0
     coordinates: tuple[int, ...] = ()
-    """As the instruction takes them: the innermost first."""
+    """In the instruction's order: the innermost first."""
     stores: bool = False
     """True if the copy goes out, from shared memory to the tensor."""
 

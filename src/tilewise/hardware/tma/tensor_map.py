@@ -1,7 +1,7 @@
 """A tensor map: the arguments of cuTensorMapEncodeTiled, legal or not.
 
-Here dimensions are in logical order, the slowest first; the driver's order is the other way round, and
-`arguments` has it.
+Here dimensions are in logical order, the slowest first. `arguments` has them in the driver's order, the
+reverse.
 """
 
 from __future__ import annotations

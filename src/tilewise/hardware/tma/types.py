@@ -113,7 +113,7 @@ INTERLEAVES = {
     "16B": ("CU_TENSOR_MAP_INTERLEAVE_16B", 1),
     "32B": ("CU_TENSOR_MAP_INTERLEAVE_32B", 2),
 }
-"""Our name: enumerator, value. The channels of a convolution in slices: NC/8HWC8 and NC/16HWC16."""
+"""{our name: (enumerator, value)}. The channels of a convolution in slices: NC/8HWC8 and NC/16HWC16."""
 
 L2_PROMOTIONS = {
     "none": ("CU_TENSOR_MAP_L2_PROMOTION_NONE", 0),
@@ -140,7 +140,7 @@ def nan_fill(bits: int) -> int:
 
 
 SWIZZLE_VALUES = {"none": 0, "32B": 1, "64B": 2, "128B": 3, "128B_ATOM_32B": 4}
-"""The values of CUtensorMapSwizzle; a descriptor of wgmma counts the same modes the other way round."""
+"""The values of CUtensorMapSwizzle; a descriptor of wgmma numbers the same modes in reverse."""
 
 
 def one_of(table: dict[str, tuple[str, int]], name: str, what: str) -> str:

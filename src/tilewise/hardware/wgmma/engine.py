@@ -60,7 +60,7 @@ FINDINGS = (
         "each of them set alone in mode none, many of them together in every mode",
     ),
 )
-"""All that the model adds to the documents, in one place."""
+"""All additions of the model to the documents, in one place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ class WgmmaEngine(Engine):
         one: int | None = None,
         **at: Any,
     ) -> stepping.Feeding[Descriptor]:
-        """Return the descriptors of a tile; an error over one N that does not feed it names those that do."""
+        """Return the descriptors of a tile; an error over an N that does not feed it names those that do."""
         one = intake.rows[0] if len(intake.rows) == 1 else one
         every = self.intake(intake.name, intake.operand)
         return super().feed(every, mode, major, rows, k, order, one, **at)
@@ -162,7 +162,7 @@ class WgmmaEngine(Engine):
         return [walk(descriptor, major, inside_a_chunk(dtype), rows, K_BITS // 8 // CHUNK)]
 
     def about_bits(self, descriptor: Descriptor, value: int | None) -> list[str]:
-        """Return remarks on bits that Hopper passes over."""
+        """Return remarks on bits that Hopper ignores."""
         bits = [] if value is None else Descriptor.reserved_bits(value)
         if not bits:
             return []

@@ -1,4 +1,4 @@
-"""Register fragments of wgmma: which thread of the warpgroup holds which element, in which register.
+"""Register fragments of wgmma: the thread of the warpgroup and the register of each element.
 
 One picture serves all types. Let e be the elements of a 32-bit register. A row is 16 w + 8 h + g for
 warp w, half h and lane 4 g + t; A's column is half a K, then t, then the place in the register; D's is
