@@ -271,9 +271,7 @@ def bound(table: WarpTable, by_shuffles: bool) -> ExchangeBound:
 
 
 def _others(holders: Sequence[set[int]]) -> int:
-    """Return the fewest lanes that hold it all: the sole holders of something, or two where
-    there are none.
-    """
+    """Return the fewest lanes that hold it all: the sole holders of something, or else two."""
     alone = len({min(own) for own in holders if len(own) == 1})
     together = set.intersection(*holders) if holders else set()
     return max(alone, 0 if not holders else 1 if together else 2)
