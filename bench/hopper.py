@@ -19,10 +19,10 @@ from tilewise.check.agree import agree
 from tilewise.check.match import match
 from tilewise.check.suggest import suggest
 from tilewise.check.tma import plan_copy
+from tilewise.hardware.engines import engine
 from tilewise.hardware.modes import MODES
+from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.hardware.wgmma.reads import reads
-from tilewise.hardware.wgmma.tiles import tile
 
 TIRX_TILES = "tvm.backend.cuda.tile_primitive.tma_utils"
 
@@ -41,7 +41,7 @@ def _questions(peers: dict[str, ModuleType]) -> Section:
         "match, 128 x 64 bf16": lambda: match(legal, operand="B", dtype="bf16"),
         "match, 256 x 512 bf16, 128 wgmma": lambda: match(large, operand="A", dtype="bf16"),
         "match, refused, with the nearest": lambda: match(padded, operand="B", dtype="bf16").nearest,
-        "what a descriptor reads": lambda: reads(descriptor, dtype="bf16", n=128),
+        "what a descriptor reads": lambda: engine("wgmma").operand("bf16", n=128).reads(descriptor),
         "agree, TMA and wgmma": lambda: agree("tma(128x64, 128B)", "wgmma(A, 128B)", dtype="bf16"),
         "suggest, 128 x 64": lambda: suggest(operand="A", rows=ROWS, k=K, dtype="bf16"),
         "boxes of a 128 x 128 tile": lambda: plan_copy((4096, 4096), wide, dtype="bf16"),

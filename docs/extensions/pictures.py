@@ -18,8 +18,7 @@ from tilewise.notation import parse_shape, parse_window
 from tilewise.pictures.address import fragment
 from tilewise.pictures.paper.compose import drawing_of
 from tilewise.pictures.paper.html import html_of
-from tilewise.pictures.paper.palette import DARK, LIGHT
-from tilewise.pictures.paper.svg import TYPE, rules, svg_of
+from tilewise.pictures.paper.svg import DARK, LIGHT, TYPE, rules, svg_of
 from tilewise.pictures.scene.build import document_of
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import Document

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import sys as _sys
+
 from tilewise.core import layout as _layout
 from tilewise.core.axes import Axis
 from tilewise.core.builders import O, R, S
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
     from tilewise import algebra
     from tilewise.hardware.calls import parse
-    from tilewise.moves import move, plan
+    from tilewise.moves import move
+    from tilewise.moves.plan import plan
     from tilewise.questions.agree import agree
     from tilewise.questions.at import at
     from tilewise.questions.banks import banks
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
     from tilewise.questions.code import code
     from tilewise.questions.descriptor import descriptor
     from tilewise.questions.emit import emit
+    from tilewise.questions.emit_move import emit_move
     from tilewise.questions.explain import explain
     from tilewise.questions.explore import explore
     from tilewise.questions.idesc import idesc
@@ -89,6 +93,7 @@ __all__ = [
     "code",
     "descriptor",
     "emit",
+    "emit_move",
     "explain",
     "explore",
     "gpuid_x",
@@ -136,24 +141,31 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module("tilewise.algebra")
-    if name in SUMMARIES:
+    if name in SUMMARIES or name == "emit_move":
         return _layout.questions[name]
-    raise AttributeError(f"module 'tilewise' has no attribute {name!r}")
+    raise AttributeError(
+        f"module 'tilewise' has no attribute {name!r}", name=name, obj=_sys.modules[__name__]
+    )
+
+
+def __dir__() -> list[str]:
+    """Return all public names: what is not imported yet is completed as well."""
+    return sorted({*__all__, "__version__", "__doc__", "__file__", "__name__", "__path__"})
 
 
 class _Questions(dict[str, "Callable[..., Any]"]):
     """The functions that answer questions, by name; the module of one is imported when it is first needed."""
 
     def __missing__(self, name: str) -> Callable[..., Any]:
-        from tilewise.questions.asking import question
+        from tilewise.questions.asking import documented, question
 
-        self[name] = question(name)
+        self[name] = documented(question(name))
         return self[name]
 
 
 def _drawn(layout: Layout, form: str) -> str | None:
     """What a notebook shows of a layout; what draws it is imported when one asks."""
-    from tilewise.pictures.paper.glance import glance
+    from tilewise.pictures.paper.compose import glance
 
     return glance(layout, form)
 

@@ -15,7 +15,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.integers import as_int
 from tilewise.core.layout import Layout, as_layout
 from tilewise.core.vectors import Vector
-from tilewise.pictures.bundle import ending
+from tilewise.pictures.paper.html import ending
 from tilewise.pictures.scene.build import document_of
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import Document

@@ -14,7 +14,7 @@ from tests.pictures.documents import document_from
 from tilewise import parse
 from tilewise.notation import parse_window
 from tilewise.pictures.scene.build import document_of
-from tilewise.pictures.view.placed import elements_of, placed_of
+from tilewise.pictures.scene.cells import Elements, placed_of
 
 TILE = "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]"
 MESH = "S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]"
@@ -60,18 +60,19 @@ def test_the_panels_that_are_asked_for(tilewise, text, panel, titles):
         (
             ("S[8 : 1000000000]", "--panel", "memory"),
             "TW301",
-            "would have 875000001 x 8 cells, and 1048576 are the most: the elements are too far apart, "
+            "memory is not drawn: it has more than 1048576 cells; a window may have fewer: "
+            "the elements are too far apart, "
             "at m = 0..7000000000\n  hint: a --window of elements",
         ),
         (
             ("S[(2, 64) : (70000000, 1)]", "--panel", "index,memory", "--dtype", "u8"),
             "TW301",
-            "would have 546876 x 32 cells, and 1048576 are the most",
+            "memory is not drawn: it has more than 1048576 cells",
         ),
         (
             ("S[(2, 64) : (5000000, 1)]", "--panel", "memory", "--dtype", "e2m1"),
             "TW301",
-            "would have 19532 x 32 cells with room for 5000192 elements, and 4194304 are the most",
+            "memory is not drawn: it has more than room for 4194304 elements",
         ),
         ((TILE, *["--with", TILE] * 4), "TW301", "5 layouts side by side\n  hint: 4 are the most"),
         (("-", "--with", "-"), "TW401", "only one layout can come from standard input"),
@@ -120,7 +121,7 @@ def test_a_window_of_a_panel_is_of_what_stands_at_its_heads(tilewise, layout, mo
         (top or 0) <= x < (bottom or 128) and (left or 0) <= y // drawn.slots < right
         for x, y in zip(scene.places[lane], scene.places[column], strict=True)
     ]
-    placed = placed_of(drawn, elements_of(scene)).first
+    placed = placed_of(drawn, Elements(scene)).first
     assert (placed >= 0).sum() == sum(inside) > 0
     assert drawn.cells == ((bottom or 128) - (top or 0), right - (left or 0))
     assert [head(0) for head in (*drawn.row_heads, *drawn.column_heads)] == [top or 0, left or 0]

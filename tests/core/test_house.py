@@ -1,6 +1,7 @@
 """The floors of the house: what each room may import, and that `import tilewise` stays light."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -89,6 +90,12 @@ def modules() -> Iterator[tuple[str, Path]]:
 @pytest.mark.parametrize(("module", "path"), list(modules()), ids=[name for name, _ in modules()])
 def test_each_module_stays_on_its_floor(module, path):
     assert not violations(path.read_text(encoding="utf-8"), module, path.stem == "__init__")
+
+
+def test_the_floors_on_the_page_are_the_rooms():
+    page = (ROOT.parents[1] / "docs/house.md").read_text(encoding="utf-8")
+    rooms = re.findall(r"^\| \d \| `(\w+)` \|", page, re.MULTILINE)
+    assert {*rooms} == MAY_IMPORT.keys() - {"algebra", "__init__", "__main__"}
 
 
 def test_every_room_is_in_the_table():

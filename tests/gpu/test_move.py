@@ -149,7 +149,7 @@ def test_an_access_beyond_a_storage_is_raised_and_the_device_goes_on(torch):
         sizes = 64 * 48 * 4 - 16, 64 * 48 * 4
 
     asked = plan(*TURN, "f32", checked=True)
-    shorter = Shorter(asked.pair, asked.dtype, asked.device, asked.way, asked.fill, checked=True)
+    shorter = Shorter(**{name: getattr(asked, name) for name in Plan.__dataclass_fields__})
     x = torch.rand(64 * 48, device="cuda")
     with pytest.raises(BeyondStorage, match="16 bytes were to be read at byte 12272 of the source"):
         shorter.bind()(x)

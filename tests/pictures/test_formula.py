@@ -11,9 +11,7 @@ from hypothesis import given
 from tilewise import Layout, NotDecided, R, S, Swizzle, parse
 from tilewise.core.dtypes import DType
 from tilewise.core.shapes import extents_of
-from tilewise.pictures.facts import facts_of
-from tilewise.pictures.formula import formulas_of, index_names
-from tilewise.pictures.prose import prose_of
+from tilewise.pictures.prose import facts_of, formulas_of, index_names, prose_of
 from tilewise.testing import naive_map
 from tilewise.testing.strategies import layouts
 

@@ -10,7 +10,7 @@ from tests.interpreter import said
 
 from tilewise import Layout, R, S, Swizzle, parse
 from tilewise.core import layout as core_layout
-from tilewise.pictures.paper.glance import glance
+from tilewise.pictures.paper.compose import glance
 from tilewise.testing.strategies import layouts
 
 

@@ -19,9 +19,8 @@ from tilewise.check.suggest import suggest
 from tilewise.core.dtypes import DType
 from tilewise.hardware.operands.tiles import tile
 from tilewise.hardware.wgmma.descriptor import Descriptor
-from tilewise.pictures.scene.asked import MOST_STEPS
 from tilewise.pictures.scene.build import document_of, scene_of
-from tilewise.pictures.scene.model import Scene, Step
+from tilewise.pictures.scene.model import MOST_STEPS, Scene, Step
 from tilewise.tables import table
 
 MODES = ("none", "32B", "64B", "128B")

@@ -22,9 +22,8 @@ from tilewise.hardware.catalog.registry import entries
 from tilewise.pictures.paper.compose import MOST_CELLS, drawing_of
 from tilewise.pictures.paper.drawing import Text
 from tilewise.pictures.paper.encoded import encoded_part
-from tilewise.pictures.paper.palette import DARK, LIGHT, PALETTES
 from tilewise.pictures.paper.png import SCALE, png_of, written
-from tilewise.pictures.paper.svg import escaped, svg_of
+from tilewise.pictures.paper.svg import DARK, LIGHT, PALETTES, escaped, svg_of
 from tilewise.pictures.scene.build import document_of, scene_of
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import COLUMN, ROW, Document, Encoded, Field, Panel, Scene, Step, value

@@ -18,7 +18,7 @@ from tilewise.check.banks import conflicts
 from tilewise.core.dtypes import DTYPES
 from tilewise.pictures.grid import grid_of
 from tilewise.pictures.scene.build import document_of, scene_of
-from tilewise.pictures.scene.cells import Places, located
+from tilewise.pictures.scene.cells import Elements, located
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import COLUMN, ROW, Panel, Scene, value
 from tilewise.testing import naive_places
@@ -90,7 +90,7 @@ def test_a_window_has_its_part(layout: Layout, data: st.DataObject):
             scene_of(layout, window=((top, bottom), (left, right)))
         return
     scene = scene_of(layout, window=((top, bottom), (left, right)))
-    assert Places(scene).flats.tolist() == inside
+    assert Elements(scene).flats.tolist() == inside
     found = [tuple(place[axis.name] for axis in layout.axes) for place in entries_of(scene)]
     assert found == [place for flat in inside for place in naive(layout, flat)]
 
@@ -103,7 +103,7 @@ def test_cells_are_places(layout: Layout, dtype: str | None, base: int):
     """An entry is in one cell of a panel, and two are in one slot of it exactly where their places agree."""
     scene = scene_of(layout, dtype=dtype, base=4 * base)
     entries = entries_of(scene)
-    everywhere, drawn = Places(scene), set[str]()
+    everywhere, drawn = Elements(scene), set[str]()
     for panel in scene.panels:
         rules = panel.block_row, panel.block_column, panel.row, panel.column, panel.slot
         axes = sorted({term.axis for rule in rules for term in rule})
@@ -191,7 +191,7 @@ def test_colours_are_those_of_the_terminal(layout: Layout):
     scene, grid = scene_of(layout), grid_of(layout, window=((None, None), (None, None)))
     shown = [cell.colour for line in grid.cells for cell in line]
     if len(shown) == layout.size:
-        assert Places(scene).colours.tolist() == shown
+        assert Elements(scene).colours.tolist() == shown
 
 
 # -- steps and notes -------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 
 from tilewise import parse
 from tilewise.pictures.scene.build import scene_of
-from tilewise.pictures.scene.cells import Places, located
+from tilewise.pictures.scene.cells import Elements, located
 
 # {call: (type that TCol counts, elements of which a column has room)}
 CALLS = {
@@ -32,7 +32,7 @@ def test_every_copy_is_in_its_lane_and_its_column(call):
     assert panel.cells[0] == 128
     assert panel.slots == each
     assert panel.blocks in ([(1, 2), (2, 1)] if pair else [(1, 1)])
-    at = located(Places(scene), panel)
+    at = located(Elements(scene), panel)
     found = zip(at.block_row + at.block_column, at.row, at.column, at.slot, strict=True)
     shown = [tuple(map(int, one)) for one in found]
     copies = scene.copies

@@ -13,11 +13,11 @@ from tilewise.core.shapes import coordinates
 from tilewise.hardware.calls import parse
 from tilewise.pictures.leaf import lines_of
 from tilewise.pictures.scene.build import document_of, scene_of
+from tilewise.pictures.scene.cells import Elements
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import COLUMN, ROW, Panel, Scene, value
 from tilewise.pictures.sheet import Room, Sheet, sheet_of
 from tilewise.pictures.terminal import as_text, beside, grid_lines
-from tilewise.pictures.view.placed import elements_of
 
 TILE = "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]"
 LAYOUTS = {
@@ -90,7 +90,7 @@ def test_every_element_stands_where_its_places_say(text: str, dtype: str | None,
     scene = scene_of(parse(text), dtype=dtype)
     panel = scene.panels[number]
     there = naive(scene, panel)
-    sheet = sheet_of(panel, elements_of(scene), Room(width, 1 << 20))
+    sheet = sheet_of(panel, Elements(scene), Room(width, 1 << 20))
     share = elements_in_a_cell(sheet) * (panel.width if panel.slots == 1 else 1)
     share = 1 if len(sheet.blocks[0].column_labels) * share > panel.cells[1] * panel.slots else share
     cut = re.search(r"columns? (\d+)", sheet.note)
@@ -126,7 +126,7 @@ def test_nothing_is_wider_than_the_room_and_what_is_left_out_is_said(text: str, 
         assert max(map(len, drawn)) <= width
         assert page.isascii()
     for panel in document.scenes[0].panels:
-        sheet = sheet_of(panel, elements_of(document.scenes[0]), Room(width, height))
+        sheet = sheet_of(panel, Elements(document.scenes[0]), Room(width, height))
         blocks, rows, columns = (
             len(sheet.blocks),
             len(sheet.blocks[0].cells),
@@ -143,7 +143,7 @@ def test_nothing_is_wider_than_the_room_and_what_is_left_out_is_said(text: str, 
 
 def test_heads_are_those_of_the_panel():
     scene = scene_of(parse(TILE), dtype="bf16")
-    (grid,) = sheet_of(scene.panels[1], elements_of(scene), Room(80, 40)).blocks
+    (grid,) = sheet_of(scene.panels[1], Elements(scene), Room(80, 40)).blocks
     assert grid.column_labels == tuple(str(bank) for bank in range(0, 32, 4))
     assert grid.row_labels == tuple(str(byte) for byte in range(0, 2048, 128))
     blocks = sheet_of(scene_of(parse("wgmma.D(f32, n=16)")).panels[1], _elements("wgmma.D(f32, n=16)"), WIDE)
@@ -151,7 +151,7 @@ def test_heads_are_those_of_the_panel():
 
 
 def _elements(text: str):
-    return elements_of(scene_of(parse(text)))
+    return Elements(scene_of(parse(text)))
 
 
 ACCESSES = {
@@ -173,7 +173,7 @@ def test_a_step_marks_its_elements_and_no_others(access: str, width: int):
         lanes = dict(zip(step.elements, step.lanes, strict=False))
         for panel in scene.panels:
             there = naive(scene, panel)
-            sheet = sheet_of(panel, elements_of(scene, step), Room(width, 1 << 20))
+            sheet = sheet_of(panel, Elements(scene, step), Room(width, 1 << 20))
             (grid,) = sheet.blocks
             share = panel.cells[1] * panel.slots // len(grid.column_labels)
             if "column" in sheet.note:
@@ -194,7 +194,7 @@ def test_a_step_marks_its_elements_and_no_others(access: str, width: int):
 def test_what_moves_is_in_sight():
     scene = scene_of(parse("S[(128, 64) : (64, 1)]"), dtype="bf16", access="col:2B")
     step = scene.steps[100]
-    sheet = sheet_of(scene.panels[1], elements_of(scene, step), Room(100, 10))
+    sheet = sheet_of(scene.panels[1], Elements(scene, step), Room(100, 10))
     assert [cell.text for row in sheet.blocks[0].cells for cell in row if cell.text != "."] == [
         f"L{lane}" for lane in step.lanes
     ]
@@ -206,7 +206,7 @@ def test_copies_come_one_after_the_other():
     scene = scene_of(parse(text))
     mesh = scene.panels[1]
     for step in scene.steps:
-        sheet = sheet_of(mesh, elements_of(scene, step), WIDE)
+        sheet = sheet_of(mesh, Elements(scene, step), WIDE)
         held = {
             (block, row, column)
             for block, grid in enumerate(sheet.blocks)
@@ -245,7 +245,7 @@ def test_a_step_that_is_none_is_refused():
 @pytest.mark.parametrize("ruled", [False, True])
 def test_cells_are_printed_below_their_labels(ruled: bool):
     scene = scene_of(parse("S[(3, 4) : (5, 1)]"))
-    (grid,) = sheet_of(scene.panels[1], elements_of(scene), WIDE).blocks
+    (grid,) = sheet_of(scene.panels[1], Elements(scene), WIDE).blocks
     head, *lines = as_text(grid_lines(grid, ruled=ruled)).splitlines()
     ends = [found.end() for found in re.finditer(r"\d+", head)]
     for line, row in zip(lines[ruled:], grid.cells, strict=True):

@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewise.hardware.catalog import entries
 from tilewise.hardware.catalog.entry import Entry
-from tilewise.pictures.calls import dtype_of, page_values
+from tilewise.pictures.address import dtype_of, page_values
 
 TABLE = Path(__file__).parents[2] / "web" / "src" / "hardware" / "catalogue.json"
 _BLANK = re.compile(r"\{(\d*)([a-z]+)(?:/(\w))?\}")

@@ -7,7 +7,7 @@ from tests.web import catalogue
 from tests.web.chromium import Page
 
 from tilewise import parse
-from tilewise.pictures.calls import dtype_of_call
+from tilewise.pictures.address import dtype_of_call
 
 
 def test_the_table_is_what_the_catalogue_says(request: pytest.FixtureRequest):

@@ -14,8 +14,8 @@ from tests.web.chromium import Page
 
 from tilewise import parse
 from tilewise.core.errors import LayoutError
-from tilewise.pictures import bundle
 from tilewise.pictures.address import fragment
+from tilewise.pictures.paper import html
 from tilewise.pictures.paper.compose import drawing_of
 from tilewise.pictures.paper.html import html_of
 from tilewise.pictures.scene.build import document_of
@@ -85,14 +85,14 @@ def bundles(monkeypatch, tmp_path) -> Callable[[str, str], None]:
         (tmp_path / "web").mkdir(exist_ok=True)
         (tmp_path / "web/explorer.js").write_text(explorer)
         (tmp_path / "web/hardware.js").write_text(hardware)
-        monkeypatch.setattr(bundle, "files", lambda package: tmp_path)
+        monkeypatch.setattr(html, "files", lambda package: tmp_path)
 
     return put
 
 
 def test_two_bundles_are_one_script(bundles):
     bundles(EXPLORER, HARDWARE)
-    joined = bundle.ending_with_hardware("mount", "{}();")
+    joined = html.ending_with_hardware("mount", "{}();")
     assert joined == "var a=1,b=2;((c)=>{var a=c;})(b);a();"
 
 

@@ -15,9 +15,9 @@ from tests.web.test_component import DRAWN, address, blank
 from tests.web.test_golden_scenes import CHECK
 
 from tilewise import S, Swizzle
-from tilewise.pictures.paper.palette import LIGHT
+from tilewise.pictures.paper.svg import LIGHT
 from tilewise.pictures.scene.build import scene_of
-from tilewise.pictures.scene.cells import Places, located
+from tilewise.pictures.scene.cells import Elements, located
 from tilewise.pictures.scene.model import Document, Scene
 
 __all__ = ["address", "blank"]
@@ -127,7 +127,7 @@ def test_cells_that_share_a_pixel_give_it_their_mean_colour(blank: Page, name: s
     seen = np.frombuffer(b64decode(data), np.uint8).reshape(height, width, 4)[:, :, :3]
     rows, columns = scene.panels[0].cells
     fills = np.array([[int(fill[at : at + 2], 16) for at in (1, 3, 5)] for fill in LIGHT.fills])
-    cells = fills[Places(scene).colours.reshape(rows, columns)]
+    cells = fills[Elements(scene).colours.reshape(rows, columns)]
     wanted = shared(shared(cells, height, 0), width, 1)
     means = np.floor(wanted[..., :3] / wanted[..., 3:] + 0.5)
     assert np.array_equal(seen, means.astype(np.uint8))
@@ -149,7 +149,7 @@ def shared(cells: Any, pixels: int, direction: int) -> Any:
 
 def sampled(scene: Scene, at: int) -> tuple[list[Any], list[str]]:
     """The middles of cells, in parts of the panel, and their colours: those of the first elements in them."""
-    panel, places = scene.panels[at], Places(scene)
+    panel, places = scene.panels[at], Elements(scene)
     assert panel.blocks == (1, 1)
     rows, columns = panel.cells
     found = located(places, panel)

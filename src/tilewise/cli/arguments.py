@@ -12,8 +12,10 @@ from tilewise.core.layout import UNITS
 from tilewise.questions import FORMS, GROUPS, SUMMARIES
 from tilewise.questions.asking import (
     HIDDEN,
+    METAVAR,
     TENSOR,
     ShellInput,
+    as_a_shell_calls,
     inputs,
     module_of,
     page,
@@ -41,10 +43,6 @@ An operation of the algebra is a command as well: tilewise compose A B, tilewise
 
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
-
-_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
-"""The word that stands for a value, where a help begins with one; an option before it is another spelling."""
-
 
 JOINED = ("IndexText", "Place")
 """Inputs that may be given as several words: 5 3 1 is 5,3,1."""
@@ -216,7 +214,7 @@ def call_of(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
 
 
 def _report(name: str, arguments: dict[str, Any]) -> Report:
-    report: Report = question(name)(**arguments)
+    report: Report = as_a_shell_calls(question(name))(**arguments)
     return report
 
 
@@ -246,7 +244,7 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
 
 def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     """Add a parameter, as its annotation and its default say."""
-    told = _METAVAR.match(parameter.help)
+    told = METAVAR.match(parameter.help)
     settings: dict[str, Any] = {"help": parameter.help[told.end() :] if told else parameter.help}
     other = told[1] if told else None
     if told:

@@ -101,15 +101,15 @@ def _positional(word: str) -> str:
 def _print(report: Report, as_json: bool) -> int:
     """Print a report, then do the work that follows it; the exit code is the answer."""
     answered = UNDECIDED if report.answer is None else YES if report.answer else NO
-    text = report.text
+    text = report.screen
     if as_json:
         code = _print_json(report.data(), answered)
     elif isinstance(text, str):
         code = _print_text(text, sys.stderr if report.instead else sys.stdout, answered)
     else:
         code = _written(sys.stdout, text, answered)
-    if report.notes and not as_json:
-        _print_text(f"note: {'; '.join(report.notes)}", sys.stderr, code)
+    if report.asides and not as_json:
+        _print_text(f"note: {'; '.join(report.asides)}", sys.stderr, code)
     if report.then is not None and code == answered:
         code = _written(sys.stdout, report.then, code)
     return code

@@ -633,9 +633,9 @@ class Layout(Algebra):
         """
         return self.permute(*reversed(range(len(self.shape))))
 
-    def info(self) -> Any:
+    def info(self, **options: Any) -> Any:
         """Return the facts of the layout, as `tilewise.info` does."""
-        return questions["info"](self)
+        return questions["info"](self, **options)
 
     def show(self, **options: Any) -> Any:
         """Return a picture of the layout, as `tilewise.show` does, or write a file: svg="a.svg"."""

@@ -6,6 +6,8 @@ and 7.2 stand in that of CUDA 12. For 8.8 there is `cuda_occupancy.h` of CUDA 13
 
 from __future__ import annotations
 
+from tilewise.core.errors import LayoutError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture
@@ -56,7 +58,12 @@ def sm_shared_bytes(arch: Architecture | str | int) -> int:
     """
     from tilewise.hardware.architectures import Architecture
 
-    return _SHARED_KIB[Architecture.of(arch).number] * 1024
+    number = Architecture.of(arch).number
+    if number not in _SHARED_KIB:
+        raise LayoutError(
+            "TW601", f"the shared memory of sm_{number} is not known", hint="add it to _SHARED_KIB"
+        )
+    return _SHARED_KIB[number] * 1024
 
 
 def shared_bytes(arch: Architecture | str | int) -> int:

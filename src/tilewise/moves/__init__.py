@@ -15,98 +15,20 @@ exchange   moves between registers
 
 from __future__ import annotations
 
-from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.moves.plan import Plan, between_registers, memory_plan
-from tilewise.moves.types import given_type
+from tilewise.moves.plan import Plan, memory_plan, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Unpack
 
     from tilewise.core.dtypes import DType
-    from tilewise.hardware.architectures import Architecture
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.exchange import Exchange
     from tilewise.moves.named import Named
     from tilewise.moves.plan import OfMemory
 
 __all__ = ["Bound", "Exchange", "Plan", "move", "plan", "tune"]
-
-_OF_MEMORY = {
-    "shape": "box",
-    "device": "device whose times are expected",
-    "fill": "fill",
-    "aligned": "storages that are aligned",
-    "checked": "accesses that are checked",
-}
-"""Options of plans in memory alone, with the noun for errors."""
-
-
-def plan(
-    source: Layout | Named,
-    target: Layout | None = None,
-    dtype: DType | str | None = None,
-    *,
-    arch: Architecture | str | int | None = None,
-    **asked: Unpack[OfMemory],
-) -> Plan | Exchange:
-    """How to move a tensor of that type from one layout to another, or as a named move says.
-
-    `dtype` is a type by name, or as NumPy or torch has it: that of an array gives the plan of its move.
-
-    Between two layouts of memory it is a `Plan`. `shape=None` is the box that moves, where the two differ;
-    `fill=0` is a number, or the bytes of an element, for places of the target that no element takes;
-    `aligned=256` are bytes to which both storages are, a power of two; `device="h200"` is whose times are
-    expected. A plan with `checked=True` has a kernel that tests every access; so has each where the
-    environment says TILEWISE_CHECKED=1.
-
-    Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
-    architecture that has its instructions, sm_90 by default.
-
-    Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
-    `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
-
-        postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
-        refused        TW302 storages beyond 64 bits; TW701 layouts that are not both of one memory, or of
-                       registers; TW702 sizes; TW703 a target where elements meet; TW705 a fill that is no
-                       element; TW609 no way for registers
-
-    >>> from tilewise import S, parse, reg, tx
-    >>> print(plan(S[512], S[512] + 64, "f32"))
-    copy: one copy of memory
-      bytes  4096 read and written
-      time   4.0 us expected on an H200, a copy of as much 2.0 us; most of it is the launch
-      1  fill 576 elements of the target with 0: it has places that no element takes
-      2  copy 2048 bytes from byte 0 to byte 256, all together
-    >>> print(plan(parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)], "bf16"))
-    shared: through shared memory, about 44 cycles for a warp, for sm_90 and later
-      shared memory  8192 bytes, 1 barrier
-      1  store 4 times by stmatrix.x4.trans: 64 wavefronts for the block
-      2  wait for the block, once
-      3  load 8 vectors of 16 B a thread: 64 wavefronts for the block
-    """
-    if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
-        usual = memory_plan.__kwdefaults__ or {}
-        for name, given in asked.items():
-            if isinstance(given, str | int | float | None) and given in (usual.get(name), None, False):
-                continue
-            raise LayoutError(
-                "TW401",
-                f"a move between registers has no {_OF_MEMORY.get(name, name)}",
-                hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
-            )
-        from tilewise.moves.exchange import exchange
-        from tilewise.moves.exchange.plan import ARCH
-
-        return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch)
-    if arch is not None:
-        raise LayoutError(
-            "TW401",
-            "a move in memory is planned for no architecture: its kernel is for each that has room for it",
-            hint="leave out arch=",
-        )
-    return memory_plan(source, target, dtype, **asked)
 
 
 def move(

@@ -1,11 +1,12 @@
 """Layouts for the eye: the arithmetic in steps, grids of places, and all of it on one screen.
 
 steps       from an index to its places, one line a step
-scene       what every view draws, as data; view: what all of them say of it; paper: as files
+scene       what every view draws, as data; paper: as files
 grid        the index panel: which part of a layout is drawn, and what stands in each cell
 sheet       any panel of a scene as grids; leaf: all that is said of a scene, as lines
 terminal    lines with colour, or as plain ASCII
-phases      which bank serves which lane in which wavefront
+corner      banks as colours: a tile's first elements, and the phases of a request
 screen      all there is to say of a layout; page: as lines
-            of formula, prose, facts, corner, registers
+            of prose, corner, registers
+address     what the explorer shows, as an address; server: its files
 """

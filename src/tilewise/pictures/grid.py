@@ -15,11 +15,10 @@ from tilewise.core.layout import Iter, Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import Vector
-from tilewise.pictures.scene.colours import colour_of
 from tilewise.pictures.scene.logical import Logical, logical_of
-from tilewise.pictures.scene.model import Axis, Scene
-from tilewise.pictures.scene.panels import index_of
-from tilewise.pictures.view.words import MOST_COPIES, axes_in_order, head_text, place_text
+from tilewise.pictures.scene.model import Axis, Colour, Scene
+from tilewise.pictures.scene.panels import colour_of, index_of
+from tilewise.pictures.scene.words import MOST_COPIES, axes_in_order, head_text, place_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,12 +65,12 @@ def grid_of(
     shape: Any = None,
     window: Sequence[Any] | None = None,
     width: int = WIDTH,
-    colour: str | None = None,
+    colour: Colour | str | None = None,
     most: tuple[int, int] = MOST,
 ) -> Grid:
     """A layout as a grid that fits `width` characters, windowed where it is larger.
 
-    `colour` names the axis that gives the colour.
+    `colour` is the colour, or names the axis that gives it.
 
     >>> from tilewise import S
     >>> grid = grid_of(S[(4, 2, 2, 4) : (16, 4, 8, 1)])
@@ -134,7 +133,7 @@ def _thinned(layout: Layout) -> Layout:
     return replace(layout, replica=tuple(kept), offset=layout.offset + start + named)
 
 
-def _scene(layout: Layout, part: Logical, colour: str | None) -> Scene:
+def _scene(layout: Layout, part: Logical, colour: Colour | str | None) -> Scene:
     """The scene of a part with its index alone; its axes reach as far as those of the whole layout."""
     axes = tuple(Axis(axis.name, axis.kind, *_ends(layout, axis.name)) for axis in layout.axes)
     points = [point for flat in part.flats for point in layout.points(flat)]
@@ -148,7 +147,7 @@ def _scene(layout: Layout, part: Logical, colour: str | None) -> Scene:
         copies=layout.copies,
         axes=axes,
         places={axis.name: values for axis, values in zip(axes, zip(*points, strict=True), strict=True)},
-        colour=colour_of(layout, axes, colour),
+        colour=colour if isinstance(colour, Colour) else colour_of(layout, axes, colour),
         panels=(index_of(part),),
     )
 

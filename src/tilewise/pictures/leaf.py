@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
+from tilewise.pictures.scene.cells import Elements
+from tilewise.pictures.scene.encoded import runs_of
 from tilewise.pictures.scene.model import Document, Encoded, Panel, Scene
-from tilewise.pictures.scene.moments import moment_of, moment_words, refuse_step
+from tilewise.pictures.scene.words import key_words, moment_of, moment_words, refuse_step
 from tilewise.pictures.sheet import Room, sheet_of
 from tilewise.pictures.terminal import (
     GAP,
@@ -19,9 +21,6 @@ from tilewise.pictures.terminal import (
     length,
     paragraph,
 )
-from tilewise.pictures.view.encoded import runs_of
-from tilewise.pictures.view.placed import Elements, elements_of
-from tilewise.pictures.view.words import key_words
 
 Section = list[Line]
 
@@ -64,34 +63,30 @@ def lines_of(
         yield from paragraph(document.words, room.width)
         yield ()
     many = len(document.scenes)
-    widths = (room.width,) if many == 1 else ((room.width + GAP) // many - GAP, room.width)
-    for words in widths:
+    for words in ((room.width + GAP) // many - GAP, room.width):
         scenes = [[*_sections(scene, step, room, words, ruled)] for scene in document.scenes]
-        level = _level(scenes)
+        tall = [max(map(len, row)) for row in zip_longest(*scenes, fillvalue=())]
+        level = [  # their sections begin on the same lines
+            _joined(
+                [*section, *[()] * (lines - len(section))]
+                for section, lines in zip(scene, tall, strict=False)
+            )
+            for scene in scenes
+        ]
         if abreast(level, room.width):
             yield from beside(level, room.width)
             return
     yield from beside([*map(_joined, scenes)], room.width)
 
 
-def _level(scenes: Sequence[Sequence[Section]]) -> list[Section]:
-    """Scenes whose sections begin on the same lines."""
-    tall = [max(map(len, row)) for row in zip_longest(*scenes, fillvalue=())]
-    padded = (
-        [[*section, *[()] * (lines - len(section))] for section, lines in zip(scene, tall, strict=False)]
-        for scene in scenes
-    )
-    return [*map(_joined, padded)]
-
-
-def _joined(sections: Sequence[Section]) -> Section:
-    """Sections with an empty line between."""
+def _joined(sections: Iterable[Section]) -> Section:
+    """Return sections with an empty line between."""
     return [line for i, section in enumerate(sections) for line in ([(), *section] if i else section)]
 
 
 def _sections(scene: Scene, step: int | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
     """What is said of a scene, in sentences of so many columns, and each of its panels in the room."""
-    elements = elements_of(scene, moment_of(scene, step))
+    elements = Elements(scene, moment_of(scene, step))
     yield [*_said(elements, step, words)]
     for panel in scene.panels:
         yield [*_panel(panel, elements, room, words, ruled)]

@@ -1,21 +1,165 @@
-"""A layout in a sentence: what it spreads over what, and in which order."""
+"""A layout in words: as arithmetic that a person would write, its facts, and all of it in a sentence.
+
+S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]      laneid = 4*i + j, reg = k
+Swizzle<3,3,3> o S[(128, 64) : (64, 1)]         m = x ^ (x>>3 & 56), x = 64*i + j
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from tilewise.check.diagnose import mode_of
 from tilewise.core.axes import STORAGE, Axis
+from tilewise.core.digits import Digit, merged
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.core.shapes import extents_of
+from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
-from tilewise.pictures.formula import index_names, mode_digits
+from tilewise.pictures.scene.words import size_words, taken_words
+
+LETTERS = "ijklnpqr"
+"""Names of modes; m is an axis."""
+
+
+def index_names(layout: Layout) -> tuple[str, ...]:
+    """What the modes of the index are called: i, j, k, ..., or i0, i1, ... where there are many.
+
+    >>> from tilewise import S
+    >>> index_names(S[(8, (4, 2)) : (8, (2, 1))])
+    ('i', 'j')
+    """
+    modes = len(layout.shape)
+    return tuple(LETTERS[:modes]) if modes <= len(LETTERS) else tuple(f"i{mode}" for mode in range(modes))
+
+
+def formulas_of(layout: Layout) -> tuple[str, ...]:
+    """Where the first copy of an element lives, a formula for each axis that something moves along.
+
+    >>> from tilewise import S, Swizzle, laneid, reg
+    >>> formulas_of(S[(16, (4, 2)) : (4@laneid, (1@laneid, 1@reg))])
+    ('laneid = 4*i + j//2', 'reg = j%2')
+    >>> formulas_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)])
+    ('m = x ^ (x>>3 & 56), x = 64*i + j',)
+    """
+    layout = by_coordinates(layout)
+    return tuple(_formula(layout, layout.axis(name)) for name in layout.moving)
+
+
+def _formula(layout: Layout, axis: Axis) -> str:
+    offset, outer = layout.offset[axis], layout.outer[axis]
+    terms = " + ".join(_terms(layout, axis)).replace("+ -", "- ")
+    inner = terms + _signed(offset) if terms else str(offset)
+    chain = [swizzle for swizzle in reversed(layout.swizzles) if swizzle.bits]
+    if axis != layout.swizzled_axis or not (chain or outer):
+        return f"{axis} = {inner}"
+    text = "x"
+    if len(chain) == 1:
+        (swizzle,) = chain
+        shift = f">>{swizzle.shift}" if swizzle.shift > 0 else f"<<{-swizzle.shift}"
+        text = f"x ^ (x{shift} & {swizzle.target})"
+        text = f"({text})" if outer else text
+    for swizzle in chain[len(chain) == 1 :]:
+        text = f"Swizzle<{swizzle.bits},{swizzle.base},{swizzle.shift}>({text})"
+    return f"{axis} = {text}{_signed(outer)}, x = {inner}"
+
+
+def _signed(steps: int) -> str:
+    return f" {'-' if steps < 0 else '+'} {abs(steps)}" if steps else ""
+
+
+def mode_digits(layout: Layout, axis: Axis) -> list[list[Digit]]:
+    """Return for each mode the fewest digits that move along an axis as it does, slowest first.
+
+    >>> from tilewise import S, m
+    >>> mode_digits(S[(8, (4, 2)) : (8, (2, 1))], m)
+    [[(8, 8)], [(8, 1)]]
+    """
+    strides = iter(layout.strides)
+    return [merged([(extent, next(strides)[axis]) for extent in leaves((mode,))]) for mode in layout.shape]
+
+
+def _terms(layout: Layout, axis: Axis) -> Iterator[str]:
+    """Yield a term for each digit that moves along an axis: its part of the mode, times its stride."""
+    for name, digits in zip(index_names(layout), mode_digits(layout, axis), strict=True):
+        below = prod(extent for extent, _ in digits)
+        for position, (extent, factor) in enumerate(digits):
+            below //= extent
+            text = name if below == 1 else f"{name}//{below}"
+            text = f"{text}%{extent}" if position else text
+            text = text if text.isalnum() or factor == 1 else f"({text})"
+            if factor:
+                yield f"{'-' * (factor < 0)}{text}" if abs(factor) == 1 else f"{factor}*{text}"
+
+
+BITS = {"byte": 8, "bit": 1}
+
+
+def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
+    """What is true of a layout, in the order in which one would ask.
+
+    >>> from tilewise import S, Swizzle
+    >>> print(*facts_of(S[(8, 64) : (72, 1)], DType.of("bf16")), sep="\\n")
+    512 elements at m = 0..567: 1136 B
+    one to one; 56 places between hold nothing, such as 64@m
+    """
+    try:
+        ends = {axis.name: layout.extremes(axis) for axis in layout.axes}
+    except NotDecided:
+        yield counted(layout.size, "element")
+    else:
+        yield size_words(layout.size, ends, _room(layout, ends, dtype))
+    one_to_one, holes = layout.injective, layout.holes
+    such = f", such as {holes.witness}" if holes.witness is not None else ""
+    shared = "" if one_to_one.answer else one_to_one.reason
+    yield shared if one_to_one.answer is None else taken_words(shared, holes.count, such)
+    if layout.disjoint_copies.answer is False:
+        yield f"copies coincide: {layout.disjoint_copies.reason}"
+    if any(swizzle.bits for swizzle in layout.swizzles):
+        period = _in_bytes(layout, layout.period, dtype)
+        yield f"its base is a multiple of {period}, by which the swizzle repeats"
+    yield from left_behind(layout)
+
+
+def left_behind(layout: Layout) -> Iterator[str]:
+    """Where a known axis is left behind.
+
+    >>> from tilewise import S, laneid
+    >>> print(*left_behind(S[64 : 1@laneid]))
+    laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31
+    """
+    for axis in layout.axes:
+        facts = axis.facts
+        if facts is None or facts.extent is None:
+            continue
+        try:
+            low, high = layout.extremes(axis)
+        except NotDecided:
+            continue
+        if said := facts.beyond(axis.name, low, high):
+            yield said
+
+
+def _room(layout: Layout, ends: Mapping[str, tuple[int, int]], dtype: DType | None) -> str:
+    """Return the bytes between the ends of a layout on one axis of storage, where they are known."""
+    ((low, high), *more) = ends.values()
+    if more or layout.axes[0].kind != STORAGE or (dtype is None and layout.unit == "element"):
+        return ""
+    return _in_bytes(layout, 1 + high - low, dtype)
+
+
+def _in_bytes(layout: Layout, steps: int, dtype: DType | None) -> str:
+    """So many steps of storage in bytes, where that is known."""
+    bits = BITS.get(layout.unit) or (None if dtype is None else dtype.bits)
+    if bits is None:
+        return f"{steps} {layout.unit}s"
+    return f"{steps * bits // 8} B"
+
 
 CALLED = {
     "laneid": "lanes",
@@ -45,8 +189,16 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
     """
     layout = by_coordinates(layout)
     said = [_spread(layout, dtype)]
-    if any(swizzle.bits for swizzle in layout.swizzles):
-        said.append(_swizzled(layout, dtype))
+    swizzles = [swizzle for swizzle in layout.swizzles if swizzle.bits]
+    if swizzles:
+        mode = None if dtype is None else swizzle_mode(layout, dtype)
+        chunk = 1 << min(swizzle.base for swizzle in swizzles)
+        many = f"chunks of {chunk} {layout.unit}s" if chunk > 1 else f"{layout.unit}s"
+        said.append(
+            f"chunks of {CHUNK} B are permuted in each {mode.period} B: the hardware's {mode} mode"
+            if mode is not None
+            else f"{many} are permuted in each {layout.period}"
+        )
     try:
         said += [f"{layout.copies} copies of each"] if layout.copies > 1 else []
     except NotDecided:
@@ -109,19 +261,6 @@ def _of_two(rows: tuple[int, int], columns: tuple[int, int]) -> str:
         if inner == 1 and step > extent:
             return f", {major}-major, {name} {step} apart: {step - extent} of padding"
     return f", rows {down} apart, columns {along} apart"
-
-
-# -- swizzles ----------------------------------------------------------------------------------------
-
-
-def _swizzled(layout: Layout, dtype: DType | None) -> str:
-    """What the swizzle does, in bytes where the type is known."""
-    mode = None if dtype is None else swizzle_mode(layout, dtype)
-    if mode is not None:
-        return f"chunks of {CHUNK} B are permuted in each {mode.period} B: the hardware's {mode} mode"
-    chunk = 1 << min(swizzle.base for swizzle in layout.swizzles if swizzle.bits)
-    many = f"chunks of {chunk} {layout.unit}s" if chunk > 1 else f"{layout.unit}s"
-    return f"{many} are permuted in each {layout.period}"
 
 
 def swizzle_mode(layout: Layout, dtype: DType) -> Mode | None:

@@ -21,11 +21,10 @@ from tilewise.core.errors import LayoutError, NotDecided, Refused
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 from tilewise.core.shapes import extents_of
+from tilewise.hardware.catalog.sheet import in_cute
 from tilewise.pictures.corner import chunks_of, corner_of
-from tilewise.pictures.facts import facts_of
-from tilewise.pictures.formula import formulas_of
 from tilewise.pictures.grid import Grid
-from tilewise.pictures.prose import prose_of
+from tilewise.pictures.prose import facts_of, formulas_of, prose_of
 from tilewise.pictures.registers import Holder, holders_of, known_as
 
 TYPE_CHECKING = False
@@ -99,17 +98,17 @@ class Screen:
             "layout": str(self.layout),
             "dtype": None if self.dtype is None else self.dtype.name,
             "sentence": self.sentence,
-            "formulas": list(self.formulas),
+            "formulas": self.formulas,
             "text": {"canonical": self.canonical, "cute": self.cute},
-            "facts": list(self.facts),
+            "facts": self.facts,
             "corner": asdict(self.corner),
             "chunks": None if self.chunks is None else asdict(self.chunks),
-            "entries": list(self.entries),
+            "entries": self.entries,
             "holders": [asdict(holder) for holder in self.holders],
             "accesses": [asdict(cost) for cost in self.accesses],
             "engines": [_engine(taken) for taken in self.engines],
             "changes": [
-                {"layout": str(change.layout), "serves": list(change.serves), "said": list(change.said)}
+                {"layout": str(change.layout), "serves": change.serves, "said": change.said}
                 for change in self.changes
             ],
             "verdict": self.verdict,
@@ -147,17 +146,14 @@ def screen_of(
         raise LayoutError(
             "TW401", f"--access {missing}", hint="such as --dtype bf16, of a layout [rows, columns]"
         )
-    costs: tuple[Cost, ...] = ()
-    engines: tuple[Taken, ...] = ()
+    costs: list[Cost] = []
+    engines: list[Taken] = []
     changes: tuple[Change, ...] = ()
     verdict = ""
     if element is not None and is_tile(layout):
-        engines = tuple(engines_of(layout, element, base))
-        by_tma = any(taken.rows for taken in engines)
-        if accesses:
-            costs = tuple(cost_of(layout, element, access, base) for access in accesses)
-        else:
-            costs = tuple(natural_costs(layout, element, by_tma, base))
+        engines = list(engines_of(layout, element, base))
+        costs = [cost_of(layout, element, access, base) for access in accesses]
+        costs = costs or [*natural_costs(layout, element, any(taken.rows for taken in engines), base)]
         changes, verdict = changes_of(layout, element, costs, engines)
     return Screen(
         layout,
@@ -171,8 +167,8 @@ def screen_of(
         None if element is None else chunks_of(layout, element, base),
         known_as(layout),
         tuple(holders_of(layout)),
-        costs,
-        engines,
+        tuple(costs),
+        tuple(engines),
         changes,
         verdict,
     )
@@ -183,16 +179,6 @@ def is_tile(layout: Layout) -> bool:
     axes = layout.axes
     memory = len(axes) == 1 and axes[0].kind == STORAGE and axes[0].name not in ("reg", "TCol")
     return memory and len(extents_of(layout.shape)) == 2
-
-
-def in_cute(layout: Layout) -> str | None:
-    """CuTe's text, or None where it cannot say this."""
-    from tilewise.notation import to_cute
-
-    try:
-        return to_cute(layout)
-    except LayoutError:
-        return None
 
 
 # -- banks -------------------------------------------------------------------------------------------
@@ -231,11 +217,11 @@ def natural_costs(layout: Layout, dtype: DType, by_tma: bool = False, base: int 
 
 
 def _column_major(layout: Layout) -> bool:
-    """Whether the first step down is to the neighbour in memory, and that along is not."""
+    """Return whether the first step down is to the neighbour in memory, and that along is not."""
     layout = by_coordinates(layout)
     rows, columns = extents_of(layout.shape)
-    start, *steps = (layout.points(flat)[0][0] for flat in (0, columns * (rows > 1), int(columns > 1)))
-    return steps[0] - start == 1 and steps[1] - start != 1
+    start, down, along = (layout.points(flat)[0][0] for flat in (0, columns * (rows > 1), int(columns > 1)))
+    return down - start == 1 != along - start
 
 
 def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int = MOST_LISTED) -> Cost:

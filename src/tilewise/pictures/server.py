@@ -131,7 +131,9 @@ class Server(ThreadingHTTPServer):
         self.headers = dict(HEADERS)
         if convert is not None:
             self.headers["Content-Security-Policy"] = _connecting(POLICY)
-            self.pages["/"] = self._with_token(self.pages["/"])
+            page = _connecting(self.pages["/"].content.decode())
+            token = f'<meta name="tilewise-token" content="{self.token}">\n<title>'
+            self.pages["/"] = replace(self.pages["/"], content=page.replace("<title>", token, 1).encode())
         for tried in range(PORT, PORT + PORTS) if port is None else ():
             try:
                 super().__init__(("127.0.0.1", tried), _Handler)
@@ -159,12 +161,6 @@ class Server(ThreadingHTTPServer):
         """Whether the caller means this machine, by the name that he called."""
         return host in {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
-    def _with_token(self, page: File) -> File:
-        """Return the page with the token, and with leave to connect to its own server."""
-        text = _connecting(page.content.decode())
-        token = f'<meta name="tilewise-token" content="{self.token}">\n<title>'
-        return replace(page, content=text.replace("<title>", token, 1).encode())
-
     def handle_error(self, request: object, client_address: object) -> None:
         """Nothing: who hangs up in the middle is no news."""
 
@@ -179,9 +175,8 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30  # seconds in which a request has to have come
 
     def do_GET(self) -> None:
-        hosts = self.headers.get_all("Host", [])
         page = self.server.pages.get(self.path.partition("?")[0])
-        if len(hosts) != 1 or not self.server.knows(hosts[0]):
+        if not self._is_called_here():
             self.send_error(421)
         elif page is None:
             self.send_error(404)
@@ -190,33 +185,35 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - likewise
 
+    def _is_called_here(self) -> bool:
+        hosts = self.headers.get_all("Host", [])
+        return len(hosts) == 1 and self.server.knows(hosts[0])
+
     def do_POST(self) -> None:
         """Convert a text for the server's own page: same origin, its token, bounded in size."""
-        hosts = self.headers.get_all("Host", [])
-        length = self.headers.get("Content-Length", "")
+        convert, length = self.server.convert, self.headers.get("Content-Length", "")
         origin, token = self.headers.get("Origin"), self.headers.get("X-Tilewise-Token", "")
-        if self.server.convert is None or self.path != CONVERT:
+        if convert is None or self.path != CONVERT:
             self.send_error(405)
-        elif len(hosts) != 1 or not self.server.knows(hosts[0]):
+        elif not self._is_called_here():
             self.send_error(421)
-        elif origin != f"http://{hosts[0]}" or not compare_digest(token.encode(), self.server.token.encode()):
+        elif origin != f"http://{self.headers['Host']}" or not compare_digest(
+            token.encode(), self.server.token.encode()
+        ):
             self.send_error(403)
         elif not length.isdecimal() or len(length) > 9 or int(length) > LONGEST:
             self.send_error(413)
         else:
-            self._convert(self.server.convert, self.rfile.read(int(length)))
-
-    def _convert(self, convert: Convert, body: bytes) -> None:
-        try:
-            question = json.loads(body)
-        except (ValueError, RecursionError):
-            question = None
-        if not isinstance(question, dict):
-            self.send_error(400)
-            return
-        with self.server.free:
-            answer = convert(question)
-        self._send(200, File("application/json; charset=utf-8", json.dumps(answer).encode()))
+            try:
+                question = json.loads(self.rfile.read(int(length)))
+            except (ValueError, RecursionError):
+                question = None
+            if not isinstance(question, dict):
+                self.send_error(400)
+                return
+            with self.server.free:
+                answer = convert(question)
+            self._send(200, File("application/json; charset=utf-8", json.dumps(answer).encode()))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """A refusal in a line of text; a method that has no answer is 405, whatever it is."""

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.pictures.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
-from tilewise.pictures.scene.cells import Numbers, Truths
+from tilewise.pictures.scene.cells import NOWHERE, Elements, Numbers, Truths, placed_of
 from tilewise.pictures.scene.model import Head, Heads, Panel
+from tilewise.pictures.scene.words import axes_words, block_words, head_text, text_of
 from tilewise.pictures.terminal import GAP
-from tilewise.pictures.view.placed import NOWHERE, Elements, placed_of
-from tilewise.pictures.view.words import axes_words, block_words, head_text, text_of
 
 _CHUNK = 4
 OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"
@@ -47,10 +46,10 @@ def sheet_of(panel: Panel, elements: Elements, room: Room) -> Sheet:
     128 bytes a chunk of 16 bytes is a cell, and says its first element.
 
     >>> from tilewise import S
-    >>> from tilewise.pictures.view.placed import elements_of
+    >>> from tilewise.pictures.scene.cells import Elements
     >>> from tilewise.pictures.scene.build import scene_of
     >>> scene = scene_of(S[(2, 4) : (1, 2)])
-    >>> sheet = sheet_of(scene.panels[1], elements_of(scene), Room(80, 40))
+    >>> sheet = sheet_of(scene.panels[1], Elements(scene), Room(80, 40))
     >>> sheet.title, sheet.key
     ('memory, 4 elements a row', 'rows m; columns add; cells coordinates')
     >>> [[cell.text for cell in row] for row in sheet.blocks[0].cells]
@@ -89,16 +88,21 @@ class _Table:
 
     def sheet(self) -> Sheet:
         """As much of it as fits."""
-        rows = seen(self.lit.any(axis=(0, 2)), self.room.height)
-        blocks = seen(self.lit.any(axis=(1, 2)), self.room.height)
+        panel, room = self.panel, self.room
+        rows = seen(self.lit.any(axis=(0, 2)), room.height)
+        blocks = seen(self.lit.any(axis=(1, 2)), room.height)
         share, columns = self._columns(blocks, rows)
         grids = [self._grid(block, rows, columns, share) for block in blocks]
-        abreast = self._abreast(max(map(grid_width, grids)))
-        many = abreast * max(1, self.room.height // (len(rows) + 2))
+        fit = max(1, (room.width + GAP) // (max(map(grid_width, grids)) + GAP))
+        abreast = min(fit, panel.blocks[1] if panel.blocks[1] > 1 else panel.blocks[0])
+        many = abreast * max(1, room.height // (len(rows) + 2))
         kept = seen(self.lit[blocks.start : blocks.stop].any(axis=(1, 2)), many)
+        each = share // panel.covers
+        key = axes_words(panel, self.elements.scene, "full").replace(" · ", "; ")
+        key += f", {each} elements each" if each > 1 else ""
         return Sheet(
-            self.panel.title,
-            self._key(share),
+            panel.title,
+            key + ("; +: others are there, too" if self.several.any() else ""),
             tuple(grids[kept.start : kept.stop]),
             abreast,
             self._left_out(rows, columns, share, blocks[kept.start : kept.stop]),
@@ -137,7 +141,7 @@ class _Table:
             codes = self._lanes[own]
             agree = codes == np.take_along_axis(codes, lead, axis=1)
         else:
-            numbers = self.elements.places.numbers[own]
+            numbers = self.elements.numbers[own]
             start = np.take_along_axis(numbers, lead, axis=1)
             row = self.elements.scene.shape[-1] if self.elements.scene.shape else 1
             steps = np.arange(share) // self.panel.covers - lead // self.panel.covers
@@ -151,7 +155,7 @@ class _Table:
         codes = np.full(len(self.elements.flats), -1, np.int64)
         known: dict[tuple[int, ...], int] = {}
         for element, lanes in self.elements.lanes.items():
-            codes[element] = known.setdefault(lanes, len(known))
+            codes[element] = known.setdefault(tuple(lanes), len(known))
         return codes
 
     # -- cells -----------------------------------------------------------------------------------------
@@ -185,44 +189,25 @@ class _Table:
             return Cell(text_of(self.panel, self.elements, lead) + more, int(self.elements.colours[lead]))
         return Cell("", NONE) if all(element == NOWHERE for element, *_ in small) else Cell(".", PALE)
 
-    # -- blocks, and words -----------------------------------------------------------------------------
-
-    def _abreast(self, width: int) -> int:
-        """How many blocks stand side by side: those of one row of blocks, where there are several in it."""
-        many = max(1, (self.room.width + GAP) // (width + GAP))
-        across = self.panel.blocks[1]
-        return min(many, across if across > 1 else self.panel.blocks[0])
-
-    def _key(self, share: int) -> str:
-        words = axes_words(self.panel, self.elements.scene, "full").replace(" · ", "; ")
-        many = share // self.panel.covers
-        words += f", {many} elements each" if many > 1 else ""
-        return words + ("; +: others are there, too" if self.several.any() else "")
-
     def _left_out(self, rows: range, columns: range, share: int, blocks: range) -> str:
         panel, slots = self.panel, self.panel.slots
         whole = range(columns.start * share // slots, -(-columns.stop * share // slots))
         parts = [
-            _part(name, own, extent, heads)
-            for name, own, extent, heads in (
+            _part(name, drawn, extent, heads)
+            for name, drawn, extent, heads in (
                 ("row", rows, panel.cells[0], panel.row_heads),
                 ("column", whole, panel.cells[1], panel.column_heads),
                 ("block", blocks, len(self.first), ()),
             )
-            if len(own) < extent
+            if len(drawn) < extent
         ]
         return f"{', '.join(parts)}; {OTHERS}" if parts else ""
 
 
-def _part(name: str, own: range, extent: int, heads: Heads) -> str:
-    """Which rows or columns are drawn of how many: by what stands at their heads where others are cut off."""
-    (head,) = heads if len(heads) == 1 and _counts_from(heads[0]) else (Head(""),)
-    whole = f"{head(0)}..{head(extent - 1)}" if head.start else str(extent)
-    if len(own) == 1:
-        return f"{name} {head(own.start)} of {whole}"
-    return f"{name}s {head(own.start)}..{head(own.stop - 1)} of {whole}"
-
-
-def _counts_from(head: Head) -> bool:
-    """Whether a head counts one by one, from elsewhere than the first."""
-    return head.start > 0 and (head.divide, head.modulo, head.multiply) == (1, 0, 1)
+def _part(name: str, drawn: range, extent: int, heads: Heads) -> str:
+    """Return which rows or columns are drawn of how many; by their heads where those count on from others."""
+    head = heads[0] if len(heads) == 1 else Head("")
+    start = head(0) if head.start > 0 and head(extent - 1) - head(0) == extent - 1 else 0
+    whole = f"{start}..{start + extent - 1}" if start else str(extent)
+    first, last = start + drawn.start, start + drawn.stop - 1
+    return f"{name} {first} of {whole}" if first == last else f"{name}s {first}..{last} of {whole}"

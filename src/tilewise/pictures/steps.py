@@ -56,10 +56,12 @@ def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
         stride = vector_text(it.stride)
         stride = f"({stride})" if len(it.stride.terms) > 1 else stride
         strides.append((f"{digit} * {stride}", f"= {vector_text(it.stride * digit)}"))
+    index = layout.coordinates(flat, shape)
+    written = str(index[0]) if len(index) == 1 else str(index)
     offset = layout.on_axes(layout.offset)
     summed = (a - o for a, o in zip(layout.before_swizzle(flat), offset, strict=True))
     steps = [
-        Step("index", (_index_line(layout, flat, shape),)),
+        Step("index", (f"{written} in {spell(layout.asked_in(shape))} is element {flat}",)),
         Step("digits", tuple(_aligned(digits))),
         Step("strides", tuple(_aligned(strides))),
         Step("sum", (str(point(layout.axes, summed)),)),
@@ -68,7 +70,11 @@ def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
         total = point(layout.axes, layout.before_swizzle(flat))
         steps.append(Step("offset", (f"+ {vector_text(layout.offset)} = {total}",)))
     if layout.replica:
-        steps.append(Step("copies", tuple(_copy_lines(layout, flat))))
+        base = layout.before_swizzle(flat)
+        ends = [point(layout.axes, map(int.__add__, base, copy)) for copy in layout.copy_steps]
+        starts = [point(layout.axes, copy) for copy in layout.copy_steps]
+        lines = [f"+ {start} = {end}" for start, end in zip(starts, ends, strict=True)]
+        steps.append(Step("copies", tuple(_some(lines))))
     for position, swizzle in reversed(list(enumerate(layout.swizzles))):
         steps.append(Step("xor", tuple(_xor_lines(layout, flat, position, swizzle))))
     if layout.outer.terms:
@@ -76,23 +82,6 @@ def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
     places = [str(place) for place in layout.places(flat)]
     name = "place" if len(places) == 1 else "places"
     return [*(step for step in steps if step.lines), Step(name, tuple(_some(places)))]
-
-
-def _index_line(layout: Layout, flat: int, shape: Any) -> str:
-    asked = layout.asked_in(shape)
-    index = layout.coordinates(flat, shape)
-    written = str(index[0]) if len(index) == 1 else str(index)
-    return f"{written} in {spell(asked)} is element {flat}"
-
-
-def _copy_lines(layout: Layout, flat: int) -> list[str]:
-    base = layout.before_swizzle(flat)
-    return _some(
-        [
-            f"+ {point(layout.axes, copy)} = {point(layout.axes, map(int.__add__, base, copy))}"
-            for copy in layout.copy_steps
-        ]
-    )
 
 
 def _xor_lines(layout: Layout, flat: int, position: int, swizzle: Swizzle) -> list[str]:

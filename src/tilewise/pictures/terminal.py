@@ -169,36 +169,28 @@ def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> I
     """
     side, width = side_width(grid) - 1, cell_width(grid)
     many = len(grid.column_labels) if room is None else fitting(grid, room)
-    labels = grid.column_labels[:many]
+    between = " " if ruled else "  "
+    labels = between.join(f"{label:>{width}}" for label in grid.column_labels[:many])
     if ruled:
-        head = f"{'':>{side}} | " + " ".join(f"{label:>{width}}" for label in labels)
-        yield (Piece(head),)
-        yield (Piece("-" * (side + 1) + "+" + "-" * (len(head) - side - 2)),)
+        yield (Piece(f"{'':>{side}} | {labels}"),)
+        yield (Piece("-" * (side + 1) + "+" + "-" * (len(labels) + 1)),)
     else:
-        yield (Piece(f"{'':>{side}}  " + "  ".join(f"{label:>{width}}" for label in labels), "dim"),)
+        yield (Piece(f"{'':>{side}}  {labels}", "dim"),)
     for label, row in zip(grid.row_labels, grid.cells, strict=True):
         if ruled:
             yield (Piece(f"{label:>{side}} | " + " ".join(f"{cell.text:>{width}}" for cell in row[:many])),)
-            continue
-        cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
-        yield (Piece(f"{label:>{side}} ", "dim"), *cells)
-
-
-def picture_lines(grid: Grid, room: int, *, ruled: bool = False) -> Iterator[Line]:
-    """A grid with its title, what its cells are, and which part of it is drawn."""
-    yield from paragraph(grid.title, room, "head")
-    yield from paragraph(grid.key, room, "dim")
-    yield ()
-    yield from grid_lines(grid, ruled=ruled)
-    if grid.note:
-        yield ()
-        yield from paragraph(grid.note, room, "note")
+        else:
+            cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
+            yield (Piece(f"{label:>{side}} ", "dim"), *cells)
 
 
 def print_picture(grid: Grid, *, ruled: bool = False) -> None:
-    """A grid on standard output, with colours where it has them; `ruled` is without."""
+    """Print a grid, with its title and what its cells are; `ruled` has lines in the place of colours."""
     room = size(WIDTH, 0)[0]
-    print_out(picture_lines(grid, room, ruled=ruled), plain=ruled)
+    lines = [*paragraph(grid.title, room, "head"), *paragraph(grid.key, room, "dim"), ()]
+    lines += grid_lines(grid, ruled=ruled)
+    lines += [(), *paragraph(grid.note, room, "note")] if grid.note else []
+    print_out(lines, plain=ruled)
 
 
 def print_out(lines: Iterable[Line], *, plain: bool = False) -> None:

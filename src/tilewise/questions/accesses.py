@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tilewise.core.errors import Refused
 from tilewise.core.layout import Layout
@@ -33,9 +33,15 @@ REQUEST = "I: show this one, not the worst"
 ADDRESSES = "A,A,...: one a lane, x where it is inactive"
 
 
-def listed(access: Many) -> list[str | Layout]:
-    """Return accesses as a list: one of them may stand alone."""
-    return [access] if isinstance(access, str | Layout) else list(access)
+def listed(access: Many | None) -> list[str | Layout]:
+    """Return accesses as a list: one of them may stand alone; None is no access.
+
+    >>> listed("row:16B"), listed(["row", "col"]), listed(None)
+    (['row:16B'], ['row', 'col'], [])
+    """
+    if access is None:
+        return []
+    return list(access) if isinstance(access, Iterable) and not isinstance(access, str) else [access]
 
 
 # -- one request by its addresses ------------------------------------------------------------------------
@@ -74,7 +80,7 @@ def addresses_in(given: str | Sequence[int | None]) -> list[int | None]:
     ([0, 64, None], [0, 64], [0, 64])
     """
     if not isinstance(given, str):
-        return list(given)
+        return list(given) if isinstance(given, Iterable) else [given]
     text = given.strip()
     if text[:1] + text[-1:] in ("{}", "[]"):
         text = text[1:-1].strip()

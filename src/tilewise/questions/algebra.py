@@ -144,8 +144,8 @@ def _run(operation: Operation, words: Sequence[str], options: Mapping[str, Any],
     except NotDecided as no:
         report = Report({"op": name, "result": None, "reason": no.message}, no.message, None)
     orders = {value.order for value in values if isinstance(value, Layout)}
-    if len(orders) > 1 and "result" in report.fields:
-        counts = "as CuTe does" if report.fields.get("order") == "cute" else "row-major"
+    if len(orders) > 1 and "result" in report.contents:
+        counts = "as CuTe does" if report.contents.get("order") == "cute" else "row-major"
         texts.note(f"{IN_THEIR_ORDERS}; the answer counts {counts}")
     return texts.reported(report)
 

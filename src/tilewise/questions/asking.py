@@ -8,14 +8,16 @@ are options. `asks` has the help of each.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter as Given
 from inspect import signature
 
+from tilewise.core.axes import KNOWN
 from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int
 from tilewise.questions import OF_THE_SHELL
 
 TYPE_CHECKING = False
@@ -27,18 +29,20 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
     from tilewise.core.shapes import Shape
+    from tilewise.core.vectors import Vector
 
     Answering = TypeVar("Answering", bound=Callable[..., Any])
 
     LayoutText = Layout | str
     IndexText = int | str | Sequence[Any]
-    Place = str | int | Mapping[str, int]
+    Place = str | int | Vector | Mapping[Any, int]
     Word = str
     Words = Sequence[str]
     Tile = Layout | str | Sequence[int]
     Type = DType | str
-    ShapeText = Shape | str
-    Ranges = Sequence[tuple[int, int]] | str
+    ShapeText = Shape | Sequence[int] | int | str
+    Range = Sequence[int | None] | slice | range | int | None
+    Ranges = Sequence[Range] | str
     Order = Sequence[int] | int | str
     Number = int | str
     Many = str | Layout | Sequence[str | Layout]
@@ -62,6 +66,12 @@ if TYPE_CHECKING:
 
 WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
+
+READING = ("let", "storage", "unit", "dialect", "part", "triton", "tensor")
+"""What `TextOptions` has."""
+
+METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
+"""The word that stands for a value, where a help begins with one; an option before it is another spelling."""
 
 HIDDEN = "hidden"
 """The help of an input that help does not show."""
@@ -111,7 +121,7 @@ def asks(
     """Give the parameters of a question their help: `METAVAR: help`, or the help of a flag.
 
     Before METAVAR may stand another spelling: `--swizzle MODE: help`. Groups with a title of their own follow
-    in a mapping. The question refuses a value that is not among the few that a parameter takes.
+    in a mapping. The question is then as Python calls it; `as_a_shell_calls` gives it back.
     """
 
     def asked(function: Answering) -> Answering:
@@ -119,23 +129,108 @@ def asks(
         for title, members in (groups or {}).items():
             told |= {name: (title, text) for name, text in members.items()}
         _HELP[function.__name__] = told
-        few = {
-            name: values for name, kind in function.__annotations__.items() if (values := choices_of(kind))
-        }
-        if not few:
-            return function
-
-        @wraps(function)
-        def checked(*words: Any, **options: Any) -> Any:
-            for name in few.keys() & options.keys():
-                if options[name] is not None and str(options[name]) not in few[name]:
-                    known = ", ".join(few[name])
-                    raise LayoutError("TW401", f"{name}={options[name]!r} is not one of {known}")
-            return function(*words, **options)
-
-        return checked  # type: ignore[return-value]
+        return _for_python(function)
 
     return asked
+
+
+def as_a_shell_calls(function: Answering) -> Answering:
+    """Return a question whose errors speak of options; its values come from a shell's words."""
+    plain: Answering = getattr(function, "__wrapped__", function)
+    return plain
+
+
+def _for_python(function: Answering) -> Answering:
+    """Return a question as Python calls it: values of its parameters' kinds, errors in Python's spelling."""
+    parameters = signature(function).parameters
+    kinds = {
+        name: str(each.annotation) for name, each in parameters.items() if each.kind is not Given.VAR_KEYWORD
+    }
+    words_of = [name for name, each in parameters.items() if each.kind is Given.POSITIONAL_OR_KEYWORD]
+    rest = next((str(each.annotation) for each in parameters.values() if each.kind is Given.VAR_KEYWORD), "")
+    known = {*kinds, *READING} if rest.startswith("Unpack") else {*kinds}
+    known |= {"shape"} if rest == "Unpack[TensorOptions]" else set()
+    any_name = bool(rest) and not rest.startswith("Unpack")
+    looked_at = {name for name, kind in kinds.items() if kind.startswith(("Literal", "Sequence[str]", "int"))}
+    looked_at.add("dtype")
+
+    @wraps(function)
+    def called(*words: Any, **options: Any) -> Any:
+        if options and not any_name and not options.keys() <= known:
+            raise TypeError(_unknown(function.__name__, min(options.keys() - known), known, parameters))
+        given = dict(zip(words_of, words, strict=False))
+        if len(given) < len(words) or not given.keys().isdisjoint(options):
+            return function(*words, **options)  # which Python refuses
+        given.update(options)
+        try:
+            for name, value in given.items():
+                if name in looked_at or hasattr(value, "tolist"):
+                    given[name] = _in_kind(name, value, kinds.get(name, ""))
+            return function(**given)
+        except LayoutError as error:
+            from tilewise.questions.hints import in_python
+
+            flags = [name for name, kind in kinds.items() if kind == "bool"]
+            error.message, error.hint = in_python(error.message, flags), in_python(error.hint, flags)
+            error.args = (error.message,)
+            raise
+
+    return called  # type: ignore[return-value]
+
+
+def documented(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a question whose docstring has its arguments, as `help` of Python shows them."""
+    from tilewise.questions.hints import in_python
+
+    told = {name: help for name, (_, help) in _HELP.get(function.__name__, {}).items() if help != HIDDEN}
+    flags = [each.name for each in inputs(function.__name__) if each.kind == "bool"]
+    lines = []
+    for name, help in told.items():
+        metavar = METAVAR.match(help)
+        lines += (
+            [f"    :param {name}: {in_python(help[metavar.end() if metavar else 0 :], flags)}"]
+            if help
+            else []
+        )
+    if signature(function).parameters.keys() >= {"reading"}:
+        names = ", ".join(name for name in READING if name not in told)
+        lines.append(f"    :param reading: how the texts of layouts are read: {names}")
+    function.__doc__ = "\n".join([(function.__doc__ or "").rstrip(), "", *lines, ""])
+    return function
+
+
+def _in_kind(name: str, value: Any, kind: str) -> Any:
+    """Return a value as the question takes it: NumPy's numbers and arrays as Python's, one text as a list.
+
+    What is not among the few values of a parameter is refused, and a number where a type belongs.
+    """
+    if hasattr(value, "tolist") and not isinstance(value, type):
+        value = value.tolist()
+    few = choices_of(kind)
+    if few and str(value) not in few and (value is not None or "None" not in kind):
+        raise LayoutError("TW401", f"{name}={value!r} is not one of {', '.join(few)}")
+    if kind.startswith("Sequence[str]") and isinstance(value, str):
+        return [value]
+    if kind.startswith("int") and value is not None:
+        return as_int(value, name)
+    if name == "dtype" and isinstance(value, int):
+        hint = "an index of several numbers is one value, such as (5, 3)"
+        raise LayoutError("TW105", f"dtype={value!r} is no type of an element", hint=hint)
+    return value
+
+
+def _unknown(question: str, name: str, known: Iterable[str], parameters: Iterable[str]) -> str:
+    """Return what is wrong with an argument by a name that a question does not have."""
+    from difflib import get_close_matches
+
+    message = f"{question}() has no argument {name!r}"
+    if "place" in parameters and name in KNOWN:
+        return f"{message}; a place is one value: {{'{name}': 5}}"
+    if near := get_close_matches(name, known, n=1):
+        return f"{message}; did you mean {near[0]}?"
+    if "let" in known:
+        return f"{message}; a value for a name in a text is let={{'{name}': 64}}"
+    return message
 
 
 def choices_of(annotation: str) -> tuple[str, ...]:

@@ -148,7 +148,7 @@ def _why(name: str, request: Request) -> Iterator[str]:
 def _print(lines: Sequence[str], drawn: Sequence[tuple[str, Request]]) -> None:
     """Print lines, and the phases of requests below them."""
     from tilewise.check.banks import said
-    from tilewise.pictures.phases import phase_lines
+    from tilewise.pictures.corner import phase_lines
     from tilewise.pictures.terminal import print_out
 
     print(*lines, sep="\n")

@@ -39,7 +39,7 @@ from tilewise.hardware.engines import ENGINES, VERSION, VERSIONS, Engine, engine
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS, picture
 from tilewise.hardware.modes import mode_of
-from tilewise.questions.asking import asks, option_of
+from tilewise.questions.asking import as_a_shell_calls, asks, option_of
 from tilewise.questions.engines import asked_for, bits_in, is_value, no_engine, operation_in, step_fields
 from tilewise.questions.report import Report, fields_of, refused, table_lines
 from tilewise.questions.texts import Texts, misused, refuse_given, refuse_missing, sizes_in, with_values
@@ -194,7 +194,7 @@ def _agreed(word: int | str, layout: LayoutText | int, options: Mapping[str, Any
     dtype, base = given.pop("dtype", None), given.pop("base", None)
     refuse_given({name: given.get(name) for name in (*OF_FIELDS, *OF_TILE)}, "is no question of a tile")
     words = [str(word).strip(), *(name if v is True else f"{name}={v}" for name, v in given.items())]
-    return agree(layout, f"descriptor({', '.join(words)})", dtype, base=base)
+    return as_a_shell_calls(agree)(layout, f"descriptor({', '.join(words)})", dtype, base=base)
 
 
 # -- the question ----------------------------------------------------------------------------------
@@ -390,7 +390,9 @@ def _decode(asked: DescriptorQuestion) -> Report:
         notes.append(f"said of {spoken} operands: no {' or '.join(others)}-major one has such a descriptor")
     whose = f", {_by_version(of, bits)}" if of.name == engine_of_word(bits) else ""
     report = _shown(asked, made, bits, majors, notes, whose)
-    return replace(report, text=f"{report.text}\n\nthe byte of every element: {_command_of_reads(asked)}")
+    return replace(
+        report, screen=f"{report.shown()}\n\nthe byte of every element: {_command_of_reads(asked)}"
+    )
 
 
 def _command_of_reads(asked: DescriptorQuestion) -> str:

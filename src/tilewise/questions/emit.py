@@ -136,7 +136,10 @@ def emit(
     ('gemm_bf16_128x128x32', 'mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32', 128)
     """
     if engine == "move":
-        raise misused("move is the first word", "tilewise emit move SRC DST --dtype T")
+        raise misused(
+            "a kernel that moves a tensor has inputs of its own",
+            "tilewise emit move SRC DST --dtype T, which is emit_move(source, target, dtype) in Python",
+        )
     if host and style != "kernel":
         raise misused(f"--host launches a kernel, and --style is {style}")
     of_wgmma = {"mode_a": mode_a, "mode_b": mode_b, "order_a": order_a, "order_b": order_b, "a": a}

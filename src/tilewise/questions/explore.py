@@ -38,10 +38,13 @@ def explore(
     *,
     port: Number | None = None,
     open: bool = False,
-    json: bool = False,
+    json: bool | None = None,
     **reading: Unpack[TensorOptions],
 ) -> Report:
-    """Return the address of the explorer; `then` of the report serves the page."""
+    """Return the address of the explorer, which is served as long as this process lives.
+
+    A shell says by `json` that it waits itself: there `then` of the report serves the page until Ctrl-C.
+    """
     from tilewise.pictures.server import Server
 
     texts = Texts(dtype, **reading)
@@ -56,8 +59,12 @@ def explore(
             hint="name another, or none: the first free one is taken",
         ) from None
     url = server.address + shown
+    opened = url if open else ""
+    if json is None:
+        _serve_beside(server, opened)
+        return texts.report({"url": url}, f"the explorer: {url}\nit ends with this process")
     text = f"the explorer: {url}\nCtrl-C ends it"
-    return texts.report({"url": url}, text, then=lambda: _serve(server, url if open else "", json))
+    return texts.report({"url": url}, text, then=lambda: _serve(server, opened, json))
 
 
 def _port(given: Number) -> int:
@@ -68,8 +75,7 @@ def _port(given: Number) -> int:
 
 def _fragment(texts: Texts, layout: LayoutText | None) -> str:
     """Return the address of a layout, by its text where the page reads that as it is read here."""
-    from tilewise.pictures.address import fragment
-    from tilewise.pictures.calls import call_in, dtype_of_call, page_knows_call
+    from tilewise.pictures.address import call_in, dtype_of_call, fragment, page_knows_call
 
     if layout is None:
         given = {
@@ -136,15 +142,29 @@ def _said(text: str, options: list[str]) -> dict[str, Any]:
     return answer
 
 
-def _serve(server: Server, opened: str, quiet: bool) -> None:
-    """Serve until Ctrl-C, or the signal that asks to end."""
-    import signal
+def _serve_beside(server: Server, opened: str) -> None:
+    """Serve beside what the process does, until it ends."""
+    import threading
+
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    _open(opened)
+
+
+def _open(url: str) -> None:
+    """Open an address in the browser, in a thread: a browser in the terminal stays until it is left."""
     import threading
     import webbrowser
 
+    if url:
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+def _serve(server: Server, opened: str, quiet: bool) -> None:
+    """Serve until Ctrl-C, or the signal that asks to end."""
+    import signal
+
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if opened:  # in a thread of its own, for a browser in the terminal stays until it is left
-        threading.Thread(target=webbrowser.open, args=(opened,), daemon=True).start()
+    _open(opened)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

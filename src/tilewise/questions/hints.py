@@ -1,14 +1,17 @@
-"""Hints as the command line spells them, and what words of others are called here.
+"""Hints as the command line and Python spell them, and what words of others are called here.
 
 The core knows no surface: its hints are written for Python. `SPELLINGS` says once how such words are
-written in a shell.
+written in a shell. Questions speak of options as a shell has them, and `in_python` writes those as arguments.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from keyword import iskeyword
 from shlex import quote
+
+from tilewise.questions import SUMMARIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +73,71 @@ def in_a_shell(hint: str) -> str:
     for python, shell in SPELLINGS:
         hint = re.sub(python, shell, hint)
     return hint
+
+
+_OPTION = re.compile(
+    r"(?<![\w-])--(?P<option>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)"
+    r"(?P<between>[ =])?(?(between)(?P<value>'[^']*'|\([^)]*\)|[^\s,;)]+(?:,[\w@=.:]+)*)?)"
+)
+"""An option, and the word behind it."""
+
+_VALUE = re.compile(
+    r".*\d.*|'.*'|[ABCD]|\w+\.\w+|wgmma|mma|ld|st|row|col|k|mn|none|absolute|address"
+    r"|cuda|cute|json|python|triton|byte|bit|element|memory|index"
+)
+"""A word that is a value, and no word of the sentence."""
+
+_TOLD = re.compile(r" (is (?!needed)|asks |puts |there is)|$")
+"""What follows a value in a sentence about it."""
+
+_METAVAR = re.compile(r"[A-Z]+(x[A-Z]+)*|[A-Z]+=[A-Z]")
+_WORDS = re.compile(r"\b(LAYOUT|PLACE|INDEX)\b")
+_COMMAND = re.compile(r"\btilewise ([a-z]+)\b")
+_FOLLOWS = re.compile(r"""((?<=["'\d)}])|(?<=True))(?= \w+=["'(\dT])""")
+"""Where a comma belongs between two arguments."""
+
+
+def in_python(text: str, flags: Sequence[str] = ()) -> str:
+    """Return a sentence that speaks of options as Python spells them; flags are those of the question.
+
+    >>> in_python("banks of a tile needs --access"), in_python("such as --dtype bf16 --access row:16B")
+    ('banks of a tile needs access=', 'such as dtype="bf16", access="row:16B"')
+    >>> in_python("--n 6.5 is no number"), in_python("leave --code out", ["code"])
+    ('n=6.5 is no number', 'leave code=True out')
+    """
+    if "--" in text:
+        text = _FOLLOWS.sub(",", _OPTION.sub(lambda found: _argument(found, flags), text))
+    text = _COMMAND.sub(lambda found: f"tilewise.{found[1]}" if found[1] in SUMMARIES else found[0], text)
+    return _WORDS.sub(lambda found: found[0].lower(), text)
+
+
+def _argument(found: re.Match[str], flags: Sequence[str]) -> str:
+    """Return an option as an argument, with the value behind it; a word of the sentence stays one."""
+    name = found["option"].replace("-", "_")
+    name += "_" * iskeyword(name)
+    behind = (found["between"] or "") + (found["value"] or "")
+    if name in flags:
+        return f"{name}=True{behind}"
+    value = (found["value"] or "").removesuffix(":")
+    after = (":" if behind.endswith(":") else "") + found.string[found.end() :]
+    if value not in ("", "out") and (_VALUE.fullmatch(value) or _TOLD.match(after.removeprefix(":"))):
+        return f"{name}={_python_value(value)}" + ":" * after.startswith(":")
+    return f"{name}=..." if _METAVAR.fullmatch(value) else f"{name}={behind}"
+
+
+def _python_value(value: str) -> str:
+    """Return a value of an option as Python writes it.
+
+    >>> [_python_value(value) for value in ("64", "0x40", "4096,64", "bf16", "m16n8k16")]
+    ['64', '0x40', '(4096, 64)', '"bf16"', '"m16n8k16"']
+    """
+    if re.fullmatch(r"-?\d+(\.\d+)?|0x[0-9a-f]+|'.*'|\(.*\)", value):
+        return value
+    if re.fullmatch(r"\d+(,\d+)+", value):
+        return f"({value.replace(',', ', ')})"
+    if found := re.fullmatch(r"([A-Za-z]\w*)=(\d+)", value):
+        return f'{{"{found[1]}": {found[2]}}}'
+    return f'"{value}"'
 
 
 def witness_text(witness: Any) -> str:

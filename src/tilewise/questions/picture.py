@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilewise.core.errors import LayoutError
@@ -17,8 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from tilewise.pictures.paper.drawing import Drawing
-    from tilewise.pictures.scene.model import Document, Scene
+    from tilewise.pictures.scene.model import Document
     from tilewise.questions.asking import LayoutText, Many, Ranges
 
 ALL = "all"
@@ -34,7 +33,7 @@ class Picture:
     window: Ranges | None
     colour: str | None
     panel: Sequence[str]
-    access: str | None
+    access: Layout | str | None
     step: int | None
     theme: str | None
 
@@ -55,7 +54,7 @@ class Picture:
     def in_terminal(self, room: tuple[int, int], *, ascii: bool, json: bool) -> Report:
         """Return the panels in so many columns, and so many rows each; the fields are the document."""
         from tilewise.pictures.leaf import lines_of
-        from tilewise.pictures.scene.moments import refuse_step
+        from tilewise.pictures.scene.words import refuse_step
         from tilewise.pictures.sheet import Room
 
         document = self._document(self._layouts(self._given()))
@@ -84,7 +83,7 @@ class Picture:
         piped = [content for form, content in contents.items() if files[form] == "-"]
         if not piped:
             return Report({"files": told}, lines)
-        return Report({"files": told}, lambda: _print(piped[0]), notes=(lines,) if lines else ())
+        return Report({"files": told}, lambda: _print(piped[0]), asides=(lines,) if lines else ())
 
     # -- scenes ---------------------------------------------------------------------------------------
 
@@ -102,7 +101,8 @@ class Picture:
         """Return the scenes of layouts, with the panels that are wanted."""
         from tilewise.pictures.scene.build import document_of
         from tilewise.pictures.scene.compare import compared
-        from tilewise.pictures.scene.cut import BY_HEADS, cut
+        from tilewise.pictures.scene.lines import BY_HEADS, cut
+        from tilewise.pictures.scene.panels import colour_of
 
         window = self.texts.window(self.window)
         names = _panels(self.panel or [ALL])
@@ -114,23 +114,26 @@ class Picture:
             "access": self.access,
         }
         made = compared(*layouts, **options) if len(layouts) > 1 else document_of(layouts[0], **options)
-        shown = _with_panels(_coloured(made, layouts, self.colour), layouts, names)
-        if window is None or not of_panel:
-            return shown
-        cuts = ((scene, [cut(panel, window) for panel in scene.panels]) for scene in shown.scenes)
-        return _changed(shown, (replace(scene, panels=tuple(panels)) for scene, panels in cuts))
+        _refuse_absent(names, made)
+        scenes = []
+        for scene, layout in zip(made.scenes, layouts, strict=True):
+            colour = scene.colour if self.colour is None else colour_of(layout, scene.axes, self.colour)
+            panels = [panel for panel in scene.panels if ALL in names or panel.kind in names]
+            if window is not None and of_panel:
+                panels = [cut(panel, window) for panel in panels]
+            scenes.append(replace(scene, colour=colour, panels=tuple(panels)))
+        return replace(made, scenes=tuple(scenes))
 
     # -- files ----------------------------------------------------------------------------------------
 
     def _contents(self, files: Mapping[str, str]) -> dict[str, bytes]:
         """Return {form: bytes} of each picture; all of them are there before one is written."""
-        from tilewise.pictures.paper.compose import drawing_of, heading_of
+        from tilewise.pictures.paper.compose import drawing_of
 
         given = self._given()
         layouts = self._layouts(given)
         # The explorer draws more than fits on paper: its page then has the head alone where scripts are off.
-        drawn = heading_of if files.keys() == {"html"} else drawing_of
-        drawing = drawn(self._document(layouts), step=self.step)
+        drawing = drawing_of(self._document(layouts), step=self.step, or_head=files.keys() == {"html"})
         theme = self.theme or "auto"
         contents: dict[str, bytes] = {}
         for form in files:
@@ -146,13 +149,16 @@ class Picture:
                 from tilewise.pictures.paper.html import html_of
 
                 shown = self._on_the_page(given, layouts)
-                page = html_of(self._address(given, shown), _titled(drawing, layouts, shown))
+                title = drawing.title  # with layouts as the page says them
+                for layout, text in zip(layouts, shown, strict=True):
+                    title = title.replace(str(layout), text)
+                page = html_of(self._address(given, shown), replace(drawing, title=title))
                 contents[form] = page.encode()
         return contents
 
     def _on_the_page(self, given: Sequence[LayoutText], layouts: Sequence[Layout]) -> list[str]:
         """Return the text of each layout for the page: a call that it knows as such."""
-        from tilewise.pictures.calls import call_in, page_knows_call
+        from tilewise.pictures.address import call_in, page_knows_call
 
         plain = not self.texts.let and self.texts.unit == "element"
         return [
@@ -162,12 +168,12 @@ class Picture:
 
     def _address(self, given: Sequence[LayoutText], shown: Sequence[str]) -> str:
         """Return what the page shows first, as its addresses say it."""
-        from tilewise.pictures.address import fragment, page_knows
-        from tilewise.pictures.calls import dtype_of_call
+        from tilewise.pictures.address import dtype_of_call, fragment, page_knows
 
         dtype = self.texts.dtype
-        if self.access is not None and not page_knows(self.access, dtype):
-            raise misused(f"the page does not know the access {self.access}", "--svg and --png draw it")
+        access = None if self.access is None else str(self.access)
+        if access is not None and not page_knows(access, dtype):
+            raise misused(f"the page does not know the access {access}", "--svg and --png draw it")
         if len(given) > 2:
             raise misused(f"the page shows two layouts, not {len(given)}", "--svg and --png draw them")
         if dtype is None and shown[0] != given[0]:  # the page is given a layout, which does not say it
@@ -178,7 +184,7 @@ class Picture:
             shown[0],
             dtype,
             e2=shown[1] if len(shown) > 1 else None,
-            a=self.access,
+            a=access,
             s=self._in_numbers(self.texts.spelled_shape),
             w=self._in_numbers(self.window),
             **steps,
@@ -191,25 +197,16 @@ class Picture:
             return None
         if not isinstance(given, str):
             return ",".join(
-                str(part) if isinstance(part, int) else ":".join(map(str, part)) for part in _tuple(given)
+                str(part)
+                if isinstance(part, int)
+                else ":".join("" if end is None else str(end) for end in part)
+                for part in _tuple(given)
             )
         return re.sub(r"\b[^\W\d]\w*", lambda name: str(self.texts.let[name[0]]), given)
 
 
 def _tuple(given: Any) -> tuple[Any, ...]:
     return (given,) if isinstance(given, int) else tuple(given)
-
-
-def _titled(drawing: Drawing, layouts: Sequence[Layout], shown: Sequence[str]) -> Drawing:
-    """Return a drawing whose title says layouts as the page does."""
-    title = drawing.title
-    for layout, text in zip(layouts, shown, strict=True):
-        title = title.replace(str(layout), text)
-    return replace(drawing, title=title)
-
-
-def _changed(document: Document, scenes: Iterable[Scene]) -> Document:
-    return replace(document, scenes=tuple(scenes))
 
 
 def _panels(asked: Sequence[str]) -> list[str]:
@@ -220,60 +217,28 @@ def _panels(asked: Sequence[str]) -> list[str]:
     return [SHORT.get(word, word) for word in words]
 
 
-def _coloured(document: Document, layouts: Sequence[Layout], axis: str | None) -> Document:
-    from tilewise.pictures.scene.colours import colour_of
+def _refuse_absent(names: Sequence[str], document: Document) -> None:
+    """Refuse a panel that no scene has, or that is too large to be drawn."""
+    from tilewise.pictures.scene.model import KINDS, SHORT
+    from tilewise.pictures.scene.panels import undrawn
 
-    if axis is None:
-        return document
-    pairs = zip(document.scenes, layouts, strict=True)
-    return _changed(
-        document, (replace(scene, colour=colour_of(layout, scene.axes, axis)) for scene, layout in pairs)
-    )
-
-
-def _with_panels(document: Document, layouts: Sequence[Layout], names: Sequence[str]) -> Document:
-    """Return the document with the panels of some kinds alone; each kind is there in some scene."""
-    from tilewise.pictures.scene.model import KINDS
-
-    if ALL in names:
-        return document
+    short = {meant: f"{meant} ({word})" for word, meant in SHORT.items()}
     there = dict.fromkeys(panel.kind for scene in document.scenes for panel in scene.panels)
     for name in names:
-        if name not in there:
-            _refuse_large(name, document, layouts)
-            known = "this layout has none" if name in KINDS else "there is none"
-            having = ", ".join(map(_with_short, there))
-            raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
-    scenes = (
-        replace(scene, panels=tuple(panel for panel in scene.panels if panel.kind in names))
-        for scene in document.scenes
-    )
-    return _changed(document, scenes)
-
-
-def _refuse_large(name: str, document: Document, layouts: Sequence[Layout]) -> None:
-    """Refuse a panel that a layout has, but that is too large to be drawn."""
-    from tilewise.pictures.scene.logical import Logical
-    from tilewise.pictures.scene.panels import Part, too_large
-
-    for scene, layout in zip(document.scenes, layouts, strict=True):
-        part = Logical(layout.size, scene.shape, scene.rows, scene.columns, scene.window)
-        why = too_large(Part(layout, part, scene.axes, scene.bits, scene.base)).get(name)
-        if why is not None:
-            ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in scene.axes)
-            raise LayoutError(
-                "TW301",
-                f"--panel {name} would have {why}: the elements are too far apart, at {ends}",
-                hint="a --window of elements that are nearer has fewer; --panel index draws all",
-            )
-
-
-def _with_short(kind: str) -> str:
-    """Return a panel with its short word, if it has one."""
-    from tilewise.pictures.scene.model import SHORT
-
-    short = next((word for word, meant in SHORT.items() if meant == kind), "")
-    return f"{kind} ({short})" if short else kind
+        if name in there or ALL in names:
+            continue
+        for scene in document.scenes:
+            for note in scene.notes:
+                if note.text.startswith(undrawn(name)):
+                    ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in scene.axes)
+                    raise LayoutError(
+                        "TW301",
+                        f"{note.text}: the elements are too far apart, at {ends}",
+                        hint="a --window of elements that are nearer has fewer; --panel index draws all",
+                    )
+        known = "this layout has none" if name in KINDS else "there is none"
+        having = ", ".join(short.get(kind, kind) for kind in there)
+        raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
 
 
 def _write(file: str, content: bytes) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from keyword import iskeyword
 
 from tilewise.core.errors import NotDecided, Refused
 from tilewise.core.layout import Layout
@@ -20,8 +21,9 @@ SCHEMA = 1
 class Report:
     """The answer to a question: its fields, a text for people, and yes, no or not decided.
 
-    A field is an attribute. `data()` has all of them as JSON has them, and `print` shows the text. In an `if`
-    a report is its answer; one that is not decided raises `NotDecided` there.
+    A field is an attribute; one whose name is a word of Python has an underscore behind it, as in
+    `relation(A, B).class_`. `data()` has all fields as JSON has them, and `print` shows the text and the
+    notes. In an `if` a report is its answer; one that is not decided raises `NotDecided` there.
 
     >>> import tilewise
     >>> report = tilewise.same("S[(4, 4) : (4, 1)]", "S[(4, 4) : (1, 4)]")
@@ -35,55 +37,71 @@ class Report:
       b: 4@m
     """
 
-    fields: Mapping[str, Any]
-    text: str | Callable[[], None]
+    contents: Mapping[str, Any]
+    """The fields. What a report has besides is called as no field is, for fields are attributes."""
+    screen: str | Callable[[], None] = field(compare=False)
     """The text, or what prints it: a picture is drawn when it is wanted."""
     answer: bool | None = True
-    notes: tuple[str, ...] = ()
-    """Sentences for the reader alone; a shell has them on standard error."""
+    asides: tuple[str, ...] = ()
+    """Notes for the reader alone; a shell has them on standard error."""
     instead: bool = False
     """The text is a reason where source code was wanted; a shell has it on standard error."""
-    then: Callable[[], None] | None = None
-    """The work that follows the answer, such as a server's."""
+    then: Callable[[], None] | None = field(default=None, compare=False)
+    """The work that follows the answer in a shell, such as to wait for the end of a server."""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self.fields:
-            raise AttributeError(f"this report has no field {name}; it has {', '.join(self.fields)}")
-        return self.fields[name]
+        if not name.startswith("_"):
+            for spelled in (name, name.removesuffix("_")):
+                if spelled in self.contents:
+                    return self.contents[spelled]
+        raise AttributeError(f"this report has no field {name}; it has {', '.join(self.contents)}")
+
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *(f"{name}_" if iskeyword(name) else name for name in self.contents)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a copy in another process is made of: the text as it is, and no work that follows."""
+        return Report, (dict(self.contents), self.shown(), self.answer, self.asides, self.instead)
 
     def __bool__(self) -> bool:
         if self.answer is None:
-            raise NotDecided(str(self.fields.get("reason", "not decided")))
+            raise NotDecided(str(self.contents.get("reason", "not decided")))
         return self.answer
 
     def __str__(self) -> str:
-        return "\n".join([self.shown(), *(f"note: {note}" for note in self.notes)])
+        from tilewise.questions.hints import in_python
+
+        shown = self.shown()
+        lines = [*shown.split("\n"), *(f"note: {note}" for note in self.asides)]
+        if self.screen in self.contents.values():  # which is source code
+            return "\n".join(lines)
+        return "\n".join(line if "tilewise " in line else in_python(line) for line in lines)
 
     def __repr__(self) -> str:
         return str(self)
 
     def shown(self) -> str:
-        """Return the text."""
-        if isinstance(self.text, str):
-            return self.text
+        """Return the text as a shell shows it; `str` spells options as Python does, but those of commands."""
+        if isinstance(self.screen, str):
+            return self.screen
         from contextlib import redirect_stdout
         from io import StringIO
 
         written = StringIO()
         with redirect_stdout(written):
-            self.text()
+            self.screen()
         return written.getvalue().rstrip("\n")
 
     def data(self) -> dict[str, Any]:
         """Return the fields as JSON has them, with the notes in one sentence."""
-        notes = "; ".join(filter(None, (self.fields.get("note"), *self.notes)))
-        return {"schema": SCHEMA, **as_json(self.fields)} | ({"note": notes} if notes else {})
+        notes = "; ".join(filter(None, (self.contents.get("note"), *self.asides)))
+        return {"schema": SCHEMA, **as_json(self.contents)} | ({"note": notes} if notes else {})
 
     def noted(self, *notes: str) -> Report:
         """Return the report with more notes; one that its text or its notes have is left out."""
-        told = "; ".join((self.text if isinstance(self.text, str) else "", *self.notes))
+        told = "; ".join((self.screen if isinstance(self.screen, str) else "", *self.asides))
         more = [note for note in notes if any(part not in told for part in note.split("; "))]
-        return replace(self, notes=(*self.notes, *more)) if more else self
+        return replace(self, asides=(*self.asides, *more)) if more else self
 
 
 def refused(
@@ -125,7 +143,9 @@ def as_json(value: Any) -> Any:
         return {str(key): as_json(part) for key, part in value.items()}
     if isinstance(value, tuple | list | range):
         return [as_json(part) for part in value]
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return int(value) if hasattr(value, "__index__") else str(value)
 
 
 def fields_of(value: object, *names: str) -> dict[str, Any]:

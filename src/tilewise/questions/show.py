@@ -21,6 +21,7 @@ With --json, --panel gives the scene.
 from __future__ import annotations
 
 from dataclasses import asdict
+from os import fspath
 
 from tilewise.questions.asking import ASKED_IN, LAYOUT, asks
 from tilewise.questions.picture import Picture
@@ -30,8 +31,11 @@ from tilewise.questions.texts import Texts
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from typing import Literal, Unpack
 
+    from tilewise.core.axes import Axis
+    from tilewise.core.layout import Layout
     from tilewise.questions.asking import LayoutText, Many, Ranges, ShapeText, TextOptions, Type
 
 TAKES_JSON = True
@@ -71,15 +75,15 @@ def show(
     *,
     shape: ShapeText | None = None,
     window: Ranges | None = None,
-    colour: str | None = None,
+    colour: Axis | str | None = None,
     ascii: bool = False,
     panel: Sequence[str] = (),
-    access: str | None = None,
+    access: Layout | str | None = None,
     step: int | None = None,
     with_: Many = (),
-    svg: str | None = None,
-    png: str | None = None,
-    html: str | None = None,
+    svg: Path | str | None = None,
+    png: Path | str | None = None,
+    html: Path | str | None = None,
     theme: Literal["auto", "light", "dark"] | None = None,
     json: bool = False,
     **reading: Unpack[TextOptions],
@@ -96,8 +100,11 @@ def show(
     1 | 4 5 6 7
     """
     texts = Texts(dtype, asked_shape=shape, **reading)
-    picture = Picture(texts, layout, with_, window, colour, panel, access, step, theme)
-    files = {form: file for form, file in (("svg", svg), ("png", png), ("html", html)) if file is not None}
+    axis = None if colour is None else str(colour)
+    seen = window if isinstance(window, str) else texts.window(window)
+    picture = Picture(texts, layout, with_, seen, axis, panel, access, step, theme)
+    given = (("svg", svg), ("png", png), ("html", html))
+    files = {form: fspath(file) for form, file in given if file is not None}
     if picture.are_files(files, ascii=ascii, json=json):
         return texts.reported(picture.files(files))
     if panel or access is not None or with_ or step is not None:
@@ -105,7 +112,7 @@ def show(
     from tilewise.pictures.grid import WIDTH, grid_of
 
     grid = grid_of(
-        texts.layout(layout), texts.asked_shape, texts.window(window), WIDTH if json else _size()[0], colour
+        texts.layout(layout), texts.asked_shape, texts.window(window), WIDTH if json else _size()[0], axis
     )
 
     def draw() -> None:

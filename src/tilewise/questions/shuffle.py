@@ -105,7 +105,7 @@ def shuffle(
 
 def _type_called(text: LayoutText, let: Mapping[str, int]) -> str | None:
     """Return the type of the elements of a call of the catalogue, or None where a text is no such call."""
-    from tilewise.pictures.calls import dtype_of_call
+    from tilewise.pictures.address import dtype_of_call
 
     try:
         return dtype_of_call(text, let) if isinstance(text, str) else None

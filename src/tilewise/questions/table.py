@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
@@ -22,6 +22,7 @@ from tilewise.questions.texts import Texts, misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from pathlib import Path
     from typing import Any, Unpack
 
     from tilewise.core.layout import Layout
@@ -46,7 +47,7 @@ def table(
     shape: ShapeText | None = None,
     window: Ranges | None = None,
     csv: bool = False,
-    npy: str | None = None,
+    npy: Path | str | None = None,
     **reading: Unpack[TextOptions],
 ) -> Report:
     """Return every place of every index, in the order in which the layout counts.
@@ -90,7 +91,8 @@ def _places_asked(layout: Layout, shape: Any, window: Any) -> int:
     from tilewise.core.shapes import extents_of
 
     extents = extents_of(layout.asked_in(shape))
-    if window is None or len(window) != len(extents):
+    pairs = window is not None and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in window)
+    if not pairs or len(window) != len(extents):  # which is refused, or the whole
         return layout.size * layout.copies
     ends = (
         (start or 0, extent if stop is None else stop)
@@ -128,7 +130,7 @@ def _print_csv(listed: Table, indices: list[tuple[int, ...]], rows: list[list[li
         writer.writerows([*index, *place] for place in places)
 
 
-def _saved(listed: Table, path: str) -> Report:
+def _saved(listed: Table, path: Path | str) -> Report:
     import numpy as np
 
     array = listed.array

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from operator import index
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.layout import Layout
+from tilewise.core.shapes import as_shape, extents_of, spell
 from tilewise.questions.asking import option_of
 
 TYPE_CHECKING = False
@@ -78,6 +80,9 @@ class Texts:
         A word that spells no layout may name a file that has one.
         """
         if isinstance(given, Layout):
+            self._refuse_another_unit(given, "layout")
+            if self._tensor is not None:
+                self._refuse_another_shape(extents_of(given.shape))
             return self._converted(given)
         text = text_from(given)
         try:
@@ -96,7 +101,7 @@ class Texts:
                 inside.message = f"{path}: {inside.message}"
                 raise
         self._texts.append(text)
-        self._refuse_another_shape(found)
+        self._refuse_another_shape(found.box or extents_of(found.layout.shape))
         if is_document(text):
             return found.layout
         self._settle_type(found)
@@ -128,8 +133,8 @@ class Texts:
         if is_document(text):
             from tilewise.notation.dialects import Reading as Told
 
-            if self.unit not in ("element", (layout := _document(text)).unit):
-                raise LayoutError("TW106", f"the document counts {layout.unit}s, and --unit says {self.unit}")
+            layout = _document(text)
+            self._refuse_another_unit(layout, "document")
             for option in ("storage", "dialect"):
                 if getattr(self, option):
                     raise misused(f"--{option} says how to read text, and this is a document")
@@ -177,12 +182,18 @@ class Texts:
         elif DType.of(self.dtype) != found.dtype:
             self.notes.append(f"the text says {found.dtype}, and is taken as {self.dtype}")
 
-    def _refuse_another_shape(self, found: Told) -> None:
-        """Refuse a shape that is not the tensor's, where the question is not about that shape."""
-        from tilewise.core.shapes import as_shape, extents_of, spell
+    def _refuse_another_unit(self, layout: Layout, noun: str) -> None:
+        """Refuse a unit beside a layout that counts another one: it would change nothing."""
+        if self.unit not in ("element", layout.unit):
+            raise LayoutError(
+                "TW106",
+                f"the {noun} counts {layout.unit}s, and --unit says {self.unit}",
+                hint=f'layout.counted("{self.unit}") is the same numbers in {self.unit}s',
+            )
 
+    def _refuse_another_shape(self, shape: tuple[int, ...]) -> None:
+        """Refuse a shape that is not the tensor's, where the question is not about that shape."""
         given = None if self._tensor is None else self._shape_of_tensor()
-        shape = found.box or extents_of(found.layout.shape)
         if given is not None and shape != extents_of(as_shape(given)):
             raise LayoutError(
                 "TW202",
@@ -276,16 +287,19 @@ class Texts:
         return flat, layout.coordinates(flat, shape)
 
     def window(self, given: Ranges | None) -> Any:
-        """Return the ranges of a window, or None."""
+        """Return the ranges of a window as pairs, or None."""
         from tilewise.notation import parse_window
 
-        return parse_window(given, self.let) if isinstance(given, str) else given
+        if isinstance(given, str):
+            return parse_window(given, self.let)
+        if isinstance(given, int | slice | range):
+            raise misused("--window has one range a mode", "such as ((0, 16), (8, 24))")
+        return given and tuple(map(_range_in, given))
 
     def order(self, given: Order | None) -> Any:
         """Return the value of --permute, a mode or several, or None."""
         if not isinstance(given, str):
             return given
-        from tilewise.core.shapes import spell
         from tilewise.notation import parse_index
 
         order = parse_index(given, self.let)
@@ -307,7 +321,7 @@ class Texts:
         """Return a report with all that the texts told beside its own fields and notes."""
         if len(self.part) > max(1, len(self._texts)):
             raise misused(f"--part {self.part[-1]} has no text: there is one a layout, in order")
-        return replace(report, fields={**self.told, **report.fields}).noted(*self.notes)
+        return replace(report, contents={**self.told, **report.contents}).noted(*self.notes)
 
 
 # -- words -------------------------------------------------------------------------------------------------
@@ -315,7 +329,8 @@ class Texts:
 
 def text_from(text: str) -> str:
     """Return a text, or standard input where it is -; of an answer in JSON the layout that it holds."""
-    text = text.strip() if text != "-" else _standard_input()
+    given = of_kind(text, str, "a layout", 'a Layout, or its text, such as "S[(8, 4) : (4, 1)]"')
+    text = given.strip() if given != "-" else _standard_input()
     if not is_document(text):
         return text
     from tilewise.questions.piped import result_in
@@ -357,10 +372,25 @@ def is_padding(index: Sequence[Any], box: tuple[int, ...] | None) -> bool:
     return box is not None and numbers and any(i >= extent for i, extent in zip(index, box, strict=False))
 
 
+def _range_in(given: Any) -> Any:
+    """Return a range of a window as a pair, None where an end is open; whatever is no range as it is.
+
+    >>> _range_in(slice(0, 4)), _range_in(range(2, 8)), _range_in(3), _range_in(None)
+    ((0, 4), (2, 8), (3, 4), (None, None))
+    """
+    if isinstance(given, slice | range):
+        if given.step not in (None, 1):
+            raise misused(f"--window takes every index of a range, and {given} has steps")
+        return given.start, given.stop
+    if isinstance(given, int):
+        return given, given + 1
+    return (None, None) if given is None else given
+
+
 def sizes_in(option: str, given: str | Sequence[int], form: str, such: str) -> Any:
     """Return the sizes of an option, as many as its form has; a text has x or commas between them."""
     if not isinstance(given, str):
-        given = "x".join(map(str, given))
+        given = "x".join(map(str, given if isinstance(given, Iterable) else [given]))
     parts = [part.strip() for part in re.split("[xX×,]", given)]
     if len(parts) != len(form.split("x")) or not all(map(str.isdecimal, parts)):
         raise misused(f"{option} {given} is not {form}", f"such as {such}")
@@ -369,8 +399,8 @@ def sizes_in(option: str, given: str | Sequence[int], form: str, such: str) -> A
 
 def number_in(given: Number, option: str, noun: str, such: str) -> int:
     """Return the value of an option that is a number; a text may be decimal or hexadecimal."""
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
+    if hasattr(given, "__index__") and not isinstance(given, bool):
+        return index(given)
     try:
         return int(str(given), 0)
     except ValueError:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from dataclasses import asdict, replace
 
+from tilewise.core.dtypes import DType, known_type
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.questions.asking import asks, option_of
 from tilewise.questions.report import Report, fields_of, refused, table_lines
@@ -87,7 +88,7 @@ SINGLE = ("rank", "shared", "map_address", "address")
 )
 def tma(
     operation: LayoutText | None = None,
-    layout: LayoutText | None = None,
+    layout: LayoutText | DType | None = None,
     dtype: Type | None = None,
     *,
     shape: Sizes | None = None,
@@ -121,6 +122,10 @@ def tma(
     >>> report.arguments["boxDim"], report.bytes
     ([64, 128], 16384)
     """
+    if isinstance(layout, DType) or (isinstance(layout, str) and known_type(layout)):
+        if dtype is not None:
+            raise misused(f"the type of an element is {layout}, and {dtype}")
+        layout, dtype = None, layout  # tma(tile, dtype), as most questions are called
     given: dict[str, Any] = dict(locals())
     if operation is not None and operation not in OPERATIONS:
         if layout is not None:
@@ -362,9 +367,11 @@ def _refused(no: Refused) -> Report:
     rules = [_rule(**rule) for rule in witness.get("rules", single)]
     fields = {"legal": False, "arguments": None, "boxes": [], "bytes": None, "rules": rules}
     report = refused(no, fields, f"{rules[0]['rule']}: " if rules else "")
-    fields = {name: value for name, value in report.fields.items() if name != "code"}  # which --code asks for
+    fields = {
+        name: value for name, value in report.contents.items() if name != "code"
+    }  # which --code asks for
     lines = ["{rule}: {message}\n  hint: {hint}".format(**rule) for rule in rules[1:]]
-    return replace(report, fields=fields, text="\n".join([str(report.text), *lines]))
+    return replace(report, contents=fields, screen="\n".join([report.shown(), *lines]))
 
 
 # -- where elements land ---------------------------------------------------------------------------

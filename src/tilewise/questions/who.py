@@ -20,7 +20,7 @@ import re
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.errors import LayoutError, NotDecided, of_kind
 from tilewise.core.integers import number_text
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector, point
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _ELEMENT = re.compile(r"(^|,)\s*[a-z]+\d+\s*(,|$)")
 """An element by its name, which no axis and no number is."""
 
+SUCH = "such as laneid=5,reg=1 as text, {'laneid': 5}, what at(...) found, or 27"
 MAX_ANSWERS = 1 << 16
 MAX_BOX = 1 << 24
 MAX_SHARERS = 64
@@ -132,11 +133,15 @@ def _asked_place(texts: Texts, given: LayoutText, place: Any) -> dict[str, int]:
     from tilewise.notation import parse_place
 
     if not isinstance(place, str):
-        return {"m": place} if isinstance(place, int) else dict(place)
+        if hasattr(place, "__index__"):
+            return {"m": place}
+        if isinstance(place, Vector):
+            return place.as_dict() or {"m": 0}
+        return dict(place) if isinstance(place, Mapping) else of_kind(place, dict, "a place", SUCH)
     if _ELEMENT.search(place) and isinstance(given, str):
         from tilewise.hardware.calls import read_call
         from tilewise.hardware.catalog.places import asked_place
-        from tilewise.pictures.calls import call_in
+        from tilewise.pictures.address import call_in
 
         if given and call_in(given) == given:
             entry, values, named = read_call(given, texts.let)

@@ -1,4 +1,4 @@
-/** What this part has of the first bundle: one import, which `tilewise.pictures.bundle` finds. */
+/** What this part has of the first bundle: one import, which `tilewise.pictures.paper.html` finds. */
 
 export {
   LayoutError,

@@ -51,7 +51,7 @@ OF_ENGINES = {"descriptor.A": "tilewise match", "descriptor.B": "tilewise match"
 
 _WIDTH = re.compile(r"\s*:\s*(\d+)\s*B$")
 _NUMBER = re.compile(r"([A-Za-z_]+?)(\d+)")
-_NEARLY_A_WIDTH = re.compile(r"(row|col) *: *(\d+) *[a-zA-Z]*")
+_NEARLY_A_WIDTH = re.compile(r"(\w+) *: *(\d+) *[a-zA-Z]*")
 
 
 # -- words -----------------------------------------------------------------------------------------------
@@ -143,6 +143,19 @@ class Pattern:
     trans: bool = False
 
 
+def _along_rows(stored: Stored) -> Pattern:
+    return Pattern("row", "ld", lambda elements: in_rows(stored.size, elements))
+
+
+def _down_columns(stored: Stored) -> Pattern:
+    rows, columns = stored.matrix("columns are those")
+    return Pattern("col", "ld", lambda elements: in_columns(rows, columns, elements))
+
+
+DIRECTIONS = {"row": _along_rows, "col": _down_columns}
+"""{a word that a width may follow: the pattern of a tile}."""
+
+
 def pattern_of(name: str, stored: Stored) -> Pattern:
     """Return the pattern of that name, of a tile.
 
@@ -151,11 +164,8 @@ def pattern_of(name: str, stored: Stored) -> Pattern:
     >>> print(pattern_of("row", tile).index(8))
     S[(16, 32, 8) : (256, 8, 1)]
     """
-    if name == "row":
-        return Pattern(name, "ld", lambda elements: in_rows(stored.size, elements))
-    if name == "col":
-        rows, columns = stored.matrix("columns are those")
-        return Pattern(name, "ld", lambda elements: in_columns(rows, columns, elements))
+    if name in DIRECTIONS:
+        return DIRECTIONS[name](stored)
     first, *words = (word.strip() for word in name.split(":"))
     if first in OF_ENGINES:
         engine = " --engine tcgen05" if "tcgen05" in words else ""
@@ -215,7 +225,8 @@ def _unknown(name: str) -> LayoutError:
         known = " ".join(OPERATIONS)
         return LayoutError("TW601", f"{operation!r} moves nothing, in {name!r}", hint=f"after @: {known}")
     width = _NEARLY_A_WIDTH.fullmatch(subject or name)
-    near = [f"{width[1]}:{width[2]}B"] if width else get_close_matches(name, NAMES, n=1)
+    nearly = width is not None and width[1] in DIRECTIONS
+    near = [f"{width[1]}:{width[2]}B"] if width and nearly else get_close_matches(name, NAMES, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     return LayoutError("TW601", f"{name!r} is no access", hint=f"{hint}such as {EXAMPLES}")
 

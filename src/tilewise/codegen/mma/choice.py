@@ -64,7 +64,10 @@ def instruction_of(
             arch=str(arch),
             needs=str(first.needs),
         )
-    family = max(met, key=_size)
+    summing = [
+        family for family in met if accumulator is None or DType.of(accumulator).name in family.results
+    ]
+    family = max(summing or met, key=_size)
     into = sum_type(a.name, accumulator, family.results)
     return family, Instruction(family.shape, a.name, b.name, into.name, wanted)
 

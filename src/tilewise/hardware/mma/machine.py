@@ -31,7 +31,9 @@ class Expansion:
     """True if the row covers only sparse instructions without ordered_metadata."""
 
     def covers(self, this: Instruction) -> bool:
-        """Return True if the row covers an instruction."""
+        """Return True if the row covers an instruction, and one of its architectures has it."""
+        if this.needs.first.number > self.last:
+            return False
         shape, op = self.shapes or (this.shape,), self.ops or (this.op,)
         ordered = self.unordered and (this.ordered or not this.sparse)
         return this.a in self.inputs and this.shape in shape and this.op in op and not ordered

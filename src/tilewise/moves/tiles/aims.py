@@ -45,6 +45,9 @@ NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
 SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
 """Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted; the
 last also where runs of bytes are of several digits."""
+MANY = 4
+SPLIT_OF_MANY = (SPLIT[0], Aim(256, 256, 32768), Aim(192, 128, 12288))
+"""The same where a pair has more than MANY digits: short runs of many digits are worth larger tiles."""
 SMALL_WHOLE, SMALL_ODD = Aim(128, 64, 2048), Aim(128, 64, 2048, 16)
 SMALL_SHIFTED = {
     (8, 1): Aim(64, 32, 2048, 16),
@@ -113,7 +116,7 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
     if total >= SMALL:
         bytes_ = pair.bits == 8 and not pair.spread
         if splits or (shifted == 2 and bytes_ and 0 < writes < LINE):
-            yield SPLIT[shifted]
+            yield (SPLIT_OF_MANY if len(digits) > MANY else SPLIT)[shifted]
         if all(digit.extent * unit >= LONG for digit in digits if 1 in (digit.read, digit.write)):
             yield from (LONG_BYTES,) if pair.bits == 8 and shifts == (True, False) else ()
             yield from (LONG_ROWS,) if pair.bits > 8 and shifted == 2 else ()

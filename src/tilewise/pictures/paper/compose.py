@@ -1,11 +1,17 @@
-"""`drawing_of`: a document as one picture, with its title, its words, its notes and what colours mean."""
+"""`drawing_of`: a document as one picture, with its title, its words, its notes and what colours mean.
+
+`glance` is the picture of a layout in a cell of a notebook.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
+from zlib import crc32
 
 from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
 from tilewise.pictures.paper.drawing import (
     Box,
     Drawing,
@@ -20,11 +26,13 @@ from tilewise.pictures.paper.drawing import (
 )
 from tilewise.pictures.paper.encoded import encoded_part
 from tilewise.pictures.paper.panel import panel_part
+from tilewise.pictures.paper.svg import svg_of
+from tilewise.pictures.scene.build import document_of
+from tilewise.pictures.scene.cells import Elements, shape_of
+from tilewise.pictures.scene.encoded import encoded_words
+from tilewise.pictures.scene.logical import logical_of
 from tilewise.pictures.scene.model import Document, Scene
-from tilewise.pictures.scene.moments import moment_of, moment_words, refuse_step
-from tilewise.pictures.view.encoded import encoded_words
-from tilewise.pictures.view.placed import Elements, elements_of, shape_of
-from tilewise.pictures.view.words import description, key_words
+from tilewise.pictures.scene.words import description, key_words, moment_of, moment_words, refuse_step
 
 MOST_CELLS = 1 << 18
 """So many cells a picture has at most, all panels together."""
@@ -38,8 +46,12 @@ _BETWEEN = 36
 _SWATCH = 18
 
 
-def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM) -> Drawing:
-    """A document as a picture about `room` pixels wide; with `step` that moment of every scene, from 0 on.
+def drawing_of(
+    document: Document, *, step: int | None = None, room: int = ROOM, or_head: bool = False
+) -> Drawing:
+    """Return a document as a picture about `room` pixels wide; with `step` that moment of every scene.
+
+    With `or_head` a document of too many cells is its head alone.
 
         refused  TW301 more than 262,144 cells
                  TW201 a step that no scene has
@@ -49,49 +61,38 @@ def drawing_of(document: Document, *, step: int | None = None, room: int = ROOM)
     >>> drawing = drawing_of(document_of(S[(2, 4) : (4, 1)]))
     >>> drawing.title, [item.text for item in drawing.items if getattr(item, "mono", False)][1:6]
     ('S[(2, 4) : (4, 1)]', ['0', '1', '2', '3', '0'])
+    >>> drawing = drawing_of(document_of(S[(1024, 1024) : (1024, 1)]), or_head=True)
+    >>> drawing.title, len(drawing.items)
+    ('S[(1024, 1024) : (1024, 1)]', 1)
     """
-    cells = _cells(document)
-    if cells > MOST_CELLS:
+    cells = sum(prod(shape_of(panel)) for scene in document.scenes for panel in scene.panels)
+    if cells > MOST_CELLS and not or_head:
         raise LayoutError(
             "TW301",
             f"a picture of {cells} cells, and {MOST_CELLS} are the most on paper",
             hint="a part of it fits: --window 0:64,0:64",
         )
-    inner = room - 2 * _MARGIN
-    scenes = [_scene_part(scene, document, step, inner) for scene in document.scenes]
-    return _whole(document, step, [flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)], inner)
-
-
-def heading_of(document: Document, *, step: int | None = None) -> Drawing:
-    """The head of a picture alone, where all of it has too many cells; `drawing_of` where it has not.
-
-    >>> from tilewise import S
-    >>> from tilewise.pictures.scene.build import document_of
-    >>> drawing = heading_of(document_of(S[(1024, 1024) : (1024, 1)]))
-    >>> drawing.title, len(drawing.items)
-    ('S[(1024, 1024) : (1024, 1)]', 1)
-    """
-    if _cells(document) <= MOST_CELLS:
-        return drawing_of(document, step=step)
-    return _whole(document, step, [], ROOM - 2 * _MARGIN)
-
-
-def _whole(document: Document, step: int | None, body: list[Part], inner: int) -> Drawing:
     refuse_step(document, step)
+    inner = room - 2 * _MARGIN
+    body = []
+    if cells <= MOST_CELLS:
+        scenes = (_scene_part(scene, document, step, inner) for scene in document.scenes)
+        body = [flowed(scenes, inner, _BETWEEN + 12, _BETWEEN)]
     widest = max([part.width for part in body], default=0)
     whole = below([*_head(document, max(widest, min(_LEAST_TEXT, inner))), *body], 10)
+    words = [description(document)]  # for those who do not see it
+    for scene in document.scenes:
+        moment = moment_of(scene, step)
+        if moment is not None:
+            words.append(f"{moment_words(scene, step)}.")
+            words.extend([encoded_words(moment.encoded)] if moment.encoded else [])
     return Drawing(
         width=whole.width + 2 * _MARGIN,
         height=whole.height + 2 * _MARGIN,
         title=document.title,
-        words=_all_words(document, step),
+        words=" ".join(words),
         items=whole.at(_MARGIN, _MARGIN),
     )
-
-
-def _cells(document: Document) -> int:
-    """Those of all panels together."""
-    return sum(prod(shape_of(panel)) for scene in document.scenes for panel in scene.panels)
 
 
 def _head(document: Document, room: int) -> Iterator[Part]:
@@ -108,41 +109,25 @@ def _head(document: Document, room: int) -> Iterator[Part]:
 
 def _scene_part(scene: Scene, document: Document, step: int | None, room: int) -> Part:
     moment = moment_of(scene, step)
-    elements = elements_of(scene, moment)
+    elements = Elements(scene, moment)
     panels = flowed((panel_part(panel, elements, room) for panel in scene.panels), room, _BETWEEN, 24)
     text = max(panels.width, min(_LEAST_TEXT, room))
     parts = []
     if len(document.scenes) > 1:
         parts.append(paragraph(scene.title, text, 14, mono=True, bold=True))
-    parts.append(below(_notes(scene, min(text, 900)), 2))
+    notes = []
+    for note in scene.notes:
+        said = f"{note.kind}: {note.text}" if note.kind != "fact" else note.text
+        notes.append(paragraph(said, min(text, 900), 12, "quiet" if note.kind == "fact" else "ink"))
+    parts.append(below(notes, 2))
     if moment is not None:
         parts.append(paragraph(moment_words(scene, step), min(text, 900), 12, bold=True))
         parts.extend([encoded_part(moment.encoded, room)] if moment.encoded else [])
-    parts.append(panels)
-    parts.append(_legend(scene, elements, text))
-    return below(parts, 14)
+    return below([*parts, panels, _legend(elements, text)], 14)
 
 
-def _notes(scene: Scene, room: int) -> Iterator[Part]:
-    for note in scene.notes:
-        fact = note.kind not in ("yes", "no", "hint")
-        said = note.text if fact else f"{note.kind}: {note.text}"
-        yield paragraph(said, room, 12, "quiet" if fact else "ink")
-
-
-def _all_words(document: Document, step: int | None) -> str:
-    """What is seen, for those who do not see it."""
-    parts = [description(document)]
-    for scene in document.scenes:
-        moment = moment_of(scene, step)
-        if moment is not None:
-            parts.append(f"{moment_words(scene, step)}.")
-            parts.extend([encoded_words(moment.encoded)] if moment.encoded else [])
-    return " ".join(parts)
-
-
-def _legend(scene: Scene, elements: Elements, room: int) -> Part:
-    """The colours that there are, numbered, and what they mean in words."""
+def _legend(elements: Elements, room: int) -> Part:
+    """Return the colours that there are, numbered, and what they mean in words."""
     items: list[Item] = []
     x = 0
     for colour in sorted(set(elements.colours.tolist())):
@@ -150,8 +135,40 @@ def _legend(scene: Scene, elements: Elements, room: int) -> Part:
         items.append(Text(x + (_SWATCH - 1) / 2, 12, str(colour), 10, anchor="middle", mono=True))
         x += _SWATCH
     words = key_words(elements, "pale: not in this step")
-    if x + 8 + wide(words, 12) <= room:
-        items.append(Text(x + 8, 12, words, 12, "quiet"))
-        return Part(x + 8 + wide(words, 12), 17, tuple(items))
-    line = paragraph(words, room, 12, "quiet")
-    return Part(max(x, line.width), 22 + line.height, (*items, *line.at(0, 20)))
+    beside = x + 8 + wide(words, 12) <= room
+    line = paragraph(words, room if not beside else 2 * room, 12, "quiet")
+    left, top = (x + 8, 0) if beside else (0, 20)
+    return Part(max(x, left + line.width), max(17, top + line.height), (*items, *line.at(left, top)))
+
+
+GLANCED = 4096
+"""A panel of more cells is left out, and of a layout with more places the corner is drawn."""
+
+_CORNER = 16
+_ROOM = 960
+
+
+def glance(layout: Layout, form: str) -> str | None:
+    """A picture of about the width of a notebook, as svg or as html; None where there is none.
+
+    >>> from tilewise import S
+    >>> glance(S[(2, 4)], "svg")[:40]
+    '<svg xmlns="http://www.w3.org/2000/svg" '
+    >>> glance(S[(2, 4)] + (1 << 60), "svg") is None
+    True
+    """
+    window = None
+    try:
+        if layout.size * layout.copies > GLANCED:
+            grid = logical_of(layout)
+            window = (0, min(_CORNER, prod(grid.rows))), (0, min(_CORNER, grid.broad))
+        document = document_of(layout, window=window)
+        (scene,) = document.scenes
+        panels = tuple(panel for panel in scene.panels if prod(shape_of(panel)) <= GLANCED)
+        drawing = drawing_of(replace(document, scenes=(replace(scene, panels=panels),)), room=_ROOM)
+    except LayoutError:
+        return None
+    if form == "svg":
+        return svg_of(drawing)
+    number = crc32(drawing.words.encode())  # ids of pictures in one page differ
+    return f'<div style="overflow-x:auto">{svg_of(drawing, number=number)}</div>'

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tilewise.pictures.paper.drawing import Box, Fill, Item, Part, Text, below, paragraph, wide
+from tilewise.pictures.scene.encoded import Run, runs_of
 from tilewise.pictures.scene.model import Encoded, Field
-from tilewise.pictures.view.encoded import Run, runs_of
 
 _BIT = 14
 """Pixels of a bit, where there is room."""
@@ -27,39 +27,38 @@ def encoded_part(encoded: Encoded, room: int) -> Part:
     lines = -(-encoded.width // max(1, room // _LEAST_BIT))
     most = -(-encoded.width // lines)
     bit = min(_BIT, max(_LEAST_BIT, room // most))
-    strips = (_strip(_between(runs, top, top - most), top, bit) for top in range(encoded.width, 0, -most))
+    strips = (_strip(runs, top, max(0, top - most), bit) for top in range(encoded.width, 0, -most))
     title = paragraph(f"{encoded.name} {encoded.value}", room, 13, bold=True)
     return below([title, *strips, _table(runs, room)], 8)
 
 
-def _between(runs: list[Run], top: int, low: int) -> list[Run]:
-    """The runs of the bits from `low` on and below `top`."""
-    return [
-        replace(run, high=min(run.high, top - 1), low=max(run.low, low))
-        for run in runs
-        if run.high >= low and run.low < top
-    ]
+def _strip(runs: list[Run], top: int, low: int, bit: int) -> Part:
+    """Return the bits from `low` on and below `top` as boxes of their runs, with their digits inside.
 
-
-def _strip(runs: list[Run], top: int, bit: int) -> Part:
-    """Boxes of the runs below bit `top`; above them which bits they are, in them their digits, then names."""
-    width = (runs[0].high - runs[-1].low + 1) * bit
-    boxes = [(run, Box((top - 1 - run.high) * bit, _TOP, len(run.digits) * bit - 1, _TALL)) for run in runs]
-    middles = [box.x + box.width / 2 for _, box in boxes]
-    fields = [
-        (middle, run.field)
-        for run, middle in zip(runs, middles, strict=True)
-        if run.field and run.high == run.field.high
-    ]
-    where = Text(0, _RANGE_FONT, "", _RANGE_FONT, "quiet", mono=True)
-    name = Text(0, _TOP + _TALL + 14, "", _FONT)
-    held = Text(0, _TOP + _TALL + 29, "", _FONT, mono=True, bold=True)
-    items: list[Item] = [
-        *_centred(zip(middles, (run.where for run in runs), strict=True), width, where),
-        *(Fill(run.role, (box,)) for run, box in boxes),
-        *(text for run, box in boxes for text in _digits(run, box, bit)),
-        *_centred(((middle, field.name) for middle, field in fields), width, name),
-        *_centred(((middle, str(field.held)) for middle, field in fields), width, held),
+    Above them stands which bits they are, below them the names of fields, and what the fields hold.
+    """
+    width = (top - low) * bit
+    items: list[Item] = []
+    ranges, names, helds = [], [], []
+    for run in runs:
+        part = replace(run, high=min(run.high, top - 1), low=max(run.low, low))
+        if part.high < part.low:
+            continue
+        box = Box((top - 1 - part.high) * bit, _TOP, len(part.digits) * bit - 1, _TALL)
+        middle = box.x + box.width / 2
+        ranges.append((middle, part.where))
+        if run.field and part.high == run.field.high:
+            names.append((middle, run.field.name))
+            helds.append((middle, str(run.field.held)))
+        items.append(Fill(run.role, (box,)))
+        role = "ink" if run.field else "quiet"
+        for place, digit in enumerate(part.digits):
+            x = box.x + place * bit + (bit - 1) / 2
+            items.append(Text(x, _TOP + 14, digit, 10, role, "middle", mono=True))
+    items += [
+        *_centred(ranges, width, Text(0, _RANGE_FONT, "", _RANGE_FONT, "quiet", mono=True)),
+        *_centred(names, width, Text(0, _TOP + _TALL + 14, "", _FONT)),
+        *_centred(helds, width, Text(0, _TOP + _TALL + 29, "", _FONT, mono=True, bold=True)),
     ]
     return Part(width, _TOP + _TALL + 34, tuple(items))
 
@@ -73,12 +72,6 @@ def _centred(told: Iterable[tuple[float, str]], width: int, like: Text) -> Itera
         if middle - half >= end:
             end = middle + half
             yield replace(like, x=middle, text=text, anchor="middle")
-
-
-def _digits(run: Run, box: Box, bit: int) -> Iterator[Text]:
-    role = "ink" if run.field else "quiet"
-    for place, digit in enumerate(run.digits):
-        yield Text(box.x + place * bit + (bit - 1) / 2, box.y + 14, digit, 10, role, "middle", mono=True)
 
 
 def _table(runs: list[Run], room: int) -> Part:

@@ -6,7 +6,7 @@ from io import BytesIO
 
 from tilewise.core.errors import LayoutError
 from tilewise.pictures.paper.drawing import Drawing, Fill, Text
-from tilewise.pictures.paper.palette import PALETTES
+from tilewise.pictures.paper.svg import PALETTES
 
 SCALE = 2
 MOST_PIXELS = 1 << 26

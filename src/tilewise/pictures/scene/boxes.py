@@ -13,9 +13,8 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 from tilewise.core.vectors import along
-from tilewise.pictures.scene.asked import Asked
 from tilewise.pictures.scene.cells import Numbers
-from tilewise.pictures.scene.model import Note, Step
+from tilewise.pictures.scene.model import Asked, Note, Step
 from tilewise.tables import table
 
 ACCESS = "boxes"
@@ -38,24 +37,27 @@ def boxes_asked(layout: Layout, dtype: DType, base: int = 0) -> Asked:
     'boxes: the tile is contiguous along dimension 0, the tensor along dimension 1'
     """
     shape = extents_of(layout.shape)
+
+    def planned(tile: Layout) -> Plan:
+        return plan_copy(shape, tile, dtype=dtype, at=(0,) * len(shape))
+
+    def refused(why: str, hint: str = "") -> Asked:
+        return Asked.refused(ACCESS, why, hint, "tilewise tma says why")
+
     try:
-        plan = _planned(layout, shape, dtype)
+        plan = planned(layout)
         if base % plan.alignment:
-            return _refused(f"the tile begins at byte {base}, which is no multiple of {plan.alignment}")
-        plan = _planned(_moved(layout, base, dtype), shape, dtype) if base else plan
+            return refused(f"the tile begins at byte {base}, which is no multiple of {plan.alignment}")
+        plan = planned(_moved(layout, base, dtype)) if base else plan
     except NotDecided:
         raise
     except LayoutError as error:
-        return _refused(error.message, error.hint)
+        return refused(error.message, error.hint)
     notes = (
         Note("yes", f"{ACCESS}: {_words(plan)}"),
         Note("hint", f"the tile's address is a multiple of {plan.alignment} bytes"),
     )
     return Asked.of(ACCESS, _steps(plan, shape, dtype), plan.count, ACCESS, notes)
-
-
-def _planned(layout: Layout, shape: Sequence[int], dtype: DType) -> Plan:
-    return plan_copy(shape, layout, dtype=dtype, at=(0,) * len(shape))
 
 
 def _moved(layout: Layout, base: int, dtype: DType) -> Layout:
@@ -105,7 +107,3 @@ def _words(plan: Plan) -> str:
     mode = tensor_map.mode.tma_name.removeprefix("CU_TENSOR_MAP_")
     many = "1 box" if plan.count == 1 else f"{plan.count} boxes"
     return f"{extents} {unit}, {mode}, {many} of {tensor_map.bytes} bytes"
-
-
-def _refused(why: str, hint: str = "") -> Asked:
-    return Asked.refused(ACCESS, why, hint, "tilewise tma says why")

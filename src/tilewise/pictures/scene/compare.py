@@ -6,8 +6,7 @@ hold them to `Layout.relation`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from math import prod
 
@@ -22,6 +21,7 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import turned_modes
 from tilewise.pictures.scene.build import scene_of
+from tilewise.pictures.scene.cells import Elements, Numbers, numbered
 from tilewise.pictures.scene.model import MOST_SCENES, Axis, Document, Scene
 
 TYPE_CHECKING = False
@@ -49,12 +49,12 @@ _THREADS = {
 _MOST_MODES = 4
 _ORDINALS = ("second", "third", "fourth")
 
-Columns = dict[str, Sequence[int]]
-Places = list[frozenset[tuple[int, ...]]]
+Columns = dict[str, Numbers]
+"""{axis: the coordinate of each copy of each element, as [element, copy]}."""
 
 
 def compared(first: Layout, *others: Layout, title: str | None = None, **options: Any) -> Document:
-    """Two to four layouts as one document; the options are those of `scene_of`, for all.
+    """Return two to four layouts as one document; the options are those of `scene_of`, for all.
 
         refused  TW301 more than four
 
@@ -70,7 +70,7 @@ def compared(first: Layout, *others: Layout, title: str | None = None, **options
         raise LayoutError(
             "TW301", f"{1 + len(others)} layouts side by side", hint=f"{MOST_SCENES} are the most"
         )
-    scenes = scene_of(first, **options), *(scene_of(layout, **options) for layout in others)
+    scenes = tuple(scene_of(layout, **options) for layout in (first, *others))
     told = [difference(scenes[0], other) for other in scenes[1:]]
     if len(told) != 1:
         told = [f"To the {name}: {words}" for name, words in zip(_ORDINALS, told, strict=False) if words]
@@ -78,49 +78,21 @@ def compared(first: Layout, *others: Layout, title: str | None = None, **options
 
 
 def difference(first: Scene, second: Scene) -> str:
-    """What has to move from the first to the second, in a sentence; nothing of parts that do not match.
+    """Return what has to move from the first to the second, in a sentence; nothing of parts that differ.
 
     >>> from tilewise import S, laneid, reg
     >>> fragment = scene_of(S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))])
     >>> difference(fragment, scene_of(S[(8, (2, 4)) : (4@laneid, (1@reg, 1@laneid))]))
     '48 of 64 elements move between lanes: 48 along laneid, 32 along reg; 16 stay where they are.'
     """
-    here, there = _elements(first), _elements(second)
+    here, there = (len(scene.places[scene.axes[0].name]) // scene.copies for scene in (first, second))
     if _whole(first) and _whole(second):
         if here != there:
             return f"They have {here} and {there} elements, and are not of one tensor."
-        return _Pair(*_paired(first, second)).words()
+        return _Pair(first, second, by_flat_index=first.shape != second.shape).words()
     if first.window == second.window and prod(first.columns) == prod(second.columns) and here == there:
         return f"In this window: {_Pair(first, second).words()}"
     return ""
-
-
-def _paired(first: Scene, second: Scene) -> tuple[Scene, Scene, bool]:
-    """Return two scenes whose elements belong together one by one, and whether the first was turned.
-
-    As of layouts: elements of one flat index, or of one coordinate where scenes of one shape count otherwise.
-    """
-    if first.shape == second.shape:
-        return first, second, False
-    return _by_flat_index(first), _by_flat_index(second), first.order != "row"
-
-
-def _by_flat_index(scene: Scene) -> Scene:
-    """Return a whole scene with its elements in the order of their flat indices, its modes to fit."""
-    if scene.order == "row":
-        return scene
-    from tilewise.pictures.scene.cells import Places
-
-    order = Places(scene).flats.argsort().tolist()
-    places = {
-        axis: tuple(n for at in order for n in values[at * scene.copies : (at + 1) * scene.copies])
-        for axis, values in scene.places.items()
-    }
-    return replace(scene, shape=scene.shape[::-1], places=places, order="row")
-
-
-def _elements(scene: Scene) -> int:
-    return len(scene.places[scene.axes[0].name]) // scene.copies
 
 
 def _whole(scene: Scene) -> bool:
@@ -128,84 +100,91 @@ def _whole(scene: Scene) -> bool:
 
 
 class _Pair:
-    """Two scenes of as many elements on all axes of both; an axis that one of them lacks is 0 there."""
+    """Two scenes of as many elements on all axes of both; an axis that one of them lacks is 0 there.
 
-    def __init__(self, first: Scene, second: Scene, turned: bool = False) -> None:
-        self.first, self.second, self.turned = first, second, turned
-        self.ours, self.theirs, self.respelled = _spelled_alike(first, second)
-        self.names = list(dict.fromkeys((*self.ours, *self.theirs)))
-        self.count = _elements(first)
-        self.here, self.there = self._on_both(self.names)
+    As of layouts, the elements of one coordinate belong together, or those of one flat index.
+    """
+
+    def __init__(self, first: Scene, second: Scene, by_flat_index: bool = False) -> None:
+        self.first, self.second = first, second
+        self.turned = by_flat_index and first.order != "row"
+        self.shape, self.other_shape = (
+            scene.shape[::-1] if by_flat_index and scene.order != "row" else scene.shape
+            for scene in (first, second)
+        )
+        columns = _columns(first, by_flat_index), _columns(second, by_flat_index)
+        ours, theirs, self.respelled = _spelled_alike(first, second, *columns)
+        self.names = list(dict.fromkeys((*ours, *theirs)))
+        self.ours, self.theirs = (
+            {name: own.get(name, np.zeros_like(next(iter(own.values())))) for name in self.names}
+            for own in (ours, theirs)
+        )
+        self.count = len(self.ours[self.names[0]])
 
     def words(self) -> str:
+        """Return what has to move, in a sentence."""
         first, second = self.first, self.second
-        moving = sum(not new <= old for old, new in zip(self.here, self.there, strict=True))
+        moving = self._moving(self.names)
         if not moving and first.copies > second.copies:
             are = "is" if second.copies == 1 else "are"
             return f"Nothing moves: of {first.copies} copies of every element {second.copies} {are} kept."
         if not moving:
-            shape = "" if first.shape == second.shape else " in another shape"
+            shape = "" if self.shape == self.other_shape else " in another shape"
             threads = ", with threads counted in another way" if self.respelled else ""
             return f"The same map{shape}{threads}: nothing moves."
         order = self._order()
         view = "" if order is None else f"with the modes in the order ({', '.join(map(str, order))})"
-        if view and first.shape != second.shape:
+        if view and self.shape != self.other_shape:
             return f"A view, {view}: nothing moves."
         shift = self._shift()
         if shift:
             return f"Every element moves by {shift}."
-        if self._changes_storage():
-            here, there = (" and ".join(_storage(scene)) for scene in (first, second))
-            return (
-                f"The first lives in {here}, the second in {there}: every element is copied.{self._copies()}"
-            )
-        return self._moves(moving) + (f" Read {view}, the second is the first." if view else "")
+        here, there = first.copies, second.copies
+        copies = "" if here == there else f" Every element has {counted(there, 'place')} instead of {here}."
+        along = {name: many for name in self.names if (many := self._moving([name]))}
+        ours, theirs = map(_storage, (first, second))
+        if ours and theirs and not {*ours} & {*theirs} and not {"device", "cta"} & {*map(self._kind, along)}:
+            stored = f"The first lives in {' and '.join(ours)}, the second in {' and '.join(theirs)}"
+            return f"{stored}: every element is copied.{copies}"
+        read = f" Read {view}, the second is the first." if view else ""
+        return f"{self._moves(moving, along)}{copies}{read}"
 
-    def _on_both(self, names: list[str]) -> tuple[Places, Places]:
-        """The places of every element on some axes, in both."""
-        return self._on(self.ours, self.first, names), self._on(self.theirs, self.second, names)
-
-    def _on(self, places: Columns, scene: Scene, names: list[str]) -> Places:
-        entries = self.count * scene.copies
-        columns = [places.get(name, (0,) * entries) for name in names]
-        points = list(zip(*columns, strict=True))
-        return [frozenset(points[at : at + scene.copies]) for at in range(0, entries, scene.copies)]
+    def _moving(self, names: Sequence[str], order: Numbers | None = None) -> int:
+        """Return how many elements have a new place on some axes, the first's taken in an order."""
+        numbers = np.arange(self.count)[:, None]
+        pairs = [
+            [np.broadcast_to(numbers, (self.count, scene.copies)) for scene in (self.first, self.second)]
+        ]
+        for name in names:
+            pairs.append([self.ours[name] if order is None else self.ours[name][order], self.theirs[name]])
+        keys = numbered([np.concatenate([*map(np.ravel, pair)]) for pair in pairs])
+        old, new = np.split(keys, [self.count * self.first.copies])
+        return self.count - int(np.isin(new, old).reshape(self.count, -1).all(axis=1).sum())
 
     def _order(self) -> tuple[int, ...] | None:
-        """The order of the first one's modes in which it is the second."""
-        shape = self.first.shape
+        """Return the order of the first one's modes in which it is the second."""
+        shape = self.shape
         if self.first.copies != self.second.copies or len(shape) > _MOST_MODES or not _whole(self.first):
             return None
         for order in permutations(range(len(shape))):
-            turned = tuple(shape[mode] for mode in order)
-            olds = np.arange(self.count).reshape(shape).transpose(order).reshape(-1).tolist()
-            if turned == self.second.shape and all(
-                map(frozenset.issubset, self.there, map(self.here.__getitem__, olds))
-            ):
+            olds = np.arange(self.count).reshape(shape).transpose(order)
+            if olds.shape == self.other_shape and not self._moving(self.names, olds.reshape(-1)):
                 return turned_modes(order) if self.turned else order
         return None
 
     def _shift(self) -> str | None:
-        """The step by which every place moves."""
+        """Return the step by which every place moves."""
         if self.first.copies != self.second.copies:
             return None
-        steps: list[str] = []
-        zeros = (0,) * (self.count * self.first.copies)
-        for name in self.names:
-            pairs = zip(self.ours.get(name, zeros), self.theirs.get(name, zeros), strict=True)
-            found = {new - old for old, new in pairs}
-            if len(found) > 1:
-                return None
-            steps.extend(f"{step}@{name}" for step in found if step)
-        return " + ".join(steps)
+        steps = {name: self.theirs[name] - self.ours[name] for name in self.names}
+        if any(step.min() != step.max() for step in steps.values()):
+            return None
+        return " + ".join(f"{step[0, 0]}@{name}" for name, step in steps.items() if step[0, 0])
 
-    def _moves(self, moving: int) -> str:
-        along = [(name, self._moving_on(name)) for name in self.names]
-        along = [(name, count) for name, count in along if count]
-        kinds = {self._kind(name) for name, _ in along}
-        farthest = next((kind for kind in OUTERMOST_FIRST if kind in kinds), None)
-        how = "" if farthest is None else f" {_BETWEEN[farthest]}"
-        told = ", ".join(f"{count} along {name}" for name, count in along)
+    def _moves(self, moving: int, along: Mapping[str, int]) -> str:
+        kinds = {*map(self._kind, along)}
+        farthest = next((f" {_BETWEEN[kind]}" for kind in OUTERMOST_FIRST if kind in kinds), "")
+        told = ", ".join(f"{count} along {name}" for name, count in along.items())
         staying = self.count - moving
         if staying:
             many = f"{moving} of {self.count} elements move{'s' if moving == 1 else ''}"
@@ -213,30 +192,19 @@ class _Pair:
         else:
             many = f"All {moving} elements move" if moving > 1 else "The element moves"
             rest = ""
-        return f"{many}{how}{f': {told}' if told else ''}{rest}.{self._copies()}"
-
-    def _moving_on(self, name: str) -> int:
-        pairs = zip(*self._on_both([name]), strict=True)
-        return sum(not new <= old for old, new in pairs)
-
-    def _changes_storage(self) -> bool:
-        """Return whether the two live in different storage, and no element changes its device or block."""
-        ours, theirs = map(_storage, (self.first, self.second))
-        far = any(self._kind(name) in ("device", "cta") and self._moving_on(name) for name in self.names)
-        return bool(ours and theirs) and not {*ours} & {*theirs} and not far
-
-    def _copies(self) -> str:
-        here, there = self.first.copies, self.second.copies
-        return "" if here == there else f" Every element has {counted(there, 'place')} instead of {here}."
+        return f"{many}{farthest}{f': {told}' if told else ''}{rest}."
 
     def _kind(self, name: str) -> str:
         return _kind(name, *self.second.axes, *self.first.axes)
 
 
 def _kind(name: str, *axes: Axis) -> str:
-    """How far an element goes along an axis of that name."""
-    is_storage = any(axis.name == name and axis.kind == STORAGE for axis in axes)
-    return kind_of(LayoutAxis(name, storage=True) if is_storage else LayoutAxis(name))
+    """Return how far an element goes along an axis of that name."""
+    return kind_of(
+        LayoutAxis(name, storage=True)
+        if any(axis.name == name and axis.kind == STORAGE for axis in axes)
+        else LayoutAxis(name)
+    )
 
 
 def _storage(scene: Scene) -> list[str]:
@@ -245,31 +213,35 @@ def _storage(scene: Scene) -> list[str]:
     return [axis.name for axis in used if _kind(axis.name, axis) in ("register", "memory")]
 
 
-def _spelled_alike(first: Scene, second: Scene) -> tuple[Columns, Columns, bool]:
-    """The places of both by axis, threads by their parts where they are not named alike, and whether so."""
-    ours, theirs = (
-        Columns((axis.name, scene.places[axis.name]) for axis in scene.axes) for scene in (first, second)
-    )
-    of_warps = all(_of_warps(axis) for axis in (*first.axes, *second.axes))
-    if (ours.keys() ^ theirs.keys()) & _THREADS.keys() and of_warps:
+def _columns(scene: Scene, by_flat_index: bool) -> Columns:
+    """Return the places of a scene, its elements by coordinates or in the order of their flat indices."""
+    places = Elements(scene)
+    columns = {axis.name: places.columns[axis.name].reshape(-1, scene.copies) for axis in scene.axes}
+    if not by_flat_index or scene.order == "row":
+        return columns
+    order = places.flats.argsort()
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _spelled_alike(
+    first: Scene, second: Scene, ours: Columns, theirs: Columns
+) -> tuple[Columns, Columns, bool]:
+    """Return the places of both, threads by their parts where they are not named alike, and whether so."""
+    axes = (*first.axes, *second.axes)
+    of_warps = all(axis.low >= 0 and (axis.name != "laneid" or axis.high < WARP) for axis in axes)
+    if (ours.keys() ^ theirs.keys()) & _THREADS.keys() and of_warps:  # a wave has more lanes
         here, there = _parted(ours), _parted(theirs)
         if here is not None and there is not None:
             return here, there, True
     return ours, theirs, False
 
 
-def _of_warps(axis: Axis) -> bool:
-    """Whether it counts as warps of 32 lanes do; a wave has more."""
-    return axis.low >= 0 and (axis.name != "laneid" or axis.high < WARP)
-
-
 def _parted(places: Columns) -> Columns | None:
-    """The places with axes of threads in parts; None where one is named beside a part of it."""
+    """Return the places with axes of threads in parts; None where one is named beside a part of it."""
     found: Columns = {}
     for name, column in places.items():
-        parts: Columns = {
-            part: [number // each % end for number in column] for part, each, end in _THREADS.get(name, ())
-        } or {name: column}
+        ways = _THREADS.get(name, ())
+        parts = {part: column // each % end for part, each, end in ways} or {name: column}
         if found.keys() & parts.keys():
             return None
         found |= parts

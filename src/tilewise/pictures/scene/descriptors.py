@@ -14,8 +14,7 @@ from tilewise.core.shapes import extents_of
 from tilewise.hardware.engines import Engine
 from tilewise.hardware.engines import engine as engine_of
 from tilewise.hardware.fields import WORD_BITS
-from tilewise.pictures.scene.asked import Asked
-from tilewise.pictures.scene.model import Encoded, Field, Note, Step
+from tilewise.pictures.scene.model import Asked, Encoded, Field, Note, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +87,13 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
         return Asked.refused(access, first.message, first.hint, _nearest(engine))
     assert isinstance(found, Match)
     steps = _steps(engine, found, extents_of(layout.shape), asked)
-    notes = Note("yes", f"{access}: {_words(found)}"), *(Note("hint", hint) for hint in _hints(found))
+    hints = [f"the tile's address is a multiple of {found.alignment} bytes"]
+    if found.descriptor.base_offset:
+        hints[0] += f", or it has base offset {found.descriptor.base_offset} as here"
+    if found.lbo_mode == "absolute":
+        hints.append("absolute LBO mode is of sm_103a")
+    hints += found.notes
+    notes = Note("yes", f"{access}: {_words(found)}"), *(Note("hint", hint) for hint in hints)
     return Asked.of(access, steps, len(found.steps), _instruction(found), notes)
 
 
@@ -116,30 +121,28 @@ def question_of(access: str, dtype: DType) -> tuple[Engine, str, dict[str, Any]]
 
 
 def _options(engine: Engine, words: Sequence[str]) -> dict[str, Any]:
-    """What words ask for, each thing once."""
+    """Return what words ask for, each thing once; what is no number and no flag is a kind."""
     asked: dict[str, Any] = {}
     said: dict[str, str] = {}
     for word in words:
-        name, asked[name] = _option(engine, word)
+        number = _NUMBER.fullmatch(word)
+        value: Any = True
+        if number and number[1] in engine.options:
+            name, value = number[1], int(number[2])
+        elif word in _FLAGS and word in engine.options:
+            name = word
+        elif "kind" in engine.options:
+            from tilewise.hardware.tcgen05.kinds import Kind
+
+            name, value = "kind", Kind.of(word.removeprefix("kind=")).name
+        else:
+            known = ", ".join(engine.options)
+            reason = f"{engine.name} is not asked for {word!r}"
+            raise LayoutError("TW601", reason, hint=f"it is asked for {known}")
         if name in said:
             raise LayoutError("TW601", f"{name} is given twice", hint=f"say {said[name]} or {word} alone")
-        said[name] = word
+        asked[name], said[name] = value, word
     return asked
-
-
-def _option(engine: Engine, word: str) -> tuple[str, Any]:
-    """What a word asks for, and which of it; what is no number and no flag is a kind."""
-    number = _NUMBER.fullmatch(word)
-    if number and number[1] in engine.options:
-        return number[1], int(number[2])
-    if word in _FLAGS and word in engine.options:
-        return word, True
-    if "kind" in engine.options:
-        from tilewise.hardware.tcgen05.kinds import Kind
-
-        return "kind", Kind.of(word.removeprefix("kind=")).name
-    known = ", ".join(engine.options)
-    raise LayoutError("TW601", f"{engine.name} is not asked for {word!r}", hint=f"it is asked for {known}")
 
 
 def _no_room(engine: Engine, operand: str, dtype: DType, asked: dict[str, Any]) -> tuple[str, str] | None:
@@ -201,24 +204,11 @@ def _field_words(found: Match, said: Said) -> str:
 
 
 def _words(found: Match) -> str:
-    lbo = "an address" if found.lbo_mode == "absolute" else _distance(found.lbo)
+    lbo, sbo = ("not read" if value is None else f"{value} bytes" for value in (found.lbo, found.sbo))
     many = f"{len(found.steps)} {found.product or found.engine}"
     if found.product:
         m, n, k = found.instruction
         many += f", m{m or 'M'}n{n or 'N'}k{k}"
-    parts = mode_name(found.mode), major_name(found.major), f"LBO {lbo}", f"SBO {_distance(found.sbo)}", many
+    lbo = "an address" if found.lbo_mode == "absolute" else lbo
+    parts = mode_name(found.mode), major_name(found.major), f"LBO {lbo}", f"SBO {sbo}", many
     return ", ".join(parts)
-
-
-def _distance(value: int | None) -> str:
-    return "not read" if value is None else f"{value} bytes"
-
-
-def _hints(found: Match) -> Iterator[str]:
-    """Where the tile begins, and what else its reader should know."""
-    base_offset = found.descriptor.base_offset
-    or_else = f", or it has base offset {base_offset} as here" if base_offset else ""
-    yield f"the tile's address is a multiple of {found.alignment} bytes{or_else}"
-    if found.lbo_mode == "absolute":
-        yield "absolute LBO mode is of sm_103a"
-    yield from found.notes

@@ -9,15 +9,13 @@ import numpy as np
 
 from tilewise.core.axes import KNOWN, STORAGE
 from tilewise.core.integers import counted
-from tilewise.pictures.scene.cells import Numbers
-from tilewise.pictures.scene.gather import Places
+from tilewise.pictures.scene.cells import EXACT, Numbers, numbered
 from tilewise.pictures.scene.lines import extent
 from tilewise.pictures.scene.logical import Logical
 from tilewise.pictures.scene.model import Axis, Note
+from tilewise.pictures.scene.words import size_words, taken_words
 
-EXACT = 1 << 53
-"""Numbers below are exact in every evaluator."""
-
+Places = dict[str, Numbers]
 
 Shared = tuple[int, int, int]
 """Positions of two elements in one place, and the entry at which the second meets the first."""
@@ -33,7 +31,9 @@ def notes_of(
         columns = f"columns {left}..{right - 1} of {part.broad}"
         yield Note("fact", f"{rows}, {columns}; the layout has {counted(part.size, 'element')}")
         return
-    yield Note("fact", _size(part, axes, bits, unit))
+    in_bytes = len(axes) == 1 and axes[0].kind == STORAGE and bits is not None and unit == "element"
+    room = f"{-(-extent(axes[0]) * (bits or 0) // 8)} B" if in_bytes else ""
+    yield Note("fact", size_words(part.size, {axis.name: (axis.low, axis.high) for axis in axes}, room))
     if copies > 1:
         yield Note("fact", f"every element has {copies} copies")
     yield Note("fact", _one_to_one(axes, copies, places))
@@ -42,29 +42,15 @@ def notes_of(
             yield Note("hint", said)
 
 
-def _size(part: Logical, axes: Sequence[Axis], bits: int | None, unit: str) -> str:
-    ends = ", ".join(f"{axis.name} = {axis.low}..{axis.high}" for axis in axes)
-    said = f"{counted(part.size, 'element')} at {ends}"
-    if len(axes) == 1 and axes[0].kind == STORAGE and bits is not None and unit == "element":
-        said += f": {-(-extent(axes[0]) * bits // 8)} B"
-    return said
-
-
 def _one_to_one(axes: Sequence[Axis], copies: int, places: Places) -> str:
     many, shared = taken(axes, copies, places)
     room = prod(map(extent, axes))
+    said = ""
     if shared is not None:
         first, second, at = shared
         place = " + ".join(f"{places[axis.name][at]}@{axis.name}" for axis in axes)
-        said = f"not one to one: elements {first} and {second} share {place}"
-    else:
-        said = "one to one"
-    if room > EXACT:
-        return said
-    holes = room - many
-    if not holes:
-        return said if shared else f"{said}, without holes"
-    return f"{said}; {holes} {'place between holds' if holes == 1 else 'places between hold'} nothing"
+        said = f"elements {first} and {second} share {place}"
+    return taken_words(said, room - many if room <= EXACT else None)
 
 
 def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Shared | None]:
@@ -74,7 +60,7 @@ def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Share
     >>> taken([Axis("m", "storage", 0, 2)], 1, {"m": np.array([0, 2, 0])})
     (2, (0, 2, 2))
     """
-    keys = _keys(axes, places)
+    keys = numbered([places[axis.name] for axis in axes])
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     before = first[which] // copies
     own = np.arange(len(keys)) // copies
@@ -83,13 +69,3 @@ def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Share
         return len(first), None
     at = int(meets[0])
     return len(first), (int(before[at]), int(own[at]), at)
-
-
-def _keys(axes: Sequence[Axis], places: Places) -> Numbers:
-    """A number for every place, equal where the places are."""
-    keys = np.zeros(len(places[axes[0].name]), np.int64)
-    for axis in axes:
-        if int(keys.max(initial=0)) * extent(axis) >= EXACT:
-            keys = np.unique(keys, return_inverse=True)[1].reshape(-1)
-        keys = keys * extent(axis) + (places[axis.name] - axis.low)
-    return keys

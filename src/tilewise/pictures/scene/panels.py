@@ -1,4 +1,4 @@
-"""Which panels a layout is drawn in, by the axes on which it lives."""
+"""Which panels a layout is drawn in, by the axes on which it lives, and what gives an element its colour."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from math import prod
 
 from tilewise.core.axes import DEVICE, OWNER, STORAGE
 from tilewise.core.layout import Layout
-from tilewise.pictures.scene.lines import Line, along, banked, extent, of_index, packed, packs, wrapped
-from tilewise.pictures.scene.logical import MOST_CELLS, MOST_PARTS, Logical
-from tilewise.pictures.scene.model import COLUMN, ROW, Axis, Note, Panel
+from tilewise.pictures.scene.lines import Line, along, banked, extent, filling, of_index, packed, wrapped
+from tilewise.pictures.scene.logical import FAR, MOST_CELLS, MOST_PARTS, Logical
+from tilewise.pictures.scene.model import COLUMN, ROW, Axis, Colour, Note, Panel, Term
 
 LANES = ("laneid", "tid_in_wg", "tx")
 """Owners that are rows of registers, the first of them that there is."""
@@ -34,8 +34,8 @@ class Part:
     base: int
 
 
-def panels_of(part: Part) -> tuple[tuple[Panel, ...], tuple[Note, ...]]:
-    """The panels of a scene, and why some are not drawn.
+def panels_of(part: Part) -> tuple[list[Panel], list[Note]]:
+    """Return the panels of a scene, and why some are not drawn.
 
     >>> from tilewise import S
     >>> from tilewise.pictures.scene.logical import logical_of
@@ -46,69 +46,47 @@ def panels_of(part: Part) -> tuple[tuple[Panel, ...], tuple[Note, ...]]:
     """
     panels, notes = [index_of(part.logical)], []
     for panel in _of_places(part):
-        too_many = _too_many(panel)
-        if too_many:
-            text = f"{panel.kind} is not drawn: it has more than {too_many}; a window may have fewer"
-            notes.append(Note("hint", text))
+        cells = prod(panel.blocks) * prod(panel.cells)
+        if cells > MOST_CELLS or cells * panel.slots > MOST_PARTS:
+            most = f"{MOST_CELLS} cells" if cells > MOST_CELLS else f"room for {MOST_PARTS} elements"
+            notes.append(
+                Note("hint", f"{undrawn(panel.kind)}it has more than {most}; a window may have fewer")
+            )
         else:
             panels.append(panel)
-    if part.bits is not None and not packs(part.bits):
+    if part.bits and not filling(part.bits):
         notes.append(Note("hint", f"elements of {part.bits} bits fill no words: panels count elements"))
-    return tuple(panels), tuple(notes)
+    return panels, notes
 
 
-def too_large(part: Part) -> dict[str, str]:
-    """{kind: why} of the panels that `panels_of` leaves out.
-
-    >>> from tilewise import S
-    >>> from tilewise.pictures.scene.logical import logical_of
-    >>> layout = S[8 : 1000000000]
-    >>> too_large(Part(layout, logical_of(layout), (Axis("m", "storage", 0, 7 * 10**9),), None, 0))
-    {'memory': '875000001 x 8 cells, and 1048576 are the most'}
-    """
-    found = {}
-    for panel in _of_places(part):
-        if _too_many(panel):
-            (down, across), (rows, columns) = panel.blocks, panel.cells
-            cells = f"{down * rows} x {across * columns} cells"
-            many = prod(panel.blocks) * prod(panel.cells)
-            room = f" with room for {many * panel.slots} elements, and {MOST_PARTS} are the most"
-            said = f", and {MOST_CELLS} are the most" if many > MOST_CELLS else room
-            found[panel.kind] = cells + said
-    return found
-
-
-def _too_many(panel: Panel) -> str:
-    cells = prod(panel.blocks) * prod(panel.cells)
-    if cells > MOST_CELLS:
-        return f"{MOST_CELLS} cells"
-    return f"room for {MOST_PARTS} elements" if cells * panel.slots > MOST_PARTS else ""
+def undrawn(kind: str) -> str:
+    """Return the words with which the note on a panel that is too large begins."""
+    return f"{kind} is not drawn: "
 
 
 def _of_places(part: Part) -> Iterator[Panel]:
-    devices = [axis for axis in part.axes if axis.kind == DEVICE]
     tensor = [axis for axis in part.axes if axis.name in TENSOR_MEMORY]
-    owners = [axis for axis in part.axes if axis.kind == OWNER and axis not in tensor]
-    storage = [axis for axis in part.axes if axis.kind == STORAGE and axis not in tensor]
+    devices, owners, storage = (
+        [axis for axis in part.axes if axis.kind == kind and axis not in tensor]
+        for kind in (DEVICE, OWNER, STORAGE)
+    )
     if devices:
         yield _mesh(part, devices, tensor, owners, storage)
         storage = storage[1:] if owners or not tensor else storage
         tensor = tensor if owners else []
-    elif tensor:
-        yield _tensor_memory(part, tensor, owners)
-        tensor = []
-    elif owners or any(axis.name == "reg" for axis in storage):
+        owners = []
+    elif not tensor and (owners or any(axis.name == "reg" for axis in storage)):
         storage = sorted(storage, key=lambda axis: axis.name != "reg")
         yield _registers(owners, storage[:1])
         storage = storage[1:]
     if tensor:
-        yield _tensor_memory(part, tensor, [])
+        yield _tensor_memory(part, tensor, owners)
     for axis in storage:
         yield _memory(part, axis)
 
 
 def index_of(logical: Logical) -> Panel:
-    """The logical grid, or the part of it that is looked at; in a cell stand the places of its element."""
+    """Return the logical grid, or the part of it that is looked at; in cells stand the places of elements."""
     rows = of_index(ROW, logical.rows, *logical.window[0])
     columns = of_index(COLUMN, logical.columns, *logical.window[1])
     panel = _panel("index", "index", "index", rows, columns)
@@ -116,14 +94,18 @@ def index_of(logical: Logical) -> Panel:
 
 
 def _memory(part: Part, axis: Axis) -> Panel:
-    called = "memory" if axis.name == "m" else axis.name
-    if part.bits is not None and packs(part.bits) and axis.name != "reg" and part.layout.unit == "element":
-        rows, columns = banked(axis, part.bits, 8 * part.base)
+    bits = filling(part.bits)
+    if bits and axis.name != "reg" and part.layout.unit == "element":
+        rows, columns = banked(axis, bits, 8 * part.base)
         wide = "128 bytes"
     else:
         rows, columns = wrapped(axis, _grid_width(part))
         wide = f"{_grid_width(part)} {part.layout.unit}s"
-    return _panel(f"memory:{axis.name}", "memory", f"{called}, {wide} a row", rows, columns)
+    return _panel(f"memory:{axis.name}", "memory", f"{_called(axis)}, {wide} a row", rows, columns)
+
+
+def _called(axis: Axis) -> str:
+    return "memory" if axis.name == "m" else axis.name
 
 
 def _grid_width(part: Part) -> int:
@@ -132,27 +114,33 @@ def _grid_width(part: Part) -> int:
 
 def _registers(owners: Sequence[Axis], storage: Sequence[Axis]) -> Panel:
     lane, others = _lane(owners)
-    if not storage and lane is not None and lane.name not in LANES:
-        lane, storage, others = owners[0], owners[1:2], list(owners[2:])
-    shown = [*([] if lane is None else [lane]), *storage[:1]]
-    held = any(axis.name in ("reg", *LANES) for axis in shown)
-    title = " by ".join(axis.name for axis in shown)
-    rows, columns = along(shown[: lane is not None]), along(storage)
-    blocks = _blocks(others, columns.extent)
-    return _panel("registers", "registers" if held else "places", title, rows, columns, blocks)
+    if not storage and lane and lane[0].name not in LANES:
+        lane, storage, others = owners[:1], owners[1:2], owners[2:]
+    held = any(axis.name in ("reg", *LANES) for axis in (*lane, *storage))
+    columns = along(storage)
+    return _panel(
+        "registers",
+        "registers" if held else "places",
+        _by(*lane, *storage),
+        along(lane),
+        columns,
+        _blocks(others, columns.extent),
+    )
 
 
-def _lane(owners: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
-    """The owner that is the rows, and the others."""
-    if not owners:
-        return None, []
+def _by(*axes: Axis) -> str:
+    return " by ".join(axis.name for axis in axes)
+
+
+def _lane(owners: Sequence[Axis]) -> tuple[Sequence[Axis], Sequence[Axis]]:
+    """Return the owner that is the rows, if there is one, and the others."""
     known = [axis for name in LANES for axis in owners if axis.name == name]
-    lane = known[0] if known else max(owners, key=extent)
-    return lane, [axis for axis in owners if axis != lane]
+    lane = [*known, *sorted(owners, key=extent, reverse=True)][:1]
+    return lane, [axis for axis in owners if axis not in lane]
 
 
 def _blocks(owners: Sequence[Axis], columns: int) -> tuple[Line, Line]:
-    """Blocks one below the other, and side by side: the innermost owner side by side where there is room."""
+    """Return blocks below and beside each other: those of the innermost owner beside, where there is room."""
     inner, outer = along(owners[-1:]), along(owners[:-1])
     return (outer, inner) if inner.extent * columns <= _BROAD else (inner, outer)
 
@@ -162,19 +150,17 @@ def _tensor_memory(part: Part, tensor: Sequence[Axis], owners: Sequence[Axis]) -
     title = "tensor memory"
     blocks = _blocks(owners, columns.extent)
     for axis in tensor:
-        if axis.name == "TCol" and part.bits is not None and packs(part.bits):
-            columns, title = packed(axis, part.bits), f"{title}, columns of 32 bits"
+        if axis.name == "TCol" and (bits := filling(part.bits)):
+            columns, title = packed(axis, bits), f"{title}, columns of 32 bits"
     return _panel("tensor-memory", "tensor memory", title, rows, columns, blocks)
 
 
 def _lanes_and_columns(tensor: Sequence[Axis]) -> tuple[Line, Line]:
-    """Rows and columns of tensor memory; all lanes that there are, where the axis is among them."""
-    lanes = [
-        replace(axis, low=0, high=TENSOR_LANES - 1) if 0 <= axis.low <= axis.high < TENSOR_LANES else axis
-        for axis in tensor
-        if axis.name == "TLane"
-    ]
-    return along(lanes), along([axis for axis in tensor if axis.name == "TCol"])
+    """Return rows and columns of tensor memory; all lanes that there are, where the axis is among them."""
+    lanes, columns = ([axis for axis in tensor if axis.name == name] for name in TENSOR_MEMORY)
+    if lanes and 0 <= lanes[0].low <= lanes[0].high < TENSOR_LANES:
+        lanes = [replace(lanes[0], low=0, high=TENSOR_LANES - 1)]
+    return along(lanes), along(columns)
 
 
 def _mesh(
@@ -184,36 +170,26 @@ def _mesh(
     owners: Sequence[Axis],
     storage: Sequence[Axis],
 ) -> Panel:
-    across = [axis for axis in devices if axis.name.endswith("_x")][:1] or list(devices[-1:])
+    across = [axis for axis in devices if axis.name.endswith("_x")][:1] or devices[-1:]
     down = [axis for axis in devices if axis not in across]
     rows, columns, inside = Line(), Line(), ""
     if owners:
         lane, others = _lane(owners)
-        assert lane is not None
         held = [*others, *storage[:1]]
-        rows, columns = along([lane]), along(held)
-        inside = " by ".join(axis.name for axis in (lane, *held))
+        rows, columns, inside = along(lane), along(held), _by(*lane, *held)
     elif tensor:
-        rows, columns = _lanes_and_columns(tensor)
-        inside = "tensor memory"
+        (rows, columns), inside = _lanes_and_columns(tensor), "tensor memory"
     elif storage:
-        rows, columns = wrapped(storage[0], _run(part, storage[0]))
-        inside = "memory" if storage[0].name == "m" else storage[0].name
-    title = "mesh " + " by ".join(axis.name for axis in (*down, *across))
-    title = f"{title}, {inside} inside" if inside else title
+        (rows, columns), inside = wrapped(storage[0], _run(part, storage[0])), _called(storage[0])
+    title = f"mesh {_by(*down, *across)}" + (f", {inside} inside" if inside else "")
     return _panel("mesh", "mesh", title, rows, columns, (along(down), along(across)))
 
 
 def _run(part: Part, axis: Axis) -> int:
-    """How wide the rows of a device's memory are: the smallest step of more than 1, which a row has."""
-    steps = [
-        abs(steps)
-        for count, stride in part.layout.digits
-        for own, steps in stride.terms
-        if own.name == axis.name and count > 1 and abs(steps) > 1
-    ]
-    fitting = [wide for wide in steps if _NARROWEST <= wide <= _WIDEST]
-    return min(fitting) if fitting else _grid_width(part)
+    """Return how wide rows of a device's memory are: the smallest step of more than 1 that a row has."""
+    strides = [stride for count, stride in part.layout.digits if count > 1]
+    steps = [abs(steps) for stride in strides for moved, steps in stride.terms if moved.name == axis.name]
+    return min((wide for wide in steps if _NARROWEST <= wide <= _WIDEST), default=_grid_width(part))
 
 
 def _panel(
@@ -247,3 +223,34 @@ def _panel(
         block_row_heads=below.heads,
         block_column_heads=side.heads,
     )
+
+
+COLOURS = 8
+
+
+def colour_of(layout: Layout, axes: Sequence[Axis], asked: str | None = None) -> Colour:
+    """Return the colour by an axis that is asked for, else the one that tells most.
+
+    That is the owner of most values, else the swizzled axis, else the first.
+
+    >>> from tilewise import S, Swizzle, laneid, reg
+    >>> colour_of(Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)], [Axis("m", "storage", 0, 511)]).words
+    'by the chunks that the swizzle permutes'
+    """
+    swizzle = layout.swizzles[-1] if layout.swizzles else None
+    swizzled = [axis for axis in axes if swizzle and axis.name == str(layout.swizzled_axis)]
+    if asked is not None:
+        axis = next(axis for axis in axes if axis.name == layout.axis(asked).name)
+    else:
+        owners = [axis for axis in axes if axis.kind != STORAGE]
+        axis = max(owners, key=extent) if owners else (*swizzled, *axes)[0]
+    if swizzle and swizzle.bits and axis in swizzled:
+        chunk = min(swizzle.target & -swizzle.target, FAR)
+        rule = Term(axis.name, divide=chunk, modulo=min(COLOURS, 1 << swizzle.bits))
+        return Colour(rule, "by the chunks that the swizzle permutes")
+    if axis.kind == STORAGE:
+        rule = Term(axis.name, COLOURS * axis.low, scale=COLOURS, divide=extent(axis))
+        more = f" in {COLOURS} bands"
+    else:
+        rule, more = Term(axis.name, axis.low, modulo=COLOURS), f" mod {COLOURS}"
+    return Colour(rule, f"by {axis.name}" + more * (extent(axis) > COLOURS))

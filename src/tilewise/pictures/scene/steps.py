@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tilewise.check.access import Access
 from tilewise.check.banks import Conflicts, Phase, conflicts
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
-from tilewise.pictures.scene.asked import Asked
 from tilewise.pictures.scene.boxes import ACCESS as BOXES
 from tilewise.pictures.scene.boxes import boxes_asked
 from tilewise.pictures.scene.descriptors import ACCESS as DESCRIPTORS
 from tilewise.pictures.scene.descriptors import descriptors_asked
 from tilewise.pictures.scene.logical import MOST_CELLS
-from tilewise.pictures.scene.model import Note, Step
+from tilewise.pictures.scene.model import Asked, Note, Step
 
 WORD_BITS = 32
 
@@ -70,69 +68,48 @@ def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -
 
 
 def _steps(found: Conflicts) -> Iterator[Step]:
-    access = found.access
-    for number in range(access.requests):
-        addresses = found.lanes.request(number)
+    for number in range(found.access.requests):
         for position, phase in enumerate(found.request(number).phases):
-            served = _served(phase)
-            many = phase.wavefronts
-            for wavefront in range(many):
-                elements, lanes = _in(access, number, addresses, phase, served, wavefront)
+            for wavefront, (elements, lanes) in enumerate(_wavefronts_of(found, number, phase), 1):
                 yield Step(
-                    title=f"request {number}, phase {position}, wavefront {wavefront + 1} of {many}",
-                    elements=elements,
-                    lanes=lanes,
-                    cost=many,
+                    title=f"request {number}, phase {position}, wavefront {wavefront} of {phase.wavefronts}",
+                    elements=tuple(elements),
+                    lanes=tuple(lanes),
+                    cost=phase.wavefronts,
                     note=_why(phase),
                 )
 
 
-def _served(phase: Phase) -> dict[tuple[int, int], int]:
-    """{(lane, word): the wavefront in which the word's bank serves the lane}."""
-    found = {}
-    for words in phase.banks.values():
-        turn = 0
-        for word, lanes in words.items():
-            for lane in lanes:
-                found[lane, word] = turn
-                turn += phase.in_turn
-            turn += not phase.in_turn
-    return found
-
-
-def _in(
-    access: Access,
-    number: int,
-    addresses: list[int | None],
-    phase: Phase,
-    served: dict[tuple[int, int], int],
-    wavefront: int,
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The elements that are whole after this wavefront, and the lanes that asked for them."""
-    bits = access.dtype.bits
-    elements, lanes = [], []
+def _wavefronts_of(found: Conflicts, number: int, phase: Phase) -> list[tuple[list[int], list[int]]]:
+    """Return for each wavefront the elements that are whole after it, and the lanes that asked for them."""
+    access, addresses = found.access, found.lanes.request(number)
+    served = {
+        (lane, word): wavefront
+        for bank in phase.banks
+        for wavefront, (word, lanes) in enumerate(phase.served(bank))
+        for lane in lanes
+    }
+    wavefronts: list[tuple[list[int], list[int]]] = [([], []) for _ in range(phase.wavefronts)]
     for lane in phase.lanes:
         address = addresses[lane]
         assert address is not None
         first = (number * access.lanes + lane) * access.elements
         for i in range(access.elements):
-            begin = 8 * address + i * bits
-            words = range(begin // WORD_BITS, (begin + bits - 1) // WORD_BITS + 1)
-            if max(served[lane, word] for word in words) == wavefront:
-                elements.append(access.index.points(first + i)[0][0])
-                lanes.append(lane)
-    return tuple(elements), tuple(lanes)
+            begin = 8 * address + i * access.dtype.bits
+            words = range(begin // WORD_BITS, (begin + access.dtype.bits - 1) // WORD_BITS + 1)
+            elements, lanes = wavefronts[max(served[lane, word] for word in words)]
+            elements.append(access.index.points(first + i)[0][0])
+            lanes.append(lane)
+    return wavefronts
 
 
 def _why(phase: Phase) -> str:
-    together = _spelled(phase.lanes)
+    lanes = phase.lanes
+    if len(lanes) != lanes[-1] - lanes[0] + 1:
+        together = "lanes " + ", ".join(map(str, lanes))
+    else:
+        together = f"lanes {lanes[0]}..{lanes[-1]}" if len(lanes) > 1 else f"lane {lanes[0]}"
     if phase.wavefronts < 2:
         return f"{together} go together, and no bank gives two words"
     does = f"serves {phase.wavefronts} lanes in turn" if phase.in_turn else f"gives {phase.wavefronts} words"
     return f"{together} go together, and bank {phase.busiest} {does}"
-
-
-def _spelled(lanes: tuple[int, ...]) -> str:
-    if len(lanes) == lanes[-1] - lanes[0] + 1:
-        return f"lanes {lanes[0]}..{lanes[-1]}" if len(lanes) > 1 else f"lane {lanes[0]}"
-    return "lanes " + ", ".join(map(str, lanes))

@@ -1,27 +1,53 @@
-"""What stands in cells, at heads, and beside panels; as the web's component says it."""
+"""What stands in cells, at heads, and beside panels, and a step in a sentence; as the page says it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
+from tilewise.core.errors import LayoutError
+from tilewise.core.integers import as_int, counted
 from tilewise.core.shapes import coordinates
-from tilewise.pictures.scene.model import Axis, Document, Heads, Panel, Scene
+from tilewise.pictures.scene.model import Axis, Document, Heads, Panel, Scene, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.pictures.view.placed import Elements
+    from tilewise.pictures.scene.cells import Elements
+
 
 MOST_COPIES = 4
+
+
+def size_words(size: int, ends: Mapping[str, tuple[int, int]], room: str) -> str:
+    """Return how many elements there are, between which ends of each axis, and in which room.
+
+    >>> size_words(8, {"m": (0, 7)}, "16 B")
+    '8 elements at m = 0..7: 16 B'
+    """
+    places = ", ".join(f"{axis} = {low}..{high}" for axis, (low, high) in ends.items())
+    return f"{counted(size, 'element')} at {places}" + (f": {room}" if room else "")
+
+
+def taken_words(shared: str, holes: int | None, such: str = "") -> str:
+    """Return whether elements share places, and how many places between hold nothing, where that is known.
+
+    >>> taken_words("", 0), taken_words("elements 0 and 1 share 0@m", 1)
+    ('one to one, without holes', 'not one to one: elements 0 and 1 share 0@m; 1 place between holds nothing')
+    """
+    said = f"not one to one: {shared}" if shared else "one to one"
+    if not holes:
+        return said if shared or holes is None else f"{said}, without holes"
+    return f"{said}; {holes} {'place between holds' if holes == 1 else 'places between hold'} nothing{such}"
 
 
 def key_words(elements: Elements, faded: str) -> str:
     """What colours and letters mean; `faded` says what elements are that a step leaves out.
 
     >>> from tilewise import R, S
-    >>> from tilewise.pictures.view.placed import elements_of
+    >>> from tilewise.pictures.scene.cells import Elements
     >>> from tilewise.pictures.scene.build import scene_of
-    >>> key_words(elements_of(scene_of(S[(2, 4)] + R[2 : 8])), "")
+    >>> key_words(Elements(scene_of(S[(2, 4)] + R[2 : 8])), "")
     'colour by m in 8 bands; copies between |'
     """
     scene = elements.scene
@@ -39,10 +65,10 @@ def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]
     """The text of every element in a panel; a brief one is its index, or its last axis alone.
 
     >>> from tilewise import S, laneid, reg
-    >>> from tilewise.pictures.view.placed import elements_of
+    >>> from tilewise.pictures.scene.cells import Elements
     >>> from tilewise.pictures.scene.build import scene_of
     >>> scene = scene_of(S[(2, 2) : (1@laneid, 1@reg)])
-    >>> [texts_of(panel, elements_of(scene)) for panel in scene.panels]
+    >>> [texts_of(panel, Elements(scene)) for panel in scene.panels]
     [['0:0', '0:1', '1:0', '1:1'], ['0,0', '0,1', '1,0', '1,1']]
     """
     return [text_of(panel, elements, element, brief) for element in range(len(elements.flats))]
@@ -149,3 +175,64 @@ def description(document: Document) -> str:
 def _extent(panel: Panel) -> str:
     cells = f"{panel.cells[0]} x {panel.cells[1]} cells"
     return cells if panel.blocks == (1, 1) else f"{panel.blocks[0]} x {panel.blocks[1]} blocks of {cells}"
+
+
+_COUNTED = re.compile(r"(wgmma|tcgen05\.mma|box) \d+ of \d+\b")
+"""Titles such as `box 1 of 2`."""
+
+
+def moment_of(scene: Scene, step: int | None) -> Step | None:
+    """The step of a scene, from 0 on: its last one, where another scene has more; None where none is asked.
+
+    >>> from tilewise import R, S
+    >>> from tilewise.pictures.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 4)] + R[2 : 8])
+    >>> moment_of(scene, 0).title, moment_of(scene, 5).title, moment_of(scene, None)
+    ('the shard', 'the replicas', None)
+    """
+    return None if step is None or not scene.steps else scene.steps[min(step, len(scene.steps) - 1)]
+
+
+def moment_words(scene: Scene, step: int | None) -> str:
+    """A step of a scene in a sentence, with its number, where the title does not count by itself.
+
+        postcondition  it is empty where `moment_of` is None
+
+    >>> from tilewise import R, S, Swizzle
+    >>> from tilewise.pictures.scene.build import scene_of
+    >>> scene = scene_of(S[(2, 4)] + R[2 : 8])
+    >>> moment_words(scene, 1)
+    'Step 2 of 2, the replicas: all 2 copies of every element'
+    >>> scene = scene_of(Swizzle(3, 3, 3) @ S[(16, 64)], dtype="bf16", access="descriptor.B")
+    >>> moment_words(scene, 1)
+    'wgmma 2 of 4: rows 0..15, k 16..31: start + 32 bytes'
+    """
+    moment = moment_of(scene, step)
+    if moment is None or step is None:
+        return ""
+    number = min(step, len(scene.steps) - 1)
+    head = "" if _COUNTED.match(moment.title) else f"Step {number + 1} of {len(scene.steps)}, "
+    return f"{head}{moment.title}" + (f": {moment.note}" if moment.note else "")
+
+
+def refuse_step(document: Document, step: int | None) -> None:
+    """Refuse a step that no scene has.
+
+    >>> from tilewise import S
+    >>> from tilewise.pictures.scene.build import document_of
+    >>> refuse_step(document_of(S[(64, 64)], dtype="bf16", access="descriptor.A"), 0)
+    Traceback (most recent call last):
+    tilewise.LayoutError: TW201: there is no step 0
+      hint: descriptor.A: rows are 128 B apart, as in 128B mode, but the addresses are not swizzled
+    """
+    steps = max(len(scene.steps) for scene in document.scenes)
+    if step is None or 0 <= as_int(step, "a step") < steps:
+        return
+    why = [
+        note.text for scene in document.scenes for note in scene.notes if scene.access and note.kind == "no"
+    ]
+    if steps:
+        hint = f"they are 0 to {steps - 1}" if steps > 1 else "there is one, step 0"
+    else:
+        hint = why[0] if why else "an access has steps, and so has a layout with copies"
+    raise LayoutError("TW201", f"there is no step {step}", hint=hint)
