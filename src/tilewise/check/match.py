@@ -218,7 +218,7 @@ def _read(
     options: Mapping[str, Any],
     layout: Layout,
 ) -> Match | Mismatch:
-    """Return the answer of an engine about a tile: the first of its sizes that fits."""
+    """Return the answer of an engine about a tile; an illegal size becomes a reason of the mismatch."""
     general = {name: value for name, value in options.items() if name not in engine.sizes}
     try:
         intake = free = engine.intake(dtype, operand, **general)

@@ -102,7 +102,7 @@ class Builder:
         self.inputs = inputs
         self.steps: list[WarpStep] = []
         self.choices: dict[tuple[int | None, ...], int] = {}
-        """{the register wanted by every lane: the register that combines them}, of those that were made."""
+        """{the register that each lane wants: the register that holds it in every lane}, as made so far."""
         self._made: dict[WarpStep, int] = {}
 
     def add(self, operation: str, of: tuple[int, ...], by: Sequence[int] = ()) -> int:
