@@ -1,1 +1,3 @@
-"""Questions that hardware decides: is a layout legal, which one to take, do a writer and a reader agree."""
+"""Questions that the hardware decides: the legality of a layout, the best choice, the agreement of writer and
+reader.
+"""

@@ -1,6 +1,6 @@
-"""Whether a writer of a tile and its reader mean the same byte by every element.
+"""Compare a writer of a tile with its reader: the byte of every element on either side.
 
-The tile is [rows, K]. Each side is a list of pieces: boxes of it with a layout of addresses each. The
+The tile is [rows, K]. Each side is a list of pieces: boxes of the tile with a layout of addresses each. The
 reader's boxes are cut where the writer's end, and box by box `same` compares the two layouts: in closed form,
 whatever the size. A no is the first element, row by row, that is read from another byte than it was written
 to.
@@ -45,16 +45,16 @@ MAX_LISTED = 1 << 16
 """The elements of a tile of shared memory, and more."""
 
 MAX_STEPS = 6
-"""So many steps of a tile are listed in a hint."""
+"""The largest number of a tile's steps that a hint lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An element that is read from another byte than it was written to.
+    """An element that is read from a byte other than the one it was written to.
 
-    Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has
-    no such element; `holds` is the element that the writer put where this one is read, None for none, and
-    also where the search for it ended at its bound: `searched` is False then.
+    Addresses count bytes, and bits where elements are narrower. `written` is None where the writer has no
+    such element; `holds` is the element that the writer put where this one is read, or None. If the search
+    ended at its bound, `holds` is None and `searched` is False.
     """
 
     index: Pair
@@ -74,7 +74,7 @@ class Agreement(Verdict):
 
     first: Difference | None = None
     elements: int = 0
-    """How many elements were compared: those that are read."""
+    """The number of elements compared: those that are read."""
     rows: Interval = (0, 0)
     k: Interval = (0, 0)
     """The box of the tile that was compared."""
@@ -87,7 +87,7 @@ class Agreement(Verdict):
 
     @property
     def agree(self) -> bool | None:
-        """Whether the two agree; None where that was not decided."""
+        """Return True if the two agree; None where this was not decided."""
         return self.answer
 
 
@@ -99,15 +99,15 @@ def agree(
     base: int = 0,
     let: Mapping[str, int] | None = None,
 ) -> Agreement:
-    """Return whether one side reads what the other writes, element by element, byte by byte.
+    """Return the agreement of a writer and a reader, element by element, byte by byte.
 
-    Sides are texts as `tilewise.check.spelling` reads them, layouts [rows, K] in elements, or made by
-    hand. `base` is the tile's address in shared memory. Of a tile that takes several instructions all are
-    compared, and one alone where `wgmma(..., at=(row, k))` names it.
+    A side is a text that `tilewise.check.spelling` reads, a layout [rows, K] in elements, or a `OneSide`.
+    `base` is the tile's address in shared memory. All instructions of a tile are compared, or the single one
+    that `wgmma(..., at=(row, k))` names.
 
         postcondition  yes iff written(r, k) == read(r, k) for every element that is read, and no byte
                        is written twice; a no has the first element that differs, row by row, or else
-                       the first that is written where another one is
+                       the first that is written over another one
 
     >>> found = agree("tma(128x64, 64B)", "wgmma(A, 128B)", dtype="bf16")
     >>> found.answer, found.first.index, found.first.written, found.first.read
@@ -126,18 +126,18 @@ def agree(
 
 
 def agree_of(writer: Spec, reader: Spec, *, dtype: DType | None = None, base: int = 0) -> Agreement:
-    """Return `agree` of sides that are read already."""
+    """Return `agree` of sides that are already parsed."""
     base = as_int(base, "the base address")
     if base < 0:
         raise LayoutError("TW203", f"an address of {base} is negative", hint="addresses count from 0")
     shared = Setting(dtype, base)
     own, tile = writer.tile, reader.tile
     if own is None and tile is None and isinstance(reader, Described | Together):
-        tile = reader.placed(shared).tile  # what one descriptor reaches to
+        tile = reader.placed(shared).tile  # the reach of one descriptor
     written = writer.placed(replace(shared, tile=tile))
     shared = replace(shared, tile=own or written.tile)
     one, other = written.dtype, reader.stored(shared)
-    if one.bits != other.bits:  # then no tile is the other's
+    if one.bits != other.bits:  # no tile can be the other's
         return Agreement(
             False,
             f"written as {one}, {one.bits} bits an element, read as {other}, {other.bits} bits",
@@ -199,7 +199,7 @@ def _compared(writer: Side, reader: Side, base: int) -> Agreement:
 def _boxes(writer: Side, read: Part) -> Iterator[Verdict]:
     """Yield a verdict on each box in which both sides are one layout, or the writer has nothing.
 
-    The witness of a no is an index, the address to which it is written, and that from which it is read.
+    A no has as its witness an index, the address written to, and the address read from.
     """
     cuts = (
         {*ends, *(cut for own in writer.parts for cut in own.box[way] if ends[0] < cut < ends[1])}
@@ -276,7 +276,7 @@ def _index(part: Part, flat: int) -> Pair:
 
 
 def _holder(side: Side, address: int) -> Pair | None:
-    """Return the element that a side has at an address, at its first byte or in the middle of it."""
+    """Return the element of a side at an address, at its first byte or in the middle of it."""
     for part in side.parts:
         for back in range(max(side.dtype.bits // 8, 1) if part.layout.unit == "byte" else 1):
             found = part.layout.who(m=address - back, limit=1)
@@ -319,7 +319,7 @@ def _at(address: int, unit: str) -> str:
 
 
 def _hint(writer: Side, reader: Side) -> str:
-    """Return what to change: the plain causes first, then what the reader would have to be."""
+    """Return the changes to make: the plain causes first, then the reader that would match."""
     for side, other in ((writer, reader), (reader, writer)):
         if side.doubt is not None and side.doubt.mode.name == other.label != side.label:
             return str(side.doubt)
@@ -335,7 +335,7 @@ def _hint(writer: Side, reader: Side) -> str:
 
 
 def _reader_of(writer: Side, reader: Side) -> str:
-    """Return which descriptor of the reader's engine reads what is written, or why none does."""
+    """Return the descriptor of the reader's engine that reads the written tile, or why none does."""
     layout = writer.parts[0].layout
     if not reader.operand or len(writer.parts) > 1 or layout.unit != "byte":
         return ""
@@ -358,7 +358,7 @@ def _reader_of(writer: Side, reader: Side) -> str:
 
 
 def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
-    """Return that two elements are written to one byte, or that it is not decided."""
+    """Return the verdict that two elements are written to one byte, or that this is not decided."""
     if verdict.answer is None:
         return replace(base, reason=verdict.reason)
     flats = (
@@ -370,7 +370,7 @@ def _shared(base: Agreement, part: Part, verdict: Verdict) -> Agreement:
 
 
 def _both_written(base: Agreement, pair: Sequence[Pair], address: int, unit: str) -> Agreement:
-    """Return that two elements are written to one byte, of which it keeps one."""
+    """Return the verdict that two elements are written to one byte, which keeps one of them."""
     one, other = pair
     return replace(
         base,
@@ -383,7 +383,7 @@ def _both_written(base: Agreement, pair: Sequence[Pair], address: int, unit: str
 
 
 def _meeting(one: Part, other: Part) -> tuple[Pair, Pair] | None:
-    """Return an element of each part that have one address; None where no two have.
+    """Return an element of each part that share an address; None where no two do.
 
     Under one swizzle addresses are equal where they were before it: one equation in the digits of both.
     """

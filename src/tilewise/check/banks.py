@@ -1,9 +1,8 @@
-"""Bank conflicts: how many wavefronts an access takes, how few it could, and which lanes collide.
+"""Bank conflicts: the wavefronts of an access, the fewest possible, and the lanes that collide.
 
-`counted` is the definition: the lanes of one request are dealt to phases, and a phase takes as many
-wavefronts as its busiest bank has different words. Of atomics and of asynchronous copies it is lanes that
-count: those that meet at a word go one after the other. `conflicts` has a whole access of a tile; `count`
-many requests.
+`counted` is the definition: the lanes of one request are dealt to phases, and a phase takes one wavefront for
+each different word of its busiest bank. Atomics and asynchronous copies count lanes instead: lanes that meet
+at a word go one after the other. `conflicts` counts a whole access of a tile; `count` counts many requests.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ class Phase:
 
     @property
     def wavefronts(self) -> int:
-        """Different words of the busiest bank, each as often as it takes; 0 where no lane is active."""
+        """Return the words of the busiest bank, each as often as it takes; 0 where no lane is active."""
         return max(map(self._taken, self.banks.values()), default=0)
 
     @property
     def busiest(self) -> int | None:
-        """The first bank that takes that many."""
+        """Return the first of the busiest banks, or None where no lane is active."""
         most = self.wavefronts
         return next((bank for bank, words in self.banks.items() if self._taken(words) == most), None)
 
@@ -73,7 +72,7 @@ class Phase:
         return sum(map(len, words.values())) if self.in_turn else len(words)
 
     def as_dict(self) -> dict[str, Any]:
-        """The phase as plain data.
+        """Return the phase as plain data.
 
         >>> counted("st", 4, [0, 128, None, 4]).phases[0].as_dict()["banks"]
         {'0': {'0': [0], '32': [1]}, '1': {'1': [3]}}
@@ -98,28 +97,29 @@ class Request:
 
     @property
     def wavefronts(self) -> int:
-        """Those of all phases."""
+        """Return the wavefronts of all phases."""
         return sum(phase.wavefronts for phase in self.phases)
 
     @property
     def ideal(self) -> int:
-        """As the profiler counts it: the bytes of the active lanes / 128, rounded up, and never more than
-        it took, for lanes that share words can do with less."""
+        """Return the profiler's ideal: the bytes of the active lanes / 128, rounded up. It is at most the
+        wavefronts taken: lanes that share words can take fewer.
+        """
         active = sum(len(phase.lanes) for phase in self.phases)
         return min(self.wavefronts, -(-self.bytes * active // WAVEFRONT))
 
     @property
     def ways(self) -> int:
-        """Wavefronts of the worst phase: 1 where nothing conflicts."""
+        """Return the wavefronts of the worst phase: 1 where nothing conflicts."""
         return max((phase.wavefronts for phase in self.phases), default=0)
 
     @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
+        """Return the wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     def as_dict(self) -> dict[str, Any]:
-        """The request as plain data."""
+        """Return the request as plain data."""
         names = ("operation", "bytes", "wavefronts", "ideal", "excess", "merged")
         return {name: getattr(self, name) for name in names} | {
             "phases": [phase.as_dict() for phase in self.phases]
@@ -166,7 +166,7 @@ class Ranks:
     words: int
     """A phase asks for 2^words different words."""
     banks: int
-    """They lie in 2^banks banks, as many in each."""
+    """The words lie in 2^banks banks, as many in each."""
     phases: int
     """Phases of a request that have an active lane."""
     merged: int
@@ -174,7 +174,7 @@ class Ranks:
 
 
 class Conflicts(Costs):
-    """The wavefronts of an access, the fewest that its bytes need, and where they are lost."""
+    """The wavefronts of an access, the fewest that its bytes need, and the places where they are lost."""
 
     def request(self, number: int) -> Request:
         """Return one request, phase by phase, as the definition has it."""
@@ -182,37 +182,37 @@ class Conflicts(Costs):
 
     @cached_property
     def wavefronts(self) -> int:
-        """Those of all requests."""
+        """Return the wavefronts of all requests."""
         return self.total("wavefronts")
 
     @cached_property
     def ideal(self) -> int:
-        """The fewest, as the profiler counts: 128 bytes of the active lanes each, or what it took if less."""
+        """Return the profiler's ideal: one for 128 bytes of the active lanes, at most those taken."""
         return self.total("ideal")
 
     @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
+        """Return the wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     @property
     def ways(self) -> int:
-        """Wavefronts of the worst phase: 1 where there is no conflict."""
+        """Return the wavefronts of the worst phase: 1 where there is no conflict."""
         return max(self.counts["ways"])
 
     @property
     def worst(self) -> int:
-        """The first request that takes the most wavefronts."""
+        """Return the first request that takes the most wavefronts."""
         return self.first_most(self.counts["wavefronts"])
 
     @property
     def ranks(self) -> Ranks | None:
-        """The ranks that prove the counts, or None where requests were counted."""
+        """Return the ranks that prove the counts, or None where requests were counted."""
         names = ("words", "banks", "phases", "merged")
         return Ranks(*[self.counts[name][0] for name in names]) if self.closed else None
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts as plain data; a request of it has its own."""
+        """Return the counts as plain data; a request has its own `as_dict`."""
         names = ("wavefronts", "ideal", "excess", "ways", "closed")
         counts = {name: getattr(self, name) for name in names}
         ranks = self.ranks
@@ -270,10 +270,10 @@ def conflicts_of(lanes: Lanes) -> Conflicts:
 def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int] | None:
     """Return the counts of every request by ranks, or None where lanes take turns.
 
-    The words that the lanes of a phase ask for are a coset of the space V that is spanned by what their
-    bits, and the words inside a vector, flip. With r = rank of V there are 2^r words; with b = rank of V
-    in the 5 bits of the bank, they fall into 2^b banks, and every bank has as many as every other: V's
-    words of one bank are a coset of the kernel. So each phase takes exactly 2^(r - b) wavefronts.
+    The words that the lanes of a phase ask for are a coset of a space V. The flips of the lanes' bits, and of
+    the words inside a vector, span V. With r = rank of V there are 2^r words. With b = rank of V in the 5
+    bits of the bank, they fall into 2^b banks, the same number in each: V's words of one bank are a coset of
+    the kernel. So each phase takes exactly 2^(r - b) wavefronts.
 
     Lanes n and n ^ d ask for one address iff bit d of the lane flips nothing.
     """
@@ -359,9 +359,10 @@ class Drawing:
 
 
 def drawing_of(phase: Phase) -> Drawing:
-    """Return a phase whose banks give their words in the order of their addresses, one a wavefront.
+    """Return the drawing of a phase: each bank gives its words in the order of their addresses, one a
+    wavefront.
 
-    Where lanes take turns, each has a wavefront of its own, those of one word in the order of the lanes.
+    Where lanes take turns, each lane has its own wavefront; lanes of one word go in their order.
 
     >>> (phase,) = counted("ld", 4, [0, 128, 128, 4]).phases
     >>> for line in drawing_of(phase).lines():
@@ -404,7 +405,7 @@ def said(request: Request, number: int) -> str:
 
 
 def collision(phase: Phase) -> str:
-    """Return which lanes ask the busiest bank for which bytes: the first of them; '' where nothing collides.
+    """Return the lanes that ask the busiest bank for each of its bytes:
 
     >>> collision(counted("ld", 4, [0, 128, 256, 384, 4]).phases[0])
     'lane 0 asks it for byte 0, lane 1 for byte 128, lane 2 for byte 256, ...'

@@ -1,4 +1,4 @@
-"""How the elements of a tile, in the order of their addresses, fold into one box of a tensor.
+"""Fold the elements of a tile, in the order of their addresses, into one box of a tensor.
 
 Every digit of the tile's index steps along one dimension of the tensor and by some bytes of shared memory.
 TMA writes a box gaplessly, its first dimension fastest; so the digits that it can write are those that follow
@@ -34,14 +34,14 @@ class Digit:
     stride: int
 
     def split(self, extent: int) -> tuple[Digit, list[Digit]]:
-        """Return the fastest `extent` of it, and what is left: one digit, or none."""
+        """Return the fastest `extent` of a digit, and the rest: one digit, or no digit."""
         rest = Digit(self.dim, self.step * extent, self.extent // extent, self.stride * extent)
         return replace(self, extent=extent), [rest] if rest.extent > 1 else []
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor in global memory, strides in bytes; `at` is where the tile begins, if that is known."""
+    """A tensor in global memory, strides in bytes; `at` is the tile's first element, if known."""
 
     dtype: ElementType
     shape: tuple[int, ...]
@@ -50,11 +50,11 @@ class Tensor:
     contiguous: int = 0
     """The dimension along which the elements follow one another."""
     elements: int = 1
-    """Elements of the asked type in one of these: those below a byte travel as bytes."""
+    """Elements of the asked type in an element of the box: those below a byte travel as bytes."""
 
     @property
     def element(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return self.dtype.bits // 8
 
 
@@ -71,7 +71,7 @@ class Dimension:
     """True for the slowest of that dimension: a faster one ends at the step of the next."""
 
     def coordinate(self, index: Sequence[int]) -> int:
-        """Return where an element of the tensor is along it."""
+        """Return the position of an element of the tensor along this dimension."""
         coordinate = index[self.dim] // self.step
         return coordinate if self.last else coordinate % self.extent
 
@@ -88,12 +88,12 @@ class Fold:
 
     @property
     def boxes(self) -> int:
-        """How many boxes the tile takes."""
+        """Return the number of boxes of the tile."""
         return prod(digit.extent for digit in self.rest)
 
     @property
     def aligned(self) -> bool:
-        """Whether the boxes start where a box may."""
+        """Return True if the boxes start where a box may."""
         return _start_well(self.rest)
 
 
@@ -133,10 +133,10 @@ def fold(digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int = MA
 
 
 def _with_rows(row: int, digits: Sequence[Digit], tensor: Tensor, mode: Mode, max_rank: int) -> Fold:
-    """Return the largest box whose rows have so many elements, and all whose boxes start where one may.
+    """Return the largest box whose rows have so many elements, and all boxes of which start legally.
 
-    The box takes of each digit what lets the next one go on, if anything does. It may end at any size of its
-    last digit, and ends as late as the alignment of the others lets it: after the row, if nothing does.
+    The box takes a part of each digit such that the next one can go on, if there is one. It may end at any
+    size of its last digit, and ends as late as the alignment of the others allows, or else after the row.
     """
     first, left = digits[0].split(row)
     box, rest = [first], [*left, *digits[1:]]
@@ -174,7 +174,7 @@ def _divisors(number: int) -> list[int]:
 
 
 def hindrance(digit: Digit, reach: int, box: Sequence[Digit], tensor: Tensor, max_rank: int) -> str:
-    """Return why a digit cannot be part of the box; nothing where it can."""
+    """Return the reason why a digit cannot be part of the box, or "" where it can."""
     if digit.stride != reach:
         return f"the tile goes on at byte {digit.stride}, and the box at {reach}"
     dim, step = digit.dim, digit.step

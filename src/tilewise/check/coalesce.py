@@ -1,4 +1,4 @@
-"""Coalescing: how many sectors of global memory an access takes, and how few its bytes would need.
+"""Coalescing: the sectors of global memory that an access takes, and the fewest that its bytes need.
 
 `counted` is the definition, of one request of a warp: the sectors and lines that its lanes ask for.
 `coalescing` has a whole access of a tile; `count` many requests.
@@ -49,31 +49,31 @@ class Transfer:
 
     @property
     def sectors(self) -> int:
-        """Sectors that are moved."""
+        """Return the number of sectors moved."""
         return sum(map(len, self.groups))
 
     @property
     def lines(self) -> int:
-        """Lines that they belong to: tags that are looked up."""
+        """Return the number of lines of the sectors: one tag lookup each."""
         return sum(len({sector * SECTOR // LINE for sector in group}) for group in self.groups)
 
     @property
     def ideal(self) -> int:
-        """The fewest sectors that hold as many bytes."""
+        """Return the fewest sectors that hold as many bytes."""
         return -(-self.useful // SECTOR)
 
     @property
     def excess(self) -> int:
-        """Sectors beyond the ideal."""
+        """Return the number of sectors beyond the ideal."""
         return self.sectors - self.ideal
 
     @property
     def efficiency(self) -> float:
-        """The part of the moved bytes that lanes ask for; 1 where nothing is moved."""
+        """Return the part of the moved bytes that lanes ask for; 1 where nothing is moved."""
         return efficiency(self.useful, self.sectors)
 
     def as_dict(self) -> dict[str, Any]:
-        """The request as plain data.
+        """Return the request as plain data.
 
         >>> counted("ld", 4, [0, 96, None, 4]).as_dict()["touched"]
         [{'0': [0, 3], '3': [1]}]
@@ -117,7 +117,7 @@ def counted(operation: str, bytes: int, addresses: Sequence[int | None]) -> Tran
 
 
 def check_operation(operation: str, bytes: int) -> None:
-    """Refuse an operation that does not reach global memory, or not by so many bytes."""
+    """Refuse an operation that does not reach global memory, or that cannot move so many bytes."""
     if operation not in OPERATIONS:
         raise LayoutError(
             "TW601",
@@ -133,7 +133,7 @@ def check_operation(operation: str, bytes: int) -> None:
 
 
 class Coalescing(Costs):
-    """The sectors of an access, the fewest that would hold its bytes, and where they are lost."""
+    """The sectors of an access, the fewest that would hold its bytes, and the places where they are lost."""
 
     def request(self, number: int) -> Transfer:
         """Return one request, as the definition has it."""
@@ -141,47 +141,47 @@ class Coalescing(Costs):
 
     @cached_property
     def sectors(self) -> int:
-        """Sectors of all requests."""
+        """Return the sectors of all requests."""
         return self.total("sectors")
 
     @cached_property
     def lines(self) -> int:
-        """Lines of all requests."""
+        """Return the lines of all requests."""
         return self.total("lines")
 
     @cached_property
     def useful(self) -> int:
-        """Bytes that lanes ask for, each once a request."""
+        """Return the bytes that lanes ask for, each once a request."""
         return self.total("useful")
 
     @cached_property
     def ideal(self) -> int:
-        """The fewest sectors that hold as many bytes, request by request."""
+        """Return the fewest sectors that hold as many bytes, request by request."""
         return self.total("ideal")
 
     @property
     def excess(self) -> int:
-        """Sectors beyond the ideal."""
+        """Return the number of sectors beyond the ideal."""
         return self.sectors - self.ideal
 
     @property
     def efficiency(self) -> float:
-        """The part of the moved bytes that lanes ask for."""
+        """Return the part of the moved bytes that lanes ask for."""
         return efficiency(self.useful, self.sectors)
 
     @property
     def alignment(self) -> int:
-        """The largest power of two, up to a line, of which every request's lowest address is a multiple."""
+        """Return the largest power of two, up to a line, that divides every request's lowest address."""
         together = reduce(or_, self.counts["first"])
         return min(LINE, together & -together or LINE)
 
     @property
     def worst(self) -> int:
-        """The first request with the most sectors beyond its ideal."""
+        """Return the first request with the most sectors beyond its ideal."""
         return self.first_most(map(sub, self.counts["sectors"], self.counts["ideal"]))
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts as plain data; a request of it has its own."""
+        """Return the counts as plain data; a request has its own `as_dict`."""
         names = ("sectors", "ideal", "excess", "lines", "useful", "efficiency", "alignment", "closed")
         counts = {name: getattr(self, name) for name in names} | {"efficiency": round(self.efficiency, 4)}
         return self.access.as_dict() | counts | {"metric": sectors_of(self.access.operation.name)}
@@ -232,7 +232,7 @@ def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int]:
     together = min(TOGETHER[access.bytes], access.lanes)
     group, groups = lanes[: together.bit_length() - 1], access.lanes // together
     useful = access.bytes << rank(lanes)
-    reach = 1 << max((LINE, *lanes)).bit_length()  # what lies above changes no lower bit
+    reach = 1 << max((LINE, *lanes)).bit_length()  # higher bits change no lower bit
     starts = {start % reach for start in (bits.origin[0], *requests)}
     return {
         "sectors": groups << rank(flip // SECTOR for flip in group),

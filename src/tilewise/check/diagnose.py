@@ -1,8 +1,8 @@
-"""Why no descriptor reads a tile, in the order in which an engineer would look.
+"""The reasons why no descriptor reads a tile, in the order in which an engineer would look.
 
 First the faults that one change repairs: the swizzle in bytes before strides in elements, the swizzle of
-another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps
-are the digits of the tile held against those of the template, the finest first: 16 bytes that stay together,
+another mode, the base. Each is proved by the repaired tile, which fits. Only where no such change helps are
+the digits of the tile compared with those of the template, the finest first: 16 bytes that stay together,
 eight rows a mode's width apart, the swizzle of that mode, then one stride from group to group, which a field
 of the descriptor holds. Each of these faults is one sentence: digit d of the template steps by t, and the
 tile by s.
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 READ_ALL_THE_SAME = "a descriptor reads these bytes all the same, some of them for several elements"
 
 MAX_LISTED = 1 << 12
-"""So many rows and columns are looked through."""
+"""The number of rows, and of columns, that are searched."""
 
 _COUNTED = {8: "eight", 4: "four"}
 _ONLY_UP = "descriptors only go up"
 
 
 def diagnose(question: Question, shape: list[Reason], shared: list[Reason]) -> tuple[Reason, ...]:
-    """Return every reason, the one to look at first in front; never none.
+    """Return every reason, the most basic in front; at least one.
 
     requires  the question has no fit, or its shape or its bytes forbid one
     """
@@ -130,7 +130,7 @@ def past_the_end(engine: Engine, cells: SharedTile) -> Reason | None:
 
 
 def _whole_instructions(question: Question) -> SharedTile | None:
-    """Return the most of the tile that whole instructions cover, so that its strides can be looked at."""
+    """Return the largest part of the tile that whole instructions cover, to check its strides."""
     cells, unit = question.cells, question.free.rows[0]
     kept = [many - many % whole for many, whole in ((cells.rows, unit), (cells.columns, cells.k))]
     if 0 in kept:
@@ -145,7 +145,7 @@ def _whole_instructions(question: Question) -> SharedTile | None:
 
 
 def _strides(question: Question) -> list[Reason]:
-    """Return what is wrong with the addresses: one change that repairs them, or every fault that is found."""
+    """Return the fault of the addresses: one change that repairs them, or every fault that is found."""
     if question.fit() is not None:
         return []
     for repair in (_other_base, _other_major, _other_unit, _other_swizzle_unit, _other_swizzle, _offset):
@@ -156,7 +156,7 @@ def _strides(question: Question) -> list[Reason]:
 
 
 def _other_base(question: Question) -> Iterator[Reason]:
-    """Yield the reason of a tile that is read elsewhere, and not at its address."""
+    """Yield the reason of a tile that is read at another address, and not at its own."""
     cells, limit = question.cells, question.engine.limit
     repaired = replace(cells, outer=0, base=0)
     fit = question.fit(repaired) if cells.pattern else None
@@ -196,7 +196,7 @@ def _other_unit(question: Question) -> Iterator[Reason]:
 
 
 def _how(question: Question, cells: SharedTile, more: str = "") -> str | None:
-    """Return in words how another tile is read; None where it is not."""
+    """Return the reading of another tile in words, or None where it is not read."""
     fit = question.fit(cells)
     return None if fit is None else f": {major_name(fit.form.major)}, {mode_name(fit.form.mode)}{more}"
 
@@ -204,7 +204,7 @@ def _how(question: Question, cells: SharedTile, more: str = "") -> str | None:
 def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str | None]) -> Reason | None:
     """Return the reason of numbers that count bytes where they were read as elements, or elements as bytes.
 
-    `read` says in words how a tile is read, and None where it is not.
+    `read` returns the reading of a tile in words, or None where no descriptor reads it.
     """
     ratio = (1, cells.size) if unit == "element" else (cells.size, 1)
     repaired = cells.scaled(*ratio) if cells.size > 1 else None
@@ -217,8 +217,9 @@ def unit_reason(cells: SharedTile, unit: str, read: Callable[[SharedTile], str |
 
 
 def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
-    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it,
-    or so; none where it is one of the hardware's as it is read."""
+    """Yield the reasons where a swizzle of bytes stands before strides of elements, as PTX prints it; nothing
+    where the swizzle as read is one of the hardware's.
+    """
     cells, engine = question.cells, question.engine
     if len(cells.chain) != 1:
         return
@@ -236,7 +237,9 @@ def _other_swizzle_unit(question: Question) -> Iterator[Reason]:
 
 
 def _other_swizzle(question: Question) -> Iterator[Reason]:
-    """Yield the reason of strides of one mode under the swizzle of another, or none, or what no mode has."""
+    """Yield the reason of strides of one mode under the swizzle of another, or of no swizzle, or of a swizzle
+    of no mode.
+    """
     cells = question.cells
     for mode in sorted(question.engine.modes.values(), key=lambda mode: -mode.width):
         repaired = replace(cells, chain=(mode.swizzle,) if mode.bits else ())
@@ -249,8 +252,7 @@ def _other_swizzle(question: Question) -> Iterator[Reason]:
 def transposed(
     cells: SharedTile, first: str, second: str, read: Callable[[SharedTile], str | None]
 ) -> Iterator[Reason]:
-    """Yield the reason of modes that were given the other way round,
-    where the tile is read with them swapped."""
+    """Yield the reason of swapped modes, where the tile is read with them exchanged."""
     turned = cells.turned()
     how = read(turned) if cells.elements == 1 else None
     if how is not None:
@@ -260,7 +262,7 @@ def transposed(
 
 
 def _offset(question: Question) -> Iterator[Reason]:
-    """Yield the reason of a start that no field holds."""
+    """Yield the reason of a start that no field can hold."""
     cells = question.cells
     repaired = replace(cells, start=0, outer=0)
     fit = question.fit(repaired)
@@ -309,7 +311,7 @@ def faults(question: Question) -> list[Reason]:
 def widths(question: Question, major: str | None) -> dict[int, Mode]:
     """Return the mode by the bytes from row to row; of two modes of a width the written one, or the first.
 
-    Those of the major; of a major that is not read, or of none, all of them.
+    Only modes of the major count; if the major is unknown or not read, all modes do.
     """
     every = tuple(question.engine.modes.values())
     written = mode_of(question.cells.chain, every)
@@ -321,7 +323,7 @@ def widths(question: Question, major: str | None) -> dict[int, Mode]:
 
 
 def _differs(cells: SharedTile, direction: str, first: int, extent: int, step: int) -> dict[str, int] | None:
-    """Return the first number of a digit that is not where its step says: element, found, wanted."""
+    """Return the first number of a digit that is not at its step: element, found, wanted."""
     for number in range(1, extent):
         element = number * first
         found = cells.step(0, element) if direction == "along" else cells.step(element, 0)
@@ -457,7 +459,7 @@ def _no_whole_chunks(question: Question) -> Iterator[Reason]:
 
 
 def first_difference(question: Question) -> Reason:
-    """Return where the nearest descriptor and a tile part, where each step looks right by itself.
+    """Return the place where the nearest descriptor and a tile part, where each step looks right by itself.
 
     The parts of several instructions may still start where no descriptor can, have strides of their own, or
     follow another pattern than the address has.
@@ -502,8 +504,9 @@ def _cut(cells: SharedTile, rows: int) -> Reason:
 
 
 def _of_part(form: Form, corner: tuple[int, int], first: Mapping[str, int]) -> Reason | None:
-    """Return what is wrong with one instruction's part, or None where its descriptor reads it; `first` are
-    the fields of the first part."""
+    """Return the fault of one instruction's part, or None where its descriptor reads it; `first` are the
+    fields of the first part.
+    """
     engine, many, base_offset = form.engine, form.cells.elements, form.base_offsets[0]
     fields = form.fields(corner, base_offset)
     where = f"the instruction at row {corner[0]}, k {corner[1] * many}"
@@ -535,7 +538,7 @@ def _of_part(form: Form, corner: tuple[int, int], first: Mapping[str, int]) -> R
 
 
 def _unsaid(form: Form, fields: Mapping[str, int]) -> Reason | None:
-    """Return why nobody says what the descriptor of these fields would read; None where somebody does."""
+    """Return why no document defines the reads of a descriptor with these fields, or None."""
     cells = form.cells
     dtype = "u8" if cells.elements > 1 else cells.row.dtype.name
     try:
@@ -550,7 +553,7 @@ def _unsaid(form: Form, fields: Mapping[str, int]) -> Reason | None:
 
 
 def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) -> Mode | None:
-    """Return the mode whose permutation of bytes a chain is; None where it is no mode's.
+    """Return the mode whose permutation of bytes a chain is, or None.
 
     >>> print(mode_of((Swizzle(2, 4, 3),)), mode_of((Swizzle(2, 5, 3),)))
     64B None
@@ -562,7 +565,7 @@ def mode_of(chain: tuple[Swizzle, ...], modes: Iterable[Mode] = MODES.values()) 
 
 
 def swizzle_reason(engine: Engine, cells: SharedTile, mode: Mode | None, major: str) -> Reason:
-    """Return the reason of a swizzle that is not that of the mode whose strides a tile has, if of any."""
+    """Return the reason of a swizzle that belongs to another mode than the tile's strides, or to no mode."""
     written = cells.chain
     found = mode_of(written, engine.modes.values())
     spelled = [[one.bits, one.base, one.shift] for one in written]
@@ -599,7 +602,7 @@ def _permutations(engine: Engine) -> str:
 
 
 def _spelled(cells: SharedTile) -> str:
-    """Return the chain on bytes, after it on elements where that is another, as the subject of a sentence."""
+    """Return the chain on bytes, and on elements where that differs, as the subject of a sentence."""
     on_bytes = " o ".join(map(str, cells.chain))
     try:
         on_elements = " o ".join(str(swizzle.scaled(8, cells.row.dtype.bits)) for swizzle in cells.chain)
@@ -611,7 +614,7 @@ def _spelled(cells: SharedTile) -> str:
 
 
 def how_to_write(cells: SharedTile, mode: Mode | None) -> str:
-    """Return what to write for the swizzle of a mode."""
+    """Return the notation for the swizzle of a mode."""
     if mode is None:
         return ""
     if not mode.bits:
@@ -623,7 +626,7 @@ def how_to_write(cells: SharedTile, mode: Mode | None) -> str:
 
 
 def _wanted(modes: Iterable[Mode]) -> str:
-    """Return how far apart rows have to be, and how many of them, for the modes of an engine.
+    """Return the distances between rows, and the numbers of rows, for the modes of an engine.
 
     >>> _wanted(MODES.values())
     'eight of them 16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)'
@@ -656,7 +659,7 @@ def start_reason(engine: Engine, start: int, what: str = "the tile") -> Reason |
 
 
 def pattern_reason(engine: Engine, cells: SharedTile, mode: Mode, absolute: bool = False) -> Reason | None:
-    """Return the reason of a pattern that no base offset follows, or of a tile at an odd address.
+    """Return the reason for a pattern that no base offset follows, or for a tile at an odd address.
 
     Where LBO is an address the only base offset is 0.
     """

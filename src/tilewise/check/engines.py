@@ -1,4 +1,6 @@
-"""What takes a tile of shared memory: wgmma, tcgen05, mma.sync, TMA; how, or the first reason why not."""
+"""The engines that take a tile of shared memory, wgmma, tcgen05, mma.sync and TMA, or the first reason
+against each.
+"""
 
 from __future__ import annotations
 
@@ -26,43 +28,43 @@ if TYPE_CHECKING:
     from tilewise.check.operand import Near
 
 WITH_DESCRIPTORS = ("wgmma", "tcgen05")
-"""The engines that read tiles through descriptors, in the order in which they are asked."""
+"""The engines that read tiles through descriptors, in the order in which they are tried."""
 
 PACKED: dict[str, dict[str, Any]] = {"e2m1": {"kind": "mxf4"}}
-"""{type: what tcgen05 is asked for besides}: the kind in which elements have no more than their bits."""
+"""{type: further options for tcgen05}: the kind whose elements have no padding."""
 
 TILES = 64
-"""Tiles along every mode of the tensor that TMA is asked to copy the tile from."""
+"""Tiles along every mode of the tensor from which TMA would copy the tile."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """Whether an engine takes a tile, in words."""
+    """The answer of one engine about a tile, in words."""
 
     engine: str
-    """With what it was asked: `wgmma A`, `tcgen05 A`, `mma m16n8k16 A`, `TMA`."""
+    """The engine and its operand: `wgmma A`, `tcgen05 A`, `mma m16n8k16 A`, `TMA`."""
     legal: bool | None
     """None where that was not decided."""
     said: str
-    """How, or the first reason why not."""
+    """The way in which the engine takes the tile, or the first reason against it."""
     hint: str = ""
     descriptor: int | None = None
     """The 64 bits of the first descriptor, of wgmma and tcgen05."""
     boxes: int | None = None
     """The boxes with which TMA fills it."""
     rows: bool = False
-    """Whether TMA writes it row by row: one box of two dimensions."""
+    """True if TMA writes it row by row: one box of two dimensions."""
     found: Mismatch | Feed | None = field(default=None, repr=False)
-    """What `match` said, where the engine does not take it."""
+    """The result of `match`, where the engine does not take it."""
 
     @cached_property
     def near(self) -> Near | None:
-        """The nearest layout that the engine takes, where it does not take this one."""
+        """Return the nearest layout that the engine takes, or None if it takes this one."""
         return None if self.found is None else next(iter(self.found.nearest), None)
 
 
 def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
-    """Yield what takes a tile: every engine that multiplies its type, as operand A and as B, and TMA.
+    """Yield the answers about a tile: every engine that multiplies its type, as operand A and as B, and TMA.
 
         requires  two modes, and storage alone
 
@@ -92,7 +94,7 @@ def engines_of(layout: Layout, dtype: DType, base: int = 0) -> Iterator[Taken]:
 
 
 def described(engine: str, layout: Layout, dtype: DType, operand: str, base: int = 0) -> Taken:
-    """Return whether an engine reads a tile [rows, K] through descriptors, as operand A or B.
+    """Return the answer of an engine with descriptors about a tile [rows, K], as operand A or B.
 
     >>> from tilewise import S, Swizzle
     >>> columns = Swizzle(3, 4, 3) @ S[(128, 64) : (1, 128)]
@@ -108,13 +110,13 @@ def _packed(engine: str, dtype: DType) -> dict[str, Any]:
 
 
 def _multiplied(engine: str, dtype: DType) -> bool:
-    """Return whether an engine multiplies elements of a type that have no more room than they need."""
+    """Return True if an engine multiplies elements of a type without padding."""
     of = engine_of(engine)
     return dtype.name in of.types and of.intake(dtype, "A", **_packed(engine, dtype)).dtype.bits == dtype.bits
 
 
 def tma(layout: Layout, dtype: DType) -> Taken:
-    """Return whether TMA fills a tile from a row-major tensor or, of two modes, from a column-major one.
+    """Return the answer of TMA: from a row-major tensor or, of two modes, from a column-major one.
 
     >>> from tilewise import S
     >>> tma(S[(128, 64) : (64, 1)], DType.of("bf16")).boxes
@@ -124,7 +126,7 @@ def tma(layout: Layout, dtype: DType) -> Taken:
 
 
 def _asked(engine: str, question: Callable[[], object]) -> Taken:
-    """Return the answer of one engine in words; what it cannot be asked is a no as well."""
+    """Return the answer of one engine in words; a refused question counts as a no."""
     try:
         found = question()
     except NotDecided as open_question:

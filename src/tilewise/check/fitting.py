@@ -1,14 +1,14 @@
-"""Which descriptors read a tile: grouped to the engine's template it steps as the fields say.
+"""The descriptors that read a tile: grouped to the engine's template it steps as the fields say.
 
 Sw is the permutation of a mode, W its width in bytes. Where the descriptor with base offset b reads a tile,
 
     U(x) = Sw(L(x) - 128 b) + 128 b
 
-steps as the template does: by its numbers, and by LBO and SBO, which are read there. Where the tile is
-written under Sw, in a pattern that starts at 128 b, U is what its own digits say: the tile is read iff they
+steps as the template does: by its numbers, and by LBO and SBO, which are read off there. Where the tile is
+written under Sw, in a pattern that starts at 128 b, U has the tile's own digits: the tile is read iff they
 are those of the template, as few as can be. Under any other swizzle U is listed, cell by cell.
 
-Where LBO is an address it is that of the first chunk along K past the end of a row: U of that chunk.
+Where LBO is an address, it is U of the first chunk along K past the end of a row.
 
 At most one mode fits: rows (columns, where MN-major) of a group are W bytes apart in U, those of an atom
 reach over a whole period, and no permutation of one mode makes such steps of those of another.
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked, once the layout is understood as an operand."""
+    """A question about a layout that is known to be an operand."""
 
     engine: Engine
     unit: str
-    """That of the layout as it was given."""
+    """The unit of the layout as given."""
     cells: SharedTile
     intake: Intake
-    """What the instructions that were asked for take of the operand."""
+    """The part of the operand that the selected instructions take."""
     free: Intake
-    """The same without a size that was asked for."""
+    """The same without a given size."""
     majors: tuple[str, ...]
     options: Mapping[str, Any]
-    """What was asked of the instruction, sizes aside."""
+    """The given options of the instruction, sizes aside."""
     said: tuple[Reason, ...] = ()
-    """What was asked for and no instruction has."""
+    """The given options that no instruction has."""
 
     def rows(self, cells: SharedTile, major: str = "k") -> tuple[int, ...]:
         """Return the rows of one instruction that divide a tile, the most first: those that fill chunks of
@@ -64,9 +64,10 @@ class Question:
         )
 
     def fit(self, cells: SharedTile | None = None, majors: tuple[str, ...] | None = None) -> Fit | None:
-        """Return how the operand is read, or another in its place: by the most rows, in the widest mode.
+        """Return the reading of the operand, or of another in its place: by the most rows, in the widest
+        mode.
 
-        Return None where no descriptors read it.
+        Return None where no descriptor reads it.
         """
         cells = cells or self.cells
         if cells.rows * cells.columns * cells.size > self.engine.limit:
@@ -88,8 +89,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Fit:
-    """The form in which every part of a tile is read, and (part down the rows, along K,
-    descriptor) of each."""
+    """The form that reads every part of a tile, and (part down the rows, along K, descriptor) of each."""
 
     form: Form
     parts: tuple[tuple[int, int, MatrixDescriptor], ...]
@@ -97,7 +97,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Form:
-    """A tile held against the template of a mode and a major, by instructions of so many rows."""
+    """A tile compared with the template of a mode and a major, by instructions of so many rows."""
 
     engine: Engine
     intake: Intake
@@ -108,18 +108,18 @@ class Form:
 
     @cached_property
     def template(self) -> Template:
-        """The template for one instruction."""
+        """Return the template for one instruction."""
         along, across = (self.cells.k, self.rows) if self.major == "k" else (self.rows, self.cells.k)
         return template(self.mode, self.major, across, -(-along // self.together))
 
     @property
     def together(self) -> int:
-        """Cells of 16 bytes."""
+        """Return the number of cells in a chunk of 16 bytes."""
         return CHUNK // self.cells.size
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The fields among LBO and SBO that the hardware does not read, or that the extent leaves free."""
+        """Return those of LBO and SBO that the hardware does not read, or that the extent leaves free."""
         unread = self.template.unread
         return tuple(
             name for name in ("lbo", "sbo") if name in unread and (name == "sbo" or not self.intake.absolute)
@@ -142,13 +142,13 @@ class Form:
 
     @property
     def looks_alike(self) -> bool:
-        """Whether the second row, or column, of an atom is where some descriptor of the mode has it."""
+        """Return True if some descriptor of the mode places the second row, or column, as the tile does."""
         second = self.index(1, 0)
         return any(self.at(*second, b) - self.at(0, 0, b) == self.mode.width for b in self.base_offsets)
 
     @cached_property
     def base_offsets(self) -> list[int]:
-        """The base offsets to try, that of the pattern's start first; 0 alone where LBO is an address."""
+        """Return the base offsets to try, the pattern's start first; 0 alone where LBO is an address."""
         if not self.mode.bits or self.intake.absolute:
             return [0]
         every = range(self.mode.period // self.engine.base_unit)
@@ -160,7 +160,7 @@ class Form:
 
     @property
     def exact(self) -> bool:
-        """Whether U of the first base offset is what the tile's own digits say."""
+        """Return True if U of the first base offset has the tile's own digits."""
         mode, moved = self.mode, self.engine.base_unit * self.base_offsets[0]
         if mode.bits and (self.cells.pattern - moved) % mode.period:
             return False
@@ -179,8 +179,7 @@ class Form:
         return (self.mode.width - inside) // self.cells.size
 
     def fields(self, corner: tuple[int, int], base_offset: int) -> dict[str, int]:
-        """Return start, LBO and SBO in bytes that a part's addresses give,
-        whether fields hold them or not."""
+        """Return start, LBO and SBO in bytes from a part's addresses, even if fields cannot hold them."""
         row, column = corner
         start = self.at(row, column, base_offset)
         found = {"start": start, **self.engine.spare}
@@ -197,7 +196,7 @@ class Form:
         return found
 
     def held(self, fields: Mapping[str, int]) -> bool:
-        """Return whether a descriptor has room for all of them, and somebody says what it reads."""
+        """Return True if a descriptor has room for all of them, and its reads are documented."""
         if not all(holds(self.engine, number) for number in fields.values()):
             return False
         past = self.past(fields["start"])
@@ -223,8 +222,9 @@ class Form:
     # -- the proof -------------------------------------------------------------------------------------
 
     def fit(self) -> Fit | None:
-        """Return the descriptors of all parts, which share LBO and SBO, each proved;
-        None where one is not."""
+        """Return the descriptors of all parts, which share LBO and SBO, each proved; None if one part has
+        none.
+        """
         cells, absolute = self.cells, self.intake.absolute
         alike = self.exact and self._alike()
         proved = alike and not absolute
@@ -249,12 +249,13 @@ class Form:
 
     @property
     def across(self) -> int:
-        """Rows of an instruction, or columns of K, that lie across the contiguous direction."""
+        """Return the rows of an instruction, or the columns of K, across the contiguous direction."""
         return self.rows if self.major == "k" else self.cells.k
 
     def _alike(self) -> bool:
-        """Return whether the digits of every part are those of the template; where LBO is an address, those
-        of its chunks."""
+        """Return True if every part has the digits of the template; where LBO is an address, the digits of
+        its chunks.
+        """
         cells, absolute = self.cells, self.intake.absolute
         inner = self.rows, self.together if absolute else cells.k
         halved = [halves(digits, many) for digits, many in zip(cells.digits, inner, strict=True)]
@@ -279,8 +280,9 @@ class Form:
     def departs(
         self, corner: tuple[int, int], fields: Mapping[str, int], base_offset: int, alike: bool = False
     ) -> tuple[int, int, int] | None:
-        """Return (row, column, U) of the first cell of a part that is not read where it is, or None; where
-        rows, and the cells of a chunk, are alike, the chunks of the first row alone are looked through."""
+        """Return (row, column, U) of the first cell of a part that is read elsewhere, or None. Where rows,
+        and the cells of a chunk, are alike, only the chunks of the first row are searched.
+        """
         along, (row, column) = self._along(fields), corner
         digits, each = self.template.numbers(fields)[1], self.together if alike else 1
         for i in range(1 if alike else self.across):
@@ -293,7 +295,7 @@ class Form:
 
 
 def _begins(template: Digits, found: Digits) -> bool:
-    """Return whether digits are those of a template, which may go on past their end.
+    """Return True if digits are those of a template, which may go on past their end.
 
     >>> _begins([(2, 16), (8, 2)], [(16, 2)]), _begins([(2, 128), (8, 16), (8, 2)], [(96, 2)])
     (True, True)
@@ -307,5 +309,5 @@ def _begins(template: Digits, found: Digits) -> bool:
 
 
 def holds(engine: Engine, number: int) -> bool:
-    """Return whether a field of a descriptor holds that number of bytes."""
+    """Return True if a field of a descriptor holds that number of bytes."""
     return number % CHUNK == 0 and 0 <= number < engine.limit

@@ -1,7 +1,7 @@
-"""A layout of more modes than an operand has: its modes taken together as two, [rows, K], as they are read.
+"""Group the modes of a layout that has more than an operand: taken together as two, [rows, K].
 
 A tile that is kept as blocks has a mode for each digit of its rows and of K, side by side or one among the
-other. Which of them are rows no layout says, so engines are asked.
+other. A layout does not say which of them are rows, so each grouping is tried on the engine.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
     Modes = tuple[int, ...]
 
 _MOST = 5
-"""So many modes are tried: the ways to part them are twice as many for each."""
+"""The most modes that are tried: each doubles the number of ways to part them."""
 _TOLD = 3
-"""So many groupings are told: which is meant, no engine knows."""
+"""The most groupings in a hint: the engine does not know which one the user wants."""
 
 
 def with_groupings(no: Mismatch, layout: Layout, reads: Callable[[Layout], bool]) -> Mismatch:
-    """Return the mismatch of a layout of other modes, its hint with the first groupings that are read.
+    """Return the mismatch of a layout of more than two modes, its hint with the first groupings that are
+    read.
 
-    `reads` asks the engine. What is no tile in itself, and has its hint, stays as it is: the reason's witness
-    names no modes then.
+    `reads` returns True if the engine reads a grouping. A mismatch whose witness names no modes is returned
+    unchanged: the layout is no tile for another reason, and has its hint.
     """
     (reason,) = no.reasons
     if "modes" not in reason.witness:
@@ -49,8 +50,8 @@ def with_groupings(no: Mismatch, layout: Layout, reads: Callable[[Layout], bool]
 def groupings(layout: Layout) -> Iterator[tuple[tuple[Modes, Modes], Layout]]:
     """Yield ((the modes of rows, those of K), the slowest first; the tile) of each way to take modes as two.
 
-    First are those in which all rows come before all of K; of these, those that have as many for either; of
-    these, those in their order, before what CuTe counts the other way round.
+    First are those in which all rows come before all of K. Among these, those with as many modes for both are
+    first. Among these, modes in their order are before CuTe's reversed order.
 
     >>> from tilewise import S
     >>> found = groupings(S[(2, 8, 4, 16) : (512, 16, 128, 1)])

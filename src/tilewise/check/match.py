@@ -1,9 +1,9 @@
-"""Whether an engine reads a tile of shared memory, and how: through descriptors, or mma.sync by its warp.
+"""Decide whether an engine reads a tile of shared memory: through descriptors, or mma.sync by its warp.
 
-`match` asks any of them. Of an engine with descriptors it gives these, or why none reads the tile and what is
-nearest.
+`match` takes any of these engines. For an engine with descriptors it returns them, or the reasons why no
+descriptor reads the tile, and the nearest tiles.
 
-A tile is recognised by what it maps, however it is written: as the fewest digits of its bytes, grouped to the
+A tile is recognised by its map, not by its spelling: as the fewest digits of its bytes, grouped to the
 engine's template. The strides that the template leaves free are the fields of the descriptor.
 """
 
@@ -59,21 +59,21 @@ class Match:
     mode: Mode
     major: str
     lbo: int | None
-    """Bytes; None where the field is ignored or free, and where each step has its own."""
+    """Bytes; None where the field is ignored or free, or where each step has its own."""
     sbo: int | None
     ignored: tuple[str, ...]
     instruction: Shape
-    """(m, n, k); None for what the other operand says, where it was not asked."""
+    """(m, n, k); None for a size of the other operand that the user did not give."""
     steps: tuple[Step[Any], ...] = field(repr=False)
     base: int
     pattern: str
     engine: str
     product: str
-    """What reads it, in words, where that is more than the engine's name."""
+    """The instruction that reads it, in words, where that is more than the engine's name."""
     lbo_mode: str
-    """relative, or absolute: LBO is an address, and each step has its own."""
+    """"relative", or "absolute": then LBO is an address, and each step has its own."""
     asked: Mapping[str, Any]
-    """What the instructions were asked for, their sizes aside."""
+    """The options of the instructions, their sizes aside."""
     notes: tuple[str, ...]
 
     legal = True
@@ -88,33 +88,33 @@ class Match:
 
     @property
     def descriptor(self) -> MatrixDescriptor:
-        """The descriptor of the first step."""
+        """Return the descriptor of the first step."""
         found: MatrixDescriptor = self.steps[0].descriptor
         return found
 
     @property
     def value(self) -> int:
-        """Its 64 bits."""
+        """Return the descriptor's 64 bits."""
         return self.descriptor.value
 
     @property
     def trans(self) -> int:
-        """The transpose bit of the operand: 0 for K-major, 1 for MN-major."""
+        """Return the transpose bit of the operand: 0 for K-major, 1 for MN-major."""
         return MAJORS.index(self.major)
 
     @property
     def k_steps(self) -> int:
-        """How many instructions go along K."""
+        """Return the number of instructions along K."""
         return 1 + max(step.k for step in self.steps)
 
     @property
     def mn_steps(self) -> int:
-        """How many go down the rows."""
+        """Return the number of instructions down the rows."""
         return 1 + max(step.mn for step in self.steps)
 
     @property
     def alignment(self) -> int:
-        """What the tile's address must be a multiple of for base offset 0."""
+        """Return the number that must divide the tile's address for base offset 0."""
         return CHUNK if self.pattern == "address" else self.mode.period
 
 
@@ -130,24 +130,24 @@ def match(
     pattern: str = "tile",
     **asked: Any,
 ) -> Match | Feed | Mismatch:
-    """Whether an engine reads a tile [rows, K] of shared memory, and with which descriptors.
+    """Return the descriptors by which an engine reads a tile [rows, K] of shared memory, or why none does.
 
-    The layout counts elements of `dtype`, or what its unit says, from the tile's address `base`. Its swizzle
-    counts from there as well, or with the pattern "address" from address 0, as TMA's does. Of several sizes
-    of the instruction the largest is taken that reads the tile.
+    The layout counts elements of `dtype`, or its unit, from the tile's address `base`. Its swizzle counts
+    from there as well, or with the pattern "address" from address 0, as TMA's does. The largest size of the
+    instruction that reads the tile is taken.
 
-    Of the engine tcgen05 `asked` are kind, m, cta_group, sparse, ws, k, lbo_mode and atomicity, and the tile
-    is that of one CTA: of a pair each has half of the rows of A and of B.
+    For tcgen05, `asked` may have kind, m, cta_group, sparse, ws, k, lbo_mode and atomicity. The tile is that
+    of one CTA: each CTA of a pair has half of the rows of A and of B.
 
-    D of wgmma it tells how a warpgroup stores from its registers: by stmatrix, or by plain vectors.
+    For D of wgmma the answer is the store from a warpgroup's registers: by stmatrix, or by plain vectors.
 
-    Of the engine mma it tells how a warp moves the tile to its registers, or from them: `asked` is what
-    `tilewise.check.feeding.feed` takes, `shape` always, and `arch` or `form`.
+    For mma the answer is the move between the tile and a warp's registers. `asked` has the arguments of
+    `tilewise.check.feeding.feed`: always `shape`, and `arch` or `form`.
 
         requires       operand is A [M, K] or B [N, K]
         postcondition  a Match iff no two elements share a byte, all are in shared memory, and descriptors
                        of one mode, major, LBO and SBO read every element where the layout has it
-        not decided    whether two elements of so many share a byte, or `same` of so many
+        not decided    if there are too many elements to compare their bytes, or for `same`
 
     >>> from tilewise import S, Swizzle
     >>> found = match(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], operand="B", dtype="bf16")
@@ -200,7 +200,7 @@ def match(
 
 
 def _check_absent(engine: str, asked: Mapping[str, Any]) -> None:
-    """Refuse what is asked of another engine."""
+    """Refuse options of another engine."""
     for name, value in asked.items():
         if value:
             owners = (own for own in WITH_DESCRIPTORS if name in engine_of(own).options)
@@ -218,7 +218,7 @@ def _read(
     options: Mapping[str, Any],
     layout: Layout,
 ) -> Match | Mismatch:
-    """Return what an engine makes of a tile: of its sizes, those that it has, one after another."""
+    """Return the answer of an engine about a tile; an illegal size becomes a reason of the mismatch."""
     general = {name: value for name, value in options.items() if name not in engine.sizes}
     try:
         intake = free = engine.intake(dtype, operand, **general)

@@ -1,4 +1,4 @@
-"""The nearest tiles that an engine reads, and what it takes to get there, the cheapest first.
+"""Find the nearest tiles that an engine reads, with the change that leads to each, the cheapest first.
 
 nothing    the bytes stay: they are read by another spelling, another index, another transpose bit
 address    the tile stays as it is, elsewhere in shared memory
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
 
 COSTS = ("nothing", "address", "tma", "copy")
-"""What it takes, the cheapest first."""
+"""The changes that lead to a tile, the cheapest first."""
 
 SHOWN = 3
 
@@ -46,7 +46,7 @@ _REPAIRED = {
     "swizzle": ("tma", "the same strides under the swizzle of their mode"),
     "swizzle-strides": ("tma", "the same strides under the swizzle of their mode"),
 }
-"""What mends a fault that one change mends."""
+"""{fault that one change mends: (cost, words for the change)}."""
 
 _FEW_BOXES = {"k": "mn", "mn": "k"}
 """{major: the order of atoms in which a box takes a whole column of them}."""
@@ -76,7 +76,7 @@ def _cost(one: tuple[Near, SharedTile]) -> int:
 
 
 def _legal(question: Question, cells: SharedTile) -> Fit | None:
-    """Return how a tile is read at an aligned address; None where it is not."""
+    """Return the reading of a tile at an aligned address, or None."""
     aligned = replace(cells, base=0)
     if not cells.apart or past_the_end(question.engine, aligned):
         return None
@@ -87,8 +87,7 @@ def _legal(question: Question, cells: SharedTile) -> Fit | None:
 
 
 def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, SharedTile]]:
-    """Yield the tile itself, where only the size that was asked for is at fault,
-    and with one fault mended."""
+    """Yield the tile itself, where only the given size is at fault, and the tile with one fault mended."""
     cells = question.cells
     if question.said and cells.apart and not past_the_end(question.engine, cells):
         fit, layout = question.fit(), cells.layout("element")
@@ -116,7 +115,7 @@ def _near(layout: Layout, cost: str, fit: Fit, message: str, moved: int | None) 
 
 
 def _tma_writes(fit: Fit) -> bool:
-    """Return whether TMA writes each atom of a tile at an aligned address: eight rows of it are a box."""
+    """Return True if TMA writes each atom of a tile at an aligned address: eight rows of it are a box."""
     form, size = fit.form, fit.form.cells.size
     (_, _, first), *_ = fit.parts
     at = [getattr(first, name) for name in ("lbo", "sbo") if name not in form.ignored]
@@ -134,7 +133,8 @@ def _tma_writes(fit: Fit) -> bool:
 def _tiles(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[Near, SharedTile]]:
     """Yield the tiles of whole atoms that hold the operand, the cheapest first.
 
-    In front are those whose contiguous direction stays, that few boxes write, in the mode that was meant.
+    In front are those that keep the contiguous direction, take few boxes, and have the mode most likely
+    meant.
     """
     cells, intake, absolute = question.cells, question.intake, question.intake.absolute
     now = cells.contiguous()
@@ -180,7 +180,7 @@ def _rows(question: Question, major: str) -> int:
 
 
 def _changes(cells: SharedTile, tile: SharedTile, fit: Fit) -> Iterator[str]:
-    """Yield in words what a tile has otherwise than the one at hand."""
+    """Yield in words the differences of a tile from the one at hand."""
     for name, now, then in zip(("rows", "K"), cells.shape, tile.shape, strict=True):
         if now != then:
             yield f"{name} padded from {now} to {then}"
@@ -200,7 +200,7 @@ def _changes(cells: SharedTile, tile: SharedTile, fit: Fit) -> Iterator[str]:
 
 
 def _moved(cells: SharedTile, tile: SharedTile, named: list[tuple[str, tuple[int, int]]]) -> Iterator[str]:
-    """Yield the steps to some elements that are others now."""
+    """Yield the steps that differ from the elements' present ones."""
     for name, (row, column) in named:
         if row < cells.rows and column < cells.columns:
             now, then = cells.step(row, column), tile.step(row, column)

@@ -2,8 +2,8 @@
 
     cell (r, c) is at Sw(start + D_rows(r) + D_columns(c)) + outer + base
 
-All questions of `match` are asked of these integers, in bytes. Elements of less than a byte are taken so many
-at a time as fill one: a cell holds `elements` of them, and K counts cells.
+`match` computes with these integers alone, in bytes. Elements smaller than a byte share a cell: a cell holds
+`elements` of them, and K counts cells.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     """(extent, bytes), slowest first."""
 
     class Row(Protocol):
-        """What the table of an engine says of a type."""
+        """A type's row in the table of an engine."""
 
         @property
         def name(self) -> str:
-            """The type's name."""
+            """Return the type's name."""
 
         @property
         def dtype(self) -> DType:
-            """As which an element lies in memory."""
+            """Return the type of an element in memory."""
 
         @property
         def k(self) -> int:
-            """Elements along the second mode that one instruction takes."""
+            """Return the elements along the second mode that one instruction takes."""
 
 
 OPERANDS = {"A": ("M", "K"), "B": ("N", "K"), "C": ("M", "N"), "D": ("M", "N")}
@@ -58,12 +58,12 @@ NOT_SHARED = {"reg": "registers", "TCol": "tensor memory"}
 """Storage that is no shared memory."""
 
 MAX_LISTED = 1 << 12
-"""So many elements are looked through for the first two that share a byte."""
+"""The number of elements searched for the first two that share a byte."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a layout cannot be read: the rule that it breaks, a sentence, and what shows it."""
+    """The reason why a layout cannot be read: the broken rule, a sentence, and the witness."""
 
     rule: str
     message: str
@@ -72,7 +72,7 @@ class Reason:
     repair: SharedTile | None = None
     """The tile with this one fault mended, where that makes it legal."""
     mode: Mode | None = None
-    """The mode that seems to be meant."""
+    """The mode that the author seems to mean."""
 
     @classmethod
     def of(cls, rule: str, no: Refused) -> Reason:
@@ -84,7 +84,7 @@ class Reason:
 
 
 class Unreadable(Exception):
-    """A reason that ends the questions: without an answer to it nothing else can be asked."""
+    """A reason after which nothing else can be checked."""
 
     def __init__(self, *reasons: Reason) -> None:
         super().__init__(*reasons)
@@ -93,14 +93,14 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """A tile that is read: in elements, with what it costs to get there and what changes."""
+    """A tile that is read: in elements, with the cost and the changes that lead to it."""
 
     layout: Layout
-    """Each of its modes by the fewest digits that say it, its swizzles by the fewest that are they."""
+    """Each mode has the fewest digits, and the fewest swizzles are kept."""
     cost: str
     message: str
     mode: Mode | None = None
-    """That of a descriptor; None where matrices are loaded by lanes."""
+    """The mode of the descriptor; None where lanes load matrices."""
     major: str = ""
     moved: int | None = None
     """Elements that threads have to move; None where they were not counted, or where TMA writes the tile."""
@@ -111,13 +111,13 @@ class Near:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A tile that an engine does not take: why, and the nearest ones that it does."""
+    """A tile that an engine does not take: the reasons, and the nearest tiles that it takes."""
 
     reasons: tuple[Reason, ...]
     search: Callable[[], tuple[Near, ...]] | None = field(default=None, repr=False, compare=False)
-    """Finds the nearest tiles; None where the layout is no operand at all."""
+    """A function that finds the nearest tiles; None where the layout is no operand at all."""
     folded: bool = field(default=False, repr=False, compare=False)
-    """Whether the tile's address is in the nearest layouts, which then count from address 0."""
+    """True if the nearest layouts include the tile's address: they then count from address 0."""
     order: str = "row"
     """The order in which the tile was given."""
 
@@ -128,7 +128,7 @@ class Mismatch:
 
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
-        """The nearest layouts that work, the cheapest first."""
+        """Return the nearest layouts that work, the cheapest first."""
         found = self.search() if self.search else ()
         return tuple([replace(near, layout=near.layout.in_order(self.order)) for near in found])
 
@@ -158,11 +158,11 @@ class SharedTile:
     name: str
     row: Row
     digits: tuple[Digits, Digits]
-    """Those of the rows and those of the columns, as few as can be."""
+    """The digits of the rows and those of the columns, as few as can be."""
     start: int = 0
-    """Where cell (0, 0) is before the swizzle."""
+    """The address of cell (0, 0) before the swizzle."""
     chain: tuple[Swizzle, ...] = ()
-    """The swizzles on bytes, as they are written, those that do nothing left out."""
+    """The swizzles on bytes, as written, without those that do nothing."""
     outer: int = 0
     base: int = 0
     """The tile's address, which the swizzle does not see."""
@@ -171,27 +171,27 @@ class SharedTile:
 
     @cached_property
     def rows(self) -> int:
-        """M of A, N of B."""
+        """Return the number of rows: M of A, N of B."""
         return prod(extent for extent, _ in self.digits[0])
 
     @cached_property
     def columns(self) -> int:
-        """Cells along K."""
+        """Return the number of cells along K."""
         return prod(extent for extent, _ in self.digits[1])
 
     @property
     def size(self) -> int:
-        """Bytes of a cell."""
+        """Return the bytes of a cell."""
         return max(8, self.row.dtype.bits) // 8
 
     @property
     def k(self) -> int:
-        """Cells along K that one instruction reads."""
+        """Return the cells along K that one instruction reads."""
         return self.row.k // self.elements
 
     @property
     def pattern(self) -> int:
-        """Where the swizzle's pattern starts."""
+        """Return the address at which the swizzle's pattern starts."""
         return self.outer + self.base
 
     def step(self, row: int, column: int) -> int:
@@ -204,18 +204,18 @@ class SharedTile:
 
     @property
     def high(self) -> int:
-        """The largest address before the swizzle, its last byte included."""
+        """Return the largest address before the swizzle, its last byte included."""
         return max(self.ends) + self.pattern + self.size - 1
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The ends of the addresses before the swizzle, counted from the pattern."""
+        """Return the lowest and the highest address before the swizzle, counted from the pattern."""
         reach = [(extent - 1) * step for digits in self.digits for extent, step in digits]
         return self.start + sum(min(0, r) for r in reach), self.start + sum(max(0, r) for r in reach)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and elements along K."""
+        """Return the numbers of rows and of elements along K."""
         return self.rows, self.columns * self.elements
 
     def turned(self) -> SharedTile:
@@ -223,7 +223,7 @@ class SharedTile:
         return replace(self, digits=self.digits[::-1])
 
     def scaled(self, numerator: int, denominator: int) -> SharedTile | None:
-        """Return the same with all its steps times a ratio, or None where one is no whole number then."""
+        """Return the same with all its steps times a ratio, or None where one is then no whole number."""
         steps = [step for digits in self.digits for _, step in digits] + [self.start, self.outer]
         if any(step * numerator % denominator for step in steps):
             return None
@@ -240,7 +240,7 @@ class SharedTile:
     def layout(self, unit: str = "byte") -> Layout | None:
         """Return the layout of the cells in bytes, or of the elements, by the fewest digits.
 
-        None where elements do not lie at whole elements. The base is not in it.
+        Return None where elements do not lie at whole elements. The base is left out.
         """
         cells, (rows, columns) = self, self.digits
         if unit == "element":
@@ -266,7 +266,7 @@ class SharedTile:
 
     @property
     def apart(self) -> bool | None:
-        """Whether no two cells start at one byte; None where that was not decided."""
+        """Return True if no two cells start at one byte; None where this was not decided."""
         reach = 0
         for step, extent in sorted((abs(step), extent) for digits in self.digits for extent, step in digits):
             if step <= reach:
@@ -281,7 +281,7 @@ class SharedTile:
         return layout
 
     def check_apart(self) -> None:
-        """Raise `NotDecided` where it was not decided whether two cells share a byte."""
+        """Raise `NotDecided` where it is not decided if two cells share a byte."""
         if self.apart is None:
             bool(self._layout.injective)
 
@@ -292,12 +292,12 @@ class SharedTile:
 
     @property
     def key(self) -> object:
-        """What two tiles that place every cell alike before their swizzles have in common."""
+        """Return a key that is equal for two tiles iff they place every cell alike before their swizzles."""
         rows, columns = (tuple(merged(digits)) for digits in self.digits)
         return rows, columns, self.start, self.outer
 
     def moved(self, other: SharedTile) -> int | None:
-        """Return how many elements live elsewhere in another tile of the same shape, or None."""
+        """Return the number of elements that lie elsewhere in another tile of the same shape, or None."""
         cells = self._layout.relation(other._layout, permute=(0, 1)).moves.get("m", 0)
         return None if cells is None else cells * self.elements
 
@@ -319,7 +319,7 @@ def not_contiguous(
 
 
 def overlap(cells: SharedTile) -> list[Reason]:
-    """Return the reason that two elements share a byte, where it is decided that two do."""
+    """Return the reason that two elements share a byte, if that is decided."""
     if cells.apart is not False:
         return []
     first, second = first_shared(cells._layout) or sorted(cells._layout.injective.witness[:2])
@@ -339,7 +339,7 @@ def overlap(cells: SharedTile) -> list[Reason]:
 
 
 def first_shared(layout: Layout, most: int = MAX_LISTED) -> tuple[int, int] | None:
-    """Return the first element that has the place of an earlier one, after that one; of the first `most`.
+    """Return the first element at the place of an earlier one, after that one; among the first `most`.
 
     >>> from tilewise import S
     >>> first_shared(S[(4, 4) : (3, 1)])
@@ -357,7 +357,7 @@ def first_shared(layout: Layout, most: int = MAX_LISTED) -> tuple[int, int] | No
 
 
 def known_hint(name: object, known: Iterable[str]) -> str:
-    """Return the names there are as a hint, after the one that was perhaps meant.
+    """Return the known names as a hint, after the one that the user perhaps meant.
 
     >>> known_hint("tcgen5", ("wgmma", "tcgen05")), known_hint("abacus", ("k", "mn"))
     ('did you mean tcgen05? known: wgmma tcgen05', 'known: k mn')
@@ -380,7 +380,7 @@ def major_name(major: str) -> str:
 
 
 def in_bytes(count: int, size: int) -> str:
-    """Return bytes as text, with elements of `size` bytes where they are more than bytes.
+    """Return bytes as text, with the number of elements of `size` bytes where these are larger than a byte.
 
     >>> in_bytes(136, 2), in_bytes(7, 2)
     ('136 B (68 elements)', '7 B')
@@ -391,7 +391,7 @@ def in_bytes(count: int, size: int) -> str:
 
 
 def check_place(base: int, pattern: str) -> None:
-    """Refuse addresses that are none, and patterns that start nowhere."""
+    """Refuse a base that is no address, and an unknown origin of the pattern."""
     if pattern not in PATTERNS:
         hint = "known: " + " ".join(PATTERNS)
         raise LayoutError("TW601", f"{pattern!r} is no origin of a pattern", hint=hint)
@@ -407,8 +407,8 @@ def cells_of(
 ) -> SharedTile:
     """Return the operand that a layout describes.
 
-    With the pattern "address" the swizzle counts from address 0: the base is part of what it acts on.
-    `elsewhere` is the storage from which the operand may come as well, and what to do with a layout of it.
+    With the pattern "address" the swizzle counts from address 0: it acts on the base too. `elsewhere` is the
+    other storage of the operand, and the advice for a layout of it.
 
         refused  `Unreadable` where the layout is no [rows, K] of bytes in one memory, in one copy
     """
@@ -473,8 +473,8 @@ def _one_memory(layout: Layout, elsewhere: tuple[str, str]) -> str:
 def departed(layout: Layout, deep: int) -> Layout | None:
     """Return the first stage [rows, K] of an operand that CuTe has partitioned, or None for other layouts.
 
-    It is printed as ((MN, K), mn, k), and stages last, of instructions of `deep` along K. Inside a mode CuTe
-    counts the first digit fastest, and a layout here the last: read from there, the first mode is (K, MN).
+    CuTe prints it as ((MN, K), mn, k), and stages last, of instructions of `deep` along K. Inside a mode CuTe
+    counts the first digit fastest, and a layout here the last. So the first mode, read here, is (K, MN).
 
         postcondition  departed(layout, deep) at (mn * MN + i, k * K + j) is layout at (j * MN + i, mn, k, 0)
 
@@ -544,7 +544,7 @@ def _scattered(columns: Digits, row: Row, many: int) -> Reason:
 
 
 def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[str, Any]) -> Intake:
-    """Return what the instructions take that are asked for by these words, those that are None left out.
+    """Return the part of an engine's instructions that these options select; options of None are left out.
 
     >>> from tilewise.hardware.engines import engine
     >>> intake_of(engine("wgmma"), "bf16", "B", {"n": 96}).rows
@@ -566,7 +566,7 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
 
 
 def pair_notes(intake: Intake, rows: int, one: int) -> tuple[str, ...]:
-    """Return a note on a tile of `rows` in one CTA of a pair, where an instruction reads but `one` of them.
+    """Return a note on a tile of `rows` in one CTA of a pair, where an instruction reads only `one` of them.
 
     >>> from tilewise.hardware.engines import engine
     >>> of_pair = engine("tcgen05").intake("bf16", "A", m=256, cta_group=2)

@@ -1,4 +1,4 @@
-"""Moves inside a warp: which steps turn one layout of a warp's registers into another, and what they cost."""
+"""Moves inside a warp: the steps that turn one layout of a warp's registers into another, and their cost."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ class ByMemory:
 
     stores: int
     loads: int
-    """Loads of registers, or of the parts that one lane has of one: several make a register."""
+    """Loads of registers, or of their parts that lie in one lane: several make a register."""
     steps: int
     """Steps that put the parts together."""
 
     @property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor for one warp."""
+        """Return the cycles of a multiprocessor for one warp."""
         return max(ACCESS * (self.stores + self.loads), STEP * self.steps)
 
 
@@ -87,7 +87,7 @@ class Conversion:
 
     @property
     def instruction(self) -> str | None:
-        """The name of PTX's instruction, or None where no one instruction is known."""
+        """Return the name of PTX's instruction, or None where no single instruction is known."""
         return self._spelled.partition(" ")[0] or None
 
     @property
@@ -103,35 +103,37 @@ class Conversion:
 class WarpPlan:
     """Steps that turn FROM into TO inside a warp.
 
-    postcondition  after the steps every place of `target` holds what `source` has of its element
+    postcondition  after the steps every place of `target` holds the bits that `source` has of its element
     """
 
     source: Layout
     target: Layout
     dtype: DType
     unit: int
-    """Bits that always go together: those of an element, or of several, or a register's part of one."""
+    """Bits that always go together: those of one element, of several, or of a register's part of one."""
     program: Program = field(repr=False)
     bound: ExchangeBound
     places: int = 0
-    """Places of the target that were followed: all that there are, units counted."""
+    """The number of places of the target that were followed: all of them, in units."""
     cheaper: Program | None = field(repr=False, compare=False, default=None)
     """A program with more exchanges that costs less, where one was found."""
     shared: ByMemory = field(repr=False, compare=False, default=ByMemory(0, 0, 0))
     """The same move through shared memory."""
     tiles: tuple[tuple[int, ...], tuple[int, ...]] | None = None
-    """Numbers of tiles of FROM and of TO by mode, where one was repeated to be as large as the other."""
+    """Numbers of tiles of FROM and of TO by mode, where the smaller was repeated to be as large
+    as the other.
+    """
     computed: DType | None = None
-    """The type that the elements have before they are converted to `dtype` and moved, where it was given."""
+    """The type of the elements before their conversion to `dtype` and the move, if it was given."""
 
     @property
     def repeated(self) -> str:
-        """The tiles that FROM and TO are made of, in words; nothing where neither is repeated."""
+        """Return the tiles that FROM and TO are made of, in words; empty where neither is repeated."""
         return in_words(self.tiles)
 
     @property
     def convert(self) -> Conversion | None:
-        """The conversion that comes before the move, or None where the elements have their type."""
+        """Return the conversion that comes before the move, or None where the elements have their type."""
         before, after = self.computed, self.dtype
         if before is None or before == after or after.name == f"b{after.bits}":
             return None
@@ -139,42 +141,42 @@ class WarpPlan:
 
     @cached_property
     def reorder(self) -> Reorder | None:
-        """An order of one mode by which nothing would leave its lane, where something does and one is."""
+        """Return an order of one mode by which nothing would leave its lane, or None."""
         return reorder(self.source, self.target, self.dtype) if self.exchanges else None
 
     @property
     def exchanges(self) -> int:
-        """Steps by which something goes to another lane: shuffles, movmatrix, ballots."""
+        """Return the number of steps that move data to another lane: shuffles, movmatrix, ballots."""
         return self.program.exchanges
 
     @property
     def free(self) -> bool:
-        """True if registers are only renamed."""
+        """Return True if registers are only renamed."""
         return not self.program.steps
 
     @property
     def least(self) -> bool:
-        """True if no plan has fewer exchanges."""
+        """Return True if no plan has fewer exchanges."""
         return self.exchanges == self.bound.count
 
     @cached_property
     def cost(self) -> dict[str, int]:
-        """The number of steps of each operation."""
+        """Return the number of steps of each operation."""
         return self.program.counts()
 
     @property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor, where many warps run."""
+        """Return the cycles of a multiprocessor, where many warps run."""
         return cycles(self.program)
 
     @property
     def likely_slower(self) -> bool:
-        """True if the same move through shared memory likely takes less."""
+        """Return True if the same move through shared memory likely takes less."""
         return self.shared.cycles < self.cycles
 
     @property
     def registers(self) -> tuple[int, int]:
-        """32-bit registers of a lane, before and after."""
+        """Return the 32-bit registers of a lane, before and after."""
         return self.program.inputs, len(self.program.results)
 
     def __str__(self) -> str:
@@ -195,9 +197,9 @@ def shuffle(
     """Return the steps that turn `source` into `target` inside a warp, with the fewest exchanges found.
 
     `without` leaves out movmatrix or ballot. With `cheapest` the cycles of a multiprocessor count instead.
-    `reshape` reads `source` in that shape first, and `permute` takes its modes in that order. A layout of
-    which the other one is a whole number of tiles is repeated, its tiles in registers one after another.
-    `computed` is the type that the elements have before: they are converted to `dtype`, and then move.
+    `reshape` reads `source` in that shape first, and `permute` takes its modes in that order. If the other
+    layout is a whole number of tiles of one, that one is repeated, its tiles in registers one after another.
+    `computed` is the first type of the elements: they are converted to `dtype`, and then move.
 
         requires       modes that are each other's, cut or joined, or that tiles make up; layouts over laneid
                        and reg, and over warps that nothing leaves
@@ -231,7 +233,7 @@ def shuffle(
     element = DType.of(dtype)
 
     def steps(one: Layout, other: Layout) -> str:
-        """Return what the steps would be, or nothing."""
+        """Return the steps that would be needed, in words, or ""."""
         try:
             return str(shuffle(one, other, element, without=left_out, cheapest=cheapest))
         except LayoutError:
@@ -272,7 +274,7 @@ def shuffle(
 
 
 def _tried(table: WarpTable, without: frozenset[str]) -> Iterator[Program]:
-    """Yield programs that make a transfer, up to one that has nothing but exchanges, as few as can be."""
+    """Yield programs that make a transfer, up to one that has only exchanges, the fewest possible."""
     fewest = bound(table, by_shuffles=False).count
     if not fewest:
         builder = Builder(table.registers_held)
@@ -322,10 +324,10 @@ class Reorder:
 
 
 def reorder(source: Layout, target: Layout, dtype: DType) -> Reorder | None:
-    """Return an order of one mode by which nothing leaves its lane, of the last mode that has one, or None.
+    """Return an order of one mode by which nothing leaves its lane, or None. The last such mode is taken.
 
-    The columns of FROM are matched to those of TO by the lanes that they need, whichever registers these hold
-    them in. What is summed over, as the K of a product, may be summed in any order, if A and B agree.
+    The columns of FROM are matched to those of TO by the lanes that they need, in whichever registers. A sum,
+    as over the K of a product, may take its terms in any order, if A and B agree.
 
     >>> from tilewise import S, laneid, reg
     >>> d = S[(8, (2, 4, 2)) : (4@laneid, (2@reg, 1@laneid, 1@reg))]

@@ -1,13 +1,13 @@
-"""Who writes a tile of shared memory, and who reads it: the byte of every element [row, k], by either.
+"""The writers and the readers of a tile of shared memory: the byte of every element [row, k], by either.
 
-    Copied     a layout: threads store to, or load from, a pointer plus what the layout says
+    Copied     a layout: threads store to, or load from, a pointer plus the layout's address
     Boxes      TMA: boxes that land one after another
     Fed        an engine: the descriptors that walk a tile
     Described  an engine: one descriptor, as it is
     Together   several of them, each for its part of the tile
 
 Each is a sentence and a list of pieces: boxes of the tile with a layout of addresses each, in bytes, and in
-bits where elements are narrower. A side that does not say its tile takes the other's.
+bits where elements are narrower. A side without a tile takes the other's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Pair = tuple[int, int]
 """(rows, elements along K)."""
 
 Asked = tuple[tuple[str, Any], ...]
-"""What an engine's instructions are asked for, such as (("kind", "mxf4"), ("cta_group", 2))."""
+"""The options of an engine's instructions, such as (("kind", "mxf4"), ("cta_group", 2))."""
 
 
 class Part(Piece):
@@ -53,21 +53,21 @@ class Part(Piece):
 
     @property
     def rows(self) -> Interval:
-        """The rows of the box."""
+        """Return the rows of the box."""
         return self.box[0]
 
     @property
     def k(self) -> Interval:
-        """Its elements along K."""
+        """Return the box's elements along K."""
         return self.box[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A writer or a reader in a place: what it is called, and where it has its elements."""
+    """A writer or a reader in a place: its name, and the addresses of its elements."""
 
     words: str
-    """What it is, for people."""
+    """The side's name, for people."""
     label: str
     """Its swizzle in a word: 128B, 64B, 32B, none."""
     dtype: DType
@@ -77,18 +77,18 @@ class Side:
     period: int = 1
     """Bytes to which the base is aligned where the swizzle does not see it; 1 where it does."""
     instructions: int = 1
-    """How many instructions the parts are of."""
+    """The number of instructions that the parts belong to."""
     major: str = ""
     """Its contiguous direction, where it says one."""
     operand: Mapping[str, Any] = field(default_factory=dict)
     """The operand and its engine, as arguments of `match`; empty where no engine reads or writes."""
     doubt: OtherUnit | None = None
-    """That its swizzle is the hardware's where it counts the other unit alone."""
+    """The doubt about the unit: its swizzle is the hardware's only in the other unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What both sides share: the type where a side names none, the address, the other side's tile."""
+    """Facts shared by both sides: the type where a side names none, the address, the other side's tile."""
 
     dtype: DType | None = None
     base: int = 0
@@ -112,7 +112,7 @@ class _Typed:
     dtype: DType | None
 
     def stored(self, setting: Setting) -> DType:
-        """Return the type as which an element lies in memory: its own, or that of both sides."""
+        """Return the type of an element in memory: its own, or that of both sides."""
         found = self.dtype or setting.dtype
         if found is None:
             raise LayoutError("TW004", "bytes need the type of an element", hint="such as dtype=bf16")
@@ -139,7 +139,7 @@ class Copied(_Typed):
 
     @property
     def tile(self) -> Pair:
-        """The layout's own [rows, K]."""
+        """Return the layout's own [rows, K]."""
         extents = extents_of(self.layout.shape)
         if len(extents) != 2:
             raise LayoutError(
@@ -197,8 +197,8 @@ class Boxes(_Typed):
     """A tile that TMA fills: boxes of [rows, K], one after another down `order` first.
 
     In a box, `inner` elements of the major direction are its inner dimension; groups of them follow one
-    another as TMA's further dimensions do. Nothing said, `inner` is a row of the swizzle's atom, or all
-    of a narrower tile; without a swizzle all of it.
+    another as TMA's further dimensions do. By default `inner` is a row of the swizzle's atom, or all of a
+    narrower tile; without a swizzle all of it.
 
     >>> side = Boxes(Mode.of("128B"), tile=(128, 128)).placed(Setting(DType.of("bf16")))
     >>> print(side.parts[0].layout)
@@ -216,7 +216,7 @@ class Boxes(_Typed):
     dtype: DType | None = None
 
     def placed(self, setting: Setting) -> Side:
-        """Return the side at its address, which is one that TMA can write to."""
+        """Return the side at its address, which TMA can write to."""
         element, tile = self.stored(setting), setting.whole(self.tile)
         box = self.box or tile
         start = setting.base if self.start is None else self.start
@@ -301,12 +301,12 @@ class _Read(_Typed):
     asked: Asked
 
     def intake(self, setting: Setting) -> Intake:
-        """Return what one instruction takes of the operand."""
+        """Return the part of the operand that one instruction takes."""
         asked = {"n": self.n if self.operand == "B" else None, **dict(self.asked)}
         return intake_of(engine_of(self.engine), super().stored(setting), self.operand, asked)
 
     def stored(self, setting: Setting) -> DType:
-        """Return the type as which an element lies in memory."""
+        """Return the type of an element in memory."""
         return self.intake(setting).dtype
 
     def _in_its_major(self, setting: Setting) -> Intake:
@@ -336,7 +336,7 @@ class _Read(_Typed):
                 descriptor, dtype=intake.dtype, major=self.major, rows=rows, k=intake.k
             ):
                 layout = piece.layout
-                if intake.dtype.bits < 8:  # it has bytes, through each of which the fastest digit walks
+                if intake.dtype.bits < 8:  # cells are bytes; the fastest digit walks inside
                     layout = in_units(layout, intake.dtype)
                     layout = replace(layout, strides=(*layout.strides[:-1], as_vector(intake.dtype.bits)))
                 parts.append(Part(moved(piece.box, at), layout))
@@ -359,11 +359,11 @@ class _Read(_Typed):
 
 @dataclass(frozen=True)
 class Fed(_Read):
-    """A tile that an engine reads, walked by descriptors: nothing said, by those of the mode's own tile.
+    """A tile that an engine reads, walked by descriptors: by default those of the mode's own tile.
 
-    All its instructions are compared, and where `at` is said the one that begins there. With the pattern
-    "address" the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset
-    moves it to where the tile begins.
+    All its instructions are compared, or with `at` only the one that begins there. With the pattern "address"
+    the base offset is 0, and the swizzle acts on addresses; with "tile" the base offset moves it to where the
+    tile begins.
 
     >>> side = Fed("B", Mode.of("128B"), tile=(128, 64)).placed(Setting(DType.of("bf16")))
     >>> print(side.parts[0].layout)
@@ -416,7 +416,7 @@ class Fed(_Read):
 
 @dataclass(frozen=True)
 class Described(_Read):
-    """What one descriptor reads, as the operand's elements from `at` on; the address is its own."""
+    """The elements that one descriptor reads, the operand's from `at` on; the address is the descriptor's."""
 
     descriptor: MatrixDescriptor
     operand: str
@@ -427,10 +427,10 @@ class Described(_Read):
     engine: str = "wgmma"
     asked: Asked = ()
 
-    tile = None  # one instruction reads a part of a tile, and does not say of which
+    tile = None  # one instruction reads a part of an unknown tile
 
     def intake(self, setting: Setting) -> Intake:
-        """Return what the instruction takes, which has to be one."""
+        """Return the part that the instruction takes, which has to be unique."""
         if check_operand(self.operand) == "B" and self.n is None:
             raise LayoutError("TW004", "a descriptor of operand B needs n", hint="such as n=64")
         found = super().intake(setting)
@@ -451,7 +451,7 @@ class Described(_Read):
 
 @dataclass(frozen=True)
 class Together:
-    """Several sides, each for its part of the tile: boxes at addresses of their own, a descriptor a step.
+    """Several sides, each for its part of the tile: boxes at their addresses, a descriptor for each step.
 
     >>> halves = [Boxes(Mode.of("128B"), (64, 64), at=(row, 0), start=row * 128) for row in (0, 64)]
     >>> side = Together(tuple(halves)).placed(Setting(DType.of("bf16")))
@@ -461,15 +461,15 @@ class Together:
 
     sides: tuple[Copied | Boxes | Fed | Described, ...]
 
-    tile = None  # each side's is a part of it
+    tile = None  # the tile of each side is a part
 
     @property
     def dtype(self) -> DType | None:
-        """The type that a side names."""
+        """Return the type that a side names, or None."""
         return next((side.dtype for side in self.sides if side.dtype is not None), None)
 
     def stored(self, setting: Setting) -> DType:
-        """Return the type as which an element lies in memory, by the first side that names one."""
+        """Return the type of an element in memory, by the first side that names one."""
         return next((side for side in self.sides if side.dtype is not None), self.sides[0]).stored(setting)
 
     def placed(self, setting: Setting) -> Side:
@@ -508,7 +508,7 @@ def in_units(layout: Layout, dtype: DType) -> Layout:
 
 
 def units_of_a_byte(layout: Layout) -> int:
-    """Return how many units of such a layout make a byte."""
+    """Return the number of units of such a layout in a byte."""
     return 8 if layout.unit == "bit" else 1
 
 
@@ -527,12 +527,12 @@ def _whole(layout: Layout, tile: Pair, at: Pair) -> Part:
 
 
 def _end(part: Part) -> Pair:
-    """Return where a part ends."""
+    """Return the end of a part."""
     return part.rows[1], part.k[1]
 
 
 def times(pair: Pair) -> str:
-    """Return a pair as people say it.
+    """Return a pair in words.
 
     >>> times((128, 64))
     '128 x 64'

@@ -1,4 +1,4 @@
-"""How the writer and the reader of a tile are spelled.
+"""The spelling of a tile's writer and reader.
 
     SIDE  = LAYOUT | CALL {+ CALL}
     CALL  = copy(LAYOUT, ...) | tma(...) | wgmma(...) | tcgen05(...) | descriptor(0x..., ...)
@@ -51,7 +51,7 @@ _OPENS, _CLOSES = "([<{", ")]>}"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the layouts of a side are read, where it does not say so itself."""
+    """The way to read a side's layouts, where the side does not give it."""
 
     let: Mapping[str, int] | None = None
     unit: str = "element"
@@ -110,7 +110,7 @@ def _error(code: str, message: str, source: str, span: tuple[int, int], hint: st
 
 
 def _near(word: str, known: Iterable[str], end: str = "") -> str:
-    """Return a question after the known word that is near, if one is."""
+    """Return a question after a known word that is near, or ""."""
     from difflib import get_close_matches
 
     near = get_close_matches(word.lower(), known, n=1, cutoff=0.5)
@@ -140,7 +140,7 @@ class _Call:
         raise _error("TW004", f"'{name}(' is never closed", source, (start - 1, start), "close it with ')'")
 
     def _put(self, first: int, end: int) -> None:
-        """Keep what stands between two commas by its name, and where its value begins."""
+        """Keep the text between two commas by its name, and the position where its value begins."""
         found = _WORD.fullmatch(self.source, first, end)
         assert found is not None
         name, value = found.groups()
@@ -164,7 +164,7 @@ class _Call:
         self.words[name] = value, start
 
     def side(self) -> OneSide:
-        """Return what the call spells."""
+        """Return the side that the call spells."""
         values = {name: self._value(name) for name in self.words}
         for name, such in self.form.needs.items():
             if name not in values:
@@ -174,7 +174,7 @@ class _Call:
         return self.form.made(**values, **({"asked": asked} if asked else {}))
 
     def _value(self, name: str) -> Any:
-        """Return what a word says, as its name tells; what is refused is refused there."""
+        """Return the value of a word, read by its name; the name's reader refuses wrong ones."""
         value, start = self.words[name]
         try:
             if name == "layout":
@@ -204,7 +204,7 @@ def _choice(name: str, known: tuple[str, ...], value: str, let: Let) -> str:
 
 
 def _flag(name: str, value: str, let: Let) -> bool:
-    """Return whether a word holds that says itself, such as ws, or ws=true."""
+    """Return True if a flag such as ws, or ws=true, is set."""
     return _choice(name, ("true", "false", name), value, let) != "false"
 
 
@@ -262,16 +262,16 @@ _READ: dict[str, Callable[[str, Let], Any]] = {
     "dtype": lambda value, let: DType.of(value),
     "storage": lambda value, let: tuple(value.split()),
 }
-"""How a word is read by its name."""
+"""{name: the reader of its word}."""
 
 _BARE = (
     *("mode", "operand", "major", "dtype", "tile", "unit", "swizzle", "lbo_mode", "sparse", "ws", "engine"),
 )
-"""Which words need no name, in the order in which they are tried."""
+"""The names whose words may stand alone, in the order in which they are tried."""
 
 
 def _looks_like(name: str, value: str) -> bool:
-    """Return whether a bare word can stand for a name."""
+    """Return True if a bare word can stand for a name."""
     if name == "mode":
         return not value.isdecimal() and mode_named(value) in BLACKWELL
     if name == "dtype":
@@ -295,7 +295,7 @@ _OTHERS = {
     "base": "start",
     "smem": "start",
 }
-"""What others call a word."""
+"""{another library's name of a word: the project's}."""
 
 
 # -- the calls -------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A call: its words, what is made of them, examples of those that it needs, the one that comes first."""
+    """A call: its words, its builder, examples of the words that it needs, the word that comes first."""
 
     takes: tuple[str, ...]
     made: Callable[..., OneSide]
@@ -320,7 +320,7 @@ def _described(value: MatrixDescriptor, engine: str = "", **said: Any) -> Descri
 
 
 OF_INSTRUCTIONS = ("kind", "m", "cta_group", "sparse", "ws", "k", "lbo_mode")
-"""What tcgen05's instructions are asked for besides type and N."""
+"""The options of tcgen05's instructions besides type and N."""
 
 _OF_READING = ("dtype", "unit", "dialect", "storage")
 

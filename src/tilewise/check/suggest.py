@@ -1,8 +1,8 @@
-"""Which shared-memory tile to take for an operand of an engine, and all that follows from it.
+"""Choose the shared-memory tile for an operand of an engine, with its copy and its descriptors.
 
 The rule, from the chapter: the largest swizzle atom that the contiguous dimension fills. An atom of N bytes
-needs a contiguous dimension of at least N bytes, and a multiple of it; 128B is tried first, then 64B, 32B,
-and none. The atoms stand in the order that TMA fills with fewer boxes.
+needs a contiguous dimension of at least N bytes, and a multiple of it; 128B comes first, then 64B, 32B, and
+no swizzle. The atoms stand in the order that TMA fills with fewer boxes.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from tilewise.hardware.engines import Engine, Intake, MatrixDescriptor
 
 TILES = 64
-"""Tiles each way in the tensor that a copy is planned from."""
+"""Tiles in each direction of the tensor from which a copy is planned."""
 
 BLAS_MAJORS = {("A", "N"): "mn", ("A", "T"): "k", ("B", "N"): "k", ("B", "T"): "mn"}
-"""What BLAS's letters say of an operand: its matrices are column-major, op(A) is M x K, op(B) is K x N.
+"""{(operand, BLAS's letter): major}. BLAS's matrices are column-major, op(A) is M x K, op(B) is K x N.
 
-A matrix as it is (N) is contiguous down its columns: A along M, B along K. Transposed (T) it is the other
-way round. PTX's table beside "a column-major default BLAS library" lists what its own transpose bit says:
-for A, non-transposed is K-major. That is T in BLAS.
+A matrix as it is (N) is contiguous down its columns: A along M, B along K. Transposed (T) it is the other way
+round. PTX's table beside "a column-major default BLAS library" lists the values of its transpose bit: for A,
+non-transposed is K-major. That is T in BLAS.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A mode that was looked at, and why it was taken or passed over."""
+    """A mode that was tried, and the reason why it was taken or passed over."""
 
     mode: Mode
     fits: bool
@@ -57,7 +57,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Copies:
-    """What TMA takes for a tile: boxes of the tensor with dimensions split, and of the tensor as it is."""
+    """TMA's boxes for a tile: of the tensor with dimensions split, and of the tensor as given."""
 
     plan: tma.Plan
     plain: int
@@ -77,12 +77,12 @@ class Copies:
 
     @property
     def boxes(self) -> int:
-        """Boxes of a tensor map with dimensions split."""
+        """Return the boxes of a tensor map with dimensions split."""
         return self.plan.count
 
     @property
     def key(self) -> tuple[int, int, int]:
-        """The smaller, the better."""
+        """Return a sort key: the smaller, the better."""
         return self.boxes, self.plan.tensor_map.rank, self.plain
 
     def __str__(self) -> str:
@@ -95,8 +95,8 @@ class Copies:
 class Suggestion:
     """A tile for an operand: its layout, its copy, its descriptors.
 
-        postcondition  `match` finds `descriptor` for `tile`, the fields aside that are not read; what TMA
-                       writes by `plan`, `steps` read
+        postcondition  `match` finds `descriptor` for `tile`, the unread fields aside; `steps`
+                       read the bytes that TMA writes by `plan`
 
     >>> found = suggest(operand="A", rows=128, k=64, dtype="bf16")
     >>> found.mode.name, hex(found.value), found.instruction, found.plan.count
@@ -115,82 +115,82 @@ class Suggestion:
     tile: Layout = field(repr=False)
     """The whole tile, [rows, K], in elements."""
     choices: tuple[Choice, ...] = field(repr=False)
-    """The modes in the order in which they were tried; the last is the one.
+    """The modes in the order in which they were tried; the last is the chosen one.
 
-    Where a mode is asked for, wider ones before it may fit as well.
+    With a given mode, wider ones before it may fit as well.
     """
     copies: Mapping[str, Copies] = field(repr=False)
-    """What TMA takes for each order of atoms."""
+    """{order of the atoms: the boxes that TMA takes}."""
     feeding: Feeding[Any]
     stages: Stages[Any] = field(repr=False)
     intake: Intake = field(repr=False)
-    """What one instruction takes of the operand."""
+    """The part of the operand that one instruction takes."""
     notes: tuple[str, ...] = ()
     engine: str = "wgmma"
 
     @property
     def plan(self) -> tma.Plan:
-        """The copy that fills the tile."""
+        """Return the copy that fills the tile."""
         return self.copies[self.order].plan
 
     @property
     def confirmed(self) -> tuple[str, ...]:
-        """How such tiles are known to be what the engine reads."""
+        """Return the ways in which such tiles were confirmed to be read by the engine."""
         from tilewise.hardware.catalog.confirmed import confirmed_by
 
         return confirmed_by(engine_of(self.engine).entry)
 
     @property
     def trans(self) -> int:
-        """The transpose bit of the operand: 0 for K-major, 1 for MN-major."""
+        """Return the transpose bit of the operand: 0 for K-major, 1 for MN-major."""
         return MAJORS.index(self.major)
 
     @cached_property
     def atom(self) -> Layout:
-        """The swizzle atom, [rows, K], in elements."""
+        """Return the swizzle atom, [rows, K], in elements."""
         return engine_of(self.engine).atom(self.mode, self.major, self.dtype)
 
     @property
     def descriptor(self) -> MatrixDescriptor:
-        """The descriptor of the first instruction of a tile at address 0."""
+        """Return the descriptor of the first instruction of a tile at address 0."""
         found: MatrixDescriptor = self.feeding.descriptor
         return found
 
     @property
     def value(self) -> int:
-        """Its 64 bits, to which a tile's address / 16 is added."""
+        """Return the descriptor's 64 bits, to which a kernel adds the tile's address / 16."""
         return self.descriptor.value
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Which of lbo and sbo are not read here."""
+        """Return the fields among lbo and sbo that are not read here."""
         engine, rows = engine_of(self.engine), self.feeding.n
         found = engine.unread(self.descriptor, dtype=self.dtype, major=self.major, rows=rows, k=self.intake.k)
         return tuple(name for name in found if name != "base_offset")
 
     @property
     def steps(self) -> tuple[Step[Any], ...]:
-        """Every instruction's descriptor, K fastest."""
+        """Return the descriptor of every instruction, K fastest."""
         return self.feeding.steps
 
     @property
     def instruction(self) -> tuple[int | None, int | None, int]:
-        """(m, n, k) of one instruction; n is the other operand's for A."""
+        """Return (m, n, k) of one instruction; n is the other operand's for A."""
         return self.intake.shape(self.feeding.n)
 
     @property
     def alignment(self) -> int:
-        """What the tile's address is a multiple of: of TMA's 128 bytes, and of the pattern."""
+        """Return the alignment of the tile's address in bytes: TMA's 128, and the pattern's."""
         return self.plan.alignment
 
     @property
     def bytes(self) -> int:
-        """Bytes of one tile."""
+        """Return the bytes of one tile."""
         return self.feeding.bytes
 
     @property
     def why_order(self) -> str:
-        """Why the atoms stand in this order, in a sentence."""
+        """Return the reason for the order of the atoms, in a sentence."""
         (other,) = self.copies.keys() - {self.order}
         one, more = self.copies[self.order], self.copies[other]
         if one.key == more.key:
@@ -212,16 +212,14 @@ def suggest(
     depth: int | None = None,
     **asked: Any,
 ) -> Suggestion:
-    """The tile to take for operand A [rows = M, K] or B [rows = N, K].
+    """Return a tile for operand A [rows = M, K] or B [rows = N, K].
 
-    `major` says which direction is contiguous, "k" where nothing is said; or `blas` does, by the two letters
-    of a column-major library: "TN" is A transposed and B not, both K-major. `mode` takes that one instead of
-    the widest that fits. `asked` is what the engine's instructions are asked for besides: of tcgen05 kind, m,
-    n, cta_group, sparse, ws and lbo_mode; the rows are those of one CTA. `depth` is K of an instruction,
-    where there are several: 64 or 96.
+    `major` is the contiguous direction, "k" by default. `blas` gives it by the two letters of a column-major
+    library: "TN" is A transposed and B not, both K-major. `mode` replaces the widest mode that fits. `asked`
+    has the engine's other options: for tcgen05 kind, m, n, cta_group, sparse, ws and lbo_mode; the rows are
+    those of one CTA. `depth` is K of an instruction, where there are several: 64 or 96.
 
-        requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K; a mode that is asked for
-                  is filled
+        requires  whole instructions: 64 rows of A, a legal N's of B, 32 bytes of K; a given mode is filled
 
     >>> suggest(operand="B", rows=96, k=64, dtype="f16", blas="NT").mode.name
     '64B'
@@ -250,7 +248,7 @@ def suggest(
     _check_bytes(rows * k * element.bits // 8, count, taken)
     tiles = {order: of.tile(taken, major, element, rows, k, order) for order in of.orders}
     copies = {order: Copies.of(tile, element, major, modes) for order, tile in tiles.items()}
-    usual = "mn" if major == "k" else "k"  # across the major direction first, where both are as good
+    usual = "mn" if major == "k" else "k"  # across the major direction first, if both are equal
     order = min(tiles, key=lambda order: (copies[order].key, order != usual))
     fed = of.feed(intake, taken, major, rows, k, order)
     notes = (
@@ -286,7 +284,7 @@ def mode_for(
 ) -> tuple[Choice, ...]:
     """Return the mode that a contiguous dimension of that many bytes fills, after the wider ones.
 
-    It is the widest that fits, or the one that is wanted.
+    It is the widest that fits, or the given one.
 
         requires  a multiple of 16 bytes
 
@@ -322,7 +320,7 @@ def mode_for(
 
 
 def _filled(size: int, mode: Mode) -> Choice:
-    """Return whether so many bytes fill rows of a mode, in words."""
+    """Return the choice of a mode, which fits if so many bytes fill its rows."""
     times, rest = divmod(size, mode.width)
     if rest:
         short = "less than a row" if not times else "no whole number of rows"
@@ -332,11 +330,11 @@ def _filled(size: int, mode: Mode) -> Choice:
 
 
 def direction(order: str) -> str:
-    """Return the way in which the atoms of an order follow one another first."""
+    """Return the direction in which the atoms of an order follow one another first."""
     return "down the rows" if order == "mn" else "along K"
 
 
-# -- what is asked ---------------------------------------------------------------------------------
+# -- the question ----------------------------------------------------------------------------------
 
 
 def _mode(engine: Engine, intake: Intake, major: str, mode: Mode | str) -> Mode:
@@ -407,7 +405,7 @@ def _check_tile(engine: Engine, intake: Intake, rows: int, k: int) -> None:
 
 
 def _check_bytes(tile: int, count: int, mode: Mode) -> None:
-    """Refuse stages that are more than a block's shared memory; stages begin where the pattern does."""
+    """Refuse stages larger than a block's shared memory; stages begin where the pattern does."""
     stride = -(-tile // mode.period) * mode.period
     whole = stride * (count - 1) + tile
     if whole > SHARED_BYTES:
@@ -421,7 +419,7 @@ def _check_bytes(tile: int, count: int, mode: Mode) -> None:
         )
 
 
-# -- what follows ----------------------------------------------------------------------------------
+# -- consequences ----------------------------------------------------------------------------------
 
 
 def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
@@ -435,21 +433,21 @@ def global_words(found: Suggestion) -> tuple[list[str], list[str]]:
     for d, step in _steps(found.plan):
         name, bits = f"{names[d.dim]}/{step}" if step > 1 else names[d.dim], step * found.dtype.bits
         extents.append(name if d.last else str(d.extent))
-        many = bits // 8 if bits % 8 == 0 else bits  # bits are 8 a byte
+        many = bits // 8 if bits % 8 == 0 else bits  # 8 bits are a byte
         row = names[contiguous] + (f"*{many}" if many > 1 else "") + ("/8" if bits % 8 else "")
         strides.append(str(many) if d.dim == contiguous else row)
     return extents, strides[1:]
 
 
 def _steps(plan: tma.Plan) -> list[tuple[Dimension, int]]:
-    """Return the map's dimensions, and by how many elements of the tensor each steps."""
+    """Return the map's dimensions, and the elements of the tensor that each steps by."""
     dimensions = plan.fold.dimensions
     inner = dimensions[0].dim
     return [(d, d.step * plan.elements if d.dim == inner else d.step) for d in dimensions]
 
 
 def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
-    """Return what the tensor map takes for granted of the extents that it splits: no edge lies inside."""
+    """Return the assumption of the tensor map about the extents that it splits: no edge lies inside."""
     names = ("M" if operand == "A" else "N", "K")
     split = {names[d.dim]: step for d, step in _steps(plan) if d.step > 1}
     return [
@@ -459,7 +457,7 @@ def _split_notes(plan: tma.Plan, operand: str) -> list[str]:
 
 
 def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
-    """Return why N takes several instructions, and the narrower mode that takes fewer, if one does."""
+    """Return the reason why N takes several instructions, and the narrower mode that takes fewer, if any."""
     if intake.operand == "A" or fed.rows == fed.n:
         return []
     whole, one = fed.rows * intake.ctas, fed.n * intake.ctas
@@ -477,7 +475,7 @@ def _n_notes(engine: Engine, intake: Intake, fed: Feeding[Any]) -> list[str]:
 
 
 def _padded_notes(intake: Intake) -> list[str]:
-    """Return how elements lie that have more room than they need."""
+    """Return a note on elements that have padding."""
     bits = DType.of(intake.name).bits
     if bits == intake.dtype.bits:
         return []

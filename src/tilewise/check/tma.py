@@ -1,7 +1,7 @@
-"""From a tensor in global memory and a tile in shared memory to TMA's copy, in as few boxes as can be.
+"""Plan TMA's copy of a tensor in global memory to a tile in shared memory, in the fewest boxes.
 
     plan_copy(shape, tile, dtype=...)          the tensor map and the boxes that fill exactly that tile
-    default_tile(shape, tile, dtype, mode)     the tile that one box fills, where nothing else is asked
+    default_tile(shape, tile, dtype, mode)     the tile that one box fills, if the user gives no layout
 
 A plan is proven when it is made: the bytes where its boxes land, put together, are the tile's own map.
 """
@@ -48,14 +48,14 @@ LAYOUT_RULES = {
 """Rules that the driver does not have, since it never sees the tile."""
 
 PADDED = 8
-"""Padding of a row is at most one part in so many."""
+"""The divisor of a row that bounds its padding."""
 
 CHECK = "in bytes: tma check"
 """The command that takes strides in bytes."""
 
 
 def refusal(rule: str, message: str, hint: str, **witness: Any) -> Refused:
-    """There is no such copy: the rule that it breaks is in the witness.
+    """Return the refusal of a copy, with the broken rule in its witness.
 
     >>> refusal("contiguous", "the tile runs along M", "turn it").witness
     {'rule': 'contiguous'}
@@ -69,7 +69,7 @@ class Box:
     """One copy of a plan."""
 
     coordinates: tuple[int, ...]
-    """What the instruction is given, in the driver's order."""
+    """The arguments of the instruction, in the driver's order."""
     index: tuple[int, ...]
     """Its first element in the tile."""
     start: int
@@ -77,7 +77,7 @@ class Box:
     bytes: int
     """Bytes that the mbarrier expects for it."""
     inside: int | None = None
-    """Elements that lie in the tensor; None where it is not said where the tile is."""
+    """Elements that lie in the tensor; None where the tile's place is not given."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Plan:
 
     tensor_map: TensorMap
     tile: Layout
-    """Where every element of the tile lands, in bytes, on the tile's shape."""
+    """The byte at which every element of the tile lands, on the tile's shape."""
     fold: Fold = field(repr=False)
     tensor: Tensor = field(repr=False)
     elements: int = 1
@@ -95,27 +95,27 @@ class Plan:
 
     @property
     def mode(self) -> Mode:
-        """The swizzle."""
+        """Return the swizzle."""
         return self.tensor_map.mode
 
     @property
     def count(self) -> int:
-        """How many boxes there are."""
+        """Return the number of boxes."""
         return self.fold.boxes
 
     @property
     def bytes(self) -> int:
-        """What the mbarrier expects for all boxes together."""
+        """Return the bytes that the mbarrier expects for all boxes together."""
         return self.count * self.tensor_map.bytes
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory up to the end of the last box, the padding of narrow rows with it."""
+        """Return the bytes of shared memory to the end of the last box, with the padding of narrow rows."""
         return self.boxes[-1].start + self.tensor_map.shared_bytes
 
     @property
     def elementwise(self) -> Layout:
-        """The byte that holds each element of the asked type; `tile`, but for elements below a byte.
+        """Return the byte that holds each element of the asked type; `tile`, but for elements below a byte.
 
         >>> from tilewise import S
         >>> print(plan_copy((64, 256), S[(8, 256) : (256, 1)], dtype="e2m1").elementwise)
@@ -125,12 +125,12 @@ class Plan:
 
     @property
     def alignment(self) -> int:
-        """What the start of the tile's shared memory is a multiple of."""
+        """Return the number that divides the start of the tile's shared memory."""
         return max(SHARED_ALIGNMENT, self.mode.period)
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
-        """Every box, in the order of their addresses."""
+        """Return every box, in the order of their addresses."""
         slow_first, tensor, size = self.fold.rest[::-1], self.tensor, self.tensor_map.bytes
         at, dimensions, boxes = tensor.at or [0] * len(tensor.shape), self.fold.dimensions, []
         for steps in product(*(range(digit.extent) for digit in slow_first)):
@@ -164,12 +164,11 @@ def plan_copy(
     stores: bool = False,
     modes: Iterable[Mode] = MODES.values(),
 ) -> Plan:
-    """The copy of a tile of a tensor into shared memory, or out of it, in as few boxes as can be.
+    """Return the copy of a tile of a tensor into shared memory, or out of it, in the fewest boxes.
 
-    `shape` and `strides` are the tensor's, in elements, row-major where no strides are given; the modes of
-    `tile` are the tensor's last dimensions. `at` is the tile's first element; where it is not given, tiles
-    start at multiples of their own extents. `modes` are the swizzles that there are: Hopper's, where nothing
-    is said.
+    `shape` and `strides` are the tensor's, in elements, row-major by default. The modes of `tile` are the
+    tensor's last dimensions. `at` is the tile's first element; without it, tiles start at multiples of their
+    extents. `modes` are the possible swizzles, by default Hopper's.
 
         postcondition  the boxes' landings, put together, are `tile`
         refused        TW607 where no box lands so; the witness names the rule
@@ -250,7 +249,7 @@ def broken_rules(found: Sequence[Violation], doubt: str = "") -> Refused:
 
 
 def _check_shared(plan: Plan) -> None:
-    """Refuse boxes that start where none may, or lie outside a block's shared memory."""
+    """Refuse boxes that start where no box may, or lie outside a block's shared memory."""
     first, mode = plan.tile.offset[m], plan.mode
     room = f"every box lands at a multiple of {SHARED_ALIGNMENT} bytes: take more rows, "
     room += "or leave room between what two boxes take"
@@ -281,7 +280,7 @@ def asked(
     strides: Sequence[int] | None = None,
     at: Sequence[int] | None = None,
 ) -> tuple[Tensor, Layout]:
-    """Return a tensor, and a tile of it in bytes; refuse what TMA has no tensor or type for.
+    """Return a tensor, and a tile of it in bytes; refuse a tensor or type that TMA cannot describe.
 
     >>> from tilewise import S
     >>> tensor, tile = asked((64, 256), S[(8, 256) : (256, 1)], DType.of("e2m1"))
@@ -312,7 +311,7 @@ def asked(
     contiguous = contiguous_dimension(extents, steps)
     row = ElementType.of(dtype)
     size = row.bits // 8
-    in_bytes = tuple(  # a stride of one element means nothing, and is made one that is legal
+    in_bytes = tuple(  # the stride of a single element is replaced by a legal one
         -(-abs(step) * size // CHUNK) * CHUNK if extent == 1 and dim != contiguous else step * size
         for dim, (extent, step) in enumerate(zip(extents, steps, strict=True))
     )
@@ -353,7 +352,7 @@ def contiguous_dimension(extents: Sequence[int], steps: Sequence[int]) -> int:
 
 
 def bytes_for_elements(tensor: Tensor) -> str:
-    """Return a word on strides that would be those of rows one after another, or a little padded, in bytes.
+    """Return a remark on strides that would be right in bytes: rows one after another, or a little padded.
 
     >>> from tilewise import S
     >>> tensor, _ = asked((64, 4096), S[(8, 64) : (64, 1)], DType.of("bf16"), strides=(8200, 1))
@@ -414,7 +413,7 @@ def readings(
 ) -> list[tuple[Mode, Layout]]:
     """Return every mode that explains the tile, with the layout before its swizzle: one map can be several.
 
-    The one that is written comes first. `element` is the bytes of one.
+    The mode as written comes first. `element` is the bytes of one.
     """
     reach = shared.span(m) - 1 + element
     if reach > SHARED_BYTES:
@@ -439,7 +438,7 @@ def readings(
 
 
 def check_digits(digits: Sequence[Digit], tensor: Tensor) -> None:
-    """Refuse digits of which no box can be made: its rows begin with the first of them."""
+    """Refuse digits that make no box: its rows have to begin with the first digit."""
     first, contiguous = digits[0], tensor.contiguous
     if first.stride < 0:
         raise refusal(
@@ -484,8 +483,8 @@ def default_tile(
 ) -> Layout:
     """Return the tile that TMA fills in one box: rows as wide as the swizzle, all of them, the next columns.
 
-    Contiguous where the tensor is. With `order`, a tile of wgmma's atoms, which follow one another down
-    the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
+    It is contiguous where the tensor is. With `order` it is a tile of wgmma's atoms, which follow one another
+    down the rows (mn) or along K (k) first: for swizzled K-major tiles mn is the tile without `order`, for
     MN-major ones k is.
 
     >>> print(default_tile((4096, 4096), (128, 128), "bf16", "128B"))

@@ -1,8 +1,8 @@
-"""The architectures that there are, sm_70 to sm_121, and which of them have a thing.
+"""The architectures from sm_70 to sm_121, and the requirements of features.
 
-sm_80 has what sm_75 has, and so on, but for two kinds of features: those of one architecture alone, which
-sm_90a names, and those of a family of neighbours, which sm_120f names. What one of the latter has, later
-ones of its family have too, and so has sm_120a, which has all that is sm_120's.
+sm_80 has all features of sm_75, and so on, with two exceptions: features of one architecture alone, as sm_90a
+names them, and features of a family of neighbours, as sm_120f names them. Later members of the family have
+its features too. sm_120a has all features of sm_120f.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OTHERS = {
 
 @dataclass(frozen=True, slots=True, order=True)
 class Architecture:
-    """One architecture, as the compiler is told it.
+    """An architecture, by the compiler's name.
 
     >>> Architecture.of("sm_90a"), Architecture.of("8.9"), Architecture.of(120)
     (sm_90a, sm_89, sm_120)
@@ -50,11 +50,11 @@ class Architecture:
     number: int
     """Its compute capability times ten."""
     suffix: str = ""
-    """`a` where code may use all that it has, `f` where it may use what its family has."""
+    """`a` for code that may use every feature, `f` for code that may use its family's."""
 
     @classmethod
     def of(cls, word: Architecture | str | int) -> Architecture:
-        """The architecture that a word such as sm_90a says."""
+        """Return the architecture that a word such as sm_90a names."""
         if isinstance(word, Architecture):
             return word
         said = _WORD.fullmatch(str(word).lower())
@@ -72,12 +72,12 @@ class Architecture:
 
     @property
     def family(self) -> tuple[int, ...]:
-        """The architectures of its family."""
+        """Return the architectures of its family."""
         return next((family for family in FAMILIES if self.number in family), (self.number,))
 
     @property
     def generation(self) -> str:
-        """What its generation is called."""
+        """Return the name of its generation."""
         return next(name for name, numbers in GENERATIONS.items() if self.number in numbers)
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ KNOWN = tuple(Architecture(number, suffix) for number in NUMBERS for suffix in (
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What an architecture has to be, so that it has a thing.
+    """The architectures that have a feature.
 
     >>> Needs(80)
     sm_80 and later
@@ -109,14 +109,14 @@ class Needs:
     """
 
     since: int | None = None
-    """The first number that has it: all after it have it too."""
+    """The first number that has it: all later ones have it too."""
     family: tuple[int, ...] = ()
     """The first numbers of families whose members have it, where code is compiled for f or for a."""
     alone: tuple[str, ...] = ()
-    """Architectures that have it, and none after them."""
+    """Architectures that have it, without later ones."""
 
     def met(self, architecture: Architecture | str | int) -> bool:
-        """Whether an architecture has it."""
+        """Return True if an architecture has the feature."""
         this = Architecture.of(architecture)
         if self.since is not None and this.number >= self.since:
             return True
@@ -128,12 +128,12 @@ class Needs:
 
     @property
     def first(self) -> Architecture:
-        """The first architecture that has it."""
+        """Return the first architecture that has it."""
         return next(this for this in KNOWN if self.met(this))
 
     @property
     def architectures(self) -> tuple[Architecture, ...]:
-        """Every architecture that has it."""
+        """Return every architecture that has it."""
         return tuple(this for this in KNOWN if self.met(this))
 
     def __str__(self) -> str:
@@ -153,7 +153,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _named(word: str) -> str:
-    """The architectures of a generation, where a word is the name of one."""
+    """Return the architectures of a generation in words, or "" where the word names no generation."""
     for name, numbers in GENERATIONS.items():
         if name.lower() == word.lower():
             return f"{name} is {', '.join(f'sm_{number}' for number in numbers)}"

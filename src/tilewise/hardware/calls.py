@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def parse(text: str, **options: Unpack[Options]) -> Layout:
-    """Return the layout that a text spells, in the notation or in a dialect, told apart by their looks.
+    """Return the layout that a text spells, in the notation or in a dialect, which its looks decide.
 
-        postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
+        postcondition  parse(str(L)) == L, given the storage axes and the unit of L, if any
 
     A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest.
 
-        dialect   the name of the dialect, where looks do not tell
+        dialect   the name of the dialect, where looks do not decide
         storage   names of your own axes that hold elements
         unit      "byte" or "bit" where strides, offsets and swizzle count those
         dtype     the type of an element; with another unit, strides become those of elements
@@ -51,7 +51,7 @@ def parse(text: str, **options: Unpack[Options]) -> Layout:
 
 
 def reading(text: str, **options: Unpack[Options]) -> Reading:
-    """Return the layout that a text spells, as `parse` does, and what the text says beside it.
+    """Return the layout that a text spells, as `parse` does, and the other facts in the text.
 
     >>> found = reading("f32[2,100,200]{2,1,0:T(8,128)}")
     >>> found.dtype, found.box
@@ -74,7 +74,8 @@ def reading(text: str, **options: Unpack[Options]) -> Reading:
 def doubts(
     text: str, layout: Layout, unit: str = "element", dtype: DType | str | None = None
 ) -> tuple[str, ...]:
-    """Say where a text may mean another layout than `parse` read from it: swizzles and pointers have units.
+    """Return a remark where a text may mean another layout than `parse` read: swizzles and pointers have
+    units.
 
     `layout` is that of the text, and `unit` and `dtype` are those with which it was read.
 
@@ -104,7 +105,7 @@ def doubts(
 
 
 def _as_call(word: str) -> str:
-    """An example of the entry that a word names."""
+    """Return an example of the entry that a word names."""
     from tilewise.hardware.catalog import entries
 
     entry = entries().get(word) if word.isidentifier() else None
@@ -112,7 +113,7 @@ def _as_call(word: str) -> str:
 
 
 def layout_named(name: str) -> Callable[[Sequence[Argument]], Layout]:
-    """What makes the layout of an entry from the arguments of a call."""
+    """Return the function that makes the layout of an entry from the arguments of a call."""
     from tilewise.hardware.catalog import find
 
     entry = find(name)
@@ -120,7 +121,7 @@ def layout_named(name: str) -> Callable[[Sequence[Argument]], Layout]:
 
 
 def layout_of(entry: Entry, arguments: Sequence[Argument]) -> Layout:
-    """The layout of an entry; what is wrong with an argument is said at its place in the text."""
+    """Return the layout of an entry; an error points to the wrong argument in the text."""
     given, named = values_of(entry, arguments)
     layout = entry(*given, **named).layout
     if layout is None:
@@ -134,7 +135,7 @@ def layout_of(entry: Entry, arguments: Sequence[Argument]) -> Layout:
 
 
 def values_of(entry: Entry, arguments: Sequence[Argument]) -> tuple[list[Value], dict[str, Value]]:
-    """The values by position and by name, each of its parameter's kind."""
+    """Return the values by position and by name, each of its parameter's kind."""
     given: list[Value] = []
     named: dict[str, Value] = {}
     flags = [parameter.name for parameter in entry.parameters if parameter.flag]
@@ -180,7 +181,7 @@ def _value(entry: Entry, argument: Argument, position: int) -> Value:
 
 
 def read_call(text: str, let: Mapping[str, int] | None = None) -> tuple[Entry, list[Value], dict[str, Value]]:
-    """The entry that a call names, and its values by position and by name.
+    """Return the entry that a call names, and its values by position and by name.
 
     >>> entry, given, named = read_call("wgmma.D(f32, n=64)")
     >>> entry.name, given, named

@@ -15,7 +15,7 @@ Digits = Sequence[Digit]
 
 
 def layout_of(*modes: Digits, offset: Vector = ZERO, copies: Sequence[Iter] = ()) -> Layout:
-    """The layout with a mode for each index: a number where it has one digit, else a tuple.
+    """Return the layout with a mode for each index: a number where it has one digit, else a tuple.
 
         postcondition  an index with the digits d_i is at offset + sum(d_i * stride_i)
 
@@ -30,7 +30,7 @@ def layout_of(*modes: Digits, offset: Vector = ZERO, copies: Sequence[Iter] = ()
 
 
 def without_ones(digits: Digits) -> Digits:
-    """The digits that count; the last where none does.
+    """Return the digits of extents above 1, or else the last digit.
 
         postcondition  layout_of(without_ones(digits)) places every index where layout_of(digits) does
 

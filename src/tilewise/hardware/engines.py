@@ -1,7 +1,7 @@
 """The engines that read shared memory through a matrix descriptor: a class for all.
 
-A descriptor is a table of fields over 64 bits; an operand is rows x K elements that one instruction reads; an
-engine has both, knows which instructions there are, and says in words what every field means.
+A descriptor is a table of fields over 64 bits. An operand is rows x K elements that one instruction reads. An
+engine has both, knows its instructions, and gives the meaning of every field in words.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     """(m, n, k) of an instruction; None where another operand decides it."""
 
 MN_BITS = 16
-"""Bits of the elements that words are about where no type is named."""
+"""Bits of the elements in sentences where no type is named."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class MatrixDescriptor:
         """Every field, the lowest first."""
         MODES: ClassVar[Mapping[str, Mode]]
         CODES: ClassVar[Mapping[str, int]]
-        """{mode: what its field holds}."""
+        """{mode: the number in its field}."""
         CHOICES: ClassVar[Mapping[str, tuple[str, ...]]]
         """{field: the words that its numbers stand for}."""
 
@@ -106,7 +106,7 @@ class MatrixDescriptor:
 
     @property
     def encoded(self) -> dict[str, int]:
-        """What every field holds, in its own unit: start, lbo and sbo count 16 bytes."""
+        """Return the number in every field, in the field's unit: start, lbo and sbo count 16 bytes."""
         held = {one.name: getattr(self, one.name) for one in self.FIELDS}
         held["mode"] = self.CODES[self.mode.name]
         held |= {name: words.index(held[name]) for name, words in self.CHOICES.items()}
@@ -114,12 +114,12 @@ class MatrixDescriptor:
 
     @property
     def named(self) -> dict[str, int | str]:
-        """Every field as a reader has it: in bytes, modes by their names."""
+        """Return every field for a reader: in bytes, modes by their names."""
         return {one.name: getattr(self, one.name) for one in self.FIELDS} | {"mode": self.mode.name}
 
     @property
     def value(self) -> int:
-        """The 64 bits."""
+        """Return the 64 bits."""
         return packed(self.FIELDS, self.encoded)
 
     def at(self, start: int, base_offset: int) -> Self:
@@ -128,7 +128,7 @@ class MatrixDescriptor:
 
     @classmethod
     def decode(cls, value: int) -> Self:
-        """Return the descriptor of 64 bits; bits that no field has are passed over: see `reserved_bits`."""
+        """Return the descriptor of 64 bits; bits of no field are ignored: see `reserved_bits`."""
         held: dict[str, Any] = dict(unpacked(cls.FIELDS, check_word(value)))
         names = {code: name for name, code in cls.CODES.items()}
         if held["mode"] not in names:
@@ -145,16 +145,16 @@ class MatrixDescriptor:
 
     @classmethod
     def reserved_bits(cls, value: int) -> list[int]:
-        """Return the bits of a value that are set though no field has them."""
+        """Return the bits of a value that are set, and that no field has."""
         return reserved(cls.FIELDS, check_word(value))
 
 
 @dataclass(frozen=True)
 class Intake:
-    """What the instructions of an engine take of one operand from the shared memory of one CTA.
+    """The part of one operand that the instructions of an engine take from the shared memory of one CTA.
 
-    One of a type, a kind and so on, as they were asked: `Engine.intake` makes it, or refuses what no
-    instruction has.
+    It belongs to one type, kind and so on. `Engine.intake` makes it, or refuses options that no instruction
+    has.
 
     >>> taken = engine("wgmma").intake("bf16", "A", n=64)
     >>> taken.rows, taken.k, taken.majors, taken.shape(64)
@@ -167,43 +167,45 @@ class Intake:
     name: str
     """The type's name."""
     dtype: DType
-    """As which an element lies in shared memory: a byte for 4 bits that are kept in a byte each."""
+    """The type of an element in shared memory: a byte for 4 bits that take a byte each."""
     k: int
     """Elements along K that one instruction reads."""
     rows: tuple[int, ...]
     """Rows of the operand that one instruction reads here, the fewest first.
 
-    Those of one CTA: of a pair with M = 256 each reads 128 rows of A. A size that was asked for leaves one.
+    These are the rows of one CTA: each of a pair with M = 256 reads 128 rows of A. A given size leaves one.
     """
     modes: Mapping[str, tuple[Mode, ...]]
-    """{major: the swizzle modes that are read in it}, the narrowest first; a major that is not read is not
-    in it."""
+    """{major: the swizzle modes that are read in it, the narrowest first}; majors that are not read are left
+    out.
+    """
     m: int | None = None
-    """M of the instructions, where it was asked for or there is one; None where it may be several."""
+    """M of the instructions, where it was given or only one is legal; None where there may be several."""
     n: int | None = None
     """N of them, likewise."""
     whole_k: int | None = None
-    """K of the instructions, where less of it is stored: half of a sparse A."""
+    """K of the instructions, where only a part of it is stored: half of a sparse A."""
     ctas: int = 1
     """CTAs that share the rows of an instruction: 2 of a pair."""
     product: str = ""
-    """What takes it, in words, where that is more than the engine's name."""
+    """The instruction, in words, where that is more than the engine's name."""
     no_major: tuple[str, str] = ("", "")
-    """Why the other major is not read, and what to do; for one that is read nothing."""
+    """(Why the other major is not read, the alternative); empty where it is read."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked of a descriptor beyond start, lbo, sbo, mode and base_offset: arguments of
-    `Engine.descriptor`. Two of them that differ here read differently."""
+    """Arguments of `Engine.descriptor` beyond start, lbo, sbo, mode and base_offset. Intakes that differ here
+    read differently.
+    """
     absolute: bool = False
-    """Whether LBO is the address of the second chunk of K, and no offset: K is 48 bytes then."""
+    """True if LBO is the address of the second chunk of K, and no offset: K is 48 bytes then."""
 
     @property
     def majors(self) -> tuple[str, ...]:
-        """The directions that may be contiguous."""
+        """Return the directions that may be contiguous."""
         return tuple(self.modes)
 
     @property
     def bytes(self) -> int:
-        """Bytes of K that one instruction reads."""
+        """Return the bytes of K that one instruction reads."""
         return self.k * self.dtype.bits // 8
 
     def shape(self, rows: int) -> Shape:
@@ -220,7 +222,7 @@ class Intake:
 
 
 class Engine:
-    """One engine: its descriptor, which instructions it has, and its fields in words."""
+    """One engine: its descriptor, its instructions, and its fields in words."""
 
     name: str
     source: sources.Source
@@ -231,26 +233,26 @@ class Engine:
     types: tuple[str, ...]
     """Every type that it multiplies, by name."""
     options: tuple[str, ...]
-    """What an instruction is asked for besides its type and operand: the keywords of `intake`."""
+    """The options of an instruction besides its type and operand: the keywords of `intake`."""
     sizes: tuple[str, ...]
-    """Those of the options that choose among legal sizes, such as n: without them there is an intake too."""
+    """The options that choose among legal sizes, such as n: without them there is an intake too."""
     made_of: tuple[str, ...] = ()
     """Keywords of `descriptor` besides start, lbo, sbo, mode and base_offset."""
     modes: Mapping[str, Mode]
     """Every swizzle mode by name, narrowest first."""
     carries: bool
-    """Whether K that goes on past a row of the atom is read where the sum carries; else nobody says where."""
+    """True if K past a row of the atom is read where the sum carries; False where no document tells."""
     usual: int = 64
-    """Rows of which a multiple is fed in every mode."""
+    """The divisor of a number of rows that is fed in every mode."""
 
     entry: str
-    """The entry of the catalogue that has its tiles: how they are confirmed is known by it."""
+    """The catalogue's entry of its tiles, which has their confirmations."""
     transpose: Mapping[str, str]
-    """{operand: what of the instruction says its major}, 0 for K-major, 1 for MN-major."""
+    """{operand: the part of the instruction that gives its major}, 0 for K-major, 1 for MN-major."""
     other_home: str
-    """The storage from which A may come besides shared memory: reg, or TCol."""
+    """The other storage from which A may come: reg, or TCol."""
     registers: str
-    """What to do with an operand that is a layout of it."""
+    """The advice for an operand whose layout is in `other_home`."""
 
     majors, operands, orders, patterns = MAJORS, OPERANDS, ORDERS, stepping.PATTERNS
     shared_end = SM_SHARED_BYTES
@@ -258,16 +260,16 @@ class Engine:
     limit = LIMIT
     """Byte offsets and addresses that a descriptor holds are below it."""
     base_unit = BASE_UNIT
-    """Bytes that one unit of the base offset moves the pattern by."""
+    """The bytes by which one unit of the base offset moves the pattern."""
     spare: Mapping[str, int] = {"lbo": SWIZZLED_K_MAJOR_LBO, "sbo": 0}
-    """What is written to a field that is not read."""
+    """{field: the number written where the field is not read}."""
 
     atom, tile = staticmethod(tiles.atom), staticmethod(tiles.tile)
     base_offset_of, placements = staticmethod(base_offset_of), staticmethod(stepping.placements)
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields of its descriptor, the lowest first."""
+        """Return the fields of its descriptor, the lowest first."""
         found: tuple[Field, ...] = self.descriptors.FIELDS
         return found
 
@@ -276,23 +278,25 @@ class Engine:
         return self.descriptors(**fields)
 
     def intake(self, dtype: DType | str, operand: str, **asked: Any) -> Intake:
-        """Return what its instructions take of an operand; Refused for what no instruction has."""
+        """Return the part of an operand that its instructions take; refuse options that no
+        instruction has.
+        """
         raise NotImplementedError
 
     def default_lbo(self, mode: Mode, major: str) -> int | None:
-        """Return the LBO of a descriptor for which none was given, where there is a custom;
-        None where it is read."""
+        """Return the customary LBO of a descriptor without one, or None where LBO is read."""
         return SWIZZLED_K_MAJOR_LBO if major == "k" and mode.bits else None
 
     def majors_of(self, descriptor: Any) -> tuple[str, ...]:
-        """Return the majors of operands that a descriptor is for."""
+        """Return the majors of operands that a descriptor can be for."""
         return MAJORS
 
-    # -- what a descriptor reads -----------------------------------------------------------------------
+    # -- the reads of a descriptor ---------------------------------------------------------------------
 
     def walks(self, descriptor: Any, dtype: DType, major: str, rows: int, k: int) -> list[Walk]:
-        """Return the walks over rows x k elements that lie in memory as `dtype`,
-        whatever instructions there are."""
+        """Return the walks over rows x k elements that lie in memory as `dtype`, for legal instructions or
+        not.
+        """
         raise NotImplementedError
 
     def read(self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int) -> Slices:
@@ -304,7 +308,7 @@ class Engine:
     def unread(
         self, descriptor: Any, *, dtype: DType | str, major: str, rows: int, k: int
     ) -> tuple[str, ...]:
-        """Return the fields of lbo, sbo, base_offset of which any other value reads the same bytes."""
+        """Return those of lbo, sbo, base_offset of which any other value reads the same bytes."""
         return unread_fields(self.walks(descriptor, DType.of(dtype), major, rows, k))
 
     # -- from tile to descriptors ----------------------------------------------------------------------
@@ -348,7 +352,7 @@ class Engine:
     def words(
         self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None
     ) -> tuple[Said, ...]:
-        """Return every field in words, the lowest first; an operand says which are not read.
+        """Return every field in words, the lowest first; an operand decides which fields are not read.
 
         >>> of = engine("wgmma")
         >>> for said in of.words(of.descriptor(lbo=16, sbo=1024, mode="128B")):
@@ -393,7 +397,7 @@ class Engine:
         return tuple([said.name for said in self.words(descriptor, major, operand) if not said.read])
 
     def masked(self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None) -> Any:
-        """Return the descriptor with 0 in every field that is not read: two that read alike are then equal.
+        """Return the descriptor with 0 in every field that is not read: equal ones then read alike.
 
         >>> of = engine("wgmma")
         >>> hex(of.masked(of.descriptor(lbo=16, sbo=1024, mode="128B")).value)
@@ -404,7 +408,7 @@ class Engine:
     def remarks(
         self, descriptor: Any, major: str = "k", operand: Multiplicand | None = None, value: int | None = None
     ) -> tuple[str, ...]:
-        """Return what a reader should know besides the fields: overlaps, unaligned starts, odd bits.
+        """Return remarks besides the fields: overlaps, unaligned starts, odd bits.
 
         >>> of = engine("wgmma")
         >>> (remark,) = of.remarks(of.descriptor(sbo=64, mode="128B"))
@@ -429,11 +433,11 @@ class Engine:
         return []
 
     def about_lbo(self, descriptor: Any, major: str, operand: Multiplicand | None) -> list[str]:
-        """Return remarks on what LBO is."""
+        """Return remarks on the use of LBO."""
         return []
 
     def about_second(self, descriptor: Any) -> list[str]:
-        """Return remarks on what LBO is the address of."""
+        """Return remarks on the data at the address in LBO."""
         return []
 
     def long(self, mode: Mode, operand: Multiplicand | None) -> int:
@@ -448,7 +452,7 @@ class Engine:
         silent = self.never_read(descriptor, major)
         try:
             found = None if operand is None else operand.unread(descriptor)
-        except Refused:  # the documents say of nothing that it is read
+        except Refused:  # no document defines a read
             return silent
         if operand is None or found is None:
             return silent
@@ -459,7 +463,7 @@ class Engine:
         }
 
     def why(self, name: str, descriptor: Any, operand: Multiplicand, few: str) -> str:
-        """Return why an operand does not read a field that others read."""
+        """Return the reason why an operand does not read a field that others read."""
         return few
 
     def _about_operand(self, descriptor: Any, operand: Multiplicand) -> list[str]:
@@ -482,19 +486,19 @@ class Engine:
 
 
 VERSION = Field("version", 46, 3, 1, "a fixed constant")
-"""The bits of a descriptor that tell Blackwell's from Hopper's, which have 0 there."""
+"""The bits of a descriptor that distinguish Blackwell's from Hopper's, which have 0 there."""
 
 VERSIONS = {0: "wgmma", 1: "tcgen05"}
-"""{what they hold: whose descriptor it is}."""
+"""{the number in these bits: the engine of the descriptor}."""
 
 ENGINES = {"wgmma": "tilewise.hardware.wgmma.engine", "tcgen05": "tilewise.hardware.tcgen05.engine"}
-"""{engine: the module that has it as ENGINE}; only the one that is asked for is imported."""
+"""{engine: the module that has it as ENGINE}; a module is imported only when its engine is needed."""
 
 
 def engine_of_word(word: int) -> str:
-    """Return the engine whose descriptor 64 bits are, by their version.
+    """Return the engine of a 64-bit descriptor, by its version.
 
-    A version that no engine has is read as Hopper reads it, which passes these bits over.
+    An unknown version is read as Hopper's: Hopper ignores these bits.
 
     >>> [engine_of_word(word) for word in (0x4000004000010000, 0x4000404000010000, 0x4000804000010000)]
     ['wgmma', 'tcgen05', 'wgmma']

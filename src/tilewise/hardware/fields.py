@@ -33,26 +33,26 @@ class Field:
 
     @property
     def high(self) -> int:
-        """The highest bit."""
+        """Return the highest bit."""
         return self.low + self.bits - 1
 
     @property
     def mask(self) -> int:
-        """Its bits in the word."""
+        """Return the mask of its bits in the word."""
         return ((1 << self.bits) - 1) << self.low
 
     @property
     def where(self) -> str:
-        """Its bits, the highest first, as the documents write them."""
+        """Return its bits, the highest first, as the documents write them."""
         return bit_range(self.high, self.low)
 
     def of(self, word: int) -> int:
-        """What the field holds in a word."""
+        """Return the number that the field holds in a word."""
         return (word & self.mask) >> self.low
 
 
 def packed(fields: Sequence[Field], held: Mapping[str, int]) -> int:
-    """The word whose fields hold these numbers; the others, and reserved bits, are 0.
+    """Return the word whose fields hold these numbers; the others, and reserved bits, are 0.
 
         requires       every number fits its field
         postcondition  unpacked(fields, packed(fields, held)) == held
@@ -65,12 +65,12 @@ def packed(fields: Sequence[Field], held: Mapping[str, int]) -> int:
 
 
 def unpacked(fields: Sequence[Field], word: int) -> dict[str, int]:
-    """What every field holds."""
+    """Return the number in every field."""
     return {field.name: field.of(word) for field in fields}
 
 
 def reserved(fields: Sequence[Field], word: int) -> list[int]:
-    """The bits that are set and that no field has, the lowest first.
+    """Return the set bits that no field has, the lowest first.
 
     >>> reserved((Field("a", 0, 4, 1, ""),), 0x8002)
     [15]
@@ -79,7 +79,7 @@ def reserved(fields: Sequence[Field], word: int) -> list[int]:
 
 
 def picture(fields: Sequence[Field], word: int, bits: int = WORD_BITS) -> list[str]:
-    """Return the bits of a word, 32 in a row, high bits first: which bits, what they are, whose they are.
+    """Return the bits of a word, 32 in a row, high bits first: their numbers, their values, their fields.
 
     A reserved bit is a dot, and `!` where it is set.
     """
@@ -107,7 +107,7 @@ def _column(field: Field | None, run: Sequence[int], word: int) -> tuple[str, st
 
 
 def bit_range(high: int, low: int) -> str:
-    """Neighbouring bits, the highest first, as the documents write them.
+    """Return the text of neighbouring bits, the highest first, as the documents write them.
 
     >>> bit_range(29, 16), bit_range(46, 46)
     ('29-16', '46')

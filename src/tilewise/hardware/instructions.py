@@ -1,7 +1,7 @@
-"""Tables of instructions: rows that are found by what they have, and refusals that say what there is instead.
+"""Tables of instructions: the look-up of rows, and refusals that name the alternatives.
 
-A row is any value with a shape, types and what an architecture needs. Of rows these functions know no more
-than the names of their fields, so that mma, mfma and the others have one way to look rows up.
+A row is any value with a shape, types and the needs of an architecture. These functions know only the names
+of a row's fields, so mma, mfma and the others look rows up alike.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from typing import Any, Protocol, Self, TypeVar
 
     class Owned(Protocol):
-        """What some architectures have."""
+        """A row of a table that only some architectures have."""
 
         @property
         def needs(self) -> Needs:
-            """Return what an architecture has to be to have it."""
+            """Return the architectures that have it."""
 
     Row = TypeVar("Row")
     Had = TypeVar("Had", bound=Owned)
@@ -48,7 +48,7 @@ class Shape:
 
     @classmethod
     def of(cls, shape: Self | str) -> Self:
-        """Return the shape that a word such as m16n8k16 says; CuTe's 16x8x16 is what was probably meant."""
+        """Return the shape that a word such as m16n8k16 names; refuse CuTe's 16x8x16 with a hint."""
         if isinstance(shape, cls):
             return shape
         numbers = [int(number) for number in re.findall("[0-9]+", str(shape))[:3]]
@@ -62,13 +62,13 @@ class Shape:
         return self.written.format(self.m, self.n, self.k)
 
 
-# -- what rows have --------------------------------------------------------------------------------
+# -- the values of rows ----------------------------------------------------------------------------
 
 
 def where(rows: Iterable[Row], **wanted: Any) -> tuple[Row, ...]:
-    """Return the rows that have what is wanted in their fields.
+    """Return the rows whose fields have the wanted values.
 
-    A field of several values has each of them. None is wanted of no row.
+    A field of several values has each of them. A wanted value of None allows every row.
 
     >>> where([Shape(16, 8, 8), Shape(16, 8, 16)], m=16, k=8, n=None)
     (Shape(m=16, n=8, k=8),)
@@ -86,7 +86,7 @@ def where(rows: Iterable[Row], **wanted: Any) -> tuple[Row, ...]:
 
 
 def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:
-    """Return what rows have in a field, each value once.
+    """Return the values of a field in some rows, each value once.
 
     >>> values([Shape(16, 8, 8), Shape(16, 8, 16)], "n")
     (8,)
@@ -98,7 +98,7 @@ def values(rows: Iterable[Any], field: str) -> tuple[Any, ...]:
 
 
 def by_shape(rows: Iterable[Row], says: Callable[[Sequence[Row]], Any]) -> dict[str, Any]:
-    """Return {shape: what is said of its rows}.
+    """Return {shape: the answer of `says` for its rows}.
 
     >>> by_shape([], len)
     {}
@@ -113,7 +113,7 @@ def listed(some: Iterable[object], between: str = ", ") -> str:
 
 
 def nearest(legal: Iterable[int], n: int) -> str:
-    """Return the two legal N nearest to `n`, in words; past the end the most that there is.
+    """Return the two legal N nearest to `n`, in words; past the end, the largest.
 
     >>> nearest((8, 16, 24, 32, 48, 64), 40), nearest((8, 16), 512)
     ('the nearest N are 32 and 48', 'the most is N = 16')
@@ -124,10 +124,10 @@ def nearest(legal: Iterable[int], n: int) -> str:
     return f"the nearest N are {' and '.join(map(str, sorted(near[:2])))}"
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 DOES = {"a": "multiplies", "b": "multiplies", "c": "accumulates in", "d": "accumulates in"}
-"""{an operand: what an instruction does with elements of its type}."""
+"""{operand: the verb of an instruction for elements of its type}."""
 
 
 def having(
@@ -141,7 +141,7 @@ def having(
 ) -> tuple[Row, ...]:
     """Return the rows of a shape that have a type of an operand, or any; `instead` and `end` end the refusal.
 
-        refused  TW602 where there are none: with the shapes of the type, or with all types
+        refused  TW602 where no row fits: with the shapes of the type, or with all types
 
     >>> from tilewise.hardware.mma.instructions import DENSE
     >>> having(DENSE, "mma.sync", "a", "tf32", Shape.of("m16n8k16"))
@@ -180,9 +180,9 @@ def met(
     witness: Mapping[str, Any] | None = None,
     alike: Iterable[Any] = (),
 ) -> list[Had]:
-    """Return the rows that an architecture has; all where none is named.
+    """Return the rows that an architecture has; all rows without an architecture.
 
-    refused  TW602 where it has none of them: with what they need, and the shapes it has of some `alike`
+    refused  TW602 where it has no such row: with the rows' needs, and the shapes it has of some `alike`
     """
     every = [*rows]
     had = [row for row in every if arch is None or row.needs.met(arch)]
@@ -196,7 +196,7 @@ def met(
 def lacking(
     needs: Iterable[Needs], words: str, arch: object, witness: Mapping[str, Any], more: str = ""
 ) -> Refused:
-    """Return the refusal of an architecture that meets no needs: it names those that ask for least."""
+    """Return the refusal of an architecture that meets no needs; it names those that require least."""
     owners = {each: {*each.architectures} for each in needs}
     least = [each for each, them in owners.items() if not any(them < others for others in owners.values())]
     hint = f"it needs {listed(least, '; or ')}{more}"
@@ -204,7 +204,7 @@ def lacking(
 
 
 def easiest(rows: Iterable[Owned]) -> str:
-    """Return what the easiest of some instructions needs."""
+    """Return the needs of the easiest of some instructions."""
     return str(min({row.needs for row in rows}, key=lambda needs: needs.first))
 
 
@@ -213,7 +213,7 @@ def easiest(rows: Iterable[Owned]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A part of an instruction's words: which words it may be, and what it says."""
+    """A part of an instruction's words: its legal words, and its name."""
 
     name: str
     pattern: str
@@ -222,7 +222,7 @@ class Slot:
 
 
 def read_words(words: str, slots: Iterable[Slot]) -> tuple[dict[str, str], str, str]:
-    """Return {slot: its words}, the slots in their order; and what is left over, with what belongs there.
+    """Return {slot: its word}, the slots in their order; the rest of the words; and the words expected there.
 
     >>> slots = Slot("shape", "m[0-9]n[0-9]", "the shape"), Slot("count", "x[0-9]", "how many", optional=True)
     >>> read_words("m8n8.x4.trans", slots)
@@ -239,9 +239,9 @@ def read_words(words: str, slots: Iterable[Slot]) -> tuple[dict[str, str], str, 
 
 
 def sort_words(words: str, patterns: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return {name: its word}, of words in any order; and words that fit no pattern, or one that is taken.
+    """Return {name: its word} of words in any order, and the words that fit no pattern, or a taken one.
 
-    Words of the pattern without a name are passed over. Of a pattern with a group, the group is the word.
+    Words of the pattern without a name are ignored. If a pattern has a group, the group is the word.
 
     >>> sort_words("sync.aligned.x4.trans", {"count": "x([0-9])", "": "sync|aligned"})
     ({'count': '4'}, ['trans'])
@@ -261,9 +261,9 @@ def sort_words(words: str, patterns: Mapping[str, str]) -> tuple[dict[str, str],
 def first_fault(
     found: Mapping[str, str], rows: Sequence[Mapping[str, str]], slots: Iterable[Slot]
 ) -> tuple[str, str]:
-    """Return the first slot that no row has as it is found, and a sentence; nothing where a row has them all.
+    """Return the first slot whose value no row has, and a sentence; two empty strings where a row fits.
 
-    Slots narrow the rows down one after the other, so that what is known is that of the slots before.
+    Each slot narrows the rows down, so the known values of a slot depend on the slots before it.
     """
     before: list[str] = []
     for slot in slots:

@@ -1,4 +1,4 @@
-"""What a device of compute capability 9.0 has, and the shared memory of the others.
+"""Limits of a device of compute capability 9.0, and the shared memory of the others.
 
 The CUDA C++ Programming Guide lists it under Compute Capabilities, in Table 31 those of 7.5 and later; 7.0
 and 7.2 stand in that of CUDA 12. For 8.8 there is `cuda_occupancy.h` of CUDA 13.0, which agrees with both.
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture
 
 SM_SHARED_BYTES = 228 * 1024
-"""Bytes of shared memory of a multiprocessor, which are the addresses that there are."""
+"""Bytes of shared memory of a multiprocessor: the number of its addresses."""
 
 SHARED_BYTES = 227 * 1024
 """Bytes of shared memory that one block can have: the system keeps 1 KiB of each block's for itself."""
@@ -28,7 +28,7 @@ LANE_BITS = 5
 """Bits of the number of a lane."""
 
 REGISTERS = 64 * 1024
-"""32-bit registers of a multiprocessor, which one block can have to itself."""
+"""32-bit registers of a multiprocessor, all of which one block can have."""
 
 THREAD_REGISTERS = 255
 """32-bit registers that one thread can have."""
@@ -51,7 +51,7 @@ _RESERVED_SINCE = 80
 
 
 def sm_shared_bytes(arch: Architecture | str | int) -> int:
-    """Bytes of shared memory of a multiprocessor.
+    """Return the bytes of shared memory of a multiprocessor.
 
     >>> sm_shared_bytes("sm_75") // 1024, sm_shared_bytes("sm_90a") == SM_SHARED_BYTES
     (64, True)
@@ -67,7 +67,7 @@ def sm_shared_bytes(arch: Architecture | str | int) -> int:
 
 
 def shared_bytes(arch: Architecture | str | int) -> int:
-    """Bytes of shared memory that one block can have.
+    """Return the bytes of shared memory that one block can have.
 
     >>> [shared_bytes(arch) // 1024 for arch in ("sm_70", "sm_75", "sm_80", "sm_89", "sm_90", "sm_120")]
     [96, 64, 163, 99, 227, 99]

@@ -54,7 +54,7 @@ class Mode:
     swizzle: Swizzle = field(init=False, compare=False)
     """The permutation of byte addresses."""
     period: int = field(init=False, compare=False)
-    """Bytes by which the pattern repeats, and to which an atom is aligned."""
+    """The period of the pattern in bytes, and the alignment of an atom."""
     rows: int = field(init=False, compare=False)
     """Rows of the atom, across the major direction."""
     chunks: int = field(init=False, compare=False)
@@ -62,7 +62,7 @@ class Mode:
 
     @classmethod
     def of(cls, name: Mode | str) -> Mode:
-        """The mode of Hopper of that name: none, 32B, 64B or 128B, or as `mode_named` reads it."""
+        """Return Hopper's mode of that name: none, 32B, 64B or 128B, in any spelling of `mode_named`."""
         return mode_of(name, modes=MODES)
 
     def __post_init__(self) -> None:
@@ -77,16 +77,16 @@ class Mode:
 
     @property
     def keeps(self) -> int:
-        """Bytes that the swizzle leaves together."""
+        """Return the bytes that the swizzle leaves together."""
         return 1 << self.base
 
     @property
     def plain(self) -> bool:
-        """Whether its name says its width alone, which other modes may have too."""
+        """Return True if its name is its width alone, which other modes may have too."""
         return self.name in MODES
 
     def elements(self, dtype: DType | str) -> int:
-        """Elements in a row of the atom."""
+        """Return the elements in a row of the atom."""
         return self.width * 8 // DType.of(dtype).bits
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ BLACKWELL = {
 
 @dataclass(frozen=True, slots=True)
 class OtherUnit:
-    """A swizzle that is a mode of the hardware where it counts the other unit, bytes or elements."""
+    """A swizzle that would be a mode of the hardware in the other unit, bytes or elements."""
 
     meant: Swizzle
     """On bytes."""
@@ -133,9 +133,9 @@ class OtherUnit:
 def other_unit(
     read: Swizzle, unit: str, dtype: DType, modes: Iterable[Mode] = BLACKWELL.values()
 ) -> OtherUnit | None:
-    """Say that a swizzle seems to count bytes among elements, or elements among bytes; else None.
+    """Return a remark if a swizzle seems to count bytes among elements, or elements among bytes; else None.
 
-    `read` is the swizzle on bytes, as a text says that counts `unit`.
+    `read` is the swizzle on bytes of a text that counts `unit`.
 
     >>> found = other_unit(Swizzle(3, 5, 3), "element", DType.of("f16"))
     >>> print(found.meant, found.mode, found.hint.rpartition(":")[2])
@@ -165,7 +165,7 @@ def other_unit(
 
 
 def other_unit_of(layout: Layout, unit: str, dtype: DType) -> OtherUnit | None:
-    """Say the same of the one swizzle of a layout whose text counts `unit`."""
+    """Return the same remark for the one swizzle of a layout whose text counts `unit`."""
     swizzles = [swizzle for swizzle in layout.swizzles if swizzle.bits]
     if len(swizzles) != 1:
         return None
@@ -177,11 +177,11 @@ def other_unit_of(layout: Layout, unit: str, dtype: DType) -> OtherUnit | None:
 
 _NONE = ("NONE", "0", "INTERLEAVE", "INTER")
 _OF_32_BYTES = ("_ATOM_32B", "_BASE32B", "_32B")
-"""What CUDA, CUTLASS's descriptors and CUTLASS's layouts call the mode that keeps 32 bytes together by."""
+"""The suffixes for 32 bytes kept together: CUDA's, those of CUTLASS's descriptors, those of its layouts."""
 
 
 def mode_named(name: str) -> str:
-    """The one name of a mode, of the words that CUDA and CUTLASS have for it; of others a name that none has.
+    """Return the one name of a mode for a word of CUDA or CUTLASS; an unknown word gives a name of no mode.
 
     >>> [mode_named(word) for word in ("CU_TENSOR_MAP_SWIZZLE_128B", "sw128", "64", "INTERLEAVE")]
     ['128B', '128B', '64B', 'none']
@@ -196,9 +196,9 @@ def mode_named(name: str) -> str:
 
 
 def mode_of(name: Mode | str, atomicity: int | None = None, modes: Mapping[str, Mode] = BLACKWELL) -> Mode:
-    """The mode of that name among some, whose swizzle keeps so many bytes together: 16, or 32.
+    """Return the mode of that name among some, whose swizzle keeps so many bytes together: 16, or 32.
 
-    A plain name is that of both, where there are two; 128B_ATOM_32B says which.
+    Two modes may share a plain name; 128B_ATOM_32B names one of them.
 
     >>> mode_of("128B", 32) == BLACKWELL["128B_ATOM_32B"], mode_of("64B").keeps
     (True, 16)

@@ -1,4 +1,4 @@
-"""Where a fact comes from: the document, its section, and how it was confirmed; tables of facts, read."""
+"""Sources of facts: the document, its section, and the confirmations; tables of facts, read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PTX = "https://docs.nvidia.com/cuda/parallel-thread-execution/"
 
 
 def ptx(section: str, anchor: str) -> Source:
-    """A section of the PTX manual."""
+    """Return a section of the PTX manual."""
     return Source("PTX ISA", section, f"{_PTX}#{anchor}")
 
 

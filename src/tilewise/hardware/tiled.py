@@ -1,4 +1,4 @@
-"""TiledMMA and TiledCopy as values: which thread of a block holds which element of a large tile.
+"""TiledMMA and TiledCopy as values: the thread of a block for each element of a large tile.
 
     tiled_mma(mma.A(m16n8k16, f16), (2,2,1), m=32, n=(8,2,2):(1,16,8))
     tiled_copy((16,8):(8,1), (1,8))
@@ -53,13 +53,13 @@ def tiled_mma(
 ) -> Layout:
     """Return the fragment of a tile of A [M, K], B [N, K], C or D [M, N], that several atoms compute.
 
-    `threads` says how many atoms work side by side along M, N and K: a shape, whose atoms count with M
-    fastest, or a layout. They are warps where the atom has lanes, and warpgroups where it has those; those
-    along the third mode hold copies. `m`, `n` and `k` are the tile's, each an extent or a permutation;
-    what is more than the atoms take at once repeats in registers.
+    `threads` is the number of atoms side by side along M, N and K: a shape, whose atoms count with M fastest,
+    or a layout. Each atom is a warp if it has lanes, and a warpgroup if it has warps; atoms along the third
+    mode hold copies. `m`, `n` and `k` are the tile's, each an extent or a permutation. A tile larger than the
+    atoms together repeats in registers.
 
-        postcondition  CuTe's TiledMMA: `tiled` says how elements are dealt out
-        refused        TW507, TW505 as `tiled`; TW509 an atom that has warps of its own
+        postcondition  CuTe's TiledMMA: `tiled` defines the deal of the elements
+        refused        TW507, TW505 as `tiled`; TW509 an atom that already has warps
 
     >>> from tilewise import parse
     >>> atom = parse("mma.A(m16n8k16, f16)")
@@ -74,7 +74,8 @@ def tiled_mma(
 
 
 def tiled_copy(threads: Any, values: Any) -> Layout:
-    """Return who copies which element of a tile: `threads` deal it out, each takes `values` side by side.
+    """Return the thread and value that copy each element of a tile: `threads` deal it out, each takes
+    `values` side by side.
 
     Both are layouts, or shapes that count with the first mode fastest, of as many modes as the tile.
 
@@ -90,7 +91,7 @@ def tiled_copy(threads: Any, values: Any) -> Layout:
 
 
 def _numbered(given: Any, what: str) -> list[Layout]:
-    """Return the modes of what numbers threads or values from 0 on: of a layout, or of a shape."""
+    """Return the modes of a layout, or of a shape, that numbers threads or values from 0 on."""
     found = given if isinstance(given, Layout) else dense(as_shape(given), order="cute")
     if found.moving not in ((), ("m",)) or found.replica or found.swizzles or found.offset:
         raise LayoutError("TW107", f"{what} are numbered, by a layout such as (16,8):(8,1), not by {given}")
@@ -100,7 +101,7 @@ def _numbered(given: Any, what: str) -> list[Layout]:
 
 
 def _groups(atom: Layout) -> Axis:
-    """Return the axis that counts what the atom takes one of: threads, warps or warpgroups."""
+    """Return the axis that counts atoms: of threads, warps or warpgroups."""
     axes = set(atom.moving)
     if taken := axes & {"warpid", "wgid", "tx"}:
         raise Refused(
@@ -118,7 +119,7 @@ def _groups(atom: Layout) -> Axis:
 
 
 def is_tiled(text: str) -> bool:
-    """Return whether a text is one of these calls.
+    """Return True if a text is one of these calls.
 
     >>> is_tiled("tiled_copy((4,8), (2,1))"), is_tiled("wgmma.D(f32, n=64)")
     (True, False)

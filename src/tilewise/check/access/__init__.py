@@ -1,4 +1,4 @@
-"""Accesses as layouts: which element of a tile each lane of a warp requests, and at which address.
+"""Accesses as layouts: the element of a tile that each lane of a warp requests, and its address.
 
 access     an access, the addresses of its lanes, and the tile in memory, every element at its address
 patterns   from the words of a text to rows, columns, matrices, TMA's chunks and register fragments as layouts

@@ -1,4 +1,4 @@
-"""An access: which elements of a tile the lanes of a warp request, and the tile in memory.
+"""An access: the elements of a tile that the lanes of a warp request, and the tile in memory.
 
 An access is a layout as well: [request, lane, element] to a flat index of the tile. Composed with the tile's
 layout it gives addresses; a lane's elements must follow one another there, for an instruction moves
@@ -34,7 +34,7 @@ INACTIVE = -1
 """The address of an inactive lane, whose elements are past the end of the tile."""
 
 MOST_LISTED = 1 << 25
-"""Addresses that are listed one by one at most, where no proof spares it: a few gigabytes."""
+"""The most addresses that are listed one by one, where no proof makes that needless: a few gigabytes."""
 
 
 # -- the access ------------------------------------------------------------------------------------------
@@ -45,12 +45,12 @@ class Access:
     """The elements of a tile that the lanes of a warp request, one instruction after the other.
 
     requires  index has the shape (requests, lanes, elements of one lane); its places are flat indices of
-              the tile, row-major. Lanes that it does not have are inactive, and so is one whose index
-              is past the end of the tile
+              the tile, row-major. Lanes past its second extent are inactive, and so is a lane whose
+              index is past the end of the tile
     """
 
     name: str
-    """The text that stands for it: `row:16B`, `ldmatrix.x4.trans`, or the layout itself."""
+    """The text for it: `row:16B`, `ldmatrix.x4.trans`, or the layout itself."""
     operation: Operation
     dtype: DType
     tile: Shape
@@ -68,33 +68,33 @@ class Access:
 
     @cached_property
     def requests(self) -> int:
-        """Instructions that one warp executes for the whole access."""
+        """Return the instructions that one warp executes for the whole access."""
         return extents_of(self.index.shape)[0]
 
     @cached_property
     def lanes(self) -> int:
-        """Lanes that supply an address."""
+        """Return the lanes that supply an address."""
         return extents_of(self.index.shape)[1]
 
     @cached_property
     def elements(self) -> int:
-        """Elements that follow the address of one lane."""
+        """Return the elements that follow the address of one lane."""
         return extents_of(self.index.shape)[2]
 
     @property
     def bytes(self) -> int:
-        """Bytes that follow the address of one lane."""
+        """Return the bytes that follow the address of one lane."""
         return self.elements * self.dtype.bits // BYTE
 
     @property
     def idle(self) -> int:
-        """Lanes of a warp that no request has; of matrices and of TMA fewer lanes do the whole."""
+        """Return the lanes of a warp that no request has; 0 of matrices and TMA, which need fewer."""
         whole = self.operation.matrix or self.operation.name == "tma"
         return 0 if whole else LANES - self.lanes
 
     @property
     def idle_said(self) -> str:
-        """A sentence about the idle lanes, or nothing.
+        """Return a sentence about the idle lanes, or an empty one.
 
         >>> from tilewise import S
         >>> from tilewise.check.access import access_of
@@ -109,7 +109,7 @@ class Access:
         return f"{self.lanes} of {LANES} lanes ask, and {idle}{why}"
 
     def as_dict(self) -> dict[str, Any]:
-        """The request as plain data."""
+        """Return the request as plain data."""
         return {
             "access": self.name,
             "operation": self.operation.name,
@@ -125,7 +125,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Lanes:
-    """The byte addresses of an access of a tile that has a place.
+    """The byte addresses of an access of a tile with an address.
 
     postcondition  table[request, lane] is the address, -1 where the lane is inactive; where all are
                    active, and composition has an answer, also a layout of those two modes
@@ -152,7 +152,7 @@ class Lanes:
 
     @cached_property
     def table(self) -> np.ndarray:
-        """The addresses as an array (requests, lanes)."""
+        """Return the addresses as an array (requests, lanes)."""
         from tilewise.tables import table
 
         if self.listed is not None:
@@ -199,7 +199,7 @@ def checked(bytes: int, addresses: Iterable[int | None]) -> list[int | None]:
 
 
 def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
-    """Return the error of a lane whose address is below 0, or no multiple of its width.
+    """Return the error of a lane whose address is below 0, or not a multiple of its width.
 
     >>> print(no_vector("lane 2", 4, -8))
     TW203: lane 2 asks for 4 bytes at -8, below 0
@@ -216,7 +216,7 @@ def no_vector(lane: str, bytes: int, address: int) -> LayoutError:
 
 @dataclass(frozen=True)
 class Stored:
-    """A tile in memory: where every element begins, in bytes, or in bits where it is smaller than a byte.
+    """A tile in memory: the start of every element, in bytes, or in bits where it is smaller than a byte.
 
     >>> from tilewise import S
     >>> tile = Stored.of(S[(8, 64) : (64, 1)], "bf16", base=1024)
@@ -228,7 +228,7 @@ class Stored:
     """
 
     layout: Layout
-    """From the tile's modes to one storage axis; the tile's own address is in it."""
+    """From the tile's modes to one storage axis; the tile's address is included."""
     dtype: DType
     unit: int
     """Bits of one step on that axis: 8, or 1."""
@@ -245,12 +245,12 @@ class Stored:
 
     @property
     def step(self) -> int:
-        """Units from an element to the one that follows it in memory."""
+        """Return the units from an element to the one that follows it in memory."""
         return self.dtype.bits // self.unit
 
     @property
     def size(self) -> int:
-        """Elements of the tile."""
+        """Return the number of elements of the tile."""
         return self.layout.size
 
     def at(self, index: int) -> int:
@@ -258,7 +258,7 @@ class Stored:
         return sum(self.layout.points(index)[0])
 
     def matrix(self, why: str) -> tuple[int, int]:
-        """Return rows and columns of the tile, which has to have both.
+        """Return the tile's rows and columns; refuse a tile of another number of modes.
 
         refused  TW610 a tile of another rank
         """
@@ -274,7 +274,7 @@ class Stored:
         return extents[0], extents[1]
 
 
-@lru_cache(maxsize=16)  # an access needs its tile more than once, and so do several of one tile
+@lru_cache(maxsize=16)  # one access, or several of one tile, use it again
 def _stored(tile: Layout, element: DType, base: int) -> Stored:
     axis = _axis(tile)
     if any(it.extent > 1 and it.stride for it in tile.replica):

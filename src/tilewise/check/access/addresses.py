@@ -1,8 +1,8 @@
 """From an access and a tile in memory to the address of each lane, or the lane that no instruction serves.
 
 An instruction moves neighbouring bytes, from an address that is a multiple of their number. Two proofs need
-no list: before swizzles that leave the bits inside a vector alone, the strides tell; and where sums are
-XORs, the columns of the address tell. Else every address is listed.
+no list. Before swizzles that leave the bits inside a vector alone, the strides decide. Where sums are XORs,
+the columns of the address decide. Otherwise every address is listed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def lanes_in(stored: Stored, access: Access, most: int = MOST_LISTED) -> Lanes:
         composed = stored.layout.compose(access.index)
         if proven(composed, access.elements, stored.step):
             first = _first_elements(composed, stored.unit)
-    except (Refused, NotDecided):  # it is no layout, or indices reach past the end
+    except (Refused, NotDecided):  # no layout, or indices reach past the end
         pass
     return Lanes(access, first, None if first else _listed(stored, access, most))
 
@@ -147,7 +147,7 @@ def indices_of(access: Access) -> Int64s:
 
 
 def vectors_in(places: Int64s, indices: Int64s, step: int) -> tuple[Int64s, Bools, Bools]:
-    """Return where the vectors of lanes begin, which lanes are active, and which no instruction serves.
+    """Return the starts of the lanes' vectors, the active lanes, and the lanes that no instruction serves.
 
     requires  places[index] is where an element begins, for indices[request, lane, element]; the elements of
               a vector follow one another by a step
@@ -196,7 +196,7 @@ def _check_lane(stored: Stored, access: Access, request: int, lane: int) -> None
 
 
 def _byte(stored: Stored, index: int) -> int | str:
-    """Return where an element is in bytes; in bytes and bits where that is no whole byte."""
+    """Return the place of an element in bytes; in bytes and bits where it is no whole byte."""
     byte, bit = divmod(stored.at(index) * stored.unit, BYTE)
     return f"{byte} + {bit} bits" if bit else byte
 

@@ -1,4 +1,6 @@
-"""`access_of`: from a user's request to the access of a tile; `widest`: and what blocks wider vectors."""
+"""`access_of`: from a user's request to the access of a tile; `widest`: the widest vectors, and the obstacle
+to wider ones.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FIXED = ("ldmatrix", "stmatrix", "tma")
-"""Patterns of one instruction, which no other one moves."""
+"""Patterns of one instruction, which no other instruction moves."""
 
 
 def access_of(
@@ -27,9 +29,9 @@ def access_of(
     operation: Operation | str | None = None,
     base: int = 0,
 ) -> Access:
-    """Return the access that a text, or a layout, means of a tile.
+    """Return the access of a tile that a text, or a layout, describes.
 
-    Without a width, vectors are the widest that there are, of a tile at the byte address `base`.
+    Without a width, vectors are the widest possible, of a tile at the byte address `base`.
 
         requires       a text as docs/access.md has them; a layout of (lane), (lane, element) or (request,
                        lane, element) to flat indices, or of who holds which element over laneid and reg
@@ -149,7 +151,7 @@ class Question:
         return Access(name, self.operation, dtype, shape, pattern.index(elements), pattern.trans)
 
     def widest(self) -> Width:
-        """Return the widest access, and why no wider one is possible."""
+        """Return the widest access, and the reason against a wider one."""
         only = self.pattern.bytes
         blocked: tuple[int, Refused] | None = None
         for bytes in sorted((only,) if only else self.operation.widths, reverse=True):
@@ -176,7 +178,7 @@ class Question:
         )
 
     def refusal(self, bytes: int) -> Refused | None:
-        """Return why vectors of so many bytes are impossible, or None."""
+        """Return the reason against vectors of so many bytes, or None."""
         try:
             lanes_in(self.stored, self.access(bytes))
         except Refused as no:
@@ -184,7 +186,7 @@ class Question:
         return None
 
     def _by_base(self, bytes: int, no: Refused) -> Refused:
-        """Return the refusal of a width: the tile's address, where nothing else is in the way."""
+        """Return the refusal of a width: the tile's address, where there is no other reason."""
         if not self.base % bytes or not isinstance(no.witness, dict):
             return no
         unmoved = Stored.of(self.stored.tile, self.stored.dtype)
@@ -218,47 +220,47 @@ def _operation(pattern: Pattern, words: Words, argument: Operation | str | None)
 
 
 def _in_memory(no: Refused) -> bool:
-    """Return True if a refusal is about elements in memory, not about a width that holds no whole one."""
+    """Return True if a refusal is about elements in memory, not about a width that holds no whole element."""
     return isinstance(no.witness, dict) and no.witness.get("rule") != "type"
 
 
 @dataclass(frozen=True)
 class Width:
-    """The widest possible access, and why no wider one is."""
+    """The widest possible access, and the reason against a wider one."""
 
     access: Access
     next: int | None
-    """Bytes of the next wider one; None where no instruction has it."""
+    """Bytes of the next wider vector; None where no instruction has it."""
     blocked: Refused | None
-    """Why that one is impossible: `rule` in its witness names the broken rule."""
+    """The refusal of that width: `rule` in its witness names the broken rule."""
     question: Question = field(repr=False, compare=False)
 
     @property
     def asked(self) -> int | None:
-        """The width in the text, where it is too wide; `widest` itself leaves it aside."""
+        """Return the width in the text, where it is too wide; `widest` ignores it."""
         bytes = self.question.bytes
         return bytes if bytes is not None and bytes > self.bytes else None
 
     @property
     def refusal(self) -> Refused | None:
-        """Why the width in the text is no width of this access."""
+        """Return the reason why the width in the text is no width of this access, or None."""
         return None if self.asked is None else self.question.refusal(self.asked)
 
     @property
     def bytes(self) -> int:
-        """Bytes of a lane."""
+        """Return the bytes of a lane."""
         return self.access.bytes
 
     @property
     def narrower(self) -> tuple[Access, ...]:
-        """The same with narrower vectors, the widest first: a part of a legal vector is legal."""
+        """Return the access with narrower vectors, the widest first: a part of a legal vector is legal."""
         bits = self.question.stored.dtype.bits
         widths = sorted(self.question.operation.widths, reverse=True)
         fitting = [bytes for bytes in widths if bytes < self.bytes and not bytes * BYTE % bits]
         return tuple(self.question.access(bytes) for bytes in fitting)
 
     def as_dict(self) -> dict[str, Any]:
-        """The width as plain data."""
+        """Return the width as plain data."""
         return self.access.as_dict() | {
             "elements": self.access.elements,
             "narrower": [access.name for access in self.narrower],

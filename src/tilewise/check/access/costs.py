@@ -1,10 +1,10 @@
-"""The cost of a whole access, in any unit: counts of a few requests, and for how many each of them stands.
+"""The cost of a whole access, in any unit: counts of a few requests, each times the requests like it.
 
-Where sums of addresses are XORs, one request stands for all. Its lanes ask for a coset of the space that the
-bits of a lane flip, and another request XORs a constant to all of it: that renames banks, sectors and lines.
+Where sums of addresses are XORs, one request stands for all. Its lanes read a coset of the space that the
+bits of a lane flip. Another request XORs a constant to all addresses: that renames banks, sectors and lines.
 
-Where they only are a layout, requests repeat. Moved by a word, the words of a request lie in other banks, and
-meet as before; moved by a line of 128 bytes, it touches other sectors and lines, and as many. Swizzles move
+Where they only are a layout, requests repeat. A request moved by a word has its words in other banks, and
+they meet as before. A request moved by a line of 128 bytes touches as many sectors and lines. Swizzles move
 with them by their own period. A digit of the requests with stride s comes back to a multiple of that distance
 after distance / gcd(s, distance) steps: of a padded tile one or two of its values are counted.
 """
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     Int64s = NDArray[np.int64]
 
 AT_ONCE = 1 << 12
-"""Requests that are counted together in NumPy: a few megabytes."""
+"""The most requests that NumPy counts together: a few megabytes."""
 
 FEW = 16
-"""Requests that are sooner counted by the definition than NumPy is loaded."""
+"""The most requests that are counted by the definition, faster than NumPy is loaded."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Costs:
 
     lanes: Lanes = field(repr=False)
     sample: Sample = field(repr=False)
-    """The requests that stand for all, and were counted."""
+    """The requests that stand for all others, and were counted."""
     counts: Mapping[str, Sequence[int]]
     """Their counts by names."""
     closed: bool
@@ -98,12 +98,12 @@ class Costs:
 
     @property
     def access(self) -> Access:
-        """The access whose requests were counted."""
+        """Return the access whose requests were counted."""
         return self.lanes.access
 
     @property
     def requests(self) -> int:
-        """Instructions that a warp executes."""
+        """Return the number of instructions that a warp executes."""
         return self.access.requests
 
     def total(self, name: str) -> int:
@@ -150,7 +150,7 @@ class Sample:
 
     @cached_property
     def weights(self) -> list[int]:
-        """The number of requests for which each of them stands."""
+        """Return the number of requests that each counted one stands for."""
         weights = [1]
         for counted, extent in zip(self.counted, self.of_all, strict=True):
             whole, rest = divmod(extent, counted)
@@ -225,7 +225,8 @@ def touched(
 def blocks_of(
     addresses: Int64s, bytes: int, block: int, together: int, buckets: int = 0, in_turn: bool = False
 ) -> Int64s:
-    """Return how many blocks the vectors of addresses[request, lane] touch: [request, group of lanes].
+    """Return the number of blocks that the vectors of addresses[request, lane] touch: [request, group of
+    lanes].
 
     With buckets, block n is in bucket n % buckets, and the most of one counts; in turn, each lane does.
 

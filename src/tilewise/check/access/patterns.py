@@ -5,12 +5,12 @@
 Before the width and the operation stands a pattern by name, an entry of the catalogue with its values between
 colons or as a call, or a layout.
 
-Patterns are layouts: [request, lane, element] to the tile. Rows, columns and what lanes hold are cut into
-vectors; ldmatrix and stmatrix have rows of 8 x 8 matrices, and TMA has chunks in the order of memory. An
-index past the end of the tile is nobody's: its lane is inactive.
+Patterns are layouts: [request, lane, element] to the tile. Rows, columns and the elements of lanes are cut
+into vectors; ldmatrix and stmatrix have rows of 8 x 8 matrices, and TMA has chunks in the order of memory. A
+lane whose index is past the end of the tile is inactive.
 
-A register fragment, over laneid and reg, and perhaps warps, says who holds which element of one instruction's
-part; the tile is cut into such parts, row-major. Each lane moves the elements that it holds, in the order of
+A register fragment, over laneid and reg, and perhaps warps, gives the lane of each element of one
+instruction's part. The tile is cut into such parts, row-major. Each lane moves its elements in the order of
 its registers, and every warp executes its own requests.
 """
 
@@ -47,7 +47,7 @@ NAMES = "row col tma ldmatrix.x1 ldmatrix.x2 ldmatrix.x4 stmatrix.x4 mma.A wgmma
 """Some that a user may mean by an unknown word."""
 EXAMPLES = "row:16B, col:2B, ldmatrix.x4.trans, mma.A:m16n8k16, S[(32, 8) : (64, 1)]"
 OF_ENGINES = {"descriptor.A": "tilewise match", "descriptor.B": "tilewise match", "boxes": "tilewise tma"}
-"""{what an engine requests, and no lane, as far as a colon: the command that tells how}."""
+"""{requests of an engine, and of no lane, as far as a colon: the command for them}."""
 
 _WIDTH = re.compile(r"\s*:\s*(\d+)\s*B$")
 _NUMBER = re.compile(r"([A-Za-z_]+?)(\d+)")
@@ -65,7 +65,7 @@ _SHORT = {"rows": "row", "column": "col", "columns": "col", "cols": "col"}
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a text: the pattern, how wide, and the operation; an operation alone goes along the rows.
+    """The words of a text: the pattern, the width, and the operation; an operation alone goes along the rows.
 
     >>> Words.of("wgmma.D:f32:n64:8B@st")
     Words(subject='wgmma.D:f32:n64', bytes=8, operation='st')
@@ -106,7 +106,7 @@ def spelled(subject: str, bytes: int | None, operation: str | None) -> str:
 
 
 def as_call(entry: Entry, words: list[str], dtype: DType) -> str:
-    """Return the call of an entry that values between colons mean; the type is the tile's by default.
+    """Return the call of an entry from values between colons; the type is the tile's by default.
 
     >>> from tilewise.hardware.catalog import find
     >>> as_call(find("wgmma.D"), ["f32", "n64"], DType.of("bf16"))
@@ -131,7 +131,7 @@ def as_call(entry: Entry, words: list[str], dtype: DType) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The elements that lanes request, before it is known how many of them at once."""
+    """The elements that lanes request, before the number requested at once is known."""
 
     name: str
     operation: str
@@ -139,7 +139,7 @@ class Pattern:
     index: Callable[[int], Layout]
     """[request, lane, element] to the tile, for vectors of so many elements."""
     bytes: int | None = None
-    """The width of a vector, where there is one alone."""
+    """The width of a vector, where only one is possible."""
     trans: bool = False
 
 
@@ -251,7 +251,7 @@ def pattern_from(layout: Layout, stored: Stored, name: str = "", operation: str 
 
 
 def _flat(layout: Layout, stored: Stored) -> Layout:
-    """Return an access by flat row-major indices, of one by coordinates e0, e1, ..., or in CuTe's order.
+    """Return an access by flat row-major indices, of a layout by coordinates e0, e1, ..., or in CuTe's order.
 
     Flat indices of CuTe's layouts count the first mode fastest.
 
@@ -281,7 +281,7 @@ def _flat(layout: Layout, stored: Stored) -> Layout:
     if not turned:
         return layout
     _refuse_outside(layout, stored)
-    if len(layout.shape) == 1:  # or its digits would be modes of their own
+    if len(layout.shape) == 1:  # otherwise its digits would become modes
         layout = Layout(
             (*layout.shape, 1), (*layout.strides, ZERO), (), layout.offset, layout.swizzles, layout.outer
         )
@@ -318,7 +318,7 @@ def _indices(layout: Layout, stored: Stored) -> Layout:
 
 
 def _refuse_outside(index: Layout, stored: Stored, axis: str = "m", extent: int = 0) -> None:
-    """Refuse an index that the tile lacks, or a coordinate on an axis: it is no element of the next row."""
+    """Refuse an index that the tile lacks, or a coordinate on an axis that would be in the next row."""
     size = extent or stored.size
     low, high = index.extremes(axis)
     if low >= 0 and high < size:
@@ -335,7 +335,7 @@ def _refuse_outside(index: Layout, stored: Stored, axis: str = "m", extent: int 
 
 
 BELOW = {1: 1, 2: 2, 4: 2}
-"""{matrices of an instruction: how many of them are one below the other}."""
+"""{matrices of an instruction: the number of them one below the other}."""
 LANE, REG = "laneid", "reg"
 TOGETHER = WAVEFRONT // CHUNK
 """Chunks of 16 bytes that TMA writes in one wavefront of 128 bytes."""
@@ -384,7 +384,7 @@ def in_columns(rows: int, columns: int, elements: int) -> Layout:
 
 
 def in_vectors(index: Layout, elements: int) -> Layout:
-    """Return [request, lane, element] with so many elements of a lane at once, a request after the other.
+    """Return [request, lane, element] with so many elements of a lane at once, one request after the other.
 
         refused  TW610 a lane whose elements are no whole number of vectors; TW503 digits that do not divide
 
@@ -447,7 +447,7 @@ def in_matrices(stored: Stored, form: Form) -> Layout:
 def _contiguous_down(stored: Stored, rows: int, columns: int, held: int) -> bool:
     """Return True if the first mode is the contiguous one: its first elements follow one another.
 
-    Those at powers of two tell; that all do is proven when the addresses are.
+    Only those at powers of two are tested. The addresses prove the rest later.
     """
     first = stored.at(0)
     powers = [1 << bit for bit in range((held - 1).bit_length())]
@@ -547,7 +547,7 @@ def _by_holder(fragment: Layout) -> Layout:
     for name in ("tx", "tid_in_wg"):
         if name in fragment.moving:
             fragment = fragment.split_axis(name)
-    for axis in fragment.axes:  # warps count from 0; lanes and registers do so anyway
+    for axis in fragment.axes:  # warps shall count from 0; lanes and registers do
         first = fragment.min(axis)
         if first and axis.name in (LANE, REG):
             raise _idle(f"{min(first, 0)}@{axis}")

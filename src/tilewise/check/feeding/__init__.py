@@ -1,12 +1,12 @@
-"""How the operands of mma.sync come from shared memory, and how its results get there.
+"""The moves of mma.sync's operands from shared memory, and of its results to it.
 
 from tilewise.check.feeding.question import feed
 
 question    the way in: a layout, an operand, an instruction; the answer
-fragments   who holds what of one instruction's operand
-forms       the address of every byte that a lane holds; which form of ldmatrix or stmatrix moves the tile
-steps       how the addresses of all instructions follow from the first ones
-why         why nothing moves a tile, or no matrices, and the nearest layouts that matrices move
+fragments   the lane and register of each element of one instruction's operand
+forms       the address of every byte that a lane holds; the form of ldmatrix or stmatrix that moves the tile
+steps       the addresses of all instructions, from the first ones
+why         the reasons why nothing moves a tile, or no matrices, and the nearest layouts that matrices move
 banks       the wavefronts that it takes, and the swizzle that takes fewer
 """
 

@@ -1,4 +1,4 @@
-"""The wavefronts that it takes a warp to move a tile, and the swizzle under which it takes fewer."""
+"""The wavefronts that a warp needs to move a tile, and the swizzle under which it needs fewer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tilewise.hardware.matrices.kinds import ROW_BYTES
 from tilewise.hardware.memory.banks import WORD
 
 MOST = 1 << 14
-"""So many elements of a tile are searched a swizzle for: a tenth of a second."""
+"""The largest tile, in elements, for which a better swizzle is searched: a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wavefronts:
-    """What all loads or stores of a tile take, and the fewest that they could."""
+    """The wavefronts of all loads or stores of a tile, and the fewest possible."""
 
     wavefronts: int
     ideal: int
@@ -29,7 +29,7 @@ class Wavefronts:
 
     @property
     def excess(self) -> int:
-        """Wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
+        """Return the wavefronts beyond the ideal: conflicts, and phases that few lanes of the warp fill."""
         return self.wavefronts - self.ideal
 
     def __str__(self) -> str:
@@ -39,7 +39,7 @@ class Wavefronts:
 
 
 def given(form: Form | Vector) -> tuple[int, int]:
-    """Return the bytes behind each address of an instruction, and how many lanes give one.
+    """Return the bytes behind each address of an instruction, and the number of lanes that give one.
 
     >>> from tilewise.hardware.matrices.forms import Form
     >>> given(Vector("ld", 64)), given(Form("ldmatrix", 2))
@@ -68,7 +68,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
     seen: dict[tuple[int, ...], Request] = {}
     requests = []
     for addresses in (one[warp : warp + LANES] for one in fill.table for warp in range(0, len(one), LANES)):
-        first = min(addresses) // WORD * WORD  # some words further, other banks are as busy
+        first = min(addresses) // WORD * WORD  # whole words further, other banks are just as busy
         pattern = tuple(address - first for address in addresses[:lanes])
         if pattern not in seen:
             seen[pattern] = counted(form.instruction, bytes, pattern)
@@ -82,7 +82,7 @@ def wavefronts_of(fill: Fill) -> Wavefronts:
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """A layout of the same tile, and what it takes to move it."""
+    """A layout of the same tile, and the wavefronts to move it."""
 
     layout: Layout
     banks: Wavefronts

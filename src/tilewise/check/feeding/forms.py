@@ -1,9 +1,9 @@
 """A tile of shared memory as a warp's registers see it, and the instructions that move it.
 
-With T the tile in bytes and F the fragment of one instruction, T o F^-1 places what a lane holds. Both are
+With T the tile in bytes and F the fragment of one instruction, T o F^-1 places the bytes of a lane. Both are
 made of bits: F permutes those of (row, column, byte) into those of (laneid, byte of the lane's registers),
 and T steps by one stride a bit before its swizzle. So T o F^-1 is one stride a bit of laneid and of the byte,
-and one a digit of which instruction it is, inside T's own swizzle.
+and one a digit of the instruction's number, inside T's own swizzle.
 
 With L the layout of a form of ldmatrix or stmatrix, which takes [j, r, byte of a row] to (laneid, byte of the
 registers), the form moves the operand iff T o F^-1 o L places [j, r, byte] at a(j, r) + byte, each a(j, r) a
@@ -47,16 +47,19 @@ WIDEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """One digit of an address: how often it steps, by how many bytes before the swizzle, what it counts."""
+    """One digit of an address: its extent, its stride in bytes before the swizzle, and the
+    thing it counts.
+    """
 
     extent: int
     stride: int
     counts: str
-    """lane, byte (of a lane's registers in one instruction), row or column (which instruction), or whose.
+    """The counted thing: lane, byte (of a lane's registers in one instruction), row or column (of
+    instructions).
 
     `warp row` and `warp column` count the warps that share the rows, or the columns."""
     weight: int = 1
-    """What one step of it adds to what it counts."""
+    """The amount that one step adds to the number it counts."""
 
 
 def packed(layout: Layout, size: int) -> Layout:
@@ -73,7 +76,7 @@ def packed(layout: Layout, size: int) -> Layout:
 
 @dataclass(frozen=True)
 class Fragment:
-    """What the lanes hold of one instruction's operand, over laneid and reg, in cells of whole bytes."""
+    """One instruction's operand in the lanes, over laneid and reg, in cells of whole bytes."""
 
     layout: Layout
     size: int
@@ -81,51 +84,52 @@ class Fragment:
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Rows and cells of a row of one instruction."""
+        """Return the rows of one instruction, and the cells of a row."""
         rows, columns = extents_of(self.layout.shape)
         return rows, columns
 
     @cached_property
     def bits(self) -> list[int]:
-        """The flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds,
-        the lowest first."""
+        """Return the flat index of the (row, column, byte) that each bit of laneid + 32 * byte adds, the
+        lowest first.
+        """
         found = [index for (index,) in affine(packed(self.layout, self.size)).quasi_inverse().columns]
         return found + [0] * (LANE_BITS - len(found))
 
 
 @dataclass(frozen=True)
 class Tile:
-    """Every byte of a tile by who holds it: digits inside the tile's own swizzle."""
+    """Every byte of a tile by its holder: digits inside the tile's own swizzle."""
 
     lanes: tuple[Digit, ...]
     """The bits of laneid, the lowest first; a stride of 0 where lanes hold the same."""
     bytes: tuple[Digit, ...]
     """The bits of a byte of a lane's registers in one instruction, the lowest first."""
     steps: tuple[Digit, ...]
-    """Which instruction: digits of rows and columns, the fastest of each first."""
+    """The digits that select the instruction, of rows and of columns, the fastest of each first."""
     cells: SharedTile
-    """Where the tile is, and its swizzles."""
+    """The cells of the tile, with its address and its swizzles."""
     group: bool = False
-    """Whether the threads of a warpgroup give addresses, and not one warp's lanes."""
+    """True if all threads of a warpgroup give addresses, not the lanes of one warp."""
 
     @property
     def threads(self) -> tuple[Digit, ...]:
-        """The digits above laneid of the thread that gives an address."""
+        """Return the digits above laneid of the thread that gives an address."""
         return self.warps if self.group else ()
 
     @property
     def digits(self) -> tuple[Digit, ...]:
-        """All of them."""
+        """Return all digits of the tile."""
         return (*self.lanes, *self.bytes, *self.steps)
 
     @cached_property
     def own_steps(self) -> tuple[Digit, ...]:
-        """The digits that count the instructions of one warp."""
+        """Return the digits that count the instructions of one warp."""
         return tuple(digit for digit in self.steps if not digit.counts.startswith("warp"))
 
     @cached_property
     def warps(self) -> tuple[Digit, ...]:
-        """The digits that count warps."""
+        """Return the digits that count warps."""
         return tuple(digit for digit in self.steps if digit.counts.startswith("warp"))
 
     def at(self, inside: int) -> int:
@@ -147,18 +151,17 @@ class Tile:
 
     @cached_property
     def steps_of(self) -> dict[Digit, int]:
-        """What the first step of each digit adds to the first address."""
+        """Return the bytes that the first step of each digit adds to the first address."""
         return {digit: self.at(digit.stride) - self.at(0) for digit in self.digits}
 
     def follow(self, run: Sequence[Digit], width: int) -> bool:
-        """Return whether the digits of a run count the bytes inside `width` bytes that are aligned to it.
+        """Return True if the digits of a run count the bytes inside `width` aligned bytes.
 
             requires       width is a power of two, and the run writes the numbers below it
             postcondition  true iff whatever the other digits are, the byte of the run's number x is at a + x,
                            for a multiple a of `width`
 
-        Where the swizzle, if any, leaves the bits inside `width` alone the strides show it; where not, all
-        addresses are looked through.
+        If no swizzle changes the bits inside `width`, the strides decide. Otherwise every address is tested.
         """
         cells = self.cells
         others = [digit for digit in self.digits if digit not in run]
@@ -176,7 +179,7 @@ class Tile:
 
 
 def sums(digits: Sequence[Digit]) -> list[int]:
-    """Return what the digits add, for every number that they write, the first digit the fastest.
+    """Return the sums of the digits, for every number that they write, the first digit the fastest.
 
     >>> sums([Digit(2, 1, "byte"), Digit(2, 64, "byte")])
     [0, 1, 64, 65]
@@ -197,7 +200,7 @@ def tile_of(
     """Return the tile that an operand is, cut into instructions of a fragment, for warps that share them.
 
     Each warp has neighbouring instructions; of a warpgroup it has one of four that follow down the rows. None
-    where digits do not divide into instructions, or none begins with the second warp.
+    where digits do not divide into instructions, or no digit begins with the second warp.
     """
     whole = [halves(digits, one) for digits, one in zip(cells.digits, fragment.shape, strict=True)]
     if None in whole:
@@ -225,7 +228,7 @@ def tile_of(
 
 
 def _twos(digits: Digits, counts: str) -> Iterator[Digit]:
-    """Yield the digits of a number, the fastest first, as their twos and what is left."""
+    """Yield the digits of a number, the fastest first, as factors of two and the rest."""
     weight = 1
     for extent, step in reversed(digits):
         while extent % 2 == 0:
@@ -256,7 +259,7 @@ class Vector:
 
     @property
     def registers(self) -> int:
-        """Registers that it moves, or 1 where it moves a part of one."""
+        """Return the number of registers moved, or 1 where a part of one register is moved."""
         return max(1, self.bits // self.unit)
 
     def __str__(self) -> str:
@@ -265,7 +268,7 @@ class Vector:
 
 
 def named(form: Form | Vector) -> str:
-    """Return a form without the words that all of its kind have.
+    """Return a form without the words that its whole kind has.
 
     >>> named(Form("ldmatrix", 4, trans=True)), named(Vector("st", 64))
     ('ldmatrix.x4.trans', 'st.shared.v2.b32')
@@ -275,7 +278,7 @@ def named(form: Form | Vector) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some bytes of a lane's registers: of which instruction, and which of those that it holds there."""
+    """Some bytes of a lane's registers: their instruction, and their place among its bytes there."""
 
     row: int
     column: int
@@ -284,37 +287,39 @@ class Part:
 
     @property
     def register(self) -> int:
-        """The 32-bit register of that instruction in which they begin."""
+        """Return the 32-bit register of the instruction in which the bytes begin."""
         return self.byte // REGISTER
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One load or store of a tile: what it moves, and where its addresses are."""
+    """One load or store of a tile: the parts that it moves, and its addresses."""
 
     parts: tuple[Part, ...]
-    """What it moves, register by register of the form, or in the order of memory."""
+    """The parts moved, register by register of the form, or in the order of memory."""
     add: int | None
-    """What every lane adds to its first address; None where that is no one number."""
+    """The number that every lane adds to its first address; None where lanes differ."""
     xor: int | None
-    """What every lane XORs it with, counted from where the swizzle does; None where that is no one number."""
+    """The number that every lane XORs with its first address, counted from the swizzle's origin; None where
+    lanes differ.
+    """
     addresses: Layout
     """The address of each lane, in bytes."""
 
     @property
     def row(self) -> int:
-        """The first instruction that it feeds, down the rows."""
+        """Return the first instruction that the step feeds, down the rows."""
         return self.parts[0].row
 
     @property
     def column(self) -> int:
-        """The first instruction that it feeds, along the columns."""
+        """Return the first instruction that the step feeds, along the columns."""
         return self.parts[0].column
 
 
 @dataclass(frozen=True)
 class Fill:
-    """A form that moves all of a tile, and how its bits are those of the tile."""
+    """A form that moves all of a tile, with the digits that it moves."""
 
     tile: Tile
     form: Form | Vector
@@ -327,24 +332,24 @@ class Fill:
 
     @cached_property
     def left(self) -> tuple[Digit, ...]:
-        """The digits that count instructions: the columns inside the rows."""
+        """Return the digits that count instructions: the columns inside the rows."""
         taken = {*self.lanes, *self.moved, *self.tile.bytes[: self.part.bit_length() - 1]}
         left = [digit for digit in (*self.tile.bytes, *self.tile.own_steps) if digit not in taken]
         return tuple(sorted(left, key=lambda digit: ("byte", "column", "row").index(digit.counts)))
 
     @property
     def count(self) -> int:
-        """How many instructions there are."""
+        """Return the number of instructions."""
         return len(sums(self.left))
 
     @cached_property
     def addresses(self) -> Layout:
-        """The address of each lane for the first instruction, in bytes."""
+        """Return the address of each lane for the first instruction, in bytes."""
         return self.tile.layout(self.lanes[::-1]).coalesce()
 
     @cached_property
     def table(self) -> list[list[int]]:
-        """The address that each lane gives, instruction by instruction."""
+        """Return the address that each lane gives, instruction by instruction."""
         lanes = sums(self.lanes)
         return [[self.tile.at(lane + inside) for lane in lanes] for inside in sums(self.left)]
 
@@ -379,7 +384,8 @@ def places(digits: Sequence[Digit]) -> list[tuple[int, int, int]]:
 
 
 def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return which bits of laneid + 32 * byte are those of a row's byte, and of [matrix, row], lowest first.
+    """Return the bits of laneid + 32 * byte that are those of a row's byte, and of [matrix, row], lowest
+    first.
 
     >>> bits_of(Form("ldmatrix", 4))
     ((5, 6, 0, 1), (2, 3, 4, 7, 8))
@@ -393,8 +399,7 @@ def bits_of(form: Form) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
-    """Return how a form moves the tile, or None where it does not;
-    `nearer` are the steps that it takes first."""
+    """Return the move of the tile by a form, or None; `nearer` are the steps that it takes first."""
     in_row, of_row = bits_of(form)
     low = REGISTER.bit_length() - 1
     if len(tile.bytes) < low:
@@ -415,7 +420,7 @@ def filled_by(tile: Tile, form: Form, nearer: str = "row") -> Fill | None:
 
 
 def filled_plainly(tile: Tile, instruction: str, unit: int = REGISTER_BITS) -> Fill:
-    """Return how the widest vectors move the tile: single bytes do so always."""
+    """Return the move of the tile by the widest vectors: single bytes always work."""
     width, run = WIDEST, _run(tile, WIDEST)
     while run is None or not tile.follow(run, width):
         width //= 2
@@ -429,7 +434,7 @@ def filled_plainly(tile: Tile, instruction: str, unit: int = REGISTER_BITS) -> F
 
 
 def _run(tile: Tile, width: int) -> tuple[Digit, ...] | None:
-    """Return the digits that step by 1, 2, 4, ... inside a vector, or None where one is lacking."""
+    """Return the digits that step by 1, 2, 4, ... inside a vector, or None where a digit is missing."""
     held = [*tile.bytes, *(digit for digit in tile.own_steps if digit.extent == 2)]
     found: list[Digit] = []
     for bit in range(width.bit_length() - 1):

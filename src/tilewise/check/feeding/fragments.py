@@ -1,4 +1,4 @@
-"""Who holds what of one instruction's operand: dense, sparse, of a kind of sm_120, or of Volta's four."""
+"""The lane and register of each element of an operand: dense, sparse, of sm_120, or Volta's."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Which mma an operand is for."""
+    """The mma that an operand belongs to."""
 
     shape: Shape
     sparse: bool = False
     products: tuple[int, int] = (2, 2)
-    """How Volta's four products lie: so many along M and along N."""
+    """The numbers of Volta's four products along M and along N."""
     group: bool = False
-    """Whether it is a wgmma: warp w of four holds rows 16 w and on of D, as those of an mma.sync."""
+    """True for a wgmma: warp w of four holds rows 16 w and on of D, as those of an mma.sync."""
 
     @property
     def word(self) -> str:
-        """How it is called."""
+        """Return the instruction's name."""
         return "mma.sp" if self.sparse else "mma.sync"
 
     def __post_init__(self) -> None:
@@ -60,23 +60,23 @@ class Element:
 
     name: str
     dtype: DType
-    """As which it lies in memory: a type of 6 bits has a byte."""
+    """The type of the element in memory: a type of 6 bits has a byte."""
     k: int
     """Elements of a row: K of A and B, N of C and D."""
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the lanes hold of one instruction's operand, over laneid and reg, and of what type."""
+    """One instruction's operand in the lanes, over laneid and reg, and its type."""
 
     layout: Layout
     element: Element
     major: str | None = None
-    """What the instruction says of A or B, where it takes both: row or col."""
+    """The qualifier of A or B, row or col, where the instruction takes both."""
 
     @property
     def bits(self) -> int:
-        """Of an element itself, without what it is padded with in a register."""
+        """Return the bits of an element, without its padding in a register."""
         return DType.of(self.element.name).bits
 
 
@@ -113,7 +113,7 @@ def held(name: str, this: Instruction, dtype: DType, arch: Architecture | str | 
 
 
 def _volta(name: str, this: Instruction, element: DType) -> Iterator[Held]:
-    """Yield rows of four products, of which those of the other direction hold the same."""
+    """Yield rows of four products; those of the other direction hold the same rows."""
     fragment = a_fragment if name == "A" else b_fragment
     for major in MAJORS if name == "A" else MAJORS[::-1]:
         layout = _among_products(fragment(this.shape, element, major), name, this)
@@ -154,13 +154,13 @@ def _result(this: Instruction, dtype: DType, arch: Architecture | str | None) ->
 
 
 def _needs(this: Instruction, dtype: DType | None = None) -> list[Needs]:
-    """Return what each instruction of the shape needs: any, or those that multiply a type."""
+    """Return the needs of each instruction of the shape: of any, or of those that multiply a type."""
     of_shape = where(EVERY, sparse=this.sparse, shape=this.shape)
     return [one.needs for one in of_shape if dtype is None or dtype.name in (one.a, one.b)]
 
 
 def _check(this: Instruction, needs: Sequence[Needs], arch: Architecture | str | None) -> None:
-    """Refuse an instruction that nothing has, and an architecture that meets none of some needs."""
+    """Refuse an instruction that no architecture has, and an architecture that meets none of some needs."""
     if not needs:
         message = f"there is no {this.word} {this.shape}"
         raise Refused("TW602", message, witness={"shape": str(this.shape)})

@@ -1,8 +1,8 @@
-"""How the operands of mma.sync come from shared memory, and how its results get there.
+"""The moves of mma.sync's operands from shared memory, and of its results to it.
 
-A tile of many instructions is moved by one form of ldmatrix or stmatrix, or by plain vectors, whichever
-takes the fewest instructions. It is found by what the layout maps, however it is written: `fill` chooses the
-registers, and proves that the form moves each byte of the tile to the lane that wants it.
+A tile of many instructions is moved by one form of ldmatrix or stmatrix, or by plain vectors, whichever takes
+the fewest instructions. The search depends on the map alone, not on how the layout is written. `fill` chooses
+the registers, and proves that the form moves each byte of the tile to the lane that wants it.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 __all__ = ["Feed", "feed"]
 
 MMA = ("reg", "the registers themselves are laid out by tilewise catalog mma.A, mma.B, mma.C and mma.D")
-"""Where operands of mma.sync come from besides, and what to do with a layout of it."""
+"""The other storage of mma.sync's operands, and the advice for a layout of it."""
 
 MOVERS = {"D": "stmatrix"}
-"""{operand: what moves its matrices}; ldmatrix moves the others'."""
+"""{operand: the instruction that moves its matrices}; ldmatrix moves the others'."""
 
 WGMMA = Shape(64, 8, 16)
 """The part of a wgmma's D that repeats along N."""
@@ -71,25 +71,25 @@ class Feed:
     operand: str
     dtype: str
     bits: int
-    """Of an element in memory and in registers: a type of 6 bits has 8."""
+    """The bits of an element in memory and in registers: 8 for a type of 6 bits."""
     shape: Shape
     form: Form | Vector
     steps: tuple[Step, ...] = field(repr=False)
     counts: tuple[int, int]
-    """How many instructions there are down the rows and along the columns."""
+    """The numbers of instructions down the rows and along the columns."""
     addresses: Layout = field(repr=False)
     """The byte address that each lane gives to the first step, over laneid: `addresses.place(lane)`."""
     fragment: Layout = field(repr=False)
-    """Who holds which element of one instruction's part, over laneid and reg."""
+    """The lane and register of each element of one instruction's part, over laneid and reg."""
     base: int
     pattern: str
     major: str | None
-    """What the instruction is to say of A or B, where it takes both, as Volta's does: row or col."""
+    """The qualifier of A or B, row or col, where the instruction takes both, as Volta's does."""
     reasons: tuple[Reason, ...] = field(repr=False)
-    """Why no form of ldmatrix or stmatrix moves it, where vectors do."""
+    """The reasons why no form of ldmatrix or stmatrix moves it, where vectors do."""
     question: Question = field(repr=False, compare=False)
     fill: Fill = field(repr=False, compare=False)
-    """How the form's bits are those of the tile."""
+    """The form with the digits of the tile that it moves."""
 
     legal = True
 
@@ -99,75 +99,79 @@ class Feed:
 
     @property
     def trans(self) -> bool:
-        """Whether the form transposes."""
+        """Return True if the form transposes."""
         return self.form.trans
 
     @property
     def registers(self) -> int:
-        """32-bit registers of a lane for the whole tile."""
+        """Return the number of 32-bit registers of a lane for the whole tile."""
         return sum(part.bytes for step in self.steps for part in step.parts) * 8 // REGISTER_BITS
 
     @property
     def alignment(self) -> int:
-        """What every address must be a multiple of, and the tile's own with it."""
+        """Return the number that divides every address, and the tile's address with it."""
         return self.form.bits // 8 if isinstance(self.form, Vector) else 16
 
     @property
     def folded(self) -> bool:
-        """Whether the tile's address is in the layout, which then counts from address 0."""
+        """Return True if the layout includes the tile's address: it then counts from address 0."""
         return self.pattern == "address" and self.base > 0
 
     @cached_property
     def nearest(self) -> tuple[Near, ...]:
-        """The nearest layouts that matrices move, the cheapest first, where they take fewer instructions."""
+        """Return the nearest layouts that matrices move, the cheapest first, where they take fewer
+        instructions.
+        """
         fewer = self.reasons and len(self.steps) > self.registers // 4
         return _nearest(self.question, self.reasons) if fewer else ()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked, once the layout is understood as an operand."""
+    """A question about a layout that is known to be an operand."""
 
     layout: Layout
     cells: SharedTile
     instruction: Instruction
     held: Held
-    """Who holds which element."""
+    """The lane and register of each element."""
     forms: tuple[Form, ...]
-    """The forms that the architecture has, those that move most first."""
+    """The forms of the architecture, those that move most first."""
     plainly: bool = True
-    """Whether vectors may move it."""
+    """True if vectors may move the tile."""
     packed: int = 0
-    """Bits of an element in memory where ldmatrix unpacks them; the operand is then what it unpacks."""
+    """Bits of an element in memory where ldmatrix unpacks it; the operand is then the unpacked one."""
     arch: Architecture | str | None = None
     form: str | None = None
     warps: tuple[int, int] = (1, 1)
-    """How many warps share the rows, and how many the columns."""
+    """The numbers of warps that share the rows, and the columns."""
 
     @property
     def mover(self) -> str:
-        """ldmatrix, or stmatrix for a result."""
+        """Return "ldmatrix", or "stmatrix" for a result."""
         return MOVERS.get(self.cells.name, "ldmatrix")
 
     @cached_property
     def fragment(self) -> Fragment:
-        """Who holds which cell of whole bytes."""
+        """Return the lane and register of each cell of whole bytes."""
         cells, elements = self.held.layout, self.cells.elements
         return Fragment(cells.pack(elements) if elements > 1 else cells, self.cells.size)
 
     def tile(self, cells: SharedTile | None = None) -> Tile | None:
-        """Return the operand by who holds it; None where its digits do not divide into instructions."""
+        """Return the operand as a tile of lanes' bytes; None where its digits do not divide into
+        instructions.
+        """
         return tile_of(cells or self.cells, self.fragment, self.warps, self.instruction.group)
 
     @property
     def whole(self) -> tuple[int, int]:
-        """Rows and cells of a row of one instruction."""
+        """Return the rows of one instruction, and the cells of a row."""
         rows, columns = self.fragment.shape
         return rows * (WARPGROUP if self.instruction.group else 1), columns
 
     @property
     def usable(self) -> tuple[Form, ...]:
-        """The forms that are tried: those that unpack, where elements are packed."""
+        """Return the forms to try: where elements are packed, those that unpack."""
         return tuple(form for form in self.forms if form.kind.stored == (self.packed or form.bits))
 
     def by_matrices(self, tile: Tile | None) -> Fill | None:
@@ -198,20 +202,20 @@ def feed(
     products: tuple[int, int] = (2, 2),
     group: bool = False,
 ) -> Feed | Mismatch:
-    """Return how a warp moves a tile of shared memory to the registers of mma.sync, or from them.
+    """Return the moves of a warp between a tile of shared memory and the registers of mma.sync.
 
-    The layout counts elements of `dtype`, or what its unit says, from the tile's address `base`; its swizzle
-    counts from there as well, or with the pattern "address" from address 0. `form` asks for matrices,
-    vectors, or one form such as x2 alone, and `arch` for what that architecture has. Where `warps` share the
-    rows, and the columns, each has neighbouring instructions, and the steps are those of the first.
+    The layout counts elements of `dtype`, or its unit, from the tile's address `base`. Its swizzle counts
+    from there as well, or with the pattern "address" from address 0. `form` allows only matrices, vectors, or
+    one form such as x2; `arch` allows only the forms of that architecture. Where `warps` share the rows, and
+    the columns, each has neighbouring instructions. The steps returned are those of the first warp.
 
-    A of a `sparse` mma.sp is what is stored of it, [M, K/2]. Volta's m8n8k4 computes four products, so many
-    of them along M and along N as `products` says; the operands of the four lie in one tile. D of a `group`
-    is that of wgmma, and the addresses are those of the warpgroup's 128 threads.
+    A of a `sparse` mma.sp is its stored part, [M, K/2]. Volta's m8n8k4 computes four products, `products` of
+    them along M and along N; their operands lie in one tile. With `group`, D is that of wgmma, and the
+    addresses are those of the warpgroup's 128 threads.
 
         requires       operand is A [M, K], B [N, K], C or D [M, N], of any whole number of instructions
-        postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the form that
-                       was asked for moves every byte between the tile and the lane that holds it
+        postcondition  a Feed iff no two elements share a byte, all are in shared memory, and the given form
+                       moves every byte between the tile and the lane that holds it
 
     >>> from tilewise import S, Swizzle
     >>> found = feed(Swizzle(3, 3, 3) @ S[(16, 64) : (64, 1)], operand="A", shape="m16n8k16", dtype="f16")
@@ -246,7 +250,7 @@ def feed(
 
 
 def _answer(question: Question, base: int, pattern: str) -> Feed | Mismatch:
-    """Return what becomes of one question."""
+    """Return the answer to one question."""
     from tilewise.check.feeding.why import impossible, why_no_matrices
 
     cells, (rows, columns) = question.cells, question.whole
@@ -292,9 +296,9 @@ def _nearest(question: Question, reasons: tuple[Reason, ...]) -> tuple[Near, ...
 def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
     """Return the layout of elements of 4 or 6 bits that ldmatrix unpacks, with a byte for each.
 
-    In registers each has a byte. Where T places sixteen of them at a + 4 x bits (or 6 x), the layout that
-    places them at a + x bytes, rows of 16 bytes, is moved by the same forms: a row starts where it did, and
-    what the form gives to whom is the same. So the question is asked of that one.
+    In registers each element has a byte. If T places sixteen of them at a + 4 x bits (or 6 x), the returned
+    layout places them at a + x bytes, in rows of 16 bytes. The same forms move both layouts: every row starts
+    at the same byte, and each lane gets the same elements.
 
     >>> from tilewise import S
     >>> packed = S[(8, (2, 16)) : (256, (128, 4))].counted("bit")
@@ -322,7 +326,7 @@ def _unpacked(layout: Layout, name: str, way: Held) -> Layout | None:
 def _asked(
     form: str | None, instruction: str, arch: Architecture | str | None
 ) -> tuple[tuple[Form, ...], bool]:
-    """Return the forms to try, and whether vectors may do instead."""
+    """Return the forms to try, and True if vectors may replace them."""
     if form == "vectors":
         return (), True
     if form in (None, "matrices", instruction):
@@ -339,7 +343,8 @@ def _asked(
 
 
 def has(form: Form, arch: Architecture | str | None) -> bool:
-    """Return whether an architecture has a form; without one, whether all later than some do, or it unpacks.
+    """Return True if an architecture has a form; without an architecture, True for a form of all later ones,
+    or one that unpacks.
 
     >>> has(Form("stmatrix", 4), "sm_80"), has(Form("stmatrix", 4), None)
     (False, True)

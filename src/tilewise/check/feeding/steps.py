@@ -1,6 +1,6 @@
-"""How the address of each step follows from the first one: what is added to it, and what it is XORed with.
+"""The address of each step from the first one: a number to add, and a number to XOR.
 
-Both count from where the swizzle does: from the tile, whose address is added last. So one sum is right for a
+Both count from the origin of the swizzle, the tile, whose address is added last. So one sum is right for a
 tile at any address that is aligned for the instruction.
 """
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from tilewise.check.feeding.question import Feed
 
 WITHIN = "r"
-"""What counts the loads of one instruction."""
+"""The name of the counter of one instruction's loads."""
 
 DIRECTIONS = {name: (down.lower(), along.lower()) for name, (down, along) in OPERANDS.items()}
-"""{operand: what counts its instructions, down the rows and along the columns}."""
+"""{operand: the counters of its instructions, down the rows and along the columns}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Stepping:
-    """What takes the first address of a lane to those of all steps.
+    """The numbers that lead from the first address of a lane to those of all steps.
 
     postcondition  for every lane, and every number of each way, the step of these numbers is at
                    tile + (first ^ each that flips) + each that does not
@@ -48,7 +48,7 @@ class Stepping:
     function: str
     """The name of the function that gives the first address."""
     from_zero: bool
-    """Whether addresses count from address 0, and no tile is added."""
+    """True if addresses count from address 0, and no tile is added."""
 
     def __str__(self) -> str:
         return address_text(
@@ -59,7 +59,7 @@ class Stepping:
         )
 
     def terms(self) -> Iterator[tuple[int, int]]:
-        """Yield all that is XORed, and all that is added, step by step."""
+        """Yield (the XOR, the sum) of the numbers of every step."""
         slowest_first = self.ways[::-1]
         for numbers in product(*(way.numbers for way in slowest_first)):
             flipped = added = 0
@@ -72,7 +72,7 @@ class Stepping:
 
 
 def address_text(first: str, flipped: Sequence[object], added: Sequence[object], from_zero: bool) -> str:
-    """Return an address from the first one of a lane, the same in C++ and for people.
+    """Return an address from the first one of a lane, in words that C++ reads too.
 
     >>> address_text("first", [32], [2048], False), address_text("first", [], [64], True)
     ('tile + (first ^ 32) + 2048', 'first + 64')
@@ -83,12 +83,12 @@ def address_text(first: str, flipped: Sequence[object], added: Sequence[object],
 
 
 def from_zero(found: Feed) -> bool:
-    """Return whether the addresses of an answer count from address 0: then so does its swizzle."""
+    """Return True if the addresses of an answer count from address 0: then so does its swizzle."""
     return found.pattern == "address"
 
 
 def from_the_tile(found: Feed) -> Fill:
-    """Return how an answer's form fills the tile, with addresses that count from where its swizzle does.
+    """Return the fill of an answer, with addresses that count from the origin of its swizzle.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed
@@ -101,7 +101,7 @@ def from_the_tile(found: Feed) -> Fill:
 
 
 def stepping(found: Feed) -> Stepping | None:
-    """Return how the steps of an answer follow from the first, by one number a direction, or None.
+    """Return the steps of an answer from the first, by one number a direction, or None.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed
@@ -131,8 +131,8 @@ def stepping(found: Feed) -> Stepping | None:
 
 
 def terms(found: Feed) -> list[tuple[int, int] | None]:
-    """Return (flipped, added) of every step: all lanes are at (first ^ flipped) + added; None where they
-    are not.
+    """Return (flipped, added) of every step: all lanes are at (first ^ flipped) + added; None where they are
+    not.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding.question import feed
@@ -171,7 +171,7 @@ def firsts(found: Feed, way: Way) -> list[int]:
 
 
 def elements(found: Feed, part: Part) -> str:
-    """Return what a part of a lane's registers holds, as the document names elements.
+    """Return the elements in a part of a lane's registers, as the document names them.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed
@@ -186,7 +186,7 @@ def elements(found: Feed, part: Part) -> str:
 
 
 def feeds(found: Feed, step: Step) -> str:
-    """Return which instructions a step feeds, and with which of their elements.
+    """Return the instructions that a step feeds, with their elements.
 
     >>> from tilewise import S
     >>> from tilewise.check.feeding.question import feed

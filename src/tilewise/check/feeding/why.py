@@ -1,11 +1,11 @@
-"""Why a tile is not moved, or not by matrices: reasons as data, the first one to look at in front.
+"""Reasons why a tile is not moved, or not by matrices, as data, the most basic reason in front.
 
-The shape comes first, then bytes that elements share, and the end of shared memory: each of them ends all
-questions. Where vectors move the tile and no matrices do, it may be the architecture, the form that the user
-named, or the unit. Else it is the template of a matrix: rows of 16 bytes that stay together, at multiples of
-16, of which a lane holds 4.
+The shape comes first, then bytes that elements share, and the end of shared memory: after each of them
+nothing else can be checked. Where vectors move the tile and no matrices do, the reason may be the
+architecture, the form that the user named, or the unit. Otherwise it is the template of a matrix: rows of 16
+bytes that stay together, at multiples of 16, of which a lane holds 4.
 
-Then come the nearest layouts that matrices move, and what it takes to get there, the cheapest first:
+Then come the nearest layouts that matrices move, with the change that leads to each, the cheapest first:
 
 nothing    the bytes stay: they are read in another unit, or with the modes swapped
 address    the tile stays as it is, elsewhere in shared memory
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from tilewise.check.feeding.question import Question
 
 LISTED = 64
-"""So many rows, and columns, are looked through for the first that a swizzle parts."""
+"""The number of rows, and of columns, searched for the first ones that a swizzle parts."""
 
 COSTS = ("nothing", "address", "chunks", "copy")
-"""What it takes to get to a layout, the cheapest first."""
+"""The changes that lead to a layout, the cheapest first."""
 
 UNTOUCHED = {
     "unit": "the same numbers, read in their own unit",
     "transposed": "the same tile, with its modes swapped",
 }
-"""{rule: what mends it while the bytes stay}."""
+"""{rule: the change that mends it while the bytes stay}."""
 
 SHOWN = 3
 LINE = 128
@@ -51,14 +51,16 @@ LINE = 128
 
 
 def impossible(question: Question) -> tuple[Reason, ...]:
-    """Return why nothing moves the tile as it is: its shape, its bytes, its place."""
+    """Return the reasons why nothing moves the tile as given: its shape, its bytes, its place."""
     cells = question.cells
     shape = [*_shape(question)]
     if shape:
         return tuple(shape)
     found = [*_range(question), *overlap(cells)] or [*_parted(cells)]
     bits = question.packed
-    if bits and any(reason.rule == "overlap" for reason in found):  # sixteen have no 16 bytes to themselves
+    if bits and any(
+        reason.rule == "overlap" for reason in found
+    ):  # sixteen elements share their 16 bytes with others
         message = (
             f"ldmatrix unpacks sixteen elements of {bits} bits from 16 bytes of their own, and here others "
             f"begin after {2 * bits}"
@@ -116,8 +118,7 @@ def _range(question: Question) -> Iterator[Reason]:
 
 
 def _parted(cells: SharedTile) -> Iterator[Reason]:
-    """Yield the reason of an element that a swizzle of its bytes would part,
-    so that they are elsewhere than it."""
+    """Yield the reason of an element whose bytes a swizzle would part."""
     chain, size = cells.chain, cells.size
     lowest = min((one.base for one in chain), default=size)
     steps = [cells.start, *(step for digits in cells.digits for _, step in digits)]
@@ -144,7 +145,7 @@ def _parted(cells: SharedTile) -> Iterator[Reason]:
 def why_no_matrices(
     question: Question, tile: Tile, by_matrices: Fill | None, by_vectors: Fill
 ) -> tuple[Reason, ...]:
-    """Return why vectors move the tile, or nothing does where matrices were asked for."""
+    """Return the reasons why vectors move the tile, or why nothing does if the user asked for matrices."""
     if by_matrices is not None:
         counts = {"matrices": by_matrices.count, "vectors": by_vectors.count}
         message = f"{named(by_matrices.form)} would take {by_matrices.count} instructions"
@@ -203,7 +204,7 @@ def _other_unit(question: Question, by_vectors: Fill) -> Reason | None:
 
 
 def _rows(question: Question) -> Iterator[Reason]:
-    """Yield what is wrong with the rows that matrices would have of a tile, the first to look at in front."""
+    """Yield the faults of the rows that matrices would have of a tile, the most basic in front."""
     cells, mover = question.cells, question.mover
     size, (down, along) = cells.size, OPERANDS[cells.name]
     by_row = cells.step(1, 0) if cells.rows > 1 else 0
@@ -233,7 +234,7 @@ def _rows(question: Question) -> Iterator[Reason]:
 
 
 def _lanes(question: Question) -> Reason | None:
-    """Return the reason of a lane that holds more or fewer neighbours of a row than matrices give it."""
+    """Return the reason of a lane that holds more or fewer neighbours of a row than matrices give."""
     held, together = set(question.fragment.bits[LANE_BITS:]), 1
     while together in held:
         together *= 2
@@ -352,8 +353,9 @@ def _mended(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str
 
 
 def _dense(question: Question, reasons: Sequence[Reason]) -> Iterator[tuple[str, SharedTile, str]]:
-    """Yield dense tiles, row by row or column by column: padded so that eight rows meet all banks,
-    or swizzled so."""
+    """Yield dense tiles, row by row or column by column: padded or swizzled so that eight rows meet all
+    banks.
+    """
     if any(reason.rule in ("fewer", "arch", "form", "lanes") for reason in reasons):
         return
     cells, size = question.cells, question.cells.size

@@ -1,4 +1,4 @@
-"""Moves between registers: who holds what, who wants it, and how it gets there.
+"""Moves between registers: the holders of the elements, the lanes that want them, and the ways between.
 
 reading    which element of TO each element of FROM is
 warp       the question of one warp, as a table; as an affine map over GF(2); how few exchanges it takes

@@ -34,7 +34,7 @@ class Xored:
 
     @cached_property
     def mask(self) -> int:
-        """The bits that any thread's address has."""
+        """Return the bits that the address of any thread has."""
         return reduce(or_, self.columns, 0)
 
 
@@ -46,7 +46,7 @@ class Counted:
 
     @property
     def mask(self) -> int:
-        """No bit of an offset is XORed: offsets are added."""
+        """Return 0: offsets are added, so no bit is XORed."""
         return 0
 
     def at(self, threads: int) -> Int64s:
@@ -71,15 +71,15 @@ class SharedAccess:
     base: Xored | Counted
     offset: int
     below: int = 0
-    """Only threads whose number is less take part, unless it is 0."""
+    """Only threads with smaller numbers take part, unless it is 0."""
 
     @property
     def turned(self) -> int:
-        """The bits of the offset that addresses of threads have as well: XORed, where others are added."""
+        """Return the bits of the offset that are XORed, as threads have them too; others are added."""
         return self.offset & self.base.mask
 
     def taking(self, active: Bools, supplying: bool = False) -> Bools:
-        """Return which of the active threads take part, or supply an address."""
+        """Return the active threads that take part, or supply an address."""
         number = np.arange(len(active))
         if self.below:
             active = active & (number < self.below)
@@ -103,16 +103,16 @@ class Accesses:
     active: Bools
     """True of each thread that takes part."""
     picked: Xored = Xored(())
-    """The thread's own number that is XORed to the bytes that it takes of words."""
+    """The number of a thread that is XORed to the bytes that it takes of words."""
 
     @property
     def threads(self) -> int:
-        """Threads that share memory."""
+        """Return the number of threads that share memory."""
         return len(self.active)
 
     @cached_property
     def reach(self) -> int:
-        """One more than the last byte."""
+        """Return the end of the last byte."""
         ends = (
             int(access.addresses(self.threads)[access.taking(self.active, supplying=True)].max())
             + access.reach.bytes
@@ -122,9 +122,10 @@ class Accesses:
 
     @cached_property
     def wavefronts(self) -> int:
-        """Those of all warps, as the model of `check.banks` counts them.
+        """Return the wavefronts of all warps, by the model of `check.banks`.
 
-        Accesses that differ by whole words, added or XORed, take as many: banks change places.
+        Accesses that differ by whole words, added or XORed, take as many wavefronts: banks only change
+        places.
         """
         alike: defaultdict[tuple[object, ...], list[SharedAccess]] = defaultdict(list)
         for access in self.each:
@@ -146,7 +147,7 @@ def accesses(
 ) -> Accesses | None:
     """Return the instructions of one side, for positions with labels of their own.
 
-    Where rows of matrices are not whole it is None.
+    Return None where rows of matrices are not whole.
     """
     reach = memory.store if stores else memory.load
     steps = spread(tuple(map(memory.address, side.positions)), positions[-1] + 1)
@@ -210,7 +211,9 @@ def _matrices(
 
 
 def _orbits(points: Iterable[int], steps: Sequence[int]) -> list[list[int]] | None:
-    """Return the points in groups that the steps, XORed, make of one; None where some are not whole."""
+    """Return the points in groups that the XORed steps make of one point; None where some groups are not
+    whole.
+    """
     found, seen, known = list[list[int]](), set[int](), set(points)
     for point in points:
         if point not in seen:

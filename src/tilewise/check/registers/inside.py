@@ -1,4 +1,4 @@
-"""Moves inside the threads, or inside the warps: by names, by permutations of bytes, by shuffles.
+"""Moves inside the threads, or inside the warps: by renaming, by permutations of bytes, by shuffles.
 
 Where the upper bits of a register's number only change their names, the steps are found for the registers
 that differ in the others, and repeated.
@@ -20,16 +20,19 @@ from tilewise.core.bits import sums
 from tilewise.hardware.limits import LANES
 
 MOST_SEARCHED = 16
-"""Registers of a question for which shuffles are looked for, where there is another way."""
+"""The most registers of a question for which shuffles are searched, where there is another way."""
 
 
 MOST_CROSSING = 2
-"""Bits of a register and of the lane that change places, where there is another way: with three of them
-an H200 took longer by shuffles than through shared memory (docs/shuffle.md)."""
+"""The most bits of a register and of the lane that change places, where there is another way: with three an
+H200 took longer by shuffles than through shared memory (docs/shuffle.md).
+"""
 
 
 def in_threads(asked: RegisterQuestion) -> Program | None:
-    """Return the same permutations in all threads, where every thread holds what it wants; None elsewhere."""
+    """Return the same permutations in all threads, where every thread holds all that it wants; None
+    elsewhere.
+    """
     if asked.bits < 8:
         return None
     taken = []
@@ -57,7 +60,7 @@ def in_threads(asked: RegisterQuestion) -> Program | None:
 def by_shuffles(
     asked: RegisterQuestion, limit: float | None, without: frozenset[str] = frozenset()
 ) -> Program | None:
-    """Return the cheapest steps of one warp; None where they surely take `limit` cycles or more.
+    """Return the cheapest steps of one warp; None where they certainly take `limit` cycles or more.
 
     `without` leaves out movmatrix.
 
@@ -102,7 +105,7 @@ def _repeated(
 
 
 def _renamed_bits(asked: RegisterQuestion) -> list[tuple[int, int]]:
-    """Return (bit of a position of the source, of the target) that are each other, and touch nothing else."""
+    """Return (bit of a position of the source, of the target) that are equal, and touch nothing else."""
     if asked.sides is None:
         return []
     store, load = asked.sides

@@ -1,12 +1,12 @@
 """Places of units in shared memory between the two sides of an exchange, over GF(2).
 
-The law is that of `check.swizzling`: an access takes 2^d wavefronts for each phase, where d is the dimension
-of what its phase asks for and memory places in the bank of 0, less what is in the word of 0. The lowest bits
-of an address are what an instruction asks for: a vector of registers, a row of ldmatrix. The functions that
-give them vanish on the threads of that side. On what they leave (`rest`), the lanes of a phase of either side
-are a space of as many dimensions as there are banks left, or fewer, and two spaces of one dimension have a
-common complement: pairs of their vectors, one of each, XORed. That is placed in one bank, and so no two lanes
-of a phase meet, on either side.
+The law is that of `check.swizzling`: an access takes 2^d wavefronts for each phase. Here d is the dimension
+of the phase's labels in the bank of 0, less those in the word of 0. The lowest bits of an address count
+inside one access: a vector of registers, a row of ldmatrix. The functions for these bits vanish on the
+threads of that side. On the space where they vanish (`rest`), the lanes of a phase of either side span at
+most as many dimensions as bits of the bank are left. Two spaces of one dimension have a common complement:
+pairs of their vectors, one of each, XORed. The complement is placed in one bank, and so no two lanes of a
+phase meet, on either side.
 """
 
 from __future__ import annotations
@@ -27,13 +27,15 @@ _BANK_BITS = BANKS.bit_length() - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Reach:
-    """A side reaches memory so: by vectors of `bytes`, or by matrices of rows of 16 bytes."""
+    """A side's access to memory: by vectors of `bytes`, or by matrices of rows of 16 bytes."""
 
     bytes: int
     matrix: bool = False
     trans: bool = False
     lanes: int = 1
-    """1, or 2 that load one vector, of which each picks its own by the lowest bit of an address."""
+    """1, or 2 lanes that load one vector, of which each picks its own half by the lowest bit of
+    an address.
+    """
 
     def __str__(self) -> str:
         if self.matrix:
@@ -42,7 +44,7 @@ class Reach:
 
 
 def reaches(unit: int, stores: bool) -> list[Reach]:
-    """Return those of units of so many bytes; matrices are of 16 bits, and plain ones of whole words."""
+    """Return the ways for units of so many bytes: matrices of 16 bits, and plain ways of whole words."""
     found = [Reach(bytes) for bytes in (1, 2, 4, 8, 16) if bytes >= unit]
     found += [Reach(ROW, True), *([Reach(ROW, True, True)] if unit <= 2 else [])]
     if unit < WORD and not stores:
@@ -52,7 +54,7 @@ def reaches(unit: int, stores: bool) -> list[Reach]:
 
 @dataclass(frozen=True)
 class LinearMemory:
-    """A linear map from labels to byte addresses, and how both sides reach it."""
+    """A linear map from labels to byte addresses, and the access of both sides."""
 
     store: Reach
     load: Reach
@@ -64,8 +66,9 @@ class LinearMemory:
     swizzled: tuple[int, ...]
     """Bits of an address that are XORs."""
     joined: Basis
-    """The labels by which what one access touches differs, on either side: a warp alone can take others in
-    turns. In a block they are all."""
+    """Label differences inside one access, on either side. A single warp can process others in turns; in a
+    block these are all.
+    """
 
     def address(self, label: int) -> int:
         """Return the byte address of a label."""
@@ -79,7 +82,7 @@ _REGISTER = 0
 
 
 class Memories:
-    """The two sides, and what they share. Of a warp `alone` high bits of an address tell turns apart."""
+    """The two sides, and their shared parts. Of a warp `alone`, high bits of an address tell turns apart."""
 
     def __init__(self, store: LabelMap, load: LabelMap, unit: int, alone: bool) -> None:
         self.sides = store, load
@@ -92,7 +95,7 @@ class Memories:
         self.threads = [independent(side.threads) for side in self.sides]
 
     def memory(self, store: Reach, load: Reach) -> LinearMemory | None:
-        """Return the map for these two ways, or None."""
+        """Return the map for these two ways, or None where there is no such map."""
         both = store, load
         forms = [self._form(side, reach) for side, reach in zip(self.sides, both, strict=True)]
         depth = max(self.of_word, *map(len, forms))
@@ -117,7 +120,7 @@ class Memories:
         return LinearMemory(store, load, self.unit, addresses, tuple(low), xors, joined)
 
     def _form(self, side: LabelMap, reach: Reach) -> list[int | None]:
-        """Return what each low bit of an address has to be: a register, the label of a lane, or anything."""
+        """Return the demand on each low bit of an address: a register, the label of a lane, or anything."""
         if not reach.matrix:
             form: list[int | None] = [_REGISTER] * ((reach.bytes // self.unit).bit_length() - 1)
             return form if reach.lanes == 1 else [None, *form[1:]]
@@ -125,9 +128,10 @@ class Memories:
         return [*[_REGISTER] * (self.of_word - reach.trans), *(lane or -1 for lane in lanes)]
 
     def _in_order(self, joined: Basis) -> list[int]:
-        """Return labels that span all; those last whose extents are no powers of two, for the end of memory.
+        """Return labels that span all; the last ones have extents that are no powers of two, for the end of
+        memory.
 
-        Those are first that one access joins.
+        The first ones are joined by one access.
         """
         store = self.sides[0]
         tops = [columns[-1] for columns in (store.positions, store.warps) if columns]
@@ -159,7 +163,7 @@ class Memories:
         return found
 
     def _candidates(self, inside: list[int], j: int) -> list[int]:
-        """Return labels that may be bit j, those first that cost the least to bring there."""
+        """Return labels that may be bit j, the cheapest to bring there first."""
         store, load = self.sides
         if not inside:
             return [*meet(store.lanes, load.lanes), *self.all]
@@ -193,7 +197,7 @@ class Memories:
         return image
 
     def _still(self, side: LabelMap, reach: Reach, form: list[int | None], low: list[int]) -> list[int]:
-        """Return the labels of a side that move none of the bits that it asks for, but as these say."""
+        """Return the labels of a side that move none of its lowest bits, except as these say."""
         if not reach.matrix:
             shared = low[0] if reach.lanes == 2 else -1
             return [vector for vector in independent(side.threads) if vector != shared]
@@ -214,7 +218,9 @@ class Memories:
 def _placed(
     phases: Sequence[Sequence[int]], rest: Sequence[int], banks: int, first: int
 ) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return (label, address in units) of a basis of what low bits leave; bits of banks that are XORs."""
+    """Return (label, address in units) of a basis of the labels left by the low bits; bits of banks that are
+    XORs.
+    """
     both = meet(*phases)
     basis = Basis(both)
     ours, theirs = ([own for own in phase if basis.add_new(own)] for phase in phases)

@@ -1,4 +1,4 @@
-"""Programs that make a transfer: of which the best is taken.
+"""Programs that make a transfer; the best is taken.
 
 direct      rounds of shuffles, each straight from the lane that has it
 stepwise    bits of the lane exchanged with bits of the position first, one by one: where registers hold
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tilewise.check.registers.warp import Sources, Unit
 
     Where = list[dict[Unit, list[Unit]]]
-    """For every lane: {unit of the source: (register, slot) wherever the lane has it, its own first}."""
+    """For every lane: {unit of the source: its (register, slot), the lane's own first}."""
 
 _MOVED_BY_MATRIX = 16
 
 
 def programs(table: WarpTable, found: LabelMap | None, without: frozenset[str]) -> Iterator[Program]:
-    """Yield every program that is tried; none takes an operation of `without`."""
+    """Yield every program to try; no program has an operation of `without`."""
     if table.bits == 1 and "ballot" not in without:
         yield from _voted(table)
     for rounds in schedules(table, found):
@@ -47,9 +47,9 @@ def programs(table: WarpTable, found: LabelMap | None, without: frozenset[str]) 
 
 
 def proved(program: Program, table: WarpTable) -> int:
-    """Follow what goes to every place of the target; return how many there are.
+    """Follow the elements to every place of the target; return the number of places.
 
-    postcondition  all of them hold what belongs there
+    postcondition  all of them hold the right elements
     """
     width = min(table.bits, 8)
     fields, count = table.bits // width, 0
@@ -77,7 +77,7 @@ def direct(
 ) -> list[int | None]:
     """Return the registers of the target, out of those of the source, by rounds of shuffles.
 
-    What a lane offers is in the slots where it has it, or in those `as_wanted` where it goes.
+    A lane's offer is in the slots of the source, or, `as_wanted`, in those of the target.
     """
     where = _own(table, inputs)
     for made in rounds:
@@ -97,7 +97,7 @@ def direct(
 
 
 def _own(table: WarpTable, inputs: Sequence[int]) -> Where:
-    """Return the places of all that every lane has before anything moves."""
+    """Return the places of all units of every lane before anything moves."""
     size = table.per_register
     return [
         {(lane, at): [(inputs[at // size], at % size)] for at in range(len(inputs) * size)}
@@ -106,7 +106,7 @@ def _own(table: WarpTable, inputs: Sequence[int]) -> Where:
 
 
 def _slots(table: WarpTable, made: Round, lane: int, as_wanted: bool) -> list[int | None]:
-    """Return the units that a lane offers in the slots that they wish; in free ones where two wish one."""
+    """Return the units that a lane offers in the wished slots; in free ones where two wish the same slot."""
     size = table.per_register
     row: list[int | None] = [None] * size
     waiting = []
@@ -129,7 +129,7 @@ def _slots(table: WarpTable, made: Round, lane: int, as_wanted: bool) -> list[in
 
 
 def _results(builder: Builder, table: WarpTable, where: Where) -> list[int | None]:
-    """Return the registers of the target, out of what every lane has by now."""
+    """Return the registers of the target, out of the registers that every lane has by now."""
     size = table.per_register
     results: list[int | None] = []
     for first in range(0, table.positions, size):
@@ -143,7 +143,7 @@ def _results(builder: Builder, table: WarpTable, where: Where) -> list[int | Non
 
 
 def _found(sources: Sources, at: int, lane: int, where: dict[Unit, list[Unit]]) -> Unit | None:
-    """Return where a lane has what belongs to a slot: what it received first, for all received alike."""
+    """Return the place of a slot's unit in a lane: the first received, alike for all received units."""
     known = [
         (i == 0 and unit[0] == lane, slot != at, register, slot)
         for unit in sources
@@ -159,15 +159,15 @@ def _found(sources: Sources, at: int, lane: int, where: dict[Unit, list[Unit]]) 
 def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     """Yield stages, each of which brings some bits of the lane to the position, and then the rest directly.
 
-    Bits of the lane and of the position are exchanged, some at a time; or lanes in pairs put together what
-    they have, so that every lane has twice as much, and as much again.
+    Bits of the lane and of the position are exchanged, some at a time. Or lanes in pairs join their units, so
+    that every lane has twice as many after each stage.
     """
     filled = len(found.positions) - (table.per_register.bit_length() - 1)
     held = _held_bits(table)
     for size in range(1, max(filled, 1) + 1):
         yield _staged(table, *_exchanged(found, held, size, filled))
     if found.one_to_one:
-        return  # nobody needs twice as much
+        return  # no lane needs twice as much
     stages, rest = list[LabelMap](), found
     while True:
         columns = [1 << own for own in range(LANE_BITS + held + len(stages))]
@@ -183,9 +183,9 @@ def _stepwise(table: WarpTable, found: LabelMap) -> Iterator[Program]:
 
 
 def _paired(found: LabelMap, columns: Sequence[int], lane_bit: int) -> LabelMap:
-    """Return what is left once every lane has what the lane has that differs in a bit, as more positions.
+    """Return the map that is left once lanes that differ in a bit have exchanged elements, as more positions.
 
-    That bit of the lane is the highest bit of the position then.
+    Then that bit of the lane is the highest bit of the position.
     """
     moved = [1 << len(columns) if bit == lane_bit else column for bit, column in enumerate(columns)]
     rest = found.through(moved)
@@ -198,7 +198,7 @@ def _held_bits(table: WarpTable) -> int:
 
 
 def _staged(table: WarpTable, stages: Sequence[LabelMap], rest: LabelMap) -> Program:
-    """Return the stages one after the other, and what is left, wherever something is wanted."""
+    """Return the stages one after the other, and the map that is left, wherever something is wanted."""
     builder = Builder(table.registers_held)
     registers: list[int | None] = list(range(table.registers_held))
     for side in (*stages, rest):
@@ -212,7 +212,9 @@ def _staged(table: WarpTable, stages: Sequence[LabelMap], rest: LabelMap) -> Pro
 def _exchanged(
     found: LabelMap, held: int, size: int = 1, crossing: int = 0
 ) -> tuple[list[LabelMap], LabelMap]:
-    """Return stages of up to `size` exchanges of two bits, and what is left, with so many bits that cross."""
+    """Return stages of up to `size` exchanges of two bits, and the map that is left, with so many bits that
+    cross.
+    """
     stages, rest = list[LabelMap](), found
     while rest.crossing > crossing:
         stage, before = LabelMap.of_lanes([1 << bit for bit in range(LANE_BITS + held)]), rest
@@ -230,7 +232,7 @@ def _exchanged(
 def _exchange(found: LabelMap, held: int) -> list[int] | None:
     """Return the exchange of two bits of the source after which fewer bits of the lane cross.
 
-    Of several the one after which most bits are in their places.
+    Among several, the returned one leaves most bits in their places.
     """
     best, settled = None, -1
     for lane_bit in range(LANE_BITS):
@@ -268,9 +270,9 @@ _MATRIX = (8, 16, 0, 1, 2)
 def _transposed(table: WarpTable, found: LabelMap) -> Iterator[Program]:
     """Yield movmatrix of every register, between two arrangements inside the lanes, for a one to one map.
 
-    movmatrix brings to slot s of lane l what is in slot (l >> 2) & 1 of lane 8 (l & 3) + 4 s + (l >> 3). It
-    serves where the lane that is needed is 8 (l & 3) + (l >> 3), and 4 more for half of the positions: then
-    slot s is made of these, and all others of the target are the registers.
+    movmatrix moves slot (l >> 2) & 1 of lane 8 (l & 3) + 4 s + (l >> 3) to slot s of lane l. It serves where
+    the needed lane is 8 (l & 3) + (l >> 3), and 4 more for half of the positions. Then slot s is made of
+    these positions, and all other bits of the target count registers.
     """
     chosen = [bit for bit, column in enumerate(found.positions) if column & LANE]
     crosses = all(found.positions[bit] & LANE == _SLOT_LANE for bit in chosen)

@@ -1,8 +1,8 @@
-"""The question of a block: which value every register of every thread holds, and which it shall hold.
+"""The question of a block: the values that registers of threads hold, and those that they shall hold.
 
 A value is a label: the first place of the source that holds it, position + (thread << bits of the position).
-Units of registers that hold one label hold the same bits. They are as wide as what always stays together, 32
-bits at most. Where both sides are affine maps over GF(2), memory is a linear map from labels to addresses.
+Units of registers with one label hold the same bits. They are as wide as the bits that always stay together,
+32 at most. Where both sides are affine maps over GF(2), memory is a linear map from labels to addresses.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 MOST_PLACES = 1 << 20
-"""Places of all elements and copies that are listed."""
+"""The most places of elements and copies that are listed."""
 
 NOBODY = -1
-"""The label of a unit that holds nothing, or that nothing is wanted in."""
+"""The label of a unit that holds nothing, or in which nothing is wanted."""
 
 _OF_A_WARP = {"laneid"}
 _OF_A_WARPGROUP = {"laneid", "wid_in_wg", "tid_in_wg"}
@@ -59,22 +59,22 @@ class RegisterQuestion:
 
     @property
     def threads(self) -> int:
-        """Threads that take part, whole warps."""
+        """Return the threads that take part, whole warps."""
         return len(self.held)
 
     @property
     def warps(self) -> int:
-        """Warps that take part."""
+        """Return the warps that take part."""
         return self.threads // LANES
 
     @property
     def per_register(self) -> int:
-        """Units of a 32-bit register."""
+        """Return the units of a 32-bit register."""
         return REGISTER_BITS // self.bits
 
     @property
     def registers(self) -> tuple[int, int]:
-        """32-bit registers of a thread, before and after."""
+        """Return the 32-bit registers of a thread, before and after."""
         size = self.per_register
         return -(-self.held.shape[1] // size), -(-self.wanted.shape[1] // size)
 
@@ -95,15 +95,15 @@ class RegisterQuestion:
 
     @cached_property
     def sides(self) -> tuple[LabelMap, LabelMap] | None:
-        """Source and target as affine maps to labels, XORed with the first label; None if one is not."""
+        """Return source and target as affine maps to labels XORed with the first, or None."""
         base = int(self.held[self.held >= 0][0])
         store, load = (_side(np.where(side >= 0, side ^ base, NOBODY)) for side in (self.held, self.wanted))
         return None if store is None or load is None else (store, load)
 
     def by_warp(self) -> RegisterQuestion | None:
-        """Return the question of one warp, where all have the same to do, or that of all, each for itself.
+        """Return the question of one warp if all warps have the same to do, or of all, each for itself.
 
-        Where one wants what only another holds it is None.
+        Return None where a warp wants values that only another holds.
         """
         parts = []
         for warp in range(0, self.threads, LANES):
@@ -136,7 +136,7 @@ class RegisterQuestion:
 
 
 def of_registers(layout: Layout) -> bool:
-    """Return whether elements of a layout are in registers.
+    """Return True if elements of a layout are in registers.
 
     >>> from tilewise import S, laneid, reg
     >>> of_registers(S[(32, 2) : (1@laneid, 1@reg)]), of_registers(S[32, 2])
@@ -147,7 +147,7 @@ def of_registers(layout: Layout) -> bool:
 
 
 def question(source: Layout, target: Layout, dtype: DType | str) -> RegisterQuestion:
-    """Return what a move between registers has to do, in the widest units.
+    """Return the question of a move between registers, in the widest units.
 
     requires  one size; layouts over reg and the axes of threads
     refused   TW702 sizes that differ; TW609 elements that are elsewhere, or that no thread of a block
@@ -231,16 +231,16 @@ def _values(threads: Int64s, positions: Int64s) -> Int64s:
 
 
 def _labelled(held: Int64s, wanted: Int64s) -> tuple[Int64s, Int64s] | None:
-    """Return both with values named by their first place; None where one is wanted that is not held."""
+    """Return both with values named by their first place; None where a wanted value is not held."""
     bits = _label_bits(held)
     thread, position = np.nonzero(held >= 0)
-    first = np.full(int(max(held.max(), wanted.max())) + 2, NOBODY)  # the last one is that of nobody
+    first = np.full(int(max(held.max(), wanted.max())) + 2, NOBODY)  # the last entry is NOBODY's
     first[held[thread, position][::-1]] = (thread << bits | position)[::-1]
     return None if (first[wanted[wanted >= 0]] < 0).any() else (first[held], first[wanted])
 
 
 def _label_bits(held: Int64s) -> int:
-    """Return the bits of a label that say the position: enough for what a register may hold of any width."""
+    """Return the bits of a label that hold the position: enough for a register of any width."""
     positions: int = held.shape[1]
     return max(positions, REGISTER_BITS).bit_length()
 
@@ -266,7 +266,7 @@ def _meeting(target: Layout, threads: Int64s, positions: Int64s, wanted: Int64s,
 def _side(labels: Int64s) -> LabelMap | None:
     """Return the affine map with labels[thread, position] where those are not negative, if one is.
 
-    A bit of which nothing is known moves nothing.
+    An unknown bit moves nothing.
     """
     threads, positions = labels.shape
     low, high = (positions - 1).bit_length(), (threads - 1).bit_length()
@@ -289,7 +289,7 @@ def _side(labels: Int64s) -> LabelMap | None:
 
 
 def _ones(places: Int64s) -> np.ndarray[Any, np.dtype[np.int8]]:
-    """Return how many bits of each number are set."""
+    """Return the number of bits that are set in each number."""
     bits = range(int(places.max()).bit_length())
     return sum(((places >> bit & 1).astype(np.int8) for bit in bits), np.zeros(len(places), np.int8))
 

@@ -1,10 +1,10 @@
-"""Which element of TO each element of FROM is: they are layouts of one tensor, or FROM is read as one.
+"""Match the elements of FROM and TO: they are layouts of one tensor, or FROM is read as one.
 
-Layouts of one size are compared by their flat index, which says something where the modes of one are
-those of the other, or several of the one make up one of the other. Of 16 x 8 and 8 x 16 it would cut the
-rows of one into pieces and join them to rows of the other, which nobody means who says nothing: there,
-FROM is to be transposed or reshaped in so many words. Where the larger one is a whole number of tiles of the
-smaller one, as A is of D, the smaller one is repeated, its tiles in registers one after another.
+Layouts of one size are compared by their flat index. That is right where the modes of one are those of the
+other, or several modes of one make up a mode of the other. For 16 x 8 and 8 x 16 it would cut the rows of one
+into pieces and join them to rows of the other. Nobody wants that by default: the user has to transpose or
+reshape FROM. Where the larger one is a whole number of tiles of the smaller one, as A is of D, the smaller
+one is repeated, its tiles in registers one after another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Told = Callable[[Layout, Layout], str]
 
 _MODES = 6
-"""Modes whose orders are looked through."""
+"""The most modes whose orders are searched."""
 
 
 class OneTensor(NamedTuple):
@@ -45,8 +45,8 @@ class OneTensor(NamedTuple):
 def read_as(source: Layout, target: Layout, reshape: Any, permute: Any, told: Told) -> OneTensor:
     """Return FROM, in another shape or order or as it is, and TO as layouts of one tensor, with their tiles.
 
-        requires       modes that fit, or one layout that is a whole number of tiles of the other; `told` says
-                       of two layouts what turns one into the other
+        requires       modes that fit, or one layout that is a whole number of tiles of the other;
+                       `told` gives the words for the change of one layout into the other
         postcondition  the element of a flat index is the same one in both
 
     >>> from tilewise import S, laneid, reg
@@ -72,7 +72,7 @@ def read_as(source: Layout, target: Layout, reshape: Any, permute: Any, told: To
 
 
 def _in_shape(source: Layout, shape: Sequence[int], target: Layout, alone: bool) -> Layout:
-    """FROM in another shape; where no digits of it are the map, as it is, for its flat index is the same."""
+    """Return FROM in another shape; as given where its digits do not divide: the flat index is the same."""
     try:
         return reshaped(source, *shape)
     except Refused:
@@ -82,7 +82,7 @@ def _in_shape(source: Layout, shape: Sequence[int], target: Layout, alone: bool)
 
 
 def fit(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether modes can be cut, or joined, on one side or the other, each to be those of the other.
+    """Return True if modes can be cut, or joined, on either side, to be those of the other.
 
     >>> fit((8, 8), (8, 4, 2)), fit((4, 2, 8), (8, 4, 2)), fit((16, 8), (8, 16)), fit((128,), (8, 16))
     (True, True, False, True)
@@ -111,7 +111,7 @@ def _of_another_shape(source: Layout, target: Layout, told: Told) -> LayoutError
 
 
 def orders(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """The first order of some modes in which they fit the others, if there is one.
+    """Yield the first order of some modes in which they fit the others, if any.
 
     >>> [*orders((4, 16, 32, 4), (128, 64))]
     [(0, 2, 1, 3)]
@@ -122,10 +122,10 @@ def orders(ours: Sequence[int], theirs: Sequence[int]) -> Iterator[tuple[int, ..
 
 
 def _repeated(source: Layout, target: Layout, in_any_mode: bool) -> OneTensor:
-    """Return FROM and TO, of which the smaller one is repeated to be as large as the other.
+    """Return FROM and TO, the smaller one repeated to be as large as the other.
 
-    Where one is smaller in one mode and the other in another, FROM may be the transpose of what was wanted.
-    Both are repeated `in_any_mode`, where the order of FROM's modes was given.
+    Where each is smaller in another mode, the user may have forgotten to transpose FROM. Both are repeated
+    only `in_any_mode`, if the order of FROM's modes was given.
     """
     ours, theirs = extents_of(source.shape), extents_of(target.shape)
     error = LayoutError(

@@ -1,11 +1,11 @@
-"""Rounds of shuffles: in each, every lane offers one register and reads one of another lane's.
+"""Rounds of shuffles: in each, every lane offers one register and reads one of another lane.
 
-What all lanes need from others is parted into rounds so that no lane has to offer two registers in one.
+The registers that lanes need from others are parted into rounds, so that no lane offers two in one round.
 
-**By algebra**, where the transfer is affine over GF(2). In round k lane l receives what belongs to position
-k + phi(l) of it, for a linear phi, and the positions of a subspace P besides, which come from the same lane:
-they share a register. The lane that is read is (A + B phi) l + B k + a. Wherever that is one to one, or lanes
-that read one lane want the same of it, every lane offers one register.
+**By algebra**, where the transfer is affine over GF(2). In round k lane l receives its position k + phi(l),
+for a linear phi. It also receives the positions of a subspace P from the same lane: they share a register. It
+reads lane (A + B phi) l + B k + a. Where that is one to one, or the readers of one lane want the same of it,
+every lane offers one register.
 
     if A + I is in the columns of B, phi with B phi = A + I makes every round a butterfly, and the rounds
     with B k = a are what lanes keep
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Round:
-    """The positions that every lane offers of its own, and the lane that it reads, or None."""
+    """The positions that every lane offers, and the lane that it reads, or None."""
 
     offers: list[tuple[int, ...]] = field(default_factory=lambda: [()] * LANES)
     reads: list[int | None] = field(default_factory=lambda: [None] * LANES)
 
     def add(self, lane: int, its: int, positions: tuple[int, ...]) -> None:
-        """Have a lane read another one's positions, which it offers beside those that others read."""
+        """Make a lane read positions of another lane, which offers them beside those that others read."""
         self.reads[lane] = its
         self.offers[its] = tuple(sorted({*self.offers[its], *positions}))
 
     @property
     def stays(self) -> bool:
-        """True if nobody reads another lane."""
+        """Return True if no lane reads another one."""
         return all(its in (None, lane) for lane, its in enumerate(self.reads))
 
 
 def schedules(table: WarpTable, found: LabelMap | None) -> Iterator[list[Round]]:
     """Yield ways to part the move into rounds, those by algebra first: these may be the fewest there are.
 
-    A round in which nobody reads another lane may be among them: it makes what lanes keep one register.
+    In some rounds no lane may read another one: such a round joins the kept units of a lane in one register.
     """
     tried, packed = list[int](), [-1]
     for prefer_source in (True, False):
@@ -83,19 +83,19 @@ def schedules(table: WarpTable, found: LabelMap | None) -> Iterator[list[Round]]
 
 
 class _Spaces:
-    """The positions of the target as a space over GF(2), with what they are good for."""
+    """The positions of the target as a space over GF(2), with its subspaces for rounds."""
 
     def __init__(self, found: LabelMap, per_register: int, prefer_source: bool) -> None:
         self.found = found
         basis = Basis()
         self.distinct = [1 << bit for bit, column in enumerate(found.positions) if basis.add(column)]
-        self.repeats = sums(kernel(found.positions))  # positions that repeat what the lane has
+        self.repeats = sums(kernel(found.positions))  # positions that repeat others of the lane
         self.packed = self._packed(per_register, prefer_source)
         basis = Basis(self.packed)
         self.rounds = [bit for bit in self.distinct if basis.add(bit)]
 
     def lane_of(self, position: int) -> int:
-        """Return B: which lane bits of the source the bits of a position flip."""
+        """Return B: the lane bits of the source that the bits of a position flip."""
         return combined(self.found.positions, position) & LANE
 
     def _packed(self, per_register: int, prefer_source: bool) -> list[int]:
@@ -126,7 +126,7 @@ def _keeping(spaces: _Spaces) -> list[int] | None:
 
 
 def _one_to_one(spaces: _Spaces) -> list[int] | None:
-    """Return phi with which lanes that read one lane want the same of it, or None."""
+    """Return phi under which the readers of one lane want the same of it, or None."""
     found, phi, images = spaces.found, Basis(), Basis()
     domain = [*(1 << bit for bit in range(LANE_BITS)), *(own << LANE_BITS for own in spaces.distinct)]
     columns = (*found.threads, *found.positions)
@@ -149,7 +149,7 @@ def _one_to_one(spaces: _Spaces) -> list[int] | None:
 
 
 def _rounds(table: WarpTable, spaces: _Spaces, phi: list[int]) -> list[Round]:
-    """Return a round for every k in which somebody gets something."""
+    """Return a round for every k in which some lane gets something."""
     result = []
     lanes, together = sums(phi), sums(spaces.packed)
     for k in sums(spaces.rounds):
@@ -201,11 +201,10 @@ def _first_fit(table: WarpTable) -> list[Round]:
 
 
 def _coloured(table: WarpTable) -> list[Round]:
-    """Return as few rounds as the most parcels of a lane, received or sent.
+    """Return the fewest rounds: the most parcels of any lane, received or sent.
 
-    Where the first colours that are free at the reader and at the sender differ, the path of parcels in
-    either colour that begins at the sender swaps them. It cannot end at the reader, which has no parcel of
-    the first.
+    Let the first free colours of the reader and of the sender differ. Then the path of parcels in these two
+    colours from the sender swaps them. It cannot end at the reader, which has no parcel of the first.
     """
     parcels = _parcels(table)
     ends = [((0, lane), (1, its)) for lane, its, _ in parcels]
@@ -238,10 +237,10 @@ def _coloured(table: WarpTable) -> list[Round]:
 
 @dataclass(frozen=True, slots=True)
 class LaneMap:
-    """Which lane every lane reads, as shfl.sync says it.
+    """The lane that every lane reads, in the terms of shfl.sync.
 
-    `amount` is what bfly flips, how far up or down reads, and for idx the lane that all lanes read, or None.
-    Lanes without a lane so far down or up read their own.
+    `amount` is the bits that bfly flips, the distance of up or down, and for idx the lane that all lanes
+    read, or None. Lanes with no lane at that distance read themselves.
 
     >>> LaneMap.of([lane ^ 4 for lane in range(32)])
     LaneMap(mode='bfly', amount=4)
@@ -252,7 +251,7 @@ class LaneMap:
     mode: str
     amount: int | None = None
     lanes: tuple[int, ...] = field(default=(), repr=False)
-    """The lanes themselves, where the mode and the amount do not say them."""
+    """The lanes themselves, where the mode and the amount do not determine them."""
 
     @classmethod
     def of(cls, lanes: Sequence[int]) -> LaneMap:
@@ -264,7 +263,7 @@ class LaneMap:
 
 
 def lane_layout(lanes: Sequence[int]) -> Layout | None:
-    """Return the map as a layout from 32 lanes to `laneid`; None where no layout says it.
+    """Return the map as a layout from 32 lanes to `laneid`, or None where no layout is that map.
 
     >>> print(lane_layout([lane ^ 1 for lane in range(32)]))
     S[(16, 2) : (2@laneid, -1@laneid)] + 1@laneid
@@ -276,7 +275,7 @@ def lane_layout(lanes: Sequence[int]) -> Layout | None:
 
 
 def completed(reads: Sequence[int | None]) -> tuple[int, ...]:
-    """Return the lanes that are read, with any for the lanes that read nothing: the tidiest map there is.
+    """Return the lanes that are read, with any for the lanes that read nothing: the tidiest map possible.
 
     >>> LaneMap.of(completed([1, 0, None, 2, *[None] * 28]))
     LaneMap(mode='bfly', amount=1)

@@ -1,7 +1,7 @@
 """The best of all ways through shared memory that are linear over GF(2), and those of any extents.
 
-Linear ways are tried from the one that costs the least without conflicts and permutations, until the next is
-dearer so than the best.
+Linear ways are tried in the order of their cost without conflicts and permutations, until the next one costs
+more than the best way in full.
 
 Ways of any extents move units one by one, at addresses that are sums of digits of a thread's number. Memory
 is in the order of one side: its positions, each of all threads, or its threads, each with all positions. The
@@ -31,7 +31,7 @@ from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 def through_shared(
     asked: RegisterQuestion, without: frozenset[str], best: ThroughMemory | None = None
 ) -> ThroughMemory | None:
-    """Return the best way through memory that is linear over GF(2), or `best` where there is no better one.
+    """Return the best way through memory that is linear over GF(2), or `best` if that is no worse.
 
     `without` leaves out stmatrix or ldmatrix.
     """
@@ -73,7 +73,7 @@ class Candidates:
                 yield one + other + wait(self.asked), (store, load)
 
     def _least(self, number: int, active: Bools) -> dict[Reach, float]:
-        """Return the least that each way costs one side: without permutations and conflicts."""
+        """Return the least cost of each way to one side: without permutations and conflicts."""
         side, bytes = self.sides[number], len(self.moved[number]) * self.unit
         lanes = 1 << rank([*side.positions, *side.lanes]) - rank(side.positions)
         share = float(active.reshape(-1, LANES).any(axis=1).mean())
@@ -86,7 +86,7 @@ class Candidates:
         return found
 
     def made(self, store: Reach, load: Reach) -> ThroughMemory | None:
-        """Return the exchange by these two, or None. It is not verified here."""
+        """Return the exchange using these two access forms, or None. The result is not verified here."""
         memory = self.memories.memory(store, load)
         storing, loading = self._storing(store), _whole_warps(self.wanting)
         if memory is None or (store.matrix and not (storing == _whole_warps(storing)).all()):
@@ -99,7 +99,9 @@ class Candidates:
         return ThroughMemory(self.asked, stores, loads, self.same, memory.swizzled)
 
     def _storing(self, reach: Reach) -> Bools:
-        """Return threads that store: of copies in several warps one, and of copies in phases of a warp."""
+        """Return threads that store: one of copies in several warps, and one of copies in
+        phases of a warp.
+        """
         side = self.sides[0]
         active = _stored_once(side, self.holding)
         if reach.matrix or not self.holding.all():
@@ -112,7 +114,7 @@ class Candidates:
 
 
 def _same(values: Int64s, side: LabelMap) -> tuple[int, ...]:
-    """Return for every position the first one that holds the same; negative where nothing is."""
+    """Return for every position the first one with the same label; negative where nothing is held."""
     labels = spread(side.positions, values.shape[1]).tolist()
     found: dict[int, int] = {}
     some = np.any(values >= 0, axis=0)
@@ -127,7 +129,7 @@ def _whole_warps(active: Bools) -> Bools:
 
 
 def _stored_once(side: LabelMap, holding: Bools) -> Bools:
-    """Return threads that hold something, but for the copies that another warp has."""
+    """Return threads that hold something, without the copies that another warp has."""
     active = holding
     number = np.arange(len(holding)) // LANES
     for bit, column in enumerate(side.warps):
@@ -141,9 +143,9 @@ def _stored_once(side: LabelMap, holding: Bools) -> Bools:
 
 
 def one_by_one(asked: RegisterQuestion, limit: int) -> ThroughMemory | None:
-    """Return the best order of memory, of `limit` bytes if one is; None where addresses are no sums.
+    """Return the best order of memory, of `limit` bytes if possible; None where addresses are no sums.
 
-    All have the same instructions, and differ in wavefronts and bytes.
+    All orders have the same instructions, and differ in wavefronts and bytes.
     """
     unit = asked.bits // 8
     if not unit:
@@ -163,7 +165,7 @@ def one_by_one(asked: RegisterQuestion, limit: int) -> ThroughMemory | None:
 
 
 def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
-    """Yield for every value where it lies, in units: without gaps, and with gaps after some parts."""
+    """Yield the place of every value, in units: without gaps, and with gaps after some parts."""
     known: dict[bytes, tuple[Int64s, set[int]]] = {}
     for side in sides:
         thread, position = np.nonzero(side >= 0)
@@ -174,7 +176,7 @@ def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
         ):
             slots = np.full(int(sides[0].max()) + 1, threads * positions)
             np.minimum.at(slots, side[thread, position], places)
-            slots[slots == threads * positions] = 0  # what is wanted nowhere
+            slots[slots == threads * positions] = 0  # positions that no thread wants
             known.setdefault(slots.tobytes(), (slots, set()))[1].add(row)
     lengths = [row for _, rows in known.values() for row in rows]
     for slots, rows in known.values():
@@ -190,7 +192,7 @@ def _orders(sides: Sequence[Int64s], unit: int) -> Iterator[Int64s]:
 
 
 def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses | None:
-    """Return one access for each position; None where threads that have it are not the first ones."""
+    """Return one access for each position; None where the threads that have it are not the first ones."""
     known: dict[bytes, Counted | None] = {}
     found = []
     for position, column in enumerate(side.T):
@@ -213,7 +215,7 @@ def _accesses(name: str, side: Int64s, addresses: Int64s, unit: int) -> Accesses
 
 
 def _digits(steps: Int64s) -> Counted | None:
-    """Return the digits of a thread's number that have these steps from thread 0; None where none have."""
+    """Return the digits of a thread's number that have these steps from thread 0, or None."""
     digits, size = list[tuple[int, int]](), 1
     while size < len(steps):
         every = steps[::size]

@@ -1,8 +1,8 @@
 """An exchange through shared memory: registers packed, stored, loaded after a wait, and packed again.
 
-A warp alone stores and loads in turns: what loads need is stored right before them. A warp's accesses are
-served in their order, and words come back while others are stored. Where all stores go first, nothing comes
-back until the last one is done. Each turn has the bytes of the one before.
+A single warp stores and loads in turns: the words of each load are stored right before it. A warp's accesses
+are served in their order, and words come back while others are stored. If all stores went first, nothing
+would come back until the last one is done. All turns use the same bytes.
 """
 
 from __future__ import annotations
@@ -24,37 +24,38 @@ from tilewise.hardware.matrices.forms import ROWS
 from tilewise.hardware.memory.banks import WORD
 
 ACCESS = 0.33
-"""Cycles that an instruction weighs beside its wavefronts."""
+"""The cycles that an instruction costs beside its wavefronts."""
 
 GIVEN = 0.5
-"""Cycles that a word weighs which lanes load to pick from it, where its wavefronts take less: each of them
-gets all of it, and an H200 hands 64 lanes a word in a cycle."""
+"""The cycles of a word that lanes load to pick from, where its wavefronts take less: each lane gets all of
+it, and an H200 hands 64 lanes a word in a cycle.
+"""
 
 ISSUE = 0.1
-"""Cycles that a step weighs where others hide it."""
+"""The cycles of a step that others hide."""
 
 WAIT_OF_WARP, WAIT_OF_BLOCK = 2.0, 8.0
-"""Cycles, of a warp's share, that the wait for what was stored weighs."""
+"""The cycles, of a warp's share, of the wait for stored words."""
 
 
 @dataclass(frozen=True)
 class ThroughMemory:
-    """Stores, a wait, loads. Words that are stored are those of `before`, numbered as its packer has them."""
+    """Stores, a wait, loads. Stored words are those of `before`, numbered by its packer."""
 
     asked: RegisterQuestion
     """The question of all threads that share memory: a block, or one warp."""
     stores: Accesses
     loads: Accesses
     same: tuple[int, ...]
-    """For every position of the target the one that is loaded for it; negative where nothing is wanted."""
+    """The loaded position for every position of the target; negative where nothing is wanted."""
     swizzle: tuple[int, ...] = ()
     """Bits of addresses that are XORs."""
     turns: tuple[tuple[int, int], ...] = ()
-    """Stores and loads of every turn, in their order; none where all stores go first."""
+    """Stores and loads of every turn, in their order; empty where all stores go first."""
 
     @cached_property
     def before(self) -> tuple[Packer, list[list[int]]]:
-        """The packer of the words that are stored, and their numbers, access by access."""
+        """Return the packer of the words that are stored, and their numbers, access by access."""
         packer = Packer(self.asked.registers[0])
         words = [
             tuple(byte and register_of(self.asked, *byte) for byte in word)
@@ -66,7 +67,7 @@ class ThroughMemory:
 
     @cached_property
     def after(self) -> tuple[Packer, list[int | None]]:
-        """The packer of the registers of the target, out of the words that are loaded, and their numbers."""
+        """Return the packer of the target's registers, out of the loaded words, and their numbers."""
         loaded = [word for access in self.loads.each for word in access.words]
         where = {
             byte: (number, at) for number, word in enumerate(loaded) for at, byte in enumerate(word) if byte
@@ -76,7 +77,7 @@ class ThroughMemory:
 
     @property
     def each_turn(self) -> Iterator[tuple[Accesses, Accesses]]:
-        """The stores and the loads of every turn."""
+        """Yield the stores and the loads of every turn."""
         stored = loaded = 0
         for stores, loads in self.turns:
             yield (
@@ -89,34 +90,35 @@ class ThroughMemory:
 
     @property
     def bytes(self) -> int:
-        """Bytes of shared memory, for the threads of `asked`: whole rows."""
+        """Return the bytes of shared memory, for the threads of `asked`: whole rows."""
         return -(-max(self.stores.reach, self.loads.reach) // ROW) * ROW
 
     @property
     def steps(self) -> int:
-        """Permutations of bytes, their orders that threads have of their own, and addresses that are no sum
-        of a base and a constant."""
+        """Return the number of byte permutations, of their orders that differ by thread, and of addresses
+        that are no sum of a base and a constant.
+        """
         packer = self.after[0]
         orders = {(step.by, packer.of_inputs(step)) for step in packer.steps if packer.picked}
         return len(self.before[0].steps) + len(packer.steps) + len(orders) + self.turned
 
     @cached_property
     def turned(self) -> int:
-        """Addresses that are XORs of another."""
+        """Return the number of addresses that are XORs of another."""
         return sum(len({access.turned for access in side.each} - {0}) for side in (self.stores, self.loads))
 
     @property
     def wavefronts(self) -> tuple[int, int]:
-        """Wavefronts of the stores and of the loads, of all threads of `asked`."""
+        """Return the wavefronts of the stores and of the loads, of all threads of `asked`."""
         return self.stores.wavefronts, self.loads.wavefronts
 
     @cached_property
     def cycles(self) -> float:
-        """Cycles of a multiprocessor for one warp, where many run."""
+        """Return the cycles of a multiprocessor for one warp, where many run."""
         return self._taking(self.steps)
 
     def cheaper(self, limit: float) -> bool:
-        """Return whether it takes fewer cycles; permutations of bytes are counted last."""
+        """Return True if it takes fewer cycles; permutations of bytes are counted last."""
         return self._taking(self.turned) < limit and self.cycles < limit
 
     def _taking(self, steps: int) -> float:
@@ -129,12 +131,12 @@ class ThroughMemory:
 
 
 def wait(asked: RegisterQuestion) -> float:
-    """Return what the wait for what was stored weighs."""
+    """Return the weight of the wait for stored words."""
     return WAIT_OF_WARP if asked.alone else WAIT_OF_BLOCK
 
 
 def register_of(asked: RegisterQuestion, position: int, byte: int) -> tuple[int, int]:
-    """Return the register and its byte that a byte of a position is."""
+    """Return the register, and its byte, of a byte of a position."""
     register, slot = divmod(position, asked.per_register)
     return register, slot * asked.bits // 8 + byte
 
@@ -142,7 +144,7 @@ def register_of(asked: RegisterQuestion, position: int, byte: int) -> tuple[int,
 def words_of(
     asked: RegisterQuestion, taken: Sequence[int], where: dict[tuple[int, int], tuple[int, int]]
 ) -> list[Row]:
-    """Return the registers of the target, made of the positions taken for each, whose bytes are there."""
+    """Return the registers of the target, made of the positions taken for each, whose bytes have arrived."""
     words: list[Row] = []
     for register in range(asked.registers[1]):
         room: list[Slot] = []
@@ -157,10 +159,11 @@ def words_of(
 
 
 def in_turns(way: ThroughMemory) -> ThroughMemory:
-    """Return the same accesses in turns: two are of one turn where threads have what their offsets differ by.
+    """Return the same accesses in turns: two share a turn where addresses of threads have the bits in which
+    their offsets differ.
 
-    Warps that wait for one another take no turns, nor do addresses that are sums: no bit of these can be left
-    out.
+    Warps that wait for one another take no turns. Neither do addresses that are sums: none of their bits can
+    be left out.
 
     postcondition  what one turn loads it has stored
     """
@@ -199,7 +202,9 @@ def in_turns(way: ThroughMemory) -> ThroughMemory:
 
 
 def follows(way: ThroughMemory) -> bool:
-    """Return whether every thread gets what it wants, and no two values meet at an address in a turn."""
+    """Return True if every thread gets the values it wants, and no two values meet at an
+    address in a turn.
+    """
     asked = way.asked
     unit = asked.bits // 8
     got = np.full_like(asked.wanted, NOBODY)
@@ -237,7 +242,9 @@ def _touched(side: Accesses, unit: int) -> Iterator[tuple[Int64s, Int64s, list[i
 
 
 def _row(reach: Reach, threads: Int64s, word: int, byte: int) -> tuple[Int64s, Int64s]:
-    """Return whose address a byte of a word is read from, or stored at, and how many bytes behind it."""
+    """Return the thread whose address a byte of a word is read from, or stored at, and the
+    bytes behind it.
+    """
     if not reach.matrix:
         return threads, np.array(WORD * word + byte)
     lane = threads % LANES

@@ -1,6 +1,6 @@
-"""Steps of a move as data: builders that make no step twice, what they cost, and do, followed bit by bit.
+"""Steps of a move as data: builders that make no step twice, the steps' cost, and their effect bit by bit.
 
-A step makes one 32-bit register of others. What differs between lanes stands in `by`, a number a lane:
+A step makes one 32-bit register of others. Values that differ between lanes are in `by`, a number a lane:
 
     shfl       the lane that is read: d = a of lane by[lane]
     select     d = b where by[lane], else a
@@ -10,10 +10,9 @@ A step makes one 32-bit register of others. What differs between lanes stands in
     movmatrix  d = the 8 x 8 matrix of 16-bit elements in a, transposed; by is empty
     ballot     bit i of d = bit by[i] of a of lane i
 
-Costs are cycles for one warp, where many run and nothing but throughput counts. A multiprocessor of Hopper
-has 32 lanes for what goes from lane to lane or to shared memory, and 64 for selects, byte permutes and
-shifts; the two work at once, so a plan takes as long as the busier of them. An H200 took that, and a cycle
-or three more.
+Costs are cycles for one warp, where many run and only throughput counts. A multiprocessor of Hopper has 32
+lanes for exchanges and shared memory, and 64 for selects, byte permutes and shifts. The two work at once, so
+a plan takes as long as the busier of them. An H200 took these cycles, and one to three more.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 Slot = tuple[int, int] | None
-"""(register, which of its parts), or (word, which of its bytes); None where it does not matter."""
+"""(register, number of its part), or (word, number of its byte); None where it does not matter."""
 
 Row = tuple[Slot, ...]
 
@@ -43,14 +42,16 @@ EXCHANGE = 1.0
 """Cycles of a shuffle, a movmatrix or a vote."""
 
 EXCHANGES = ("shfl", "movmatrix", "ballot")
-"""The steps by which a lane gets what it has not: at most one register each."""
+"""The steps by which a lane gets new data: at most one register each."""
 
 OPERATIONS = (*EXCHANGES, "select", "prmt", "rotate", "merge")
 
 
 @dataclass(frozen=True, slots=True)
 class WarpStep:
-    """One instruction: registers that it reads, by number, and what differs between lanes."""
+    """One instruction: the numbers of the registers that it reads, and the values that differ
+    between lanes.
+    """
 
     operation: str
     of: tuple[int, ...]
@@ -58,12 +59,12 @@ class WarpStep:
 
     @property
     def exchanges(self) -> bool:
-        """True if something goes to another lane."""
+        """Return True if data goes to another lane."""
         return self.operation in EXCHANGES
 
     @property
     def uniform(self) -> bool:
-        """True if all lanes do the same."""
+        """Return True if all lanes do the same."""
         return len(set(self.by)) < 2
 
 
@@ -71,7 +72,7 @@ class WarpStep:
 class Program:
     """Steps on registers: 0, 1, ... are the source's, and every step makes the next.
 
-    `results` are the target's registers, by number; None where nothing belongs.
+    `results` are the target's registers, by number; None for an unused one.
     """
 
     inputs: int
@@ -80,17 +81,17 @@ class Program:
 
     @property
     def exchanges(self) -> int:
-        """Steps by which something goes to another lane."""
+        """Return the number of steps that move data to another lane."""
         return sum(step.exchanges for step in self.steps)
 
     def counts(self) -> dict[str, int]:
-        """Return how many steps there are of each operation that occurs."""
+        """Return the number of steps of each operation that occurs."""
         found = {name: sum(step.operation == name for step in self.steps) for name in OPERATIONS}
         return {name: count for name, count in found.items() if count}
 
     @property
     def counted(self) -> str:
-        """The number of steps of each operation, in words."""
+        """Return the number of steps of each operation, in words."""
         return ", ".join(f"{count} {name}" for name, count in self.counts().items())
 
 
@@ -101,11 +102,11 @@ class Builder:
         self.inputs = inputs
         self.steps: list[WarpStep] = []
         self.choices: dict[tuple[int | None, ...], int] = {}
-        """{for every lane a register: the register that is that one}, of those that were made."""
+        """{the register that each lane wants: the register that holds it in every lane}, as made so far."""
         self._made: dict[WarpStep, int] = {}
 
     def add(self, operation: str, of: tuple[int, ...], by: Sequence[int] = ()) -> int:
-        """Return the register that such a step makes."""
+        """Return the register that this step makes."""
         step = WarpStep(operation, of, tuple(by))
         if step not in self._made:
             self._made[step] = self.inputs + len(self.steps)
@@ -147,7 +148,7 @@ BYTE = 8
 
 
 def gathered(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
-    """Return the register that holds what is wanted, slots being `bits` wide."""
+    """Return the register that holds the wanted units, slots being `bits` wide."""
     numbers = [_by_number(row) for row in wanted]
     in_place = all(slot is None or slot[1] == at for row in wanted for at, slot in enumerate(row))
     if in_place and all(len(own) < 2 for own in numbers):
@@ -164,9 +165,9 @@ def _by_number(row: Row) -> list[int]:
 
 
 def chosen(builder: Builder, table: Sequence[int | None]) -> int:
-    """Return the register that is table[lane] in every lane; any where that is None.
+    """Return the register that is table[lane] in every lane; any where table[lane] is None.
 
-    The bits of the lane's number decide first, so that registers that are chosen alike share steps.
+    The bits of the lane's number decide first, so that registers with equal choices share steps.
     """
     registers = sorted({own for own in table if own is not None})
     if len(registers) < 2:
@@ -185,7 +186,7 @@ def chosen(builder: Builder, table: Sequence[int | None]) -> int:
 
 
 def _best_question(table: Sequence[int | None]) -> int:
-    """Return a set of lanes that parts the registers in two, none of which is needed on both sides."""
+    """Return a set of lanes that parts the registers in two: no register is needed on both sides."""
     users: dict[int, int] = {}
     for lane, own in enumerate(table):
         if own is not None:
@@ -197,7 +198,7 @@ def _best_question(table: Sequence[int | None]) -> int:
             if max(inside, len(users) - inside) < smallest:
                 best, smallest = mask, max(inside, len(users) - inside)
             if 2 * smallest <= len(users) + 1:
-                break  # in halves
+                break  # split in halves
     upper = sorted(users)[len(users) // 2 :]
     return best or sum(users[own] for own in upper)
 
@@ -217,7 +218,9 @@ def parities() -> tuple[int, ...]:
 
 
 def _permuted(builder: Builder, wanted: Sequence[Row], bits: int) -> int:
-    """Return the register of bytes of up to two registers by prmt; of more, of two halves of them."""
+    """Return the register of bytes of up to two registers by prmt; of more registers, of two
+    halves of them.
+    """
     uses = Counter(number for row in wanted for number in _by_number(row))
     orders: tuple[Callable[[Row], list[int]], ...] = (
         _by_number,
@@ -253,7 +256,7 @@ def _halves(numbers: Sequence[list[int]]) -> tuple[list[frozenset[int]], list[fr
 def _side(
     builder: Builder, wanted: Sequence[Row], bits: int, group: list[frozenset[int]]
 ) -> tuple[int, bool]:
-    """Return a register with all that is wanted of a group; and whether slots stay where they were in it."""
+    """Return a register with all wanted units of a group, and True if slots keep their places in it."""
     if all(len(own) < 2 for own in group):
         return chosen(builder, [min(own, default=None) for own in group]), True
     rows = [
@@ -264,7 +267,7 @@ def _side(
 
 
 def _filled(numbers: list[int | None]) -> list[int]:
-    """Return numbers for all lanes: where none matters, one that another lane has."""
+    """Return numbers for all lanes: where no number matters, one that another lane has."""
     known = min((number for number in numbers if number is not None), default=0)
     return [known if number is None else number for number in numbers]
 
@@ -304,9 +307,9 @@ BYTES = 4
 
 
 class Packer(Builder):
-    """Makes words by prmt, by one order in all lanes; those that need the same two words share permutations.
+    """A maker of words by prmt, by one order in all lanes; words of the same two inputs share permutations.
 
-    Where inputs are `picked`, each thread has its bytes of them elsewhere, and none is taken as it is.
+    Where inputs are `picked`, their bytes lie elsewhere in each thread, so every input needs a permutation.
     """
 
     def __init__(self, inputs: int, picked: bool = False) -> None:
@@ -314,7 +317,7 @@ class Packer(Builder):
         self.picked = picked
 
     def all(self, words: Sequence[Row]) -> list[int | None]:
-        """Return the numbers of words with these bytes; None for those of which nothing matters.
+        """Return the numbers of words with these bytes; None for a word of which no byte matters.
 
         >>> packer = Packer(2)
         >>> packer.all([((0, 0), (0, 1), (0, 2), (0, 3)), ((0, 0), (0, 1), (1, 0), (1, 1))])
@@ -333,7 +336,9 @@ class Packer(Builder):
         return numbers
 
     def _together(self, halves: Iterable[Half]) -> dict[Half, dict[tuple[int, int], tuple[int, int]]]:
-        """Return {bytes of one or two words: where each byte is}, two such halves in one word if they fit."""
+        """Return {bytes of one or two words: the place of each byte}, two such halves in one word if they
+        fit.
+        """
         found = {}
         of_two: defaultdict[tuple[int, ...], list[Half]] = defaultdict(list)
         for half in halves:
@@ -382,18 +387,18 @@ def _parted(word: Row) -> list[Half]:
     return [tuple(sorted({byte for byte in word if byte and byte[0] in group})) for group in groups]
 
 
-# -- what steps do ---------------------------------------------------------------------------------
+# -- the effect of steps ---------------------------------------------------------------------------
 
 
 Label = tuple[int, int] | None
-"""A field of the source: (lane, which of its fields); None where nobody knows."""
+"""A field of the source: (lane, number of the field in it); None where it is unknown."""
 
 Lanes = list[tuple[Label, ...]]
 """The fields of a register in every lane, from the lowest."""
 
 
 def followed(program: Program, width: int) -> list[Lanes | None]:
-    """Return what every register of the target holds, as fields of `width` bits of the source's.
+    """Return the contents of every register of the target, as fields of `width` bits of the source's.
 
     requires  width is 8, or a divisor of it by which all fields that are moved are aligned
     """
@@ -433,7 +438,7 @@ def _made(step: WarpStep, operands: list[Lanes], lane: int, width: int) -> tuple
 
 
 def _transposed(a: Lanes, lane: int, half: int) -> tuple[Label, ...]:
-    """Return what movmatrix makes: lane 4 r + c gets elements 2 c and 2 c + 1 of column r."""
+    """Return the result of movmatrix: lane 4 r + c gets elements 2 c and 2 c + 1 of column r."""
     column, found = lane // 4, list[Label]()
     for row in (2 * (lane % 4), 2 * (lane % 4) + 1):
         found += a[4 * row + column // 2][column % 2 * half :][:half]

@@ -1,18 +1,18 @@
-"""The question of one warp: what each of its lanes has to get, as a table of 32 lanes by positions.
+"""The question of one warp as a table of 32 lanes by positions: the elements that each lane has to get.
 
-A position is an element of one lane, `reg` in the layouts. The table says for every position of every lane
-which (lane, position) of the source hold its element: one, several where the source has copies, none where
-the target has nothing there. It is the same for all warps, or there is no one program that all of them run.
+A position is an element of one lane, `reg` in the layouts. The table has for every position of every lane the
+(lane, position) of the source that hold its element: one, several where the source has copies, no entry where
+the target has nothing there. It is the same for all warps; otherwise no single program serves all of them.
 
-No move has fewer exchanges than what a lane has to get, or to send, at one register an exchange:
+Three lower bounds hold for the exchanges of every move, at one register an exchange:
 
-received   an exchange brings a lane one register. What it needs and holds nowhere takes so many
-sent       a shuffle takes one register of a lane. What it alone holds, and others need, takes so many
-gathered   what a lane holds comes from 1 lane at first, and from twice as many after every shuffle: so
-           if it needs what is in n others, n + 1 <= 2^shuffles
+received   an exchange brings a lane one register: one for each that it needs and does not hold
+sent       a shuffle takes one register of a lane: one for each that it alone holds and others need
+gathered   a lane's registers come from 1 lane at first, and from twice as many after every shuffle: if it
+           needs those of n other lanes, n + 1 <= 2^shuffles
 
-Most tables are affine maps over GF(2). A place is packed in one number, lane + 32 position. With A and B what
-the bits of the lane and of the position do to the lane of the source, lane' = A lane + B position + a.
+Most tables are affine maps over GF(2). A place is packed in one number, lane + 32 position. The lane of the
+source is lane' = A lane + B position + a.
 """
 
 from __future__ import annotations
@@ -59,17 +59,17 @@ _FURTHER = {
     "tid_in_wg": "wgid beside it counts further warpgroups, or tx in its place the threads of a block",
     "reg": "reg counts elements of one thread",
 }
-"""{an axis: what goes on where it ends}."""
+"""{an axis: the axis that continues it}."""
 
 MOST_LISTED = 1 << 17
-"""Places of all elements and copies that are listed."""
+"""The most places of elements and copies that are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarpTable:
-    """Units of `bits` bits: `wanted[lane][position]` are the (lane, position) that hold what belongs there.
+    """Units of `bits` bits: `wanted[lane][position]` are the (lane, position) that hold the wanted unit.
 
-    A unit is an element, or what always goes together: several small ones, or a half of a 64-bit one.
+    A unit is an element, several small ones that always go together, or a half of a 64-bit one.
     """
 
     bits: int
@@ -79,26 +79,26 @@ class WarpTable:
 
     @property
     def per_register(self) -> int:
-        """Units of a 32-bit register."""
+        """Return the units of a 32-bit register."""
         return REGISTER_BITS // self.bits
 
     @property
     def positions(self) -> int:
-        """Positions of a lane in the target, from 0 on."""
+        """Return the positions of a lane in the target, from 0 on."""
         return len(self.wanted[0])
 
     @property
     def registers_held(self) -> int:
-        """32-bit registers of a lane in the source."""
+        """Return the 32-bit registers of a lane in the source."""
         return -(-self.held // self.per_register)
 
     @property
     def registers(self) -> int:
-        """32-bit registers of a lane in the target."""
+        """Return the 32-bit registers of a lane in the target."""
         return -(-self.positions // self.per_register)
 
     def at(self) -> Iterator[tuple[int, int, Sources]]:
-        """Yield (lane, position, sources) wherever something belongs."""
+        """Yield (lane, position, sources) wherever an element is wanted."""
         for lane, row in enumerate(self.wanted):
             for position, sources in enumerate(row):
                 if sources:
@@ -119,7 +119,7 @@ class WarpTable:
 
 
 def _pair(even: Sources, odd: Sources) -> Sources | None:
-    """Return the units that hold both, in order; None where no unit does."""
+    """Return the units that hold both, in order; None where there is no such unit."""
     low = {(lane, position // 2) for lane, position in even if position % 2 == 0}
     high = {(lane, position // 2) for lane, position in odd if position % 2}
     both = low & high if even and odd else low | high
@@ -127,7 +127,8 @@ def _pair(even: Sources, odd: Sources) -> Sources | None:
 
 
 def nearest(lane: int, sources: Sources) -> Unit:
-    """Return the source that a lane takes: its own, or the one whose number differs in the fewest bits.
+    """Return the source that a lane takes: the lane itself, or the one whose number differs in the fewest
+    bits.
 
     >>> nearest(5, frozenset({(4, 0), (6, 0), (13, 2)}))
     (4, 0)
@@ -171,7 +172,7 @@ def transfer(source: Layout, target: Layout, dtype: DType) -> WarpTable:
 def _by_warp(
     here: list[list[Place]], there: list[list[Place]], source: Layout, target: Layout
 ) -> dict[Place, Sources]:
-    """Return the sources in its own warp for every place of the target."""
+    """Return the sources in the same warp for every place of the target."""
     found: dict[Place, Sources] = {}
     for index, (ours, theirs) in enumerate(zip(here, there, strict=True)):
         for place in theirs:
@@ -223,12 +224,12 @@ def _place(names: list[str], place: tuple[int, ...]) -> Place:
     return (thread // LANES, *sorted(warp, key=str)), thread % LANES, position
 
 
-# -- how few exchanges there can be ----------------------------------------------------------------
+# -- bounds on exchanges ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class ExchangeBound:
-    """No move has fewer exchanges than `count`, and why: lane `lane` is the witness."""
+    """The bound: no move has fewer exchanges than `count`; lane `lane` is the witness."""
 
     count: int
     reason: str
@@ -236,7 +237,7 @@ class ExchangeBound:
 
 
 def bound(table: WarpTable, by_shuffles: bool) -> ExchangeBound:
-    """Return the largest bound; what a lane gathers counts only where all exchanges are shuffles."""
+    """Return the largest bound; the bound on gathering counts only where all exchanges are shuffles."""
     size = table.per_register
     received = [
         {sources for sources in row if sources and all(its != lane for its, _ in sources)}
@@ -270,7 +271,7 @@ def bound(table: WarpTable, by_shuffles: bool) -> ExchangeBound:
 
 
 def _others(holders: Sequence[set[int]]) -> int:
-    """Return the fewest lanes that hold it all: those that alone hold something, or two where no one does."""
+    """Return the fewest lanes that hold it all: the sole holders of something, or else two."""
     alone = len({min(own) for own in holders if len(own) == 1})
     together = set.intersection(*holders) if holders else set()
     return max(alone, 0 if not holders else 1 if together else 2)
@@ -284,7 +285,7 @@ def _units(units: int, size: int) -> str:
 
 
 LANE = LANES - 1
-"""The bits of a packed place that say the lane."""
+"""The bits of a packed place that hold the lane."""
 
 
 @dataclass(frozen=True)
@@ -307,32 +308,32 @@ class LabelMap:
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """The columns of the bits of the lane."""
+        """Return the columns of the bits of the lane."""
         return self.threads[:LANE_BITS]
 
     @property
     def warps(self) -> tuple[int, ...]:
-        """The columns of the bits of the warp."""
+        """Return the columns of the bits of the warp."""
         return self.threads[LANE_BITS:]
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Those of positions, then those of threads."""
+        """Return the columns of positions, then those of threads."""
         return (*self.positions, *self.threads)
 
     @property
     def crossing(self) -> int:
-        """The rank of B: how many bits of the source's lane come from the position."""
+        """Return the rank of B: the number of bits of the source's lane that come from the position."""
         return rank(column & LANE for column in self.positions)
 
     @property
     def one_to_one(self) -> bool:
-        """True if no two places of the target are made of one of the source."""
+        """Return True if no two places of the target come from one place of the source."""
         return rank(self.columns) == len(self.columns)
 
     @property
     def settled(self) -> int:
-        """The number of bits of a packed place that stay as they are."""
+        """Return the number of bits of a packed place that the map leaves unchanged."""
         return sum(column == 1 << bit for bit, column in enumerate((*self.threads, *self.positions)))
 
     @cached_property
@@ -340,7 +341,7 @@ class LabelMap:
         return sums(self.threads), sums(self.positions, self.origin)
 
     def label(self, thread: int, position: int) -> int:
-        """Return the place of the source of what is wanted in a position of a thread."""
+        """Return the place in the source of the unit wanted in a position of a thread."""
         threads, positions = self._sums
         return threads[thread] ^ positions[position]
 
@@ -352,10 +353,10 @@ class LabelMap:
 
 
 def predicted(found: LabelMap, per_register: int) -> int:
-    """Return how many rounds of shuffles a map takes, each straight from the lane that has it.
+    """Return the rounds of shuffles that a map takes, each straight from the lane that has the elements.
 
-    Where lanes cannot be matched one to one to those that have what they need, some of these have to be read
-    in several rounds: then it may be more.
+    A plan may take more: where the match of lanes to their sources is not one to one, some sources are read
+    in several rounds.
     """
     distinct, lanes = rank(found.positions), Basis(column & LANE for column in found.positions)
     rounds = distinct - min(per_register.bit_length() - 1, distinct - len(lanes))
@@ -367,10 +368,10 @@ def predicted(found: LabelMap, per_register: int) -> int:
 
 
 def fitted(table: WarpTable) -> LabelMap | None:
-    """Return the affine map that says all that is wanted, or None where no such map does.
+    """Return the affine map that matches the whole table, or None where no such map does.
 
-    Where every element has as many copies, on a space that is the same for all, any affine function says
-    which copy is taken: one that makes the fewest rounds is. Elsewhere it is the nearest.
+    Where every element has as many copies, on one space for all, any affine function can choose the copy. The
+    chosen one makes the fewest rounds. Elsewhere the nearest copy is taken.
     """
     wanted = {lane | at << LANE_BITS: sources for lane, at, sources in table.at()}
     copies = _copies(list(wanted.values()))
@@ -398,7 +399,7 @@ _POSITION_BITS = 20
 
 
 def _lane_first(place: int) -> int:
-    """Return a place with the bits of its lane on top, so that they are cleared first."""
+    """Return a place with the bits of its lane on top, so that these are cleared first."""
     return (place & LANE) << _POSITION_BITS | place >> LANE_BITS
 
 
@@ -407,7 +408,7 @@ def _lane_last(lane_first: int) -> int:
 
 
 def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
-    """Return a basis of how the copies of every element differ; None where they do not differ alike."""
+    """Return a basis of the differences between copies of an element; None where elements differ in them."""
     alike = {frozenset(_packed(own) ^ _packed(min(sources)) for own in sources) for sources in wanted}
     steps = alike.pop() if len(alike) == 1 else frozenset()
     found = independent(sorted(steps, key=lambda step: (step.bit_count(), step)))
@@ -417,7 +418,7 @@ def _copies(wanted: list[frozenset[tuple[int, int]]]) -> list[int] | None:
 def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> LabelMap:
     """Return the map with the copies that make the fewest rounds; among them as much in place as can be.
 
-    Tried is another copy for all places in which one bit is set.
+    Each trial takes another copy for all places in which one bit is set.
     """
 
     def merit(side: LabelMap) -> tuple[int, int]:
@@ -436,7 +437,7 @@ def _cheapest_copies(found: LabelMap, steps: list[int], per_register: int) -> La
 
 
 def check_width(dtype: DType) -> None:
-    """Refuse elements of which a register holds no whole number, and that are no whole registers."""
+    """Refuse elements that are no whole registers, and of which no whole number fills one."""
     if REGISTER_BITS % dtype.bits and dtype.bits % REGISTER_BITS:
         raise LayoutError(
             "TW106",
@@ -446,7 +447,7 @@ def check_width(dtype: DType) -> None:
 
 
 def in_elements(layout: Layout, dtype: DType, side: str, most: int) -> Layout:
-    """Return a layout that counts elements; refuse one of more places than are listed."""
+    """Return a layout that counts elements; refuse one of more places than can be listed."""
     if layout.unit != "element":
         layout = layout.in_elements(dtype)
     places = layout.size * len(layout.copy_steps)
@@ -460,7 +461,7 @@ def in_elements(layout: Layout, dtype: DType, side: str, most: int) -> Layout:
 
 
 def check_reach(name: str, low: int, high: int, side: str, dtype: DType) -> None:
-    """Refuse threads, lanes and registers that there are not."""
+    """Refuse threads, lanes and registers that do not exist."""
     of_reg = THREAD_REGISTERS * REGISTER_BITS // dtype.bits
     most = of_reg if name == "reg" else _LIMITS.get(name, MOST_THREADS)
     if low < 0 or high >= most:

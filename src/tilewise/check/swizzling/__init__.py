@@ -1,4 +1,4 @@
-"""Which layout of a tile, so that all its accesses together take the fewest wavefronts.
+"""Choose the layout of a tile, so that all its accesses together take the fewest wavefronts.
 
 The law. Let the layout A be a linear bijection over GF(2) of the digits of the index to addresses, U the
 points that A places in the word of 0, K those that it places in the bank of 0: U is in K. The points that the
@@ -7,10 +7,10 @@ lanes of a phase ask for are a coset of a space P. Then
     wavefronts = #(P & K) / #(P & U)                        1 iff no point of K but those of U is in P
 
 so a layout without conflicts is a K of the right dimension that meets no P outside U, and the best one is a K
-of least weight (`kernels`). Vectors are what is given: V, the points inside the widest vector, are the lowest
-bits of the address. A bank's lowest bits are then a vector's own, and only the rest can be chosen (`points`).
-That is a bound for layouts of any kind: elements at the same place of a vector of 16 bytes are in 8 of the 32
-banks, wherever the vectors are.
+of least weight (`kernels`). Vectors are given: V, the points inside the widest vector, are the lowest bits of
+the address. A bank's lowest bits are then a vector's own, and only the rest can be chosen (`points`). That is
+a bound for layouts of any kind: elements at the same place of a vector of 16 bytes are in 8 of the 32 banks,
+wherever the vectors are.
 
 points   accesses as points, in closed form or listed, and the digits that vectors keep together
 kernels  the search for K, with its proof

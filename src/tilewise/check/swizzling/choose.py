@@ -1,6 +1,6 @@
-"""`choose`: the layout of a tile under which all its accesses together take the fewest wavefronts.
+"""Choose the layout of a tile under which all its accesses together take the fewest wavefronts.
 
-Each family of layouts is finite, and all of it is searched. Something in it is as good as what it leaves out:
+Each family of layouts is finite, and all of it is searched. Any layout that it leaves out is no better:
 
     swizzles  A bit that is flipped above the 128 bytes that the banks repeat by changes no bank, so
               Swizzle<B, M, S> ends there. Bits inside the widest vector are neither flipped nor read. Where
@@ -57,13 +57,13 @@ PROOFS = {
     "searched": "no layout of those searched takes fewer",
     "open": "whether a linear layout takes fewer was not decided within the bound",
 }
-"""Proofs about all layouts that were not found, in words."""
+"""Proofs about all other layouts, in words."""
 
 WHOLE = (8, 16, 32, 64, 128)
-"""Bits of elements that banks can be counted for."""
+"""The widths of elements, in bits, for which banks can be counted."""
 
 BRIEFLY = 1_000
-"""The budget of the linear search where another family has what nothing is better than."""
+"""The budget of the linear search where another family has a layout that cannot be beaten."""
 
 _OPEN = "the search ended at its bound"
 _WEIGHTED = re.compile(r"(\d+)\s*\*\s*(.+)")
@@ -87,7 +87,7 @@ class Found:
     tile: Layout
     """The layout, in elements, row-major."""
     wavefronts: tuple[int, ...]
-    """Of each access, counted on the layout itself; without weights."""
+    """The wavefronts of each access, counted on the layout itself; without weights."""
     ideals: tuple[int, ...]
     """The ideal of each, as `conflicts` has it."""
     cost: int
@@ -101,31 +101,31 @@ class Found:
 
     @property
     def layout(self) -> Layout:
-        """The layout, in elements."""
+        """Return the layout, in elements."""
         return self.tile.in_order(self.order)
 
     @cached_property
     def readers(self) -> Readers:
-        """Whether TMA and wgmma take it."""
+        """Return the answers of TMA and wgmma about the layout."""
         return readers(self.tile, self.dtype, self.base)
 
 
 @dataclass(frozen=True)
 class Searched:
-    """A family, how much of it was searched, and its best."""
+    """A family, the number of its members that were searched, and its best."""
 
     family: str
     tried: int
     best: Found | None
-    """None where no member keeps the vectors of all accesses together, or none was asked."""
+    """The best layout; None where no member keeps the vectors of all accesses together, or none was tried."""
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The best layout that was found, and what is known of all others.
+    """The best layout that was found, and the results of all other families.
 
-    postcondition  best.cost <= found.cost for all that was searched; `proof` says what is below it
+    postcondition  best.cost <= found.cost for all layouts that were searched; `proof` bounds the others
     """
 
     asked: tuple[Asked, ...]
@@ -133,20 +133,24 @@ class Choice:
     best: Found
     searched: tuple[Searched, ...]
     free: int
-    """Wavefronts where nothing conflicts, with weights; the ideal may be less."""
+    """Wavefronts without any conflict, with weights; the ideal may be less."""
     bound: int | None
-    """Wavefronts that no layout is below which keeps all vectors together; None where they are not linear."""
+    """A lower bound on wavefronts of layouts that keep all vectors together; None where the accesses are not
+    linear.
+    """
     proof: str
     """ideal, phases, bound, searched or open: see PROOFS."""
 
     @property
     def ideal(self) -> int:
-        """The fewest that the bytes of the accesses need under the best layout, with weights."""
+        """Return the fewest wavefronts, with weights, that the bytes of the accesses need under the best
+        layout.
+        """
         return sum(own.weight * ideal for own, ideal in zip(self.asked, self.best.ideals, strict=True))
 
     @property
     def cost(self) -> int:
-        """Wavefronts of the best, with weights."""
+        """Return the wavefronts of the best layout, with weights."""
         return self.best.cost
 
     def __str__(self) -> str:
@@ -155,7 +159,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """The answers of TMA and wgmma about a tile, with a reason where it is no."""
+    """The answers of TMA and wgmma about a tile, with a reason for each no."""
 
     tma: int | None
     """Boxes that fill it."""
@@ -166,7 +170,7 @@ class Readers:
 
 
 def readers(layout: Layout, dtype: DType, base: int = 0) -> Readers:
-    """Return what the engines say of a tile [rows, K] in elements, at the byte address `base`.
+    """Return the engines' answers about a tile [rows, K] in elements, at the byte address `base`.
 
     The tensor that TMA copies from is larger than the tile: row-major, or else column-major.
 
@@ -202,7 +206,7 @@ def choose(
 ) -> Choice:
     """Return the layout of a tile with the fewest wavefronts for all accesses at once, each with its weight.
 
-    The tile begins at the byte address `base`; `operation` loads or stores what does not say so itself.
+    The tile begins at the byte address `base`; `operation` is that of accesses that do not name theirs.
 
         requires       a shape, which means row-major, or a layout; an access as `access_of` takes them,
                        of that layout, or (weight, access)
@@ -242,7 +246,7 @@ that keeps the vectors together
     if not asked:
         raise LayoutError("TW401", "no access was given", hint="such as row:16B@st and ldmatrix.x4")
     widest = max((WORD, *(own.access.bytes for own in asked)))
-    if base < 0 or base % widest:  # banks are counted from a whole word on
+    if base < 0 or base % widest:  # banks count from whole words
         raise Refused(
             "TW610",
             f"the tile is at byte {base}, " + ("below 0" if base < 0 else f"no multiple of {widest}"),
@@ -361,7 +365,7 @@ class _Search:
         """True once a layout was found without conflicts, or one that costs as little as the bound."""
 
     def choice(self, among: Sequence[str]) -> Choice:
-        """Return the best of some families, and what is known of all others."""
+        """Return the best of some families, and the results of all others."""
         searched = tuple(self._searched(family) for family in FAMILIES if family in among)
         bests = [own.best for own in searched if own.best]
         if not bests:
@@ -469,5 +473,5 @@ _TORN = Refused("TW610", "a vector is torn apart")
 
 
 def _odd(layout: Layout) -> bool:
-    """Return True if an extent is no power of two: accesses are seldom layouts then, and are listed."""
+    """Return True if an extent is no power of two: accesses are then seldom linear, and are listed."""
     return any(extent & extent - 1 for extent in extents_of(layout.shape))

@@ -1,13 +1,13 @@
-"""The map to the banks that makes the fewest lanes meet: a search over GF(2), with its proof.
+"""Search, over GF(2), for the map to the banks that makes the fewest lanes meet, with its proof.
 
 Points are indices of a tile as vectors of bits; d is the number of bits of a bank. A linear map b to d bits
 sends points x and y to one bank iff x ^ y lies in its kernel K. So of a phase whose points are a coset of a
-space P, #(P & K) meet in every bank that they use, and that is what the phase costs. Over all phases
+space P, #(P & K) meet in every bank that they use: this is the cost of the phase. Over all phases
 
     cost(b) = sum of phases * #(P & K) = sum of phases + sum over p != 0 of weight(p) * [b(p) = 0]
 
-with weight(p) = the phases whose space has p: of all subspaces K of codimension d, the one of least weight is
-wanted. Columns of b are chosen one coordinate after the other. Three things keep that short:
+with weight(p) = the phases whose space has p: the search is for the subspace K of codimension d with the
+least weight. Columns of b are chosen one coordinate after the other. Three things keep that short:
 
     symmetry  an invertible map of the banks changes nothing, so of the values outside the span of the
               columns before, one stands for all: every K is met once, in its reduced echelon form
@@ -36,24 +36,24 @@ BUDGET = 20_000
 
 @dataclass(frozen=True)
 class Demand:
-    """Phases that ask for the same points, up to a translation, which no linear map to the banks sees.
+    """Phases that ask for the same points, up to a translation, which no linear map to the banks can detect.
 
     >>> Demand(8, ((0, 1, 2, 3),)).least(1), Demand(8, ((0, 1, 2),)).space
     (16, False)
     """
 
     phases: int
-    """How many, times the weight of their access."""
+    """The number of such phases, times the weight of their access."""
     groups: tuple[tuple[int, ...], ...]
     """Sets of points, each with the point 0; only points of one group can meet in a bank."""
 
     def least(self, banks: int) -> int:
-        """Return the wavefronts that no map to 2^banks banks is below."""
+        """Return a lower bound on the wavefronts of every map to 2^banks banks."""
         return self.phases * max(-(-len(group) >> banks) for group in self.groups)
 
     @cached_property
     def space(self) -> bool:
-        """True if the points are those of one space."""
+        """Return True if the points are those of one space."""
         only = self.groups[0]
         return len(self.groups) == 1 and len(only) == 1 << rank_of(only)
 
@@ -101,8 +101,9 @@ def least_kernel(
 
 
 Images = tuple[tuple[int, ...], tuple[int, ...]]
-"""The banks of all points of the coordinates so far: the XOR of what two tables have, for the coordinates
-before the middle and behind it. Doubling one of them is cheap."""
+"""The banks of all points of the coordinates so far: the XOR of two tables' entries, for the coordinates
+before the middle and behind it. Doubling one of them is cheap.
+"""
 
 
 class _Search:
@@ -137,7 +138,7 @@ class _Search:
 
     @property
     def spent(self) -> bool:
-        """True if the budget ended the search, and not the maps."""
+        """Return True if the budget ended the search, and not the maps."""
         return self.tried > self.budget
 
     def extend(self, rank: int, at: int, images: Images, paid: int) -> None:
@@ -168,7 +169,7 @@ class _Search:
         return images[0][point & (1 << self.middle) - 1] ^ images[1][point >> self.middle]
 
     def _prices(self, rank: int, at: int, images: Images) -> Iterator[tuple[int, int]]:
-        """Return (what it adds to the cost, value) of every column, the cheapest and plainest first."""
+        """Return (addition to the cost, value) of every column, the cheapest and plainest first."""
         prices = [0] * (1 << rank)
         (low, high), middle, mask = images, self.middle, (1 << self.middle) - 1
         for point, weight in self.weights[at].items():
@@ -181,11 +182,11 @@ class _Search:
             yield price, value
 
     def _lost(self, paid: int) -> bool:
-        """Return True if nothing that costs so much already is better than the best."""
+        """Return True if a partial cost is no better than the best."""
         return self.best is not None and paid >= self.cost
 
     def _more(self, at: int, images: Images) -> int:
-        """Return what demands that are no spaces cost at least, with `at` columns chosen."""
+        """Return the least cost of demands that are no spaces, with `at` columns chosen."""
         mask, least = (1 << at) - 1, 0
         for demand in self.others:
             fullest = 0

@@ -1,9 +1,9 @@
-"""The best layout that is linear over GF(2): which digits lie inside a word, which banks, and what is left.
+"""Find the best layout that is linear over GF(2): the digits inside a word, the banks, and the rest.
 
-Where elements are smaller than a word, and no vector says what shares one, that is chosen as well: a space
-U of points that lie in a word with 0. A phase then costs #(P & K) / #(P & U), which is what its points cost
-once those that differ by U are one. So for every U the search of `kernels` is asked, unit vectors first, and
-the other subspaces of the digits that any phase moves; digits that none moves are all alike.
+Where elements are smaller than a word, and no vector decides which elements share one, that is chosen as
+well: a space U of points that lie in a word with 0. A phase then costs #(P & K) / #(P & U): the cost of its
+points, where points that differ by U count as one. So `kernels` searches for every U, unit vectors first,
+then the other subspaces of the digits that any phase moves. Digits that no phase moves are all alike.
 
 The kernel decides the cost; the rest of the layout is free. It is row-major as far as it can be: the lowest
 digits that the banks tell apart become the bits of the bank, all others lie above in their order, and flip
@@ -30,7 +30,7 @@ from tilewise.core.vectors import Vector, along
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A linear layout, its cost, and whether a search of all of them found none that costs less."""
+    """A linear layout, its cost, and True if a search of all of them found none that costs less."""
 
     layout: Layout
     cost: int
@@ -41,7 +41,7 @@ class Linear:
 def linear_layouts(points: Points) -> bool:
     """Return True if there are linear layouts of the tile's own bytes.
 
-    An odd factor stays outermost: there is one at most, and what it counts are whole rows of all banks.
+    An odd factor stays outermost: there is one at most, and it counts whole rows of all banks.
     """
     odd = sum(bool(extent & extent - 1) for extent in points.digits.extents)
     inner = len(points.free) - len(points.digits.outer)
@@ -109,7 +109,7 @@ def _support(demands: Iterable[Demand]) -> int:
 
 
 def _without(demands: Iterable[Demand], inside: Sequence[int]) -> list[Demand]:
-    """Return the demands where points that differ by the vectors `inside` are one: words instead of elements.
+    """Return the demands on words instead of elements: points that differ by the vectors `inside` are one.
 
         requires  the vectors are independent, and each has a leading digit that no other has
 

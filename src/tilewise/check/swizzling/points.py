@@ -2,13 +2,13 @@
 
 An index of a tile is written in binary digits, mode by mode, the last mode lowest; a mode of 48 has the
 digits of 64, of which the last two are never both set. The elements of a vector follow one another from a
-multiple of its width on. So an address that is linear in the digits is given for some of them: the first
-element of a lane and the others differ by the same digits everywhere, and these are the lowest bits of the
-address. They are the `kept` digits; no layout may use them otherwise.
+multiple of its width on. So a linear address is fixed on some digits: the first element of a lane and the
+others differ by the same digits everywhere, and these are the lowest bits of the address. They are the `kept`
+digits; no layout may use them otherwise.
 
-Where the extents of the tile are powers of two, its flat index has the digits of its modes as bits; and where
-the bits of request, lane and element flip bits of it, a request is a coset of what the others ask for: one
-stands for all. Else requests are listed in NumPy.
+Where the extents of the tile are powers of two, the bits of its flat index are the digits of its modes. Where
+the bits of request, lane and element flip bits of it, all requests are cosets of one space, and one request
+stands for all. Otherwise NumPy lists the requests.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Digits:
 
     @property
     def modes(self) -> list[range]:
-        """The digits of every mode."""
+        """Return the digits of every mode."""
         modes = [range(0)]
         for extent in reversed(self.extents):
             low = modes[0].stop
@@ -60,12 +60,12 @@ class Digits:
 
     @property
     def count(self) -> int:
-        """Digits of all modes."""
+        """Return the number of digits of all modes."""
         return sum(map(len, self.modes))
 
     @property
     def outer(self) -> tuple[int, ...]:
-        """The digits that count an odd factor: not all of their values are indices."""
+        """Return the digits that count an odd factor: not all of their values are indices."""
         twos = [(extent & -extent).bit_length() - 1 for extent in self.extents]
         return tuple(digit for digits, low in zip(self.modes, twos, strict=True) for digit in digits[low:])
 
@@ -83,18 +83,18 @@ class Digits:
         return np.where(flat < 0, INACTIVE, points)
 
 
-# -- what an access asks for -----------------------------------------------------------------------------
+# -- the demands of an access ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
     """The digits that the lanes and the elements of requests ask for.
 
-    postcondition  a request asks what one of `rows` does, moved by some digits
+    postcondition  a request asks for the elements of one of `rows`, moved by some digits
     """
 
     rows: tuple[tuple[int, tuple[int, ...]], ...]
-    """(how many requests, the first element of every lane); INACTIVE where a lane asks for nothing."""
+    """(number of requests, the first element of every lane); INACTIVE where a lane asks for nothing."""
     steps: tuple[int, ...] | None
     """The digits that lead from the first element of a vector to every other; None where vectors differ."""
     reached: int
@@ -102,7 +102,7 @@ class Space:
 
 
 def affine_space(access: Access) -> Space | None:
-    """Return the space of an access whose lanes all ask, for digits that are affine in theirs; or None."""
+    """Return the space of an access whose lanes all ask, by digits affine in the lane's; or None."""
     bits = affine_map(access.index)
     odd = any(extent & extent - 1 for extent in extents_of(access.tile))
     if odd or bits is None or bits.axes != (m,) or access.index.max(m) >= size_of(access.tile):
@@ -139,31 +139,33 @@ class Asked:
 
     @property
     def in_order_of_memory(self) -> bool:
-        """True if its lanes go in the order of memory, as TMA's do: each layout has lanes of its own."""
+        """Return True if its lanes go in the order of memory, as TMA's do: layouts then differ in lanes."""
         return self.access.name == "tma"
 
     @cached_property
     def indices(self) -> NDArray[np.int64]:
-        """The flat indices [request, lane, element]; of inactive lanes some are past the end."""
+        """Return the flat indices [request, lane, element]; some of inactive lanes are past the end."""
         return indices_of(self.access)
 
     @cached_property
     def space(self) -> Space:
-        """The digits of the index that its lanes ask for."""
+        """Return the digits of the index that its lanes ask for."""
         return affine_space(self.access) or listed_space(self.access, self.indices)
 
     @cached_property
     def free(self) -> int:
-        """Wavefronts where nothing conflicts, times the weight: one a phase, however few lanes it has."""
+        """Return the wavefronts without conflicts, times the weight: one a phase, however few its lanes."""
         return self.weight * sum(times * len(phases) for times, phases in self.phases)
 
     @cached_property
     def phases(self) -> list[tuple[int, list[list[int]]]]:
-        """(how often, the digits that the lanes of every phase ask for) of requests, up to a translation."""
+        """Return (how often, the digits that the lanes of every phase ask for) of requests, up to a
+        translation.
+        """
         return [(times, self._phases(row)) for times, row in self.space.rows]
 
     def _phases(self, row: Sequence[int]) -> list[list[int]]:
-        """Return the lanes that go together, which depends on who asks for the same, not on where it is."""
+        """Return the lanes that go together. They depend on equal addresses only, not on the addresses."""
         access = self.access
         names = {point: access.bytes * number for number, point in enumerate(dict.fromkeys(row))}
         stand_ins = [None if point < 0 else names[point] for point in row]
@@ -172,7 +174,9 @@ class Asked:
 
     @property
     def vector(self) -> list[int] | None:
-        """The digits that count the elements of a vector; None where vectors differ or are not aligned."""
+        """Return the digits that count the elements of a vector; None where vectors differ or are not
+        aligned.
+        """
         steps = self.space.steps
         if steps is None:
             return None
@@ -202,24 +206,24 @@ class Points:
 
     @property
     def sharing(self) -> int:
-        """Digits that are still to be chosen to lie inside a word."""
+        """Return the number of digits still to be chosen inside a word."""
         return max(0, self.word - len(self.kept))
 
     @property
     def banks(self) -> int:
-        """Bits of the bank that are still to be chosen."""
+        """Return the number of bits of the bank still to be chosen."""
         return self.bank - max(0, len(self.kept) - self.word)
 
     @property
     def free(self) -> tuple[int, ...]:
-        """The digits that are not kept."""
+        """Return the digits that are not kept."""
         return tuple(digit for digit in range(self.digits.count) if digit not in self.kept)
 
     @property
     def bound(self) -> int:
-        """Wavefronts that no layout is below which keeps every vector of the tile together.
+        """Return a lower bound on the wavefronts of every layout that keeps each vector of the tile together.
 
-        A bank has 2^(bits of the bank that are to be chosen) groups, and a word 2^sharing points.
+        The banks form 2^banks groups, and a word has 2^sharing points.
         """
         return sum(demand.least(self.banks + self.sharing) for demand in self.demands)
 
@@ -245,7 +249,7 @@ class Points:
 def points_of(asked: Sequence[Asked]) -> Points | None:
     """Return the accesses of one tile as points; None where no linear layout keeps their vectors together.
 
-    Of one that goes in the order of memory the vectors are kept, and it has no other demand.
+    An access in the order of memory keeps its vectors, and makes no other demand.
 
     requires  at least one access, all of one tile and one type
     """

@@ -1,4 +1,5 @@
-"""Tensor memory and registers: which loads bring an accumulator to a warp, and which stores bring it back.
+"""Tensor memory and registers: the loads that bring an accumulator to a warp, and the stores that bring it
+back.
 
 from tilewise.check.tensor_memory import plan
 

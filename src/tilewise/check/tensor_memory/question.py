@@ -1,4 +1,6 @@
-"""The question: which loads bring what lies in tensor memory to registers, or which stores it back."""
+"""The question: the loads that bring elements of tensor memory to registers, or the stores that put them
+back.
+"""
 
 from __future__ import annotations
 
@@ -23,27 +25,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The way whose fragment is nearest to the wanted one, by how few exchanges may be left between lanes.
+    """The way whose fragment is nearest to the wanted one, by the lower bound on exchanges between lanes.
 
-    No steps are planned here: the bound is told at once, and a plan would take seconds.
+    No steps are planned here: the bound takes no time, and a plan would take seconds.
     """
 
     way: Way
     bound: ExchangeBound
-    """Of what is repeated."""
+    """The bound for one repeat."""
     times: int
 
     @property
     def exchanges(self) -> int:
-        """All of them, where each repeat has the fewest that there can be."""
+        """Return the exchanges of all repeats, if each has the fewest possible."""
         return self.bound.count * self.times
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What brings elements of tensor memory to registers, or back.
+    """The ways to bring elements of tensor memory to registers, or back.
 
-    postcondition  each of `ways` moves every element, and of `fit` each gets to the wanted place
+    postcondition  each of `ways` moves every element, and `fit` moves each to the wanted place
     """
 
     words: Words
@@ -54,17 +56,17 @@ class Plan:
     wanted: Layout | None = None
     fit: Fit | None = None
     misfits: tuple[tuple[Way, Misfit], ...] = ()
-    """Of each way what it does otherwise, where none fits."""
+    """The difference of each way from the wanted fragment, where no way fits."""
     near: Nearest | None = None
 
     @property
     def answer(self) -> bool:
-        """Whether there is a way, and where a fragment is wanted one that fits."""
+        """Return True if there is a way, and for a wanted fragment one that fits."""
         return bool(self.ways) if self.wanted is None else self.fit is not None
 
     @property
     def best(self) -> Way | None:
-        """The way that fits; where no fragment is wanted the first of those with the fewest instructions."""
+        """Return the way that fits; without a wanted fragment, one with the fewest instructions."""
         if self.wanted is not None:
             return self.fit.way if self.fit else None
         return min(self.ways, key=lambda way: len(way.moves), default=None)
@@ -79,12 +81,12 @@ def plan(
     store: bool = False,
     taken: int = 0,
 ) -> Plan:
-    """The loads of all that `layout` has in tensor memory, or with `store` the stores.
+    """Return the loads of all elements that `layout` has in tensor memory, or with `store` the stores.
 
-    `to` is the fragment that is wanted, of a store the one that there is; `form` leaves out all others.
-    Warpgroups share the elements as it has them on wgid: `Move.address` says where each warp begins.
-    `taken` is the bits that 1@TCol stands for, those of an element where it is left out; an entry of the
-    catalogue says its type and that itself.
+    `to` is the fragment wanted, or for a store the one in registers; `form` allows only that form. Warpgroups
+    share the elements as the fragment has them on wgid; `Move.address` gives the start of each warp. `taken`
+    is the bits of 1@TCol, by default those of an element. An entry of the catalogue gives its type and
+    `taken`.
 
         requires       a layout over TLane and TCol, and cbx of a pair
         postcondition  the plan's; with `to` its `fit` has the fewest instructions of all that fit
@@ -118,7 +120,7 @@ def _words(layout: Layout | Built, dtype: DType | str | None, taken: int) -> Wor
 
 
 def _fitting(found: Plan, wanted: Wanted) -> Plan:
-    """With the way that fits, or with what each does otherwise and the nearest."""
+    """Return the plan with the way that fits, or with the misfit of each way and the nearest one."""
     compared = [(way, wanted.compare(way)) for one in found.ways for way in splits_of(one) if not way.problem]
     fits = [fit for _, fit in compared if isinstance(fit, Fit)]
     if fits:
@@ -130,11 +132,11 @@ def _fitting(found: Plan, wanted: Wanted) -> Plan:
 
 
 def _nearest(misfits: Iterable[tuple[Way, Misfit]], wanted: Wanted, store: bool) -> Nearest | None:
-    """The way from whose fragment the fewest exchanges lead to the wanted one; none where warps differ."""
+    """Return the way whose fragment is the fewest exchanges from the wanted one; None where warps differ."""
     near: list[Nearest] = []
     for way, misfit in sorted(misfits, key=lambda one: -STAGES.index(one[1].stage)):
         if misfit.stage in BETWEEN_WARPS or (near and not min(one.exchanges for one in near)):
-            break  # what differs in lanes has exchanges
+            break  # a difference in lanes needs exchanges
         with suppress(Refused):
             source, target, times = wanted.nearing(way)
             ends = (target, source) if store else (source, target)

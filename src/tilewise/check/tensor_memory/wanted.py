@@ -1,12 +1,12 @@
-"""The fragment that is wanted, or that there is to be stored: whether a way brings elements to it.
+"""Compare the fragment that a way makes with the wanted one, or with the one to be stored.
 
-A place is compared by what it belongs to: its CTA, its warp, its lane, the part of its register; and then by
-registers. Which register is which costs nothing: an instruction names the registers that it fills one by one.
-So two fragments are one where every element has its owners and its bits of a register in both, and what is
-one register of the one is one register of the other, of all threads alike.
+Places are compared by their CTA, warp, lane and part of a register, and then by registers. The order of
+registers costs nothing: an instruction names the registers that it fills one by one. So two fragments are one
+if every element has the same owners and the same bits of a register in both, and each register of one is a
+register of the other, alike in all threads.
 
-Of copies, a load has to fill those that are wanted, and a store those that lie in tensor memory; any one that
-is there is enough for it.
+A load has to fill every wanted copy of an element. A store has to fill every copy in tensor memory, from any
+copy in registers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _COMPARED = {
     "lane": _OWNERS,
     "part of a register": (*_OWNERS, "part"),
 }
-"""{stage: the axes that are compared by then}: the last is its own, the others agree already."""
+"""{stage: the axes compared up to it}: the last axis is the stage's; the others agree already."""
 
 STAGES = (*_COMPARED, "register")
 """Stages of a comparison, in this order."""
@@ -56,12 +56,12 @@ _SPLITS = (
 """Axes of threads and warps, which are warpgroups, their warps and lanes."""
 
 _WARPGROUPS = 8
-"""As many as the 1024 threads of a CTA make up."""
+"""The most warpgroups of a CTA: its 1024 threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """A difference between the fragment that results and the one that is wanted."""
+    """A difference between the fragment that a way makes and the wanted one."""
 
     stage: str
     message: str
@@ -70,9 +70,9 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A way whose fragment is wanted: its register i is register `registers[i]` of the wanted one.
+    """A way that makes the wanted fragment: its register i is register `registers[i]` of the wanted one.
 
-    What it loads into `spare` registers is not wanted; they are counted on after the wanted one's last.
+    The elements in `spare` registers are not wanted; these are numbered after the wanted one's last.
     """
 
     way: Way
@@ -92,7 +92,7 @@ class Wanted:
 
     @classmethod
     def of(cls, layout: Layout, words: Words) -> Wanted:
-        """Return that of a layout over lanes, warps and reg, of the same elements as `words`."""
+        """Return the fragment of a layout over lanes, warps and reg, of the same elements as `words`."""
         _check_shape(layout, words.layout)
         refuse_swizzled(layout, f"the fragment {layout}", "ask for one that is not, and shuffle")
         threads = _threads(layout)
@@ -123,7 +123,7 @@ class Wanted:
         return cls(layout, words, threads, placed)
 
     def nearing(self, way: Way) -> tuple[Layout, Layout, int]:
-        """Return (a way's fragment, the wanted one, how often) of what is repeated to get to it.
+        """Return (a way's fragment, the wanted one, the number of repeats) of the repeated part.
 
         Digits that step on whole registers in both, or on warps, only repeat the rest.
 
@@ -153,7 +153,7 @@ class Wanted:
         return of, to, times
 
     def compare(self, way: Way) -> Fit | Misfit:
-        """Return what registers of the wanted fragment a way fills, or what it does otherwise."""
+        """Return the registers of the wanted fragment that a way fills, or its difference."""
         ours, theirs, unlike = way.placed, self.placed, ""
         try:
             ours, theirs = refinement(ours, theirs)
@@ -198,7 +198,7 @@ def _threads(fragment: Layout) -> Layout:
 
 
 def of_each_cta(words: Words) -> str:
-    """Return what to ask for elements of a pair: the thread of a number holds the lane of that number."""
+    """Return the hint for elements of a pair: the thread of a number holds the lane of that number."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
     by_rows = words.layout.relabel({name: names[name] for name in names.keys() & axes_of(words.layout)})
     return f"each CTA reaches its own tensor memory alone: such as {by_rows}"
@@ -212,7 +212,7 @@ def _check_shape(fragment: Layout, layout: Layout) -> None:
     hint = "give a fragment of all of it, over wid_in_wg or warpid, laneid and reg"
     if order is not None:
         moved = fragment.permute(*order)
-        with suppress(Refused):  # its modes stay as they are where digits do not group
+        with suppress(Refused):  # modes stay where digits do not group
             moved = moved.group(*theirs)
         hint = f"its modes in the order {spell(order)} are: {moved}"
     one, other = (" x ".join(map(str, extents)) for extents in (ours, theirs))
@@ -243,14 +243,14 @@ def _elements(one: Layout, other: Layout, axes: Sequence[str], always: str = "")
 
 
 def _points(layout: Layout, flat: int, axes: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """Return where the copies of an element are on some axes."""
+    """Return the places of the copies of an element on some axes."""
     return [tuple(place[axis] for axis in axes) for place in layout.places(flat)]
 
 
 def _misfit(
     stage: str, flat: int, way: Way, here: set[tuple[int, ...]], there: set[tuple[int, ...]]
 ) -> Misfit:
-    """Return the stage with an element, where it gets to, and where it shall."""
+    """Return the stage with an element, its place in the way's fragment, and its wanted place."""
     needs, has = (here, there) if way.store else (there, here)
     owner = min(needs - has)[:-1]
     before = WARPS * owner[1] if stage == "warp" else 0
@@ -270,7 +270,7 @@ def _misfit(
 
 
 def _counted(what: str, numbers: list[int]) -> str:
-    """Return as many things: lane 0, or lanes 0, 8 and 16."""
+    """Return things as text, singular or plural: lane 0, or lanes 0, 8 and 16."""
     *most, last = map(str, numbers)
     return f"{what}s {', '.join(most)} and {last}" if most else f"{what} {last}"
 
@@ -317,7 +317,7 @@ def _named(way: Way, ours: Layout, theirs: Layout) -> Fit | Misfit:
 
 
 def _by_owner(layout: Layout, flat: int) -> dict[tuple[int, ...], list[int]]:
-    """Return {who has a copy, and in which part: the registers}."""
+    """Return {(owners of a copy, its part of a register): the registers}."""
     found: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for *owner, register in sorted(_points(layout, flat, (*_OWNERS, "part", "register"))):
         found[tuple(owner)].append(register)

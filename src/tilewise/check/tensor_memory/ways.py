@@ -36,32 +36,32 @@ class Move:
 
     way: Way
     lane: int
-    """The first, counted from the first of the warp's: 0, or 16."""
+    """The first lane, counted from the first of the warp: 0, or 16."""
     column: int
     """The first."""
     repeat: int
     register: int
-    """The register of the fragment that its first one is; the others follow."""
+    """The register of the fragment that its first register is; the others follow."""
     round: int
     """The number of its round: registers of one round are filled at one time."""
 
     @property
     def form(self) -> Form:
-        """The form of its way."""
+        """Return the form of its way."""
         return self.way.form
 
     @property
     def registers(self) -> int:
-        """Registers that it fills, or stores."""
+        """Return the number of registers that it fills, or stores."""
         return self.repeat * self.form.registers
 
     @property
     def words(self) -> str:
-        """The instruction as PTX names it."""
+        """Return the instruction by PTX's name."""
         return instruction(self.way.store, self.form, self.repeat, self.way.packed)
 
     def address(self, warp: int) -> Address:
-        """Return what a warp names, by its number in the CTA: its lanes by that in its warpgroup, w % 4."""
+        """Return the address that a warp names, by its number in the CTA: its lanes are those of w % 4."""
         lane, column = self.way.words.groups.begin(warp // WARPS)
         return Address(WARP_LANES * (warp % WARPS) + self.lane + lane, self.column + column)
 
@@ -91,13 +91,13 @@ class Way:
 
     @property
     def name(self) -> str:
-        """The form, as it is called here."""
+        """Return the project's name of the form."""
         more = ("unpack" if self.store else "pack") + "::16b" if self.packed else ""
         return " ".join(word for word in (self.form.name, more) if word)
 
     @property
     def problem(self) -> str:
-        """Why it does not move these words and no others, or nothing."""
+        """Return the reason why the form does not move exactly these words; empty where it does."""
         columns = len(self.words.columns)
         block = self.form.span(self.packed) if self.split is None else 2 * self.split
         if self.form.halves and not self.split:
@@ -115,17 +115,17 @@ class Way:
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """Where the lanes of its instructions begin."""
+        """Return the first lane of each of its instructions."""
         return (0,) if self.form.lanes == LANES else tuple(SLAB * slab for slab in self.words.slabs)
 
     @property
     def stored(self) -> int:
-        """Words that a store writes."""
+        """Return the number of words that a store writes."""
         return len(self.words.warps) * self.form.lanes * len(self.lanes) * len(self.words.columns)
 
     @property
     def of_a_slab(self) -> int:
-        """Registers that the words of one half of the lanes, or of all of them, take."""
+        """Return the number of registers for the words of one half of the lanes, or of all of them."""
         return len(self.words.columns) // self.form.span(self.packed) * self.form.registers // self._halves
 
     @property
@@ -134,14 +134,14 @@ class Way:
 
     @property
     def registers(self) -> int:
-        """Registers of a thread, all of them together."""
+        """Return the number of registers of a thread, all together."""
         return self.of_a_slab * len(self.lanes)
 
-    # -- where elements get ------------------------------------------------------------------------
+    # -- places of elements ------------------------------------------------------------------------
 
     @cached_property
     def placed(self) -> Layout:
-        """Each element's CTA, warp, lane, register and part of the register."""
+        """Return each element's CTA, warp, lane, register and part of the register."""
         inner = self.words.places + as_vector(-self.words.columns[0] @ COLUMN)
         if self.form.lanes == SLAB and self.lanes[0]:
             inner = inner + as_vector(-SLAB @ ROW)
@@ -161,7 +161,7 @@ class Way:
 
     @property
     def _is_layout(self) -> bool:
-        """Whether the digits of the elements have steps: halves of columns may cut one of them."""
+        """Return True if the digits of the elements have steps: halves of columns may cut a digit."""
         try:
             return self.placed.size > 0
         except Refused:
@@ -169,7 +169,9 @@ class Way:
 
     @cached_property
     def fragment(self) -> Layout:
-        """Over wid_in_wg, laneid and reg, which counts what TCol counts; over wgid where warpgroups share."""
+        """Return the fragment over wid_in_wg, laneid and reg, in TCol's unit; over wgid too where warpgroups
+        share.
+        """
         if {"register", "part"} & {str(axis) for axis in self.placed.axes}:
             fused = self.placed.fuse_axes((REGISTER, self.words.parts, PART), REG)
         else:
@@ -196,7 +198,7 @@ class Way:
 
     @cached_property
     def moves(self) -> tuple[Move, ...]:
-        """The instructions of a warp: as few as can be, in rounds that fit into its registers."""
+        """Return the fewest instructions of a warp, in rounds that fit into its registers."""
         found: list[Move] = []
         round, held = 0, 0
         for column, register, repeat in self._chunks():
@@ -210,11 +212,11 @@ class Way:
 
     @property
     def rounds(self) -> int:
-        """How often registers are filled: once, where there are enough of them."""
+        """Return the number of times that registers are filled: once, where there are enough."""
         return self.moves[-1].round + 1
 
     def _chunks(self) -> Iterator[tuple[int, int, int]]:
-        """(column, register, repeats), both counted from the first."""
+        """Yield (column, register, repeats), column and register counted from the first."""
         each, columns = self.form.span(self.packed), len(self.words.columns)
         run = columns if self.split is None else self.split
         for block in range(columns // run // self._halves):
@@ -224,7 +226,7 @@ class Way:
 
 
 def _powers(count: int, most: int) -> Iterator[tuple[int, int]]:
-    """(where it begins, a power of two up to `most`) for as few as make up a count, the largest first."""
+    """Yield (start, power of two up to `most`): the fewest that sum to a count, the largest first."""
     at = 0
     while at < count:
         size = min(most, 1 << (count - at).bit_length() - 1)
@@ -237,12 +239,12 @@ def _scaled(digits: Digits, by: int) -> Digits:
 
 
 def _in_registers(digits: Digits, parts: int) -> Digits:
-    """Digits over REGISTER, where `reg` counts registers; over PART too, where it counts halves of them."""
+    """Return digits over REGISTER, where `reg` counts registers; over PART too, where it counts halves."""
     return tuple((extent, _in_register(step, parts)) for extent, step in digits)
 
 
 def _in_register(step: Vector, parts: int) -> Vector:
-    """A step of `reg`, which counts registers, or halves of them where they have several parts."""
+    """Return a step of `reg` in registers, or in halves of registers of several parts."""
     count = step["reg"]
     if not count:
         return step
@@ -256,7 +258,7 @@ def _in_register(step: Vector, parts: int) -> Vector:
 def ways_of(
     words: Words, store: bool = False, form: Form | str | None = None, among: Layout | None = None
 ) -> Iterator[Way]:
-    """Every form, packed where that is possible, with the split that takes the fewest instructions.
+    """Yield every form, packed where that is possible, with the split that takes the fewest instructions.
 
     `among` is a fragment, whose warpgroups share the words.
     """
@@ -271,7 +273,7 @@ def ways_of(
 
 
 def splits_of(way: Way) -> Iterator[Way]:
-    """The same with every split that is a power of two, the most columns first; itself where it has none."""
+    """Yield the way with every split that is a power of two, the most columns first; or the way alone."""
     yield way
     each, half = way.form.span(way.packed), len(way.words.columns) // 2
     if way.split:

@@ -1,7 +1,7 @@
-"""Where elements of tensor memory lie, as the loads of warps see them: words of 32 bits and their parts.
+"""Elements of tensor memory as the loads of warps see them: words of 32 bits and their parts.
 
-Warp w of every warpgroup reaches the same 32 lanes. So what several warpgroups share is parted by columns, or
-by the halves of those lanes; each warpgroup executes the same instructions, from an address of its own on.
+Warp w of every warpgroup reaches the same 32 lanes. So several warpgroups share elements by columns, or by
+the halves of those lanes. Each warpgroup executes the same instructions, from its own address on.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Turn:
     extent: int
     stride: int
     lane: int = 0
-    """Lanes from where the one begins to where the next does."""
+    """Lanes from the beginning of one warpgroup to that of the next."""
     column: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Warpgroups:
-    """The numbers of the warpgroups in their CTA, and where each begins.
+    """The numbers of the warpgroups in their CTA, and their beginnings.
 
     >>> two = Warpgroups((0, 1), (Turn(2, 1, column=128),))
     >>> two.begin(0), two.begin(1)
@@ -53,16 +53,16 @@ class Warpgroups:
 
     @property
     def named(self) -> bool:
-        """Whether a fragment says which they are: any but the first."""
+        """Return True if a fragment names the warpgroups: any but the first."""
         return self.numbers != (0,)
 
     @property
     def apart(self) -> bool:
-        """Whether some begin elsewhere than the first of them."""
+        """Return True if some warpgroups begin elsewhere than the first."""
         return any(turn.lane or turn.column for turn in self.turns)
 
     def begin(self, number: int) -> tuple[int, int]:
-        """Return (the lane, the column) that is added to those of the first one's instructions."""
+        """Return (lane, column) that are added to those of the first warpgroup's instructions."""
         lane = column = 0
         for turn in self.turns:
             value = (number - self.numbers[0]) // turn.stride % turn.extent
@@ -71,11 +71,11 @@ class Warpgroups:
 
 
 def shared(held: Layout, fragment: Layout, per: int, lanes: int) -> tuple[Layout, Warpgroups]:
-    """What lies in tensor memory as each warpgroup counts it, from where it begins; and the warpgroups.
+    """Return the elements as each warpgroup counts them, from its own beginning, and the warpgroups.
 
-    `fragment` says who has which element, on wgid; `per` elements fill a column, and instructions move
-    `lanes` of them. What parts of a column warpgroups shall have, or lanes that no instruction begins at,
-    each of them gets, and the fragment tells whether that is wanted.
+    `fragment` gives the warpgroup of each element, on wgid; `per` elements fill a column, and instructions
+    move `lanes` lanes. Every warpgroup gets a shared column, or a lane at which no instruction begins, whole.
+    The fragment decides later whether that is right.
 
         postcondition  the element of the layout is where it was, counted from the beginning of its wgid
         refused        TW610 where wgid does not count up, each element once
@@ -106,7 +106,7 @@ def shared(held: Layout, fragment: Layout, per: int, lanes: int) -> tuple[Layout
 
 
 def _parted(one: Iter, other: Iter, per: int, lanes: int) -> tuple[Vector, Turn | None]:
-    """A stride without what a warpgroup begins at, and that as a turn."""
+    """Return a stride without a warpgroup's beginning, and the beginning as a turn."""
     if not other.stride[WARPGROUP]:
         return one.stride, None
     column = 0 if one.stride[TCOL] % per else one.stride[TCOL]
@@ -121,7 +121,7 @@ def _group(it: Iter) -> Vector:
 
 
 def _numbers(turns: Sequence[Turn], theirs: Layout, fragment: Layout) -> tuple[int, ...]:
-    """All numbers of warpgroups, if each is one value of every turn."""
+    """Return all numbers of warpgroups, if each is one value of every turn."""
     ordered = sorted(turns, key=lambda turn: turn.stride)
     if any(turn.stride < 1 for turn in turns):
         raise _unfit(fragment, "they count down")
@@ -149,15 +149,16 @@ CTA, WARP = Axis("cbx"), Axis("wid_in_wg")
 ROW = Axis("row")
 """A lane of tensor memory, of the 32 that its warp reaches."""
 COLUMN, PART = Axis("column", storage=True), Axis("part", storage=True)
-"""A word of 32 bits, and the part of it that an element has."""
+"""A part of a word of 32 bits: the one that an element has."""
 
 
 @dataclass(frozen=True)
 class Words:
     """Elements in tensor memory, of which 1@TCol is `taken` bits.
 
-        postcondition  `places` has each element's CTA, warp, row, column and part; and where warpgroups
-                       share them its warpgroup, from whose beginning they count
+        postcondition  `places` has each element's CTA, warp, row, column and part; where
+                       warpgroups share them, also its warpgroup, and the others count from its beginning
+
 
     >>> from tilewise.hardware.tcgen05.datapaths import DataPath
     >>> d = Words.of(DataPath.of(64).accumulator(128, slab=1), "f32")
@@ -173,7 +174,7 @@ class Words:
 
     @classmethod
     def of(cls, layout: Layout, dtype: DType | str, taken: int = 0) -> Words:
-        """Return those of a layout over TLane, TCol, and cbx of a pair.
+        """Return the words of a layout over TLane, TCol, and cbx of a pair.
 
         refused  TW610 where elements are no parts of words
         """
@@ -207,7 +208,7 @@ class Words:
         return cls(layout, element, each, _split(layout, per))
 
     def among(self, fragment: Layout, lanes: int) -> Words:
-        """Return them as the warpgroups of a fragment share them, by instructions of so many lanes."""
+        """Return the words as the warpgroups of a fragment share them, by instructions of so many lanes."""
         if WARPGROUP not in fragment.axes or fragment.extremes(WARPGROUP) == (0, 0):
             return self
         layout, groups = shared(self.layout, fragment, self.parts, lanes)
@@ -215,43 +216,47 @@ class Words:
 
     @property
     def parts(self) -> int:
-        """Parts of a word."""
+        """Return the number of parts of a word."""
         return COLUMN_BITS // self.taken
 
     @property
     def counted(self) -> str:
-        """The type that 1@TCol is: that of the elements, or as many bits as they take."""
+        """Return the name of the type that 1@TCol counts: the elements', or as many bits as they take."""
         return self.dtype.name if self.dtype.bits == self.taken else f"b{self.taken}"
 
     @cached_property
     def warps(self) -> range:
-        """The warps of a warpgroup that reach elements."""
+        """Return the warps of a warpgroup that reach elements."""
         return self._reach("wid_in_wg")
 
     @cached_property
     def columns(self) -> range:
-        """The columns from the first that has elements to the last."""
+        """Return the columns from the first that has elements to the last."""
         return self._reach("column")
 
     @cached_property
     def ctas(self) -> int:
-        """The CTAs of a pair that have elements."""
+        """Return the number of CTAs of a pair that have elements."""
         return len(self._reach("cbx"))
 
     @cached_property
     def slabs(self) -> tuple[int, ...]:
-        """Which halves of each warp's lanes have elements: 0 is lanes 0 to 15, 1 is lanes 16 to 31."""
+        """Return the halves of each warp's lanes that have elements: 0 is lanes 0 to 15, 1 is 16 to 31."""
         rows = self._reach("row")
         return tuple(range(rows[0] // SLAB, rows[-1] // SLAB + 1))
 
     @property
     def low_half(self) -> bool:
-        """Whether elements lie in the lower halves of their words alone: then two words fill a register."""
+        """Return True if elements lie in the lower halves of their words alone: two words then fill a
+        register.
+        """
         return (self._reach("part")[-1] + 1) * self.taken * 2 <= COLUMN_BITS
 
     @cached_property
     def filled(self) -> int:
-        """How many words of one CTA have elements, of those that share them of one warpgroup."""
+        """Return the number of words of one CTA that have elements; of one warpgroup, where warpgroups share
+        them.
+        """
         if not self.places.injective:
             one, other, place = self.places.injective.witness
             both = " and ".join(str(self.layout.coordinates(flat)) for flat in (one, other))

@@ -1,4 +1,4 @@
-"""The catalogue: every layout of the hardware by name, with its parameters, its source, how it was confirmed.
+"""The catalogue: every layout of the hardware by name, with its parameters, its source, its confirmations.
 
 find("wgmma.D")("f32", n=64)     the layout, and what follows from the values
 knowing("wgmma.D")               the entries of its engine, or all where a word is none of theirs

@@ -1,11 +1,11 @@
-"""How each entry is known to be right, and for which of its instances, from one table beside this module.
+"""The confirmations of each entry and its instances, from one table beside this module.
 
-`confirmed.json` maps the name of an entry to words: `document` (it is what the source says), `device: H200`
-(a kernel had the hardware say so), `oracle: NAME` (another implementation says the same). A list of words
-holds for every instance of the entry. Where instances differ, each word has its own: `"all"`, or texts that
-list them, `m16n8k16: f16 bf16` for `m16n8k16 f16` and `m16n8k16 bf16`.
+`confirmed.json` maps the name of an entry to words: `document` (the source has it), `device: H200` (a kernel
+showed it on the hardware), `oracle: NAME` (another implementation agrees). A list of words holds for every
+instance of the entry. Where instances differ, each word has its own: `"all"`, or texts that list them,
+`m16n8k16: f16 bf16` for `m16n8k16 f16` and `m16n8k16 bf16`.
 
-`tools.record` writes the devices, `make oracle` holds the oracles to what the table says of them.
+`tools.record` writes the devices, `make oracle` checks the oracles against the table.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PROJECTS = {"CUTLASS": "CuTe", "vLLM": "vLLM"}
 """{document that is a program: the project whose oracles are that program}."""
 
 Instances = frozenset[str] | None
-"""Those that a way confirms; None where it is all of them."""
+"""The instances that a way confirms; None for all."""
 Ways = Mapping[str, Instances]
 
 
 @cache
 def confirmations() -> dict[str, Ways]:
-    """{name of an entry: {how it is confirmed: for which instances}}.
+    """Return {name of an entry: {way of confirmation: its instances}}.
 
     >>> confirmations()["wgmma.D"]["document"] is None
     True
@@ -44,7 +44,7 @@ def confirmations() -> dict[str, Ways]:
 
 
 def checked(table: Mapping[str, Any]) -> dict[str, Ways]:
-    """The table as it stands in the file, read; words of no meaning are refused.
+    """Return the table of the file, parsed; refuse unknown words.
 
     >>> checked({"mma.A": {"document": "all", "device: H200": ["m16n8k16: f16 bf16"]}})["mma.A"]["document"]
     >>> checked({"wgmma.D": ["hearsay"]})
@@ -67,7 +67,7 @@ def _read(ways: list[str] | dict[str, str | list[str]]) -> Ways:
 
 
 def spelled_out(groups: Iterable[str]) -> frozenset[str]:
-    """The instances that some texts list.
+    """Return the instances that some texts list.
 
     >>> sorted(spelled_out(["m8n8k4: f16 f64", "x1 x2"]))
     ['m8n8k4 f16', 'm8n8k4 f64', 'x1', 'x2']
@@ -77,7 +77,7 @@ def spelled_out(groups: Iterable[str]) -> frozenset[str]:
 
 
 def grouped(instances: Iterable[str]) -> list[str]:
-    """Texts that list the instances, those that differ in the last word alone in one.
+    """Return texts that list the instances; those that differ only in the last word share a text.
 
     >>> grouped(["m8n8k4 f64", "x1", "m8n8k4 f16", "x2"])
     ['x1 x2', 'm8n8k4: f16 f64']
@@ -90,7 +90,7 @@ def grouped(instances: Iterable[str]) -> list[str]:
 
 
 def project_of(way: str) -> str:
-    """Whose word an oracle's is: CuTe and CuTe DSL are one project's. A document or a device has none.
+    """Return the project of an oracle: CuTe and CuTe DSL share one. A document or a device has none.
 
     >>> project_of("oracle: CuTe DSL"), project_of("device: H200")
     ('CuTe', '')
@@ -100,7 +100,7 @@ def project_of(way: str) -> str:
 
 
 def confirmed_by(name: str, instance: str | None = None) -> tuple[str, ...]:
-    """How the entry of that name is confirmed: an instance of it, or some instance.
+    """Return the confirmations of an entry: of one instance, or of any.
 
     >>> confirmed_by("wgmma.figure", "170")
     ('document',)

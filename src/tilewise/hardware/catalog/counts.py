@@ -1,4 +1,4 @@
-"""How many instances of each entry are confirmed, and by what."""
+"""The number of confirmed instances of each entry, by way of confirmation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ KINDS = {
     "one_oracle": "one other implementation does",
     "document_alone": "the document alone says so",
 }
-"""What confirms an instance, the strongest first; each instance is counted once."""
+"""The ways to confirm an instance, the strongest first; each instance is counted once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The instances of an entry, and how many of them each kind confirms.
+    """The instances of an entry, and the number that each kind confirms.
 
     >>> counted = count_of(entries().find("wgmma.A"))
     >>> counted.instances, counted.kinds["device"], counted.alone
@@ -37,17 +37,17 @@ class Count:
 
     @property
     def instances(self) -> int:
-        """How many there are."""
+        """Return the number of instances."""
         return self.kinds.total()
 
     def data(self) -> dict[str, object]:
-        """As JSON."""
+        """Return the counts as JSON."""
         numbers = {kind: self.kinds[kind] for kind in KINDS}
         return {"entry": self.name, "instances": self.instances, **numbers, "alone": grouped(self.alone)}
 
 
 def kind_of(ways: tuple[str, ...]) -> str:
-    """The strongest of what confirms an instance; two oracles of one project, CuTe and CuTe DSL, are one.
+    """Return the strongest confirmation; two oracles of one project, CuTe and CuTe DSL, are one.
 
     >>> kind_of(("document", "oracle: CuTe", "oracle: Triton"))
     'two_oracles'
@@ -66,7 +66,7 @@ def count_of(entry: Entry) -> Count:
 
 
 def ways_of(entry: Entry) -> dict[str, int]:
-    """Return {how the entry is confirmed: of how many of its instances}.
+    """Return {way of confirmation: the number of the entry's instances}.
 
     >>> ways_of(entries().find("wgmma.D"))
     {'document': 82, 'oracle: tensor-layouts': 82, 'device: H200': 82}
@@ -76,25 +76,25 @@ def ways_of(entry: Entry) -> dict[str, int]:
 
 
 def _ways(entry: Entry) -> dict[str, tuple[str, ...]]:
-    """Return {instance: how it is confirmed}."""
+    """Return {instance: its ways of confirmation}."""
     every = instances_of(entry).items()
     return {name: entry.confirmed_for(entry.build(**values), name) for name, values in every}
 
 
 @cache
 def counts() -> tuple[Count, ...]:
-    """The count of every entry, in the order of the catalogue."""
+    """Return the count of every entry, in the order of the catalogue."""
     return tuple(count_of(entry) for entry in entries().values())
 
 
 def total(some: Sequence[Count]) -> Count:
-    """The sum of some counts."""
+    """Return the sum of some counts."""
     kinds = sum((count.kinds for count in some), Counter[str]())
     return Count("all", kinds, tuple(f"{count.name} {name}" for count in some for name in count.alone))
 
 
 def rows_of(some: Sequence[Count]) -> list[tuple[str, ...]]:
-    """A table: the head, a row an entry, their sum."""
+    """Return a table: the head, a row an entry, their sum."""
     head = ("entry", "instances", *(kind.replace("_", " ") for kind in KINDS))
     rows = [tuple(str(value) for value in count.data().values())[:-1] for count in (*some, total(some))]
     return [head, *rows]

@@ -1,4 +1,4 @@
-"""What an entry of the catalogue is: data, and one function that builds its layout.
+"""Entries of the catalogue: data, and one function that builds the layout.
 
 An engine adds entries and nothing else: a name, a summary, parameters, the source, an example and `build`.
 """
@@ -32,7 +32,7 @@ _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What an entry depends on.
+    """A parameter of an entry.
 
     >>> major = Parameter("major", "which direction is contiguous", legal=("k", "mn"))
     >>> major.read("mn")
@@ -49,15 +49,15 @@ class Parameter:
     legal: tuple[Value, ...] = ()
     """Every value, where they can be listed."""
     rule: str = ""
-    """What else a value has to fulfil, in words."""
+    """Further conditions on a value, in words."""
     default: Value | None = None
     optional: bool = False
     """May be left out though it has no default."""
     number: bool = False
     flag: bool = False
-    """Given or not: true or false, and false where it is left out."""
+    """True for a flag: true or false, and false by default."""
     normal: Callable[[str], str] | None = None
-    """Words to the one spelling of a value, for types and modes; it refuses words that are none."""
+    """The function that gives types and modes their one spelling; it refuses unknown words."""
 
     def __post_init__(self) -> None:
         if self.flag:
@@ -70,11 +70,11 @@ class Parameter:
 
     @property
     def needed(self) -> bool:
-        """Whether it has to be given."""
+        """Return True if the parameter has no default."""
         return self.default is None and not self.optional
 
     def read(self, given: Value) -> Value:
-        """The value that is meant, or an error that names the nearest one."""
+        """Return the value that a word stands for, or raise an error that names the nearest one."""
         if self.flag:
             return self._flag(str(given).lower())
         return self._number(given) if self.number else self._word(str(given))
@@ -119,33 +119,33 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What an entry gives for some values."""
+    """The result of an entry for some values."""
 
     layout: Layout | None
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """What follows from the values, as JSON, in the order in which it is shown."""
+    """The facts that follow from the values, as JSON, in the order in which they are shown."""
     dtype: DType | None = None
     """The type of the layout's elements."""
     letter: str = ""
-    """What the elements of a fragment are called: d0, d1, ..."""
+    """The letter of a fragment's elements: d0, d1, ..."""
     held: tuple[int, int] | None = None
-    """(bits that an element takes, the lowest of them that is its own), which may be more than it has."""
+    """(bits that an element takes, the lowest of its own bits): it may take more than it has."""
     notes: tuple[str, ...] = ()
     source: sources.Source | None = None
-    """Where it stands, if more exactly than the entry says."""
+    """Its place in the document, where that is more exact than the entry's."""
     measurable: bool = True
-    """Whether a device can be asked: there are layouts in the documents that no instruction reads."""
+    """True if a device can show it: no instruction reads some layouts of the documents."""
     documented: bool = True
-    """Whether it is as the document has it, which others may have found to be wrong."""
+    """True if it follows the document; others may have found the document wrong."""
     stored: Mapping[str, int] = field(default_factory=dict)
-    """{what stands along a mode: how many}, mode by mode, where the layout is filled up to more."""
+    """{the word for a mode's elements: their number}, mode by mode, where padding fills the layout up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A family of layouts of the hardware, by name.
 
-    postcondition  entry.build(**entry.bind(...)) is the layout and what follows from the values
+    postcondition  entry.build(**entry.bind(...)) is the layout and the facts that follow from the values
     """
 
     name: str
@@ -156,15 +156,15 @@ class Entry:
     example: Mapping[str, Value] = field(default_factory=dict)
     """Values that are legal."""
     words: str = ""
-    """Other words that it is looked for by."""
+    """Further words that find it."""
     listed: Callable[[], Iterable[Mapping[str, Value]]] | None = None
-    """The values of its instances, where they are not those of the parameters whose values can be listed."""
+    """The values of its instances, where the parameters' legal values do not list them."""
     looks: str = ""
-    """How words begin that are no name of an entry, but an instruction: a pattern of small letters."""
+    """A pattern of small letters: the beginning of words that are an instruction, no name of an entry."""
     said_by: Callable[[str], Mapping[str, Value]] | None = None
-    """The values that the words of an instruction say; where there is none, they are the first value."""
+    """Parse values from the words of an instruction. Without a parser, the words are the first value."""
     settled: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """The one way to say values that can be said in several."""
+    """The function that gives equivalent values their one spelling."""
 
     def __post_init__(self) -> None:
         names = [parameter.name for parameter in self.parameters]
@@ -173,39 +173,39 @@ class Entry:
 
     @property
     def confirmed(self) -> tuple[str, ...]:
-        """How the entry is known to be right."""
+        """Return the entry's confirmations."""
         return confirmed_by(self.name)
 
     @property
     def engine(self) -> str:
-        """The first word of the name."""
+        """Return the first word of the name."""
         return self.name.partition(".")[0]
 
     @property
     def call(self) -> str:
-        """The example, as a call."""
+        """Return the example, as a call."""
         return self.spelled(self.bind(named=self.example))
 
     def __repr__(self) -> str:
         return f"<{self.usage}: {self.summary}>"
 
     def __call__(self, *given: Value, **named: Value) -> Built:
-        """The layout and the facts for some values, in the order of the parameters or by name."""
+        """Return the layout and the facts for some values, in the order of the parameters or by name."""
         return self.build(**self.bind(given, named))
 
     def confirmed_for(self, built: Built, instance: str | None = None) -> tuple[str, ...]:
-        """How it is known to be right for the values of an instance; no document confirms itself."""
+        """Return the confirmations for the values of an instance; a document does not confirm itself."""
         said = {"device": built.measurable, "document": built.documented}
         own = PROJECTS.get((built.source or self.source).document)
         ways = (how for how in confirmed_by(self.name, instance) if said.get(how.split(":")[0], True))
         return tuple(how for how in ways if project_of(how) != own)
 
     def values_in(self, words: str) -> Mapping[str, Value]:
-        """The values that the words of an instruction say."""
+        """Return the values that the words of an instruction give."""
         return self.said_by(words) if self.said_by else {self.parameters[0].name: words}
 
     def parameter(self, name: str) -> Parameter:
-        """The parameter of that name."""
+        """Return the parameter of that name."""
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
@@ -217,7 +217,7 @@ class Entry:
         )
 
     def bind(self, given: tuple[Value, ...] = (), named: Mapping[str, Value] | None = None) -> dict[str, Any]:
-        """{parameter: value} of all parameters; each value read, each left out at its default."""
+        """Return {parameter: value} of all parameters; each value parsed, each missing one at its default."""
         if len(given) > len(self.parameters):
             raise LayoutError(
                 "TW601",
@@ -241,12 +241,12 @@ class Entry:
 
     @property
     def usage(self) -> str:
-        """How it is called: what may be left out in brackets."""
+        """Return the usage of the entry as a call: optional parameters in brackets."""
         words = [p.name if p.needed else f"[{p.name}]" for p in self.parameters]
         return f"{self.name}({', '.join(words)})"
 
     def spelled(self, values: Mapping[str, Any]) -> str:
-        """The call that gives these values: a first word bare, the others by name.
+        """Return the call that gives these values: a first word bare, the others by name.
 
         >>> from tilewise.hardware.catalog import find
         >>> find("wgmma.D").spelled({"dtype": "f32", "n": 64})
@@ -266,7 +266,7 @@ class Entry:
 
 @cache
 def texts() -> Mapping[str, Any]:
-    """Return the table of what the catalogue says: of its entries, and of names that are left out.
+    """Return the table of the catalogue's texts: of its entries, and of names that are left out.
 
     >>> texts()["entries"]["wgmma.D"]["example"]
     {'dtype': 'f32', 'n': 64}
@@ -291,7 +291,7 @@ def entry(
 
 
 def did_you_mean(given: str, known: Any) -> str:
-    """`did you mean X? `, or nothing where nothing is near."""
+    """Return `did you mean X? `, or "" where no known word is near."""
     from difflib import get_close_matches
 
     spelled = {word.lower(): word for word in known}
@@ -334,7 +334,7 @@ ARCH = Parameter(
 def number(
     name: str, meaning: str, rule: str, default: int | None = None, *, optional: bool = False
 ) -> Parameter:
-    """Return a parameter that is a number, of which a rule says more."""
+    """Return a parameter that is a number, with a rule in words."""
     return Parameter(name, meaning, rule=rule, default=default, optional=optional, number=True)
 
 
@@ -359,7 +359,7 @@ def flag(name: str, meaning: str) -> Parameter:
 
 
 def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> dict[str, object]:
-    """The elements of a thread and its registers; an element takes `taken` bits, if more than its own.
+    """Return a thread's elements and registers as facts; an element takes `taken` bits, if more.
 
     Registers have 32 bits; an element of 64 is in two.
 
@@ -386,7 +386,7 @@ def registers_of(layout: Layout, dtype: DType, letter: str, taken: int = 0) -> d
 
 
 def in_container(element: DType, taken: int, lowest: int) -> dict[str, object]:
-    """Return the bits of a register that an element has, where it does not have all that it takes.
+    """Return the bits of a register that an element has, where it takes more.
 
     >>> in_container(DType.of("e2m1"), 8, 2)
     {'container': {'bits': 8, 'lowest': 2, 'highest': 5}}
@@ -404,7 +404,7 @@ def fragment_built(
     held: tuple[int, int] | None = None,
     **rest: Any,
 ) -> Built:
-    """Return what an entry gives of a fragment: facts of its own, and then what a thread holds."""
+    """Return the result of an entry for a fragment: facts of its own, and then those of a thread."""
     taken, lowest = held or (element.bits, 0)
     holds = registers_of(layout, element, letter, taken) | in_container(element, taken, lowest)
     return Built(layout, {**facts, **holds}, element, letter, held, **rest)

@@ -1,4 +1,4 @@
-"""The instances of an entry: what is confirmed one by one, and counted.
+"""The instances of an entry, which are confirmed one by one, and counted.
 
 An instance is named by the values that make it up, in the order of the parameters and without those at
 their defaults: `m16n8k16 f16`, `x4 trans`, `f32 n=64`.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def instances_of(entry: Entry) -> dict[str, dict[str, Any]]:
-    """{name of an instance: all its values}, those that the hardware does not have left out.
+    """Return {name of an instance: all its values}, without those that the hardware lacks.
 
     >>> from tilewise.hardware.catalog import find
     >>> [*instances_of(find("wgmma.A"))]
@@ -33,7 +33,7 @@ def instances_of(entry: Entry) -> dict[str, dict[str, Any]]:
 
 
 def instance_of(entry: Entry, values: Mapping[str, Any]) -> str:
-    """The name of the instance that some values are of.
+    """Return the name of the instance that some values belong to.
 
     >>> from tilewise.hardware.catalog import find
     >>> instance_of(find("mma.A"), {"shape": "m16n8k16", "dtype": "f16"})
@@ -49,7 +49,7 @@ def _named(entry: Entry, making: Sequence[Parameter], values: Mapping[str, Any])
 
 
 def _making(entry: Entry) -> list[Parameter]:
-    """The parameters whose values tell instances apart."""
+    """Return the parameters whose values tell instances apart."""
     if entry.listed is None:
         return [p for p in entry.parameters if p.legal and not p.optional]
     every = [*entry.listed()]

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 REGISTER = "register"
-"""What a place may say of a fragment besides its axes: which register of 32 bits."""
+"""The name of a 32-bit register, which a place in a fragment may give besides its axes."""
 
 TENSOR_MEMORY = {"TLane", "TCol"}
 """The axes of tensor memory, whose columns have as many bits as a register."""
 
 WORDS = {REGISTER: ("reg", REGISTER_BITS), "column": ("TCol", REGISTER_BITS), "byte": ("m", 8)}
-"""{what holds elements: (the axis that counts them, its bits)}: in a thread, tensor memory and memory."""
+"""{name of a holder: (the axis that counts it, its bits)}: in a thread, tensor memory and memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where one element is.
+    """The place of one element.
 
     >>> from tilewise.hardware.catalog import find
     >>> print(position_of(find("wgmma.D")("f16", n=64), (9, 3)))
@@ -47,38 +47,38 @@ class Position:
     bits: tuple[int, int]
     """The lowest and the highest of its bits, from its register, column or byte on."""
     word: str
-    """What holds it: a register, a column of tensor memory, or a byte."""
+    """The name of its holder: a register, a column of tensor memory, or a byte."""
     number: int
-    """Which one."""
+    """The holder's number."""
     name: str = ""
     beyond: str = ""
-    """Of what fills the layout up: all that there is besides."""
+    """For padding: the extents of the real elements."""
 
     @property
     def register(self) -> int | None:
-        """The register of a fragment; None elsewhere."""
+        """Return the register of a fragment; None elsewhere."""
         return self.number if self.word == REGISTER else None
 
     @property
     def column(self) -> int | None:
-        """The column of tensor memory, of 32 bits; None elsewhere."""
+        """Return the column of tensor memory, of 32 bits; None elsewhere."""
         return self.number if self.word == "column" else None
 
     @property
     def byte(self) -> int | None:
-        """The byte of memory; None elsewhere."""
+        """Return the byte of memory; None elsewhere."""
         return self.number if self.word == "byte" else None
 
     @property
     def thread(self) -> int | None:
-        """The number of the thread in its warpgroup, or in its warp where that is all; None in memory."""
+        """Return the number of the thread in its warpgroup, or in its only warp; None in memory."""
         ((warp, lanes, lane),) = SPLITS["tid_in_wg"]
         steps = self.place.as_dict()
         return lanes * steps.get(warp, 0) + steps.get(lane, 0) if self.word == REGISTER else None
 
     @property
     def _in_tensor_memory(self) -> dict[str, Any]:
-        """The lane and the address of a word of tensor memory; nothing elsewhere."""
+        """Return the lane and the address of a word of tensor memory; {} elsewhere."""
         if self.word != "column":
             return {}
         from tilewise.hardware.tcgen05.addresses import Address
@@ -120,21 +120,21 @@ class Position:
 
 
 def position_of(built: Built, index: Any) -> Position:
-    """Where the element of an index is, which is in one place."""
+    """Return the one place of an element."""
     layout = _layout(built)
     flat = layout.flat_index(index)
     return _position(built, layout.coordinates(flat), layout.place(flat))
 
 
 def positions_of(built: Built, index: Any) -> list[Position]:
-    """Where the element of an index is: all of its copies."""
+    """Return all places of an element: one for each copy."""
     layout = _layout(built)
     flat = layout.flat_index(index)
     return [_position(built, layout.coordinates(flat), place) for place in layout.places(flat)]
 
 
 def positions_at(built: Built, place: Mapping[str, int], limit: int | None = None) -> list[Position]:
-    """The elements at a place, which may name some of the axes alone: all that a lane holds.
+    """Return the elements at a place. The place may name only some axes: then all elements of a lane, say.
 
     `reg` counts elements, as in the layout, and `register` the registers of 32 bits that hold them.
 
@@ -157,7 +157,7 @@ def positions_at(built: Built, place: Mapping[str, int], limit: int | None = Non
 
 
 def in_registers(built: Built, place: Mapping[str, int]) -> list[dict[str, int]]:
-    """A place as the layout counts it, of each element where a word has several.
+    """Return a place in the layout's counts, once for each element of a word.
 
     `register` is one of 32 bits, `column` one of tensor memory, `byte` one of memory, `lane` that of either.
 
@@ -186,7 +186,7 @@ def in_registers(built: Built, place: Mapping[str, int]) -> list[dict[str, int]]
 
 
 def asked_place(built: Built, text: str, let: Mapping[str, int] | None = None) -> dict[str, int]:
-    """A place as `parse_place` reads it, where an element of a fragment may stand by its name: a7.
+    """Return a place that `parse_place` reads; an element of a fragment may stand by its name: a7.
 
     >>> from tilewise.hardware.catalog import find
     >>> asked_place(find("mma.A")("m16n8k16", "f16"), "laneid=5,a7")
@@ -205,7 +205,9 @@ def _taken(built: Built) -> int:
 
 
 def _word(built: Built) -> str:
-    """Return what holds elements; a fragment has a letter, though a lane with one element may count none."""
+    """Return the name of the elements' holder. A fragment has a letter: a lane with one element may count
+    none.
+    """
     in_tensor_memory = TENSOR_MEMORY & {axis.name for axis in _layout(built).axes}
     return REGISTER if built.letter else "column" if in_tensor_memory else "byte"
 

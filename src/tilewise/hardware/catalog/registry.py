@@ -1,8 +1,8 @@
 """All entries by name, and the search through them.
 
-An engine is a line of `ENGINES`: the module whose `ENTRIES` it adds, and which is imported only where an
-entry of it is asked for, or all are. What it says of them stands in `entries.json`, and so do names that the
-hardware has and the catalogue does not, with the reason.
+An engine is a line of `ENGINES`: the module whose `ENTRIES` it adds, imported only for an entry of it, or for
+all. `entries.json` has the entries' texts. It also has names that the hardware has and the catalogue does
+not, with the reason.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class Registry(Mapping[str, Entry]):
 
     @property
     def absent(self) -> Mapping[str, str]:
-        """{name that is left out: why}."""
+        """Return {name that is left out: the reason}."""
         return self._absent
 
     def find(self, name: str) -> Entry:
-        """The entry of that name, or an error that names the nearest; refused where it is left out."""
+        """Return the entry of that name; raise an error with the nearest name, or refuse a name left out."""
         if of_kind(name, str, "the name of an entry", LIST) in self._entries:
             return self._entries[name]
         if reason := self._why_absent(name):
@@ -73,25 +73,27 @@ class Registry(Mapping[str, Entry]):
         raise LayoutError("TW601", f"the catalogue has no entry {name}", hint=hint)
 
     def _why_absent(self, name: str) -> str:
-        """Why a name is left out, or nothing; what follows a dot or :: after it is left out with it."""
+        """Return the reason why a name is left out, or ""; names that continue it after a dot or :: are left
+        out too.
+        """
         left_out = (
             word for word in self._absent if name == word or name.startswith((f"{word}.", f"{word}::"))
         )
         return self._absent.get(max(left_out, key=len, default=""), "")
 
     def knows(self, word: str) -> bool:
-        """Whether a word is the name of an entry, there or left out, or an instruction that one takes."""
+        """Return True if a word names an entry, present or left out, or an instruction of one."""
         return word in self or bool(self._why_absent(word)) or self.taking(word) is not None
 
     def taking(self, word: str) -> Entry | None:
-        """The entry that takes the words of an instruction, which are no name of an entry."""
+        """Return the entry that takes the words of an instruction; None for the name of an entry."""
         if word in self:
             return None
         low = word.lower()
         return next((entry for entry in self.values() if entry.looks and re.match(entry.looks, low)), None)
 
     def search(self, words: Sequence[str]) -> list[Entry]:
-        """The entries in whose text every word stands, in any case; those of an engine named, first."""
+        """Return the entries whose text has every word, in any case; those of a named engine first."""
         wanted = [word.lower() for word in words]
         found = [entry for entry in self.values() if all(word in _text(entry) for word in wanted)]
         return sorted(found, key=lambda entry: entry.engine not in wanted)
@@ -99,7 +101,7 @@ class Registry(Mapping[str, Entry]):
 
 @cache
 def entries() -> Registry:
-    """The whole catalogue, checked."""
+    """Return the whole catalogue, checked."""
     modules = [import_module(module) for module in dict.fromkeys(ENGINES.values())]
     whole = Registry([entry for module in modules for entry in module.ENTRIES], texts()["absent"])
     if unknown := (confirmations().keys() | texts()["entries"].keys()) - set(whole):
@@ -109,12 +111,12 @@ def entries() -> Registry:
 
 @cache
 def _of_module(name: str) -> Registry:
-    """The entries of one module."""
+    """Return the entries of one module."""
     return Registry(import_module(name).ENTRIES, texts()["absent"])
 
 
 def engine_knowing(words: str) -> Registry | None:
-    """The entries of the engine that is named first, if it knows the name, call or instruction there."""
+    """Return the entries of the engine named first, if it knows the name, call or instruction there."""
     word = _FIRST.findall(words)[0]
     module = ENGINES.get(word.partition(".")[0])
     own = _of_module(module) if module else None
@@ -122,7 +124,7 @@ def engine_knowing(words: str) -> Registry | None:
 
 
 def engine_entries(words: str) -> Mapping[str, Entry]:
-    """The entries of the engine that is named first; none, and nothing imported, where words name no engine.
+    """Return the entries of the engine named first; if no engine is named, {} without any import.
 
     >>> "wgmma.D" in engine_entries("wgmma.D(f32, n=64)"), len(engine_entries("S[(8, 8) : (8, 1)]"))
     (True, 0)
@@ -131,7 +133,7 @@ def engine_entries(words: str) -> Mapping[str, Entry]:
 
 
 def knowing(words: str) -> Registry:
-    """Where to look words up: the entries of one engine where it knows them, so that no other is imported.
+    """Return the entries to look words up in: those of one engine that knows them, to avoid further imports.
 
     >>> len(knowing("wgmma.D(f32, n=64)")) < len(knowing("wgmma.d"))
     True
@@ -141,7 +143,7 @@ def knowing(words: str) -> Registry:
 
 
 def find(name: str) -> Entry:
-    """The entry of that name; of an entry that is there no other engine is imported.
+    """Return the entry of that name; a known name imports no other engine.
 
     >>> print(find("wgmma.D")("f32", n=8).layout)
     S[((4, 2, 8), (1, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -150,7 +152,7 @@ def find(name: str) -> Entry:
 
 
 def search(*words: str) -> list[Entry]:
-    """The entries in whose text every word stands.
+    """Return the entries whose text has every word.
 
     >>> [entry.name for entry in search("accumulator D")]
     ['wgmma.D']

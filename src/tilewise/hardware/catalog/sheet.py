@@ -1,4 +1,4 @@
-"""What an entry says of itself, and of what it gives for some values, as JSON."""
+"""An entry, and its result for some values, as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewise.hardware.sources import Source
 
 
 def summary_of(entry: Entry) -> dict[str, object]:
-    """An entry and its parameters.
+    """Return an entry and its parameters.
 
     >>> from tilewise.hardware.catalog import find
     >>> summary_of(find("wgmma.A"))["example"]
@@ -30,7 +30,7 @@ def summary_of(entry: Entry) -> dict[str, object]:
 
 
 def sheet_of(entry: Entry, values: Mapping[str, object], built: Built) -> dict[str, object]:
-    """What an entry gives for its values: the layout, what follows, where it stands, how it is confirmed.
+    """Return the sheet of an entry for its values: the layout, its facts, its source, its confirmations.
 
     >>> from tilewise.hardware.catalog import find
     >>> entry = find("wgmma.D")
@@ -57,7 +57,7 @@ def sheet_of(entry: Entry, values: Mapping[str, object], built: Built) -> dict[s
 
 
 def in_cute(layout: Layout) -> str | None:
-    """The layout in CuTe's notation, or None where that has no words for it."""
+    """Return the layout in CuTe's notation, or None where CuTe cannot write it."""
     from tilewise.notation import to_cute
 
     try:
@@ -67,7 +67,7 @@ def in_cute(layout: Layout) -> str | None:
 
 
 def source_of(source: Source) -> dict[str, str]:
-    """A source as JSON."""
+    """Return a source as JSON."""
     return {"document": source.document, "section": source.section, "url": source.url}
 
 

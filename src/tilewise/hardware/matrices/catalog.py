@@ -20,7 +20,7 @@ _LETTER = "e"
 
 
 def _word(form: Form) -> str:
-    """The form but for .trans, which is a flag."""
+    """Return the words of a form without .trans, which is a flag."""
     return short(form).replace(".trans", "")
 
 
@@ -45,15 +45,15 @@ def _said_by(instruction: str, words: str) -> dict[str, Value]:
 
 
 def _no_values(words: str) -> dict[str, Value]:
-    """movmatrix has one form, and its words say no value."""
+    """Return {}: movmatrix has one form, and its words give no value."""
     if words.lower().rstrip(";") != moves.OPCODE:
         raise LayoutError("TW601", f"{words!r} is no movmatrix", hint=f"there is one: {moves.OPCODE}")
     return {}
 
 
 def _looks(instruction: str) -> str:
-    """How the words of an instruction begin, in PTX and as they are said for short: ldmatrix.x4."""
-    return rf"{instruction}\.(?!f)"  # which is the table of forms
+    """Return a pattern for the beginning of an instruction, in PTX or in short: ldmatrix.x4."""
+    return rf"{instruction}\.(?!f)"  # .forms is the table of forms
 
 
 def _dtype(given: str) -> str:
@@ -73,12 +73,12 @@ DTYPE = Parameter(
 )
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _moved(instruction: str, form: str, trans: bool, dtype: str | None, arch: str | None) -> Built:
     words = Form.of(instruction, form, trans)
-    made = Form(instruction, words.count, trans, words.shape, words.type)  # trans has to be said
+    made = Form(instruction, words.count, trans, words.shape, words.type)  # trans is required
     if arch is not None:
         met([made], str(made), arch)
     said = dtype or f"b{made.kind.stored}"
@@ -104,7 +104,7 @@ def _span(some: range) -> dict[str, int] | None:
 
 
 def _row(form: Form, element: DType) -> dict[str, object]:
-    """What lies in the bytes of a row, and in the bits of an element in a register."""
+    """Return facts about the bytes of a row, and the bits of an element in a register."""
     kind = form.kind
     facts: dict[str, object] = {"bytes": ROW_BYTES, "elements": ROW_BYTES * 8 // element.bits}
     if not kind.padding:

@@ -1,13 +1,12 @@
-"""ldmatrix and stmatrix: which lane supplies which address, and which lane holds which element.
+"""ldmatrix and stmatrix: the lane that supplies each address, and the lane that holds each element.
 
-A matrix is rows of 16 bytes. Where it has n rows, lane n j + r supplies the address of row r of matrix j.
-In registers one picture serves every form. Lane 4 g + t holds f neighbours, number t of their direction:
-columns of row g, and where the instruction says trans, rows of column g. The other direction has eight
-lines for the eight g, or sixteen in two halves, which follow one another in a lane. Registers of
-matrix j + 1 follow those of matrix j.
+A matrix is rows of 16 bytes. Where it has n rows, lane n j + r supplies the address of row r of matrix j. In
+registers one picture serves every form. Lane 4 g + t holds f neighbours, number t of their direction: columns
+of row g, or with .trans rows of column g. The other direction has eight lines for the eight g, or sixteen in
+two halves, which follow one another in a lane. Registers of matrix j + 1 follow those of matrix j.
 
-ldmatrix moves bytes: eight rows of 16 bytes are eight rows of 16 elements of 8 bits as well, or of four of
-32 bits. Only what is turned, or unpacked, is turned or unpacked in elements of the instruction's own width.
+ldmatrix moves bytes: eight rows of 16 bytes are eight rows of 16 elements of 8 bits as well, or of four of 32
+bits. Only transposing and unpacking work in elements of the instruction's own width.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ GROUPS, THREADS = 8, 4
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form of ldmatrix or stmatrix: how many matrices, transposed or not, of which shape and type.
+    """One form of ldmatrix or stmatrix: the number of matrices, transposed or not, their shape and type.
 
     Both layouts are indexed by memory: matrix j, its row r, the element c of that row.
 
@@ -66,9 +65,9 @@ class Form:
 
     @classmethod
     def of(cls, instruction: str, words: Form | str, trans: bool = False) -> Form:
-        """Return the form that words such as `x4` or `m16n16.x2.b8` say; those of PTX may stand around them.
+        """Return the form that words such as `x4` or `m16n16.x2.b8` name, alone or inside PTX's.
 
-        Where a shape is only ever transposed, or has one type, that need not be said.
+        A shape that is always transposed needs no trans; a shape of one type needs no type.
 
         >>> print(Form.of("ldmatrix", "x4", trans=True))
         ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
@@ -108,34 +107,34 @@ class Form:
 
     @property
     def kind(self) -> Kind:
-        """Its row of the table."""
+        """Return its row of the table."""
         kind = kind_of(self.instruction, self.shape, self.type)
         assert kind is not None
         return kind
 
     @property
     def needs(self) -> Needs:
-        """Which architectures have it."""
+        """Return the architectures that have it."""
         return self.kind.needs
 
     @property
     def rows(self) -> int:
-        """Rows of a matrix in memory."""
+        """Return the rows of a matrix in memory."""
         return self.kind.rows
 
     @property
     def columns(self) -> int:
-        """Elements of a row in memory."""
+        """Return the elements of a row in memory."""
         return self.kind.columns
 
     @property
     def bits(self) -> int:
-        """Bits of an element in a register."""
+        """Return the bits of an element in a register."""
         return self.kind.bits
 
     @property
     def registers(self) -> int:
-        """32-bit registers of a lane.
+        """Return the 32-bit registers of a lane.
 
         >>> [form.registers for form in forms("ldmatrix") if form.shape == "m16n16" and form.type == "b8"]
         [2, 4]
@@ -144,12 +143,12 @@ class Form:
 
     @property
     def addresses(self) -> Layout:
-        """Of row r of matrix j, [j, r]: the lane that supplies its address."""
+        """Return the lane that supplies the address of row r of matrix j, [j, r]."""
         return Layout((self.count, self.rows), (self.rows @ LANE, 1 @ LANE))
 
     @property
     def unread(self) -> range:
-        """Lanes whose address is not read.
+        """Return the lanes whose address is not read.
 
         >>> Form("ldmatrix", 2).unread
         range(16, 32)
@@ -158,7 +157,7 @@ class Form:
 
     @property
     def layout(self) -> Layout:
-        """Of the element c in row r of matrix j, [j, r, c]: who holds it; reg counts elements of `bits`."""
+        """Return the place of element c in row r of matrix j, [j, r, c]; reg counts elements of `bits`."""
         along, other = (self.rows, self.columns) if self.trans else (self.columns, self.rows)
         each, halves = along // THREADS, other // GROUPS
         near = ((THREADS, each), (1 @ LANE, 1 @ REG))
@@ -168,7 +167,7 @@ class Form:
         return Layout((self.count, rows[0], columns[0]), (held @ REG, *rows[1], *columns[1]))
 
     def stored_at(self, column: int) -> tuple[int, int]:
-        """The first and the last bit of an element in its row, bit 0 the lowest of the row's first byte.
+        """Return the first and the last bit of an element in its row; bit 0 is the lowest of byte 0.
 
         >>> Form.of("ldmatrix", "m8n16.x1.b6x16_p32").stored_at(15)
         (90, 95)
@@ -178,7 +177,7 @@ class Form:
 
     @property
     def ptx(self) -> str:
-        """The instruction with names for its operands.
+        """Return the instruction with names for its operands.
 
         >>> print(Form("stmatrix", 2).ptx)
         stmatrix.sync.aligned.m8n8.x2.shared.b16 [address], {r0, r1};
@@ -218,7 +217,7 @@ def forms(instruction: str = "") -> tuple[Form, ...]:
 
 
 def short(form: Form) -> str:
-    """What tells a form from the others of its instruction.
+    """Return the words that tell a form from the others of its instruction.
 
     requires       nothing
     postcondition  Form.of(form.instruction, short(form)) == form
@@ -228,7 +227,7 @@ def short(form: Form) -> str:
 
 
 def _some(words: str, instruction: str) -> str:
-    """Three forms that look like the words, and how to see all.
+    """Return three forms that look like the words, and the command that lists all.
 
     >>> _some("ldmatrix.x4.tran", "ldmatrix")
     'such as x4.trans x2.trans x1.trans; tilewise catalog ldmatrix lists all 18'
@@ -244,7 +243,7 @@ def _some(words: str, instruction: str) -> str:
 
 
 def _no_such(form: Form, kind: Kind | None) -> LayoutError:
-    """Why there is no such form."""
+    """Return the error for a form that does not exist."""
     if form.instruction not in INSTRUCTIONS:
         return LayoutError(
             "TW601", f"{form.instruction!r} moves no matrices", hint=f"known: {' '.join(INSTRUCTIONS)}"
@@ -267,7 +266,7 @@ def _no_such(form: Form, kind: Kind | None) -> LayoutError:
 
 
 def seen_as(form: Form, dtype: DType | str) -> Layout:
-    """Who holds element c of row r of matrix j, [j, r, c], where memory holds elements of that type.
+    """Return the place of element c of row r of matrix j, [j, r, c], for elements of a type in memory.
 
     requires       an element is in one register of one lane
     postcondition  reg counts elements of the type: 32-bit register reg * bits // 32
@@ -286,7 +285,7 @@ def seen_as(form: Form, dtype: DType | str) -> Layout:
 
 
 def _unpacked(form: Form, element: DType) -> Layout:
-    """A form that unpacks has elements of one width, each in a byte of its own."""
+    """Return the layout of a form that unpacks: elements of one width, each in its own byte."""
     if element.bits != form.kind.stored:
         raise Refused(
             "TW602",
@@ -298,7 +297,7 @@ def _unpacked(form: Form, element: DType) -> Layout:
 
 
 def _in_rows(form: Form, element: DType) -> Layout:
-    """Four lanes share a row, 32 bits each."""
+    """Return the layout of rows: four lanes share a row, 32 bits each."""
     each, left = divmod(ROW_BYTES * 8 // THREADS, element.bits)
     if left and each:
         raise _uneven(form, element)
@@ -309,7 +308,7 @@ def _in_rows(form: Form, element: DType) -> Layout:
 
 
 def _turned(form: Form, element: DType) -> Layout:
-    """What is turned stays whole: elements side by side inside it are side by side in the lane as well."""
+    """Return the layout of a transposing form: neighbours inside its elements stay neighbours in the lane."""
     inside, left = divmod(form.bits, element.bits)
     if left and inside:
         raise _uneven(form, element)
@@ -333,7 +332,7 @@ def _uneven(form: Form, element: DType) -> Refused:
 
 
 def _torn(form: Form, element: DType, step: int) -> Refused:
-    """An element whose parts lie in two lanes, a step apart."""
+    """Return the refusal of an element whose parts lie in two lanes, a step apart."""
     return Refused(
         "TW602",
         f"{form} gives an element of {element.bits} bits to more than one lane",
@@ -343,5 +342,5 @@ def _torn(form: Form, element: DType, step: int) -> Refused:
 
 
 def _times(stride: Vector, factor: int) -> Vector:
-    """The stride with its step of reg in smaller elements."""
+    """Return the stride with its step of reg in smaller elements."""
     return Vector(tuple((axis, step * factor if axis == REG else step) for axis, step in stride.terms))

@@ -1,8 +1,8 @@
-"""The kinds of matrices that ldmatrix and stmatrix move: how large, of what, how many at once, since when.
+"""The kinds of matrices that ldmatrix and stmatrix move: shape, type, number at once, first architecture.
 
 Every row of a matrix is 16 bytes of shared memory. A kind whose elements are smaller in memory than in a
-register is unpacked on the way: 16 elements of 6 or 4 bits lie at the start of the row, the rest of
-the row is not used, and in a register each has a byte of its own, in whose low bits it is.
+register is unpacked on the way: 16 elements of 6 or 4 bits lie at the start of the row, the rest of the row
+is not used. In a register each element lies in the low bits of its own byte.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tilewise.hardware.limits import LANES
 from tilewise.hardware.sources import ptx
 
 ROW_BYTES = 16
-"""Bytes of a row, and what its address is a multiple of."""
+"""Bytes of a row, and the alignment of its address."""
 INSTRUCTIONS = ("ldmatrix", "stmatrix")
 
 PTX_LDMATRIX = ptx("Warp-level matrix load instruction: ldmatrix", "warp-level-matrix-instructions-ldmatrix")
@@ -37,18 +37,18 @@ class Kind:
     shape: str
     type: str
     rows: int
-    """Rows in memory, each with an address of its own."""
+    """Rows in memory, each with its own address."""
     columns: int
     """Elements of a row."""
     bits: int
-    """Of an element in a register."""
+    """The bits of an element in a register."""
     stored: int
-    """Of an element in memory."""
+    """The bits of an element in memory."""
     counts: tuple[int, ...]
-    """How many matrices one instruction moves."""
+    """The numbers of matrices that one instruction may move."""
     trans: tuple[bool, ...]
     needs: Needs
-    """Which architectures have it."""
+    """The architectures that have it."""
 
     def __post_init__(self) -> None:
         said = _SHAPE.fullmatch(self.shape)
@@ -68,12 +68,12 @@ class Kind:
 
     @property
     def special(self) -> bool:
-        """Whether only code for an architecture alone, or for its family, may use it."""
+        """Return True if only code for one architecture, or for its family, may use it."""
         return self.needs.since is None
 
     @property
     def padding(self) -> int:
-        """Bytes at the end of each row that no register gets."""
+        """Return the bytes at the end of each row that no register gets."""
         return ROW_BYTES - self.columns * self.stored // 8
 
 
@@ -96,7 +96,7 @@ KINDS = (
 
 
 def kind_of(instruction: str, shape: str, type: str) -> Kind | None:
-    """The kind of that shape and type, or None."""
+    """Return the kind of that shape and type, or None."""
     for kind in KINDS:
         if (kind.instruction, kind.shape, kind.type) == (instruction, shape, type):
             return kind

@@ -7,18 +7,18 @@ from tilewise.hardware.architectures import Needs
 from tilewise.hardware.matrices.forms import LANE, REG
 
 NEEDS = Needs(75)
-"""Which architectures have movmatrix."""
+"""The architectures that have movmatrix."""
 OPCODE = "movmatrix.sync.aligned.m8n8.trans.b16"
 PTX = f"{OPCODE} d, a;"
 """The instruction, from register a of every lane to register d."""
 
 BEFORE = Layout((8, (4, 2)), (4 @ LANE, 1 @ LANE, 1 @ REG))
-"""Of element [r, c] of the matrix: who holds it before, in a; the same as what an ldmatrix gives."""
+"""The place of element [r, c] of the matrix before, in a: as an ldmatrix gives it."""
 AFTER = Layout(((4, 2), 8), (1 @ LANE, 1 @ REG, 4 @ LANE))
-"""Of element [r, c] of the same matrix: who holds it after, in d; the same as what ldmatrix.trans gives."""
+"""The place of element [r, c] of the same matrix after, in d: as ldmatrix.trans gives it."""
 
 COMES_FROM = Layout(((4, 2, 4), 2), (1 @ LANE, 1 @ REG, 8 @ LANE, 4 @ LANE))
-"""Of [lane, half] of d: the lane and the half of a that it comes from.
+"""The lane and the half of a that [lane, half] of d comes from.
 
 Lane 4 g + t of d holds elements 2 t and 2 t + 1 of column g. They were in lanes 8 t + g // 2 and
 4 further, both in half g % 2.
@@ -26,7 +26,7 @@ Lane 4 g + t of d holds elements 2 t and 2 t + 1 of column g. They were in lanes
 
 
 def comes_from(lane: int, half: int) -> tuple[int, int]:
-    """The lane and the half of a that a half of d comes from.
+    """Return the lane and the half of a that a half of d comes from.
 
     >>> comes_from(lane=5, half=1)
     (12, 1)

@@ -1,10 +1,12 @@
-"""The banks of shared memory: which lanes of a request go together, and when two groups become one.
+"""The banks of shared memory: the lanes of a request that go together, and the pairs of groups that become
+one.
 
 A word is 4 bytes and lies in bank (address // 4) % 32; one wavefront takes at most one word of each bank. A
 request of a warp is dealt in lane order to phases of 128 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of 16.
-A phase takes as many wavefronts as the busiest bank has different words; equal words are given to all who
-ask. Loads of 8 and of 16 bytes whose lanes ask in pairs need half the phases: if in the whole warp lanes n
-and n ^ 1, wherever both are active, ask for one address, or lanes n and n ^ 2 do; conflicts do not hinder it.
+A phase takes one wavefront for each different word of the busiest bank; all lanes that ask for a word get it
+at once. Loads of 8 and of 16 bytes whose lanes ask in pairs need half the phases: if in the whole warp lanes
+n and n ^ 1, wherever both are active, ask for one address, or lanes n and n ^ 2 do; conflicts do not hinder
+it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ BANKS = 32
 """Banks of shared memory."""
 
 WORD = 4
-"""Bytes of a word: what one bank gives or takes in a wavefront."""
+"""Bytes of a word: a bank's transfer in a wavefront."""
 
 WAVEFRONT = BANKS * WORD
 """Bytes that one wavefront moves at most."""
@@ -29,7 +31,7 @@ WAVEFRONT = BANKS * WORD
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a warp, or an engine for it, asks of shared memory in one instruction.
+    """One instruction's access to shared memory, by a warp or by an engine for it.
 
     >>> load = Operation.of("ld")
     >>> [load.together(bytes) for bytes in load.widths]
@@ -41,14 +43,14 @@ class Operation:
     """Bytes of one lane that it can have."""
     stores: bool
     pairs: tuple[int, ...]
-    """The d for which lanes n and n ^ d that ask for one address, all of them, halve the phases."""
+    """The distances d: if all pairs of lanes n and n ^ d ask for one address, the phases are halved."""
     source: Source
     unknown: str = ""
-    """What no document says of it and no counter showed, so that the count is a guess there."""
+    """A property that no document states and no counter showed: the count is a guess there."""
     unknown_widths: tuple[int, ...] = ()
-    """Those it is unknown of; all of them where none is named."""
+    """The widths at which that is unknown; empty for all."""
     in_turn: bool = False
-    """Whether lanes that meet at a word go one after the other; else one wavefront serves them all."""
+    """True if lanes that meet at a word go one after the other; else one wavefront serves them all."""
     most: int = LANES
     """Lanes of a phase at most."""
 
@@ -58,7 +60,7 @@ class Operation:
 
     @classmethod
     def of(cls, name: Operation | str) -> Operation:
-        """The operation of that name."""
+        """Return the operation of that name."""
         if isinstance(name, Operation):
             return name
         if name not in OPERATIONS:
@@ -68,18 +70,18 @@ class Operation:
 
     @property
     def matrix(self) -> bool:
-        """Whether lanes supply addresses of rows, which other lanes hold."""
+        """Return True if lanes supply addresses of rows that other lanes hold."""
         return self.name in ("ldmatrix", "stmatrix")
 
     def together(self, bytes: int) -> int:
-        """Lanes of a phase."""
+        """Return the lanes of a phase."""
         if bytes not in self.widths:
             widths = ", ".join(map(str, self.widths))
             raise LayoutError("TW602", f"{self.name} of {bytes} bytes a lane", hint=f"it has {widths}")
         return min(self.most, WAVEFRONT // bytes)
 
     def guessed(self, bytes: int) -> bool:
-        """Whether the count is a guess at that width.
+        """Return True if the count is a guess at that width.
 
         >>> copy = Operation.of("cp.async")
         >>> [copy.guessed(bytes) for bytes in copy.widths]
@@ -121,14 +123,14 @@ OPERATIONS = {
 }
 """Every operation by name.
 
-The counters of an H200 gave, for 3,400 requests of loads, stores, ldmatrix and stmatrix, for atomics of 4
-bytes and asynchronous copies of 16, what this table says, every one; the record is in the tests. `unknown`
-says where a row goes further. A measurement that says otherwise changes one row.
+The counters of an H200 agreed with this table for all of 3,400 requests: loads, stores, ldmatrix and
+stmatrix, atomics of 4 bytes and asynchronous copies of 16. The record is in the tests. `unknown` marks rows
+that go further. A measurement that disagrees changes one row.
 """
 
 
 def bank(address: int) -> int:
-    """The bank that holds the byte at an address.
+    """Return the bank that holds the byte at an address.
 
     >>> [bank(address) for address in (0, 3, 4, 124, 128)]
     [0, 0, 1, 31, 0]

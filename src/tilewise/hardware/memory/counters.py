@@ -1,4 +1,4 @@
-"""Nsight Compute's metrics of shared and global memory, by what tilewise calls them."""
+"""Nsight Compute's metrics of shared and global memory, by tilewise's names."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SHARED = {
 """Wavefronts of loads and of stores, ldmatrix and stmatrix among them."""
 
 IDEAL = "memory_l1_wavefronts_shared_ideal"
-"""The least wavefronts that the bytes asked for need, an instruction at a time."""
+"""The least wavefronts for the requested bytes, an instruction at a time."""
 
 ACTUAL = "memory_l1_wavefronts_shared"
-"""The wavefronts of an instruction; less the ideal they are the excessive ones."""
+"""The wavefronts of an instruction; those beyond the ideal are the excessive ones."""
 
 KINDS = {"ldmatrix": "ld", "stmatrix": "st"}
-"""The operation under whose counters another is counted."""
+"""{operation: another one whose counters count it}."""
 
 SECTORS = {
     "ld": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
@@ -35,7 +35,7 @@ REQUESTS = {
 
 
 def sectors_of(operation: str) -> str | None:
-    """The metric that counts the sectors of an operation of global memory; None where there is none.
+    """Return the metric that counts the sectors of an operation of global memory, or None.
 
     >>> sectors_of("st")
     'l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum'
@@ -44,7 +44,7 @@ def sectors_of(operation: str) -> str | None:
 
 
 def wavefronts_of(operation: str) -> str | None:
-    """The metric that counts the wavefronts of an operation of shared memory; None where there is none.
+    """Return the metric that counts the wavefronts of an operation of shared memory, or None.
 
     >>> wavefronts_of("ldmatrix")
     'l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum'

@@ -1,4 +1,4 @@
-"""Sectors of global memory: what one request of a warp fetches or writes.
+"""Sectors of global memory: the fetches or writes of one request of a warp.
 
 An instruction of a warp is one request. It takes the different sectors, of 32 bytes, that its lanes ask for,
 under a tag for each line of 128 bytes. The tags of all 32 lanes are compared at once since 7.0. The counters
@@ -22,10 +22,10 @@ WIDTHS = (1, 2, 4, 8, 16)
 TOGETHER = dict.fromkeys(WIDTHS, LANES)
 """{bytes of a lane: lanes that are looked up at once}: a sector of two such groups would count twice.
 
-The source speaks of accesses in general; of loads and stores of each width an H200's counters said so too.
+The source is about accesses in general. An H200's counters agreed for loads and stores of each width.
 """
 
 OPERATIONS = ("ld", "st", "cp.async")
-"""What reaches global memory: loads, stores, and the copies to shared memory, which load."""
+"""The operations of global memory: loads, stores, and the copies to shared memory, which load."""
 
 SOURCE = FORUM_SECTORS

@@ -1,1 +1,1 @@
-"""mfma: the matrix instructions of AMD's CDNA3 (gfx942), and which lane of a wave holds which element."""
+"""mfma: the matrix instructions of AMD's CDNA3 (gfx942), and the lane of a wave for each element."""

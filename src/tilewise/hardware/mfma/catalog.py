@@ -60,11 +60,11 @@ OF_RESULT = replace(
 )
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
-    """Return what builds an operand: A, B, C or D."""
+    """Return the function that builds an operand: A, B, C or D."""
     some, element = having(shape, dtype, blocks, operand), DType.of(dtype)
     if operand in "AB":
         layout = (a_fragment if operand == "A" else b_fragment)(shape, dtype)
@@ -84,7 +84,7 @@ def _operand(operand: str, shape: str, dtype: str, blocks: int | None) -> Built:
 
 
 def _by_result(values: dict[str, object]) -> dict[str, object]:
-    """The values with the type of C and D, which a type of A tells, too; the blocks where they are needed."""
+    """Return the values with the type of C and D, also from A's type, and the blocks where needed."""
     this = having(values["shape"], values["dtype"], values["blocks"], "D")[0]
     return values | {"dtype": this.d, "blocks": this.blocks_of_result}
 
@@ -116,7 +116,7 @@ def _registers(this: BlockInstruction) -> dict[str, dict[str, int]]:
 
 
 def _table(dtype: str | None, shape: str | None) -> Built:
-    """What there is of a type and of a shape, or of all."""
+    """Return the facts of a type and of a shape, or of all."""
     some = having(shape, dtype)
     asked = {"dtype": dtype, "shape": shape}
     facts: dict[str, object] = {name: value for name, value in asked.items() if value}
@@ -134,7 +134,7 @@ def _table(dtype: str | None, shape: str | None) -> Built:
 
 
 def _row(some: Sequence[BlockInstruction]) -> dict[str, object]:
-    """Return what all rows of a shape have: they differ in the type of B alone."""
+    """Return the common facts of all rows of a shape: they differ in the type of B alone."""
     return {"shape": str(some[0].shape), **_costs(some[0]), **_registers(some[0])}
 
 

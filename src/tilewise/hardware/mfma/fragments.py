@@ -1,17 +1,17 @@
-"""Register fragments of mfma: which lane of the wave holds which element, in which register.
+"""Register fragments of mfma: the lane of the wave and the register of each element.
 
-Inputs first. K_L neighbours along K are in one lane, and so many lanes, M times the blocks, hold the rest
-of that K_L deep slice: block b, row i in lane i + M b. The slices follow each other, further lanes each.
+Inputs first. K_L neighbours along K are in one lane. M times the blocks lanes hold the rest of that K_L deep
+slice: block b, row i in lane i + M b. Each further slice takes the next lanes.
 
 Results: H neighbours of a column are in one lane, four of them, one of f64. A row of such groups is side by
-side in the lanes, then the rows of as many blocks, B_I, and as many rows of groups, M_I, as there are lanes
-for; what is left of the rows, and then of the blocks, goes into further registers. The document's formula
-has the rows of groups before the blocks. That is the same but for 4x4x4 of f64, the only one with several of
-both, and there AMD's programs have the blocks first.
+side in the lanes. Then come the rows of B_I blocks, and M_I rows of groups, as many as fill the lanes. The
+other rows, and then the other blocks, go into further registers. The document's formula has the rows of
+groups before the blocks. That is the same but for 4x4x4 of f64, the only one with several of both, and there
+AMD's programs have the blocks first.
 
-Where an instruction multiplies one block, an operand is the matrix, A [M, K], B [N, K], C and D [M, N]. Of
-several blocks it is [blocks, M, K], and so on: every block has a product of its own, and b is an index of
-the document's, A[b, i, k], as much as i and k are.
+Where an instruction multiplies one block, an operand is the matrix, A [M, K], B [N, K], C and D [M, N]. With
+several blocks it is [blocks, M, K], and so on: every block has its own product, and the document's A[b, i, k]
+has the index b as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LANE, REG = Axis("laneid"), Axis("reg")
 
 
 def a_fragment(shape: BlockShape | str, dtype: str) -> Layout:
-    """A [M, K], or [blocks, M, K], in registers, `reg` counting the elements of a lane.
+    """Return A [M, K], or [blocks, M, K], in registers, `reg` counting the elements of a lane.
 
     >>> print(a_fragment("32x32x8", "f16"))
     S[(32, (2, 4)) : (1@laneid, (32@laneid, 1@reg))]
@@ -37,7 +37,7 @@ def a_fragment(shape: BlockShape | str, dtype: str) -> Layout:
 
 
 def b_fragment(shape: BlockShape | str, dtype: str) -> Layout:
-    """B [N, K], or [blocks, N, K], in registers; the document draws B as K x N.
+    """Return B [N, K], or [blocks, N, K], in registers; the document draws B as K x N.
 
     >>> print(b_fragment("16x16x4", "f64"))
     S[(16, 4) : (1@laneid, 16@laneid)]
@@ -47,7 +47,7 @@ def b_fragment(shape: BlockShape | str, dtype: str) -> Layout:
 
 
 def d_fragment(shape: BlockShape | str, dtype: str, blocks: int | None = None) -> Layout:
-    """C or D [M, N], or [blocks, M, N], in registers; `blocks` where shape and type leave them open.
+    """Return C or D [M, N], or [blocks, M, N], in registers; `blocks` where shape and type leave them open.
 
     >>> print(d_fragment("32x32x8", "f32"))
     S[((4, 2, 4), 32) : ((4@reg, 32@laneid, 1@reg), 1@laneid)]
@@ -69,13 +69,13 @@ def d_fragment(shape: BlockShape | str, dtype: str, blocks: int | None = None) -
 
 
 def _input(this: BlockInstruction, rows: int) -> Layout:
-    """A or B, whose rows are as many as M, or N, says."""
+    """Return A or B, with as many rows as M, or N."""
     slices = WAVE // (rows * this.blocks)
     along = ((slices, rows * this.blocks @ LANE), (this.shape.k // slices, 1 @ REG))
     return _layout(this, ((this.blocks, rows @ LANE),), ((rows, 1 @ LANE),), along)
 
 
 def _layout(this: BlockInstruction, block: Digits, *modes: Digits) -> Layout:
-    """A layout of such modes; a mode of blocks only where there are several, and no digits of one step."""
+    """Return a layout of such modes, with a mode for several blocks, without digits of extent 1."""
     every = (block, *modes) if this.blocks > 1 else modes
     return layout_of(*map(without_ones, every))

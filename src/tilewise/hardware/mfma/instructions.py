@@ -1,7 +1,8 @@
-"""Which dense v_mfma CDNA3 (gfx942) has: shapes, types, blocks and cycles.
+"""The dense v_mfma of CDNA3 (gfx942): shapes, types, blocks and cycles.
 
 A row of the table is one shape of a family of types. Each instruction multiplies one or several blocks at
-once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type say how many blocks.
+once, D[b] = C[b] + A[b] B[b], by the 64 lanes of a wave; the shape and the type determine the number of
+blocks.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ WAVE = 64
 """Lanes of a wave."""
 
 PASS = 4
-"""Cycles of a pass, in which the document counts how long a result takes."""
+"""Cycles of a pass, the document's unit for the time until a result."""
 
 AMD_NAMES = {"s8": "i8", "s32": "i32", "e4m3fnuz": "fp8", "e5m2fnuz": "bf8"}
-"""{a type: what instructions call it}, where that is not its name."""
+"""{a type: its name in instructions}, where the two differ."""
 
 _OCP = {"e4m3": "e4m3fnuz", "e5m2": "e5m2fnuz"}
 
@@ -47,7 +48,7 @@ class BlockShape(Shape):
 
 @dataclass(frozen=True, slots=True)
 class BlockInstruction:
-    """One dense v_mfma: the shape of a block, how many blocks, the types of A, B and of C and D.
+    """One dense v_mfma: the shape of a block, the number of blocks, the types of A, B and of C and D.
 
     >>> this = instructions("4x4x4", "f16")[0]
     >>> print(this)
@@ -62,23 +63,23 @@ class BlockInstruction:
     b: str
     d: str
     cycles: int
-    """Cycles after which the next instruction of its sort can start, where nothing waits for the result."""
+    """Cycles until the next instruction of its sort can start, where nothing waits for the result."""
 
     @property
     def passes(self) -> int:
-        """How many passes of four cycles it takes."""
+        """Return its number of passes, of four cycles each."""
         return self.cycles // PASS
 
     @property
     def builtin(self) -> str:
-        """What clang calls it: bf16 has a 1k from CDNA2 on, and what CDNA3 brought an underscore."""
+        """Return clang's name: bf16 has a 1k from CDNA2 on; those new in CDNA3 have an underscore."""
         of_k = "_1k" if self.a == "bf16" else ""
         apart = "_" if self.is_new else ""
         return f"__builtin_amdgcn_mfma_{amd_name(self.d)}_{self.shape}{apart}{self._types}{of_k}"
 
     @property
     def is_new(self) -> bool:
-        """Whether CDNA3 is the first to have it."""
+        """Return True if CDNA3 is the first to have it."""
         return self.a in ("xf32", *_OCP.values()) or (self.a == "s8" and self.blocks == 1)
 
     @property
@@ -88,7 +89,7 @@ class BlockInstruction:
 
     @property
     def c(self) -> str:
-        """The type of C, which is D's."""
+        """Return the type of C, which is D's."""
         return self.d
 
     def dtype(self, operand: str) -> str:
@@ -100,7 +101,7 @@ class BlockInstruction:
         return str(getattr(self, operand.lower()))
 
     def registers(self, operand: str) -> int:
-        """Return how many 32-bit registers a lane has of an operand: A, B, C or D.
+        """Return the number of 32-bit registers of a lane for an operand: A, B, C or D.
 
         >>> [instructions("32x32x8", "f16")[0].registers(operand) for operand in "ABD"]
         [2, 2, 16]
@@ -111,7 +112,7 @@ class BlockInstruction:
 
     @property
     def blocks_of_result(self) -> int | None:
-        """How many blocks C and D have, where their shape and type leave it open.
+        """Return the blocks of C and D, where their shape and type leave the number open, or None.
 
         >>> [this.blocks_of_result for this in instructions("16x16x4")]
         [1, 4, 4, None, None]
@@ -125,7 +126,7 @@ class BlockInstruction:
 
 
 def amd_name(dtype: str) -> str:
-    """What instructions call a type.
+    """Return the name of a type in instructions.
 
     >>> amd_name("e4m3fnuz"), amd_name("bf16")
     ('fp8', 'bf16')
@@ -182,13 +183,13 @@ ELSEWHERE = {
     **dict.fromkeys((("32x32x8", "s8"), ("16x16x16", "s8")), _CDNA2),
     **dict.fromkeys(((shape, "bf16") for shape in ("32x32x2", "16x16x2", "4x4x2", "16x16x8")), _CDNA2),
 }
-"""{(shape, type): who has it}, of those that other generations have."""
+"""{(shape, type): the generation that has it}, for instructions of other generations."""
 
 
 def instructions(
     shape: BlockShape | str | None = None, dtype: str | None = None
 ) -> tuple[BlockInstruction, ...]:
-    """Return every dense v_mfma of CDNA3, or those of a shape, or whose A is of a type.
+    """Return every dense v_mfma of CDNA3, or those of a shape, or those with a type of A.
 
     >>> len(instructions())
     32
@@ -217,7 +218,7 @@ def results() -> tuple[str, ...]:
 
 
 def input_named(given: str) -> str:
-    """The type that a word says, also one of AMD's: fp8 and bf8 are those of gfx942.
+    """Return the type that a word names, AMD's words included: fp8 and bf8 are those of gfx942.
 
     >>> input_named("i8"), input_named("bf8")
     ('s8', 'e5m2fnuz')
@@ -244,9 +245,9 @@ def input_named(given: str) -> str:
 def having(
     shape: BlockShape | str | None, dtype: str | None, blocks: int | None = None, operand: str = "A"
 ) -> tuple[BlockInstruction, ...]:
-    """Return the instructions of a shape whose operand is of a type; refused where there is none.
+    """Return the instructions of a shape whose operand is of a type; refused where no instruction fits.
 
-    A type of A that no C or D has tells of them, too, which instructions are meant, as their names do.
+    For C and D, a type that only A has selects the instructions as well, as in their names.
 
     >>> [str(this) for this in having("16x16x32", "e4m3fnuz", operand="B")]
     ['v_mfma_f32_16x16x32_fp8_fp8', 'v_mfma_f32_16x16x32_bf8_fp8']
@@ -286,12 +287,12 @@ def _blocks(many: int) -> str:
 
 
 LOOKS = r"v_s?mfmac?_|__builtin_amdgcn_s?mfmac?_|llvm\.amdgcn\.s?mfmac?\."
-"""How words begin that are an instruction: of the assembler, clang's builtin, or LLVM's intrinsic."""
+"""A pattern for the beginning of an instruction: the assembler's, clang's builtin, or LLVM's intrinsic."""
 
 
 @cache
 def every() -> dict[str, BlockInstruction]:
-    """{a spelling without its signs: the instruction}.
+    """Return {a spelling without its signs: the instruction}.
 
     >>> len(every()) > 32
     True
@@ -300,7 +301,7 @@ def every() -> dict[str, BlockInstruction]:
 
 
 def named(words: str) -> BlockInstruction:
-    """The instruction that words name; operands may follow.
+    """Return the instruction that words name; operands may follow.
 
     >>> print(named("__builtin_amdgcn_mfma_f32_32x32x8f16"))
     v_mfma_f32_32x32x8_f16
@@ -323,18 +324,18 @@ def named(words: str) -> BlockInstruction:
 
 
 _OTHER = re.compile(r"v_mfma_[a-z]\d+_(\d+x\d+x\d+)(?:_\d+b)?_?(f16|bf16|i8)(?:_1k)?$")
-"""An instruction that may be another generation's."""
+"""An instruction that may belong to another generation."""
 
 _HINT = "tilewise catalog mfma.shapes lists what there is"
 
 
 def _squeezed(word: str) -> str:
-    """A spelling without what the assembler, clang and LLVM do each in its own way."""
+    """Return a spelling without the differences of the assembler, clang and LLVM."""
     return re.sub(r"^(v_|__builtin_amdgcn_|llvm\.amdgcn\.)", "", word).replace(".", "").replace("_", "")
 
 
 def operands(this: BlockInstruction) -> dict[str, str]:
-    """{operand: the call of its entry}.
+    """Return {operand: the call of its entry}.
 
     >>> operands(named("v_mfma_f32_16x16x32_fp8_bf8"))["B"]
     'mfma.B(16x16x32, dtype=e5m2fnuz)'

@@ -1,1 +1,1 @@
-"""mma.sync: the instructions of a warp's tensor core, and which lane holds which element of its operands."""
+"""mma.sync: the instructions of a warp's tensor core, and the lane of each element of their operands."""

@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# -- what all say ----------------------------------------------------------------------------------
+# -- facts of all entries --------------------------------------------------------------------------
 
 
 def _runs_as(some: Sequence[Instruction], arch: str | None) -> dict[str, Any]:
-    """Return what machines have instead of some instructions, where one has to make do."""
+    """Return the replacements of some instructions on machines without them."""
     said = made_of(some, arch)
     return {"runs_as": said} if said else {}
 
@@ -68,7 +68,7 @@ def _braced(names: Sequence[str]) -> str:
 
 
 def _table(dtype: str | None, shape: str | None, arch: str | None) -> Built:
-    """Return what there is of a type and of a shape, or of all."""
+    """Return the facts of a type and of a shape, or of all."""
     rows = multiplying(Shape.of(shape) if shape else None, dtype, "a")
     asked = {"shape": shape, "dtype": dtype}
     words = [word for word in (shape, dtype and f"of {dtype}") if word]
@@ -87,7 +87,7 @@ def _table(dtype: str | None, shape: str | None, arch: str | None) -> Built:
 
 
 def _sparse_table(dtype: str, arch: str | None) -> Built:
-    """Return what there is with sparse A of a type."""
+    """Return the facts of sparse A of a type."""
     had = met(multiplying(None, dtype, "a", "sparse"), f"mma.sp with A of {dtype}", arch)
     unordered = [replace(this, ordered=False) for this in had if not this.kind]
 

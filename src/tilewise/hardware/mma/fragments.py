@@ -1,4 +1,4 @@
-"""Register fragments of mma.sync: which lane of the warp holds which element, in which register.
+"""Register fragments of mma.sync: the lane of the warp and the register of each element.
 
 One picture serves all shapes but Volta's. Lane 4 g + t, half h: a row of A, or of D, is 8 h + g; a row of B
 [N, K] is g. A's and B's column is a group of 4 e, then t, then one of the e elements of a 32-bit
@@ -29,7 +29,7 @@ LANE, REG = Axis("laneid"), Axis("reg")
 
 
 def a_fragment(shape: Shape | str, dtype: DType | str, major: str = "row", product: int = 0) -> Layout:
-    """A [M, K] in registers, `reg` counting elements in the document's order a0, a1, ...
+    """Return A [M, K] in registers, `reg` counting elements in the document's order a0, a1, ...
 
     >>> print(a_fragment("m16n8k16", "f16"))
     S[((2, 8), (2, 4, 2)) : ((2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -42,7 +42,7 @@ def a_fragment(shape: Shape | str, dtype: DType | str, major: str = "row", produ
 
 
 def b_fragment(shape: Shape | str, dtype: DType | str, major: str = "col", product: int = 0) -> Layout:
-    """B [N, K] in registers, `reg` counting elements in the document's order b0, b1, ...
+    """Return B [N, K] in registers, `reg` counting elements in the document's order b0, b1, ...
 
     `major` is that of the document, whose B is K x N: in `col` the elements of a lane differ in K.
 
@@ -55,7 +55,7 @@ def b_fragment(shape: Shape | str, dtype: DType | str, major: str = "col", produ
 
 
 def d_fragment(shape: Shape | str, dtype: DType | str, product: int = 0) -> Layout:
-    """C or D [M, N] in registers, `reg` counting elements in the document's order c0, c1, ...
+    """Return C or D [M, N] in registers, `reg` counting elements in the document's order c0, c1, ...
 
     >>> print(d_fragment("m16n8k16", "f32"))
     S[((2, 8), (1, 4, 2)) : ((2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -83,7 +83,7 @@ def _input(operand: str, shape: Shape | str, dtype: DType | str, major: str, pro
 
 
 def is_volta(shape: Shape, element: DType) -> bool:
-    """Whether it is m8n8k4 of f16, of A and B or of C and D, which computes four products at once.
+    """Return True for m8n8k4 of f16, of A and B or of C and D, which computes four products at once.
 
     >>> from tilewise.core.dtypes import DType
     >>> is_volta(Shape.of("m8n8k4"), DType.of("f32")), is_volta(Shape.of("m8n8k4"), DType.of("f64"))
@@ -93,7 +93,7 @@ def is_volta(shape: Shape, element: DType) -> bool:
 
 
 def input_fragment(rows: int, k: int, each: int) -> Layout:
-    """Rows of A, or of B, with `each` elements of K in a 32-bit register.
+    """Return rows of A, or of B, with `each` elements of K in a 32-bit register.
 
     >>> print(input_fragment(16, 8, 2))
     S[((2, 8), (1, 4, 2)) : ((2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -102,7 +102,7 @@ def input_fragment(rows: int, k: int, each: int) -> Layout:
 
 
 def result_fragment(m: int, n: int) -> Layout:
-    """C or D of M rows and N columns: two neighbours of a row follow one another in a thread.
+    """Return C or D of M rows and N columns: two neighbours of a row follow one another in a thread.
 
     >>> print(result_fragment(16, 8))
     S[((2, 8), (1, 4, 2)) : ((2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -150,13 +150,13 @@ PRODUCTS = 4
 
 
 def _quads(whole_rows: bool) -> Layout:
-    """Rows of A, or of B: a lane has a row of four elements, or a column of four rows."""
+    """Return rows of A, or of B: a lane has a row of four elements, or a column of four rows."""
     high, lane, element = 16 @ LANE, 1 @ LANE, 1 @ REG
     return Layout(((2, 4), 4), (high, lane, element) if whole_rows else (high, element, lane))
 
 
 def _volta_result(element: DType) -> Layout:
-    """C or D: of f16 a lane has a whole row; of f32 two rows, and of each two times two neighbours."""
+    """Return C or D: a lane has a whole row of f16, or of f32 two rows, each of two times two neighbours."""
     if element.name == "f16":
         return Layout(((2, 4), 8), (16 @ LANE, 1 @ LANE, 1 @ REG))
     down, along = (16 @ LANE, 2 @ REG, 1 @ LANE), (4 @ REG, 2 @ LANE, 1 @ REG)

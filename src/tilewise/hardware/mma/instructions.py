@@ -1,4 +1,4 @@
-"""Which mma there are, as tables: dense, with sparse A, and of the kinds of sm_120.
+"""Every mma, as tables: dense, with sparse A, and of the kinds of sm_120.
 
 Every row of the tables is a family: one shape, and types that go together. `m8n8k4` of f16 is Volta's, which
 computes four products at once, one for each group of eight lanes (a quad pair).
@@ -21,7 +21,7 @@ __all__ = ["Family", "Instruction", "Shape"]
 
 MAJORS = ("row", "col")
 USUAL = ("row", "col")
-"""How A and B lie for all shapes but Volta's: in both, K is what neighbours in a lane differ in."""
+"""The directions of A and B for all shapes but Volta's: neighbours in a lane differ in K."""
 
 VOLTA = Shape(8, 8, 4)
 """The shape that computes four products of f16."""
@@ -29,7 +29,7 @@ VOLTA = Shape(8, 8, 4)
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One mma: its shape, the types of A, B and of C and D, how A and B lie, its kind and scales.
+    """One mma: its shape, the types of A, B and of C and D, the directions of A and B, its kind and scales.
 
     >>> print(Instruction(Shape.of("m16n8k16"), "bf16", "bf16", "f32"))
     mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
@@ -44,7 +44,7 @@ class Instruction:
     b: str
     d: str
     op: str = ""
-    """What b1 does instead of multiplying: xor.popc or and.popc."""
+    """The operation of b1 instead of multiplication: xor.popc or and.popc."""
     c: str = ""
     """The type of C, which is D's where it is left out."""
     majors: tuple[str, str] = USUAL
@@ -52,21 +52,21 @@ class Instruction:
     scaling: Scaling | None = None
     sparse: bool = False
     ordered: bool = True
-    """Whether the indices of a sparse chunk have to ascend; PTX advises it, and the kinds have no other."""
+    """True if the indices of a sparse chunk ascend; PTX advises it, and the kinds demand it."""
     needs: Needs = field(default=Needs(80), compare=False)
-    """What an architecture has to be to have it."""
+    """The architectures that have it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "c", self.c or self.d)
 
     @property
     def products(self) -> int:
-        """How many products a warp computes at once."""
+        """Return the number of products that a warp computes at once."""
         return 4 if self.shape == VOLTA and self.a == "f16" else 1
 
     @property
     def name(self) -> str:
-        """What it is called before its shape and types."""
+        """Return the name before its shape and types."""
         return "mma.sp" if self.sparse else "mma.sync"
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class Family:
     """Compute capability times ten: 80 is sm_80, and all after it have them."""
     ops: tuple[str, ...] = ("",)
     products: int = 1
-    """How many products a warp computes at once."""
+    """The number of products that a warp computes at once."""
     majors: tuple[tuple[str, str], ...] = (USUAL,)
     widening: tuple[tuple[str, str], ...] = ()
     """Pairs of D and C that differ."""
@@ -100,17 +100,17 @@ class Family:
 
     @property
     def needs(self) -> Needs:
-        """What an architecture has to be, so that it has them."""
+        """Return the architectures that have these instructions."""
         return Needs(self.since)
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types of A and B."""
+        """Return the types of A and B."""
         return tuple(dict.fromkeys(name for pair in self.inputs for name in pair))
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
-        """Every instruction of the family; of sparse ones those with ordered metadata."""
+        """Return every instruction of the family; of sparse ones those with ordered metadata."""
         return tuple(
             Instruction(self.shape, a, b, d, op, c, majors, sparse=self.sparse, needs=self.needs)
             for a, b in self.inputs
@@ -267,7 +267,7 @@ def shapes_of(dtype: DType | str, arch: Architecture | str | None = None) -> tup
     return values(families_of(None, dtype, arch), "shape")
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------------
 
 
 def check_input(
@@ -275,7 +275,7 @@ def check_input(
 ) -> tuple[Shape, DType]:
     """Return the shape and the type of A or B, or of C or D, of a dense instruction without a kind.
 
-    refused  TW602 where there is none: with the shapes that there are for the type
+    refused  TW602 where no instruction fits: with the shapes of the type
     """
     wanted, element = Shape.of(shape), DType.of(dtype)
     found = multiplying(wanted, element.name, operand, "plain")
@@ -289,7 +289,9 @@ def check_input(
 def multiplying(
     shape: Shape | None, dtype: str | None, operand: str, sort: str = "dense"
 ) -> tuple[Instruction, ...]:
-    """Return the rows of a shape, or of any, that have a type of an operand; or say what there is."""
+    """Return the rows of a shape, or of any, that have a type of an operand; or refuse and list
+    the choices.
+    """
     rows, sparse, instead = _SORTS[sort], sort == "sparse", _INSTEAD.get(dtype or "", "")
     if operand in "cd":
         into = " or ".join(values(where(rows, a=dtype), "d"))
@@ -301,7 +303,7 @@ def multiplying(
 
 @cache
 def check_major(shape: Shape, element: DType, operand: str, major: str) -> str:
-    """Return `major`, which is row or col, or refuse one where the operand lies in one way alone."""
+    """Return `major`, row or col, or refuse it where the operand lies only the other way."""
     if major not in MAJORS:
         raise LayoutError("TW601", f"{major!r} is no major", hint="known: " + " ".join(MAJORS))
     which = "AB".index(operand)

@@ -1,9 +1,9 @@
 """The kinds of mma that sm_120 has: types of 8, 6 and 4 bits in any pairs, and scales for blocks of K.
 
-A kind says in how many bits of a register an element lies. `f8f6f4` and `mxf8f6f4` give each a byte,
+A kind decides the bits of a register that an element takes. `f8f6f4` and `mxf8f6f4` give each a byte,
 whatever its type: a type of 6 bits lies in the low bits of it, a type of 4 bits in the middle. `mxf4` and
-`mxf4nvf4` pack types of 4 bits. The kinds with scales (`block_scale`) multiply every block of a row of A,
-and of a column of PTX's B, by a scale of its own.
+`mxf4nvf4` pack types of 4 bits. The kinds with scales (`block_scale`) multiply every block of a row of A, and
+of a column of PTX's B, by its own scale.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ MEANS = {
     4: "stored element s of a row is column 4 (s // 2) + index s",
     8: "stored element s of a row is column 8 (s // 4) + 2 (index s // 2) + s % 2",
 }
-"""{neighbours of which half are stored: where a stored element was}."""
+"""{neighbours of which half are stored: the places of stored elements}."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How finely a kind scales, and the type of the scales.
+    """The fineness of a kind's scales, and their type.
 
     >>> fine = Scaling(4, "ue4m3")
     >>> print(fine)
@@ -53,16 +53,16 @@ class Scaling:
     """Scales of a row: 1, 2 or 4 for the K of an instruction."""
     dtype: str
     since: str = ""
-    """The PTX that brought it, where a kind had it later than its other scales."""
+    """The version of PTX that brought it, where a kind got it later than its other scales."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a program has to mind that names it."""
+        """Return notes for programs that name it."""
         return (f"{self} came with PTX {self.since}: an older assembler refuses it",) if self.since else ()
 
     @property
     def word(self) -> str:
-        """As PTX and the command line say the vector: 1X, 2X, 4X."""
+        """Return the vector in the words of PTX and the command line: 1X, 2X, 4X."""
         return f"{self.vector}X"
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A row of the table of kinds: of mma here, and of tcgen05.mma, which has more to say of each."""
+    """A row of the table of kinds: of mma here, and of tcgen05.mma, whose rows have more columns."""
 
     name: str
     types: tuple[str, ...]
@@ -113,24 +113,24 @@ class Kind:
 
     @property
     def packed(self) -> bool:
-        """Whether two elements share a byte."""
+        """Return True if two elements share a byte."""
         return self.name in ("mxf4", "mxf4nvf4")
 
     @property
     def taken(self) -> int:
-        """Bits of a register that an element takes."""
+        """Return the bits of a register that an element takes."""
         return BYTE // 2 if self.packed else BYTE
 
     def shape(self, sparse: bool = False) -> Shape:
-        """The one shape of the kind's instructions."""
+        """Return the one shape of the kind's instructions."""
         return Shape(16, 8, 2 * self.k if sparse else self.k)
 
     def needs(self, sparse: bool = False) -> Needs:
-        """What an architecture has to be to have the kind."""
+        """Return the architectures that have the kind."""
         return NARROW if sparse and self.packed else WIDE
 
     def lowest(self, dtype: DType | str) -> int:
-        """Return the lowest of the bits that an element has in those that it takes.
+        """Return the lowest of an element's own bits among those that it takes.
 
         >>> [KINDS["f8f6f4"].lowest(name) for name in ("e4m3", "e3m2", "e2m1")]
         [0, 0, 2]
@@ -153,7 +153,7 @@ class Kind:
         )
 
     def scaling(self, scale: str | None = None, dtype: str | None = None) -> Scaling:
-        """Return the scaling that a word such as 2X and a type say; each may be left out where one fits.
+        """Return the scaling that a word such as 2X and a type name; each is optional where one fits.
 
         >>> print(KINDS["mxf8f6f4"].scaling())
         scale_vec::1X of ue8m0
@@ -200,9 +200,9 @@ KINDS = {
 
 
 def container(shape: Shape | str, dtype: DType | str, sparse: bool = False) -> tuple[int, int]:
-    """Return (bits that an element takes in a register, the lowest of them that is its own).
+    """Return (bits that an element takes in a register, the lowest of its own bits).
 
-    The shape says it: the same type may lie in a byte in one instruction and be packed in another.
+    The shape decides: the same type may lie in a byte in one instruction and be packed in another.
 
     >>> container("m16n8k32", "e2m1"), container("m16n8k64", "e2m1"), container("m16n8k16", "f16")
     ((8, 2), (4, 0), (16, 0))

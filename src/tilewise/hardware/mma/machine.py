@@ -1,8 +1,8 @@
-"""What a machine does for an mma.sync that its tensor cores do not have.
+"""The instructions that a machine runs for an mma.sync that its tensor cores do not have.
 
-PTX keeps what it once had. An instruction exists on every architecture from its first one on, and the
-assembler writes it in others where the tensor cores have lost it: the result is the same, the speed is not.
-The rows say what the assembler of CUDA 13 writes, and that of CUDA 12 for sm_70 and sm_72.
+PTX never drops an instruction: it exists on every architecture from its first one on. Where the tensor cores
+have lost it, the assembler writes other instructions: the result is the same, the speed is not. The rows list
+the output of CUDA 13's assembler, and of CUDA 12's for sm_70 and sm_72.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from tilewise.hardware.sources import cells
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """Instructions that architectures do not have of their own, and what they run as."""
+    """Instructions that architectures do not have of their own, and their replacement."""
 
     inputs: tuple[str, ...]
     since: int
     last: int
-    """The first and the last architecture that has to make do."""
+    """The first and the last architecture that need the replacement."""
     runs_as: str
     shapes: tuple[Shape, ...] = ()
-    """Those meant; all where there are none."""
+    """The shapes that the row covers; empty for all."""
     ops: tuple[str, ...] = ()
     unordered: bool = False
-    """Whether sparse instructions without ordered_metadata are meant alone."""
+    """True if the row covers only sparse instructions without ordered_metadata."""
 
     def covers(self, this: Instruction) -> bool:
-        """Return True if the row is of an instruction, which some of its architectures have."""
+        """Return True if the row covers an instruction, and one of its architectures has it."""
         if this.needs.first.number > self.last:
             return False
         shape, op = self.shapes or (this.shape,), self.ops or (this.op,)
@@ -39,12 +39,12 @@ class Expansion:
         return this.a in self.inputs and this.shape in shape and this.op in op and not ordered
 
     def on(self, arch: Architecture | str | int) -> bool:
-        """Whether an architecture has to make do."""
+        """Return True if an architecture has no such instruction of its own."""
         return self.since <= Architecture.of(arch).number <= self.last
 
     @property
     def where(self) -> str:
-        """The architectures, in words.
+        """Return the architectures, in words.
 
         >>> Expansion(("s4",), 90, NUMBERS[-1], "").where, Expansion(("b1",), 90, 90, "").where
         ('sm_90 and later', 'sm_90')
@@ -63,7 +63,7 @@ b1        |                          |          | 100 |     | products of u8, a 
 s8 u8     | m8n8k16                  |          | 100 |     | a product m16n8k16, half of it unused
 f64       | m16n8k4 m16n8k8 m16n8k16 |          | 100 |     | products m8n8k4
 """
-"""Types, shapes and operations, those of all where none is named; first and last architecture; what runs."""
+"""Types, shapes and operations, empty for all; first and last architecture; the replacement."""
 
 EXPANSIONS = tuple(
     Expansion(
@@ -85,11 +85,11 @@ UNORDERED = Expansion(
     "without ordered_metadata: one product, after code that sorts the indices",
     unordered=True,
 )
-"""The sparse instructions that other code goes before."""
+"""The sparse instructions before which other code runs."""
 
 
 def runs_as(this: Instruction, arch: Architecture | str | int) -> str:
-    """What an instruction runs as, or nothing where the tensor cores of the architecture have it.
+    """Return the instructions that one runs as, in words, or "" where the tensor cores have it.
 
         requires  the architecture has the instruction
 
@@ -102,7 +102,7 @@ def runs_as(this: Instruction, arch: Architecture | str | int) -> str:
 
 
 def expansions(this: Instruction) -> tuple[Expansion, ...]:
-    """Where an instruction runs as others.
+    """Return the rows for an instruction that runs as others.
 
     >>> [one.where for one in expansions(Instruction(Shape.of("m8n8k128"), "b1", "b1", "s32", "xor.popc"))]
     ['sm_90', 'sm_100 and later']
@@ -111,7 +111,7 @@ def expansions(this: Instruction) -> tuple[Expansion, ...]:
 
 
 def made_of(some: Iterable[Instruction], arch: Architecture | str | None = None) -> list[dict[str, object]]:
-    """What architectures have instead of some of the instructions, and of which shapes.
+    """Return the replacements of some instructions, with their architectures and shapes.
 
     >>> made_of([Instruction(Shape.of("m16n8k32"), "s4", "s4", "s32")])[0]["architectures"]
     'sm_90 and later'

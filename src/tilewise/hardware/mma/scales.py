@@ -1,9 +1,9 @@
-"""The scales of a block-scaled mma: which lanes supply them, in which bytes of a register.
+"""The scales of a block-scaled mma: the lanes that supply them, and the bytes in a register.
 
-Each lane gives one 32-bit register for A's scales and one for B's, and the instruction says which lanes and
-which bytes of them it reads. SFA [M, sf]: of each four lanes 4 g + t a pair supplies, its lower lane for row
-g, its upper for row 8 + g; `thread` says which pair. SFB [N, sf]: of each four lanes one supplies, for row
-g of B; `thread` says which. The sf scales of a row are neighbouring bytes, from byte `byte` on.
+Each lane gives one 32-bit register for A's scales and one for B's. The instruction selects the lanes and the
+bytes that it reads. SFA [M, sf]: of each four lanes 4 g + t a pair supplies, its lower lane for row g, its
+upper for row 8 + g; `thread` selects the pair. SFB [N, sf]: of each four lanes one supplies, for row g of B;
+`thread` selects it. The sf scales of a row are neighbouring bytes, from byte `byte` on.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Scales:
     byte: int = 0
     """PTX's byte-id: the byte of a register where the scales of a row begin."""
     thread: int = 0
-    """PTX's thread-id: which lanes of each four supply."""
+    """PTX's thread-id: the lanes of each four that supply."""
 
     def __post_init__(self) -> None:
         self._check("byte", as_int(self.byte, "byte"), self.bytes)
@@ -65,7 +65,7 @@ class Scales:
         byte: int = 0,
         thread: int = 0,
     ) -> Scales:
-        """The scales of an operand; `scale`, 1X, 2X or 4X, and their type may be left out where one fits."""
+        """Return an operand's scales; `scale`, 1X, 2X or 4X, and their type are optional where one fits."""
         if operand not in OPERANDS:
             raise LayoutError("TW601", f"{operand!r} are no scales", hint="they are SFA or SFB")
         this = Kind.of(kind)
@@ -73,28 +73,28 @@ class Scales:
 
     @property
     def rows(self) -> int:
-        """Rows of the operand: M, or N."""
+        """Return the rows of the operand: M, or N."""
         shape = self.kind.shape(self.sparse)
         return shape.m if self.operand == "SFA" else shape.n
 
     @property
     def block(self) -> int:
-        """Neighbours along K that share a scale; with sparse A half of them are stored."""
+        """Return the neighbours along K that share a scale; with sparse A half of them are stored."""
         return self.kind.shape(self.sparse).k // self.scaling.vector
 
     @property
     def bytes(self) -> tuple[int, ...]:
-        """The legal first bytes: a row's scales fill a byte, half a register, or all of it."""
+        """Return the legal first bytes: a row's scales fill a byte, half a register, or all of it."""
         return tuple(range(0, REGISTER_BYTES, self.scaling.vector))
 
     @property
     def threads(self) -> tuple[int, ...]:
-        """The legal choices of lanes: two pairs for A, four lanes for B."""
+        """Return the legal choices of lanes: two pairs for A, four lanes for B."""
         return tuple(range(QUAD // PAIR[self.operand]))
 
     @property
     def lanes(self) -> tuple[int, ...]:
-        """The lanes whose registers are read.
+        """Return the lanes whose registers are read.
 
         >>> Scales.of("SFA", "mxf4", thread=1).lanes[:4], Scales.of("SFB", "mxf4", thread=1).lanes[:4]
         ((2, 3, 6, 7), (1, 5, 9, 13))
@@ -104,7 +104,7 @@ class Scales:
 
     @property
     def layout(self) -> Layout:
-        """The scales [rows, sf] over lanes, and bytes of the register, which `reg` counts.
+        """Return the scales [rows, sf] over lanes, and bytes of the register, which `reg` counts.
 
         postcondition  scale j of row r, which scales columns block j .. block (j + 1) - 1, is place(r, j)
         """
@@ -115,7 +115,7 @@ class Scales:
         return Layout(((2, 8), self.scaling.vector), (1 @ LANE, QUAD @ LANE, columns), offset=offset)
 
     def scale_of(self, row: int, column: int) -> tuple[int, int]:
-        """(lane, byte) of the scale that multiplies an element of the operand.
+        """Return (lane, byte) of the scale that multiplies an element of the operand.
 
         >>> Scales.of("SFA", "mxf4", byte=2).scale_of(9, 40)
         (5, 3)
@@ -124,9 +124,9 @@ class Scales:
         return place["laneid"], place.get("reg", 0)
 
     def pack(self, scales: Sequence[Sequence[int]]) -> list[int]:
-        """The register of each lane that has these scales [rows, sf], bytes of 0 .. 255, and 0 elsewhere.
+        """Return the register of each lane with these scales [rows, sf], bytes of 0 .. 255, and 0 elsewhere.
 
-        Those of several instructions in other bytes or lanes are joined by OR.
+        OR joins the registers of several instructions in other bytes or lanes.
 
         >>> words = Scales.of("SFB", "mxf4", byte=2, thread=1).pack(8 * [[0x7f, 0x80]])
         >>> [hex(word) for word in words[:4]]
@@ -135,14 +135,14 @@ class Scales:
         return packed(self.layout, self._exact(scales), 8, LANES * [0])
 
     def unpack(self, words: Sequence[int]) -> list[list[int]]:
-        """The scales that the lanes' registers say.
+        """Return the scales in the lanes' registers.
 
         postcondition  unpack(pack(scales)) == scales
         """
         return unpacked(self.layout, words, 8)
 
     def _exact(self, scales: Sequence[Sequence[int]]) -> list[list[int]]:
-        """The scales, those of NumPy as Python's, which are shifted without loss; a refusal of others."""
+        """Return the scales as Python's integers, which shift without loss; refuse others."""
         if [len(row) for row in scales] != self.rows * [self.scaling.vector]:
             wanted = f"{self.rows} rows of {self.scaling.vector}"
             raise LayoutError("TW202", f"{self.operand} of {self.kind.name} has {wanted} scales")

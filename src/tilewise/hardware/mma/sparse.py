@@ -1,12 +1,12 @@
-"""Sparse mma (mma.sp): half of A is zero; the other half is stored, and metadata says where it was.
+"""Sparse mma (mma.sp): half of A is zero; the other half is stored, and metadata locates it.
 
 One picture serves all types. A row of A is cut into chunks of four units, and two units of a chunk are
 kept. A unit is one element of 8 or 16 bits, a pair of elements of 4 bits, or half an element of tf32, whose
 halves go together. A kept unit has an index of 2 bits, its place in its chunk; the indices of a row stand
 one after another, low bits first. A [M, K/2] is stored as a dense A of that width is.
 
-Rows g and 8 + g have indices for one, two or four registers: so many of each four lanes 4 g + t supply
-them, and the selector says which.
+Rows g and 8 + g have indices for one, two or four registers: as many of each four lanes 4 g + t supply them,
+and the selector picks these lanes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ UNITS, KEPT = 4, 2
 ORDERED = ((0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3))
 """The indices that a chunk may have, the first below the second: PTX's 0b0100, 0b1000, 0b1001, ..."""
 WHOLE = ((0, 1), (2, 3))
-"""Those of tf32, whose units are the halves of elements: 0b0100 and 0b1110."""
+"""The patterns of tf32, whose units are the halves of elements: 0b0100 and 0b1110."""
 
 _MAY_HAVE = {2: "one element", 4: "two elements", 8: "two pairs"}
 
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """How an mma.sp stores A, and which lanes say where its elements were.
+    """The storage of A of an mma.sp, and the lanes whose metadata locates its elements.
 
     >>> half = Sparse.of("m16n8k32", "f16")
     >>> half.chunk, half.threads, half.selectors
@@ -60,62 +60,62 @@ class Sparse:
 
     @classmethod
     def of(cls, shape: Shape | str, dtype: DType | str) -> Sparse:
-        """That of a shape and the type of A, or a refusal that says which shapes the type has."""
+        """Return the storage for a shape and the type of A, or refuse with the shapes of the type."""
         wanted, element = Shape.of(shape), DType.of(dtype)
         multiplying(wanted, element.name, "a", "sparse")
         return cls(wanted, element, container(wanted, element, sparse=True)[0])
 
-    # -- how wide --------------------------------------------------------------------------------
+    # -- widths ----------------------------------------------------------------------------------
 
     @property
     def chunk(self) -> int:
-        """Neighbours of a row of A of which half are kept: 2 of tf32, 8 of 4 bits, 4 of the others."""
+        """Return the neighbours in a row of A of which half are kept: 2 of tf32, 8 of 4 bits, else 4."""
         return 2 if self.taken == REGISTER_BITS else 8 if self.taken == 4 else UNITS
 
     @property
     def stored(self) -> int:
-        """Elements of a row of A that are stored."""
+        """Return the elements of a row of A that are stored."""
         return self.shape.k // 2
 
     @property
     def indices(self) -> int:
-        """Indices of a row of A, two for each chunk."""
+        """Return the indices of a row of A, two for each chunk."""
         return KEPT * self.shape.k // self.chunk
 
     @property
     def threads(self) -> int:
-        """Lanes of each four that supply indices."""
+        """Return the lanes of each four that supply indices."""
         return ROWS // 8 * self.indices // EACH
 
     @property
     def selectors(self) -> tuple[int, ...]:
-        """The legal sparsity selectors."""
+        """Return the legal sparsity selectors."""
         return tuple(range(QUAD // self.threads))
 
     @property
     def patterns(self) -> tuple[tuple[int, int], ...]:
-        """The pairs of indices that a chunk may have."""
+        """Return the pairs of indices that a chunk may have."""
         return WHOLE if self.taken == REGISTER_BITS else ORDERED
 
-    # -- who holds what --------------------------------------------------------------------------
+    # -- fragments -------------------------------------------------------------------------------
 
     @property
     def a_fragment(self) -> Layout:
-        """The stored A [M, K/2] in registers."""
+        """Return the stored A [M, K/2] in registers."""
         return input_fragment(ROWS, self.stored, REGISTER_BITS // self.taken)
 
     @property
     def b_fragment(self) -> Layout:
-        """B [N, K] in registers."""
+        """Return B [N, K] in registers."""
         return input_fragment(self.shape.n, self.shape.k, REGISTER_BITS // self.taken)
 
     @property
     def d_fragment(self) -> Layout:
-        """C or D [M, N] in registers."""
+        """Return C or D [M, N] in registers."""
         return result_fragment(self.shape.m, self.shape.n)
 
     def metadata(self, selector: int = 0) -> Layout:
-        """The indices [M, indices of a row] in the metadata registers, `reg` counting indices of 2 bits.
+        """Return the indices [M, indices of a row] in the metadata registers; `reg` counts 2-bit indices.
 
         requires  selector is one of `selectors`
         postcondition  index i of row r is bits 2 v, 2 v + 1 of lane l, where place(r, i) = l@laneid + v@reg
@@ -136,7 +136,7 @@ class Sparse:
         )
 
     def check_selector(self, selector: int) -> int:
-        """The selector, or a refusal that says which lanes there are to choose from."""
+        """Return the selector, or refuse it with the lanes to choose from."""
         chosen = as_int(selector, "the selector")
         if chosen not in self.selectors:
             supply = {1: "one lane of each four supplies", 2: "a pair of each four supplies"}
@@ -150,7 +150,7 @@ class Sparse:
         return chosen
 
     def lanes(self, selector: int = 0) -> tuple[int, ...]:
-        """The lanes whose metadata is read.
+        """Return the lanes whose metadata is read.
 
         >>> Sparse.of("m16n8k32", "s8").lanes(1)[:4]
         (2, 3, 6, 7)
@@ -159,7 +159,7 @@ class Sparse:
         return tuple(lane for lane in range(LANES) if first <= lane % QUAD < first + self.threads)
 
     def supplier(self, row: int, stored: int, selector: int = 0) -> tuple[int, int, int]:
-        """(lane, lowest bit, highest bit) of the metadata that says where a stored element was.
+        """Return (lane, lowest bit, highest bit) of the metadata that locates a stored element.
 
         >>> Sparse.of("m16n8k32", "f16").supplier(9, 10, selector=1)
         (7, 20, 21)
@@ -171,15 +171,15 @@ class Sparse:
         low = INDEX.bits * place["reg"]
         return place["laneid"], low, low + INDEX.bits * len(indices) - 1
 
-    # -- what the indices mean -------------------------------------------------------------------
+    # -- the meaning of indices ------------------------------------------------------------------
 
     def indices_of(self, stored: int) -> range:
-        """The indices of its row that say where a stored element was: one, or two for tf32."""
+        """Return the indices of its row that locate a stored element: one, or two for tf32."""
         first = KEPT * stored // (self.chunk // 2)
         return range(first, first + max(1, KEPT * 2 // self.chunk))
 
     def column(self, stored: int, indices: Sequence[int]) -> int:
-        """The column of A that a stored element of a row has, given the indices of the row.
+        """Return the column of A of a stored element of a row, given the indices of the row.
 
         >>> Sparse.of("m16n8k16", "f16").column(3, [0, 1, 1, 3, 0, 1, 0, 1])
         7
@@ -193,7 +193,7 @@ class Sparse:
         return stored // kept * self.chunk + inside
 
     def expand(self, stored: Sequence[Sequence[int]], indices: Sequence[Sequence[int]]) -> list[list[int]]:
-        """A [M, K] from the stored A [M, K/2] and the indices; what was not stored is 0.
+        """Return A [M, K] from the stored A [M, K/2] and the indices; elements not stored are 0.
 
         >>> Sparse.of("m16n8k8", "tf32").expand([[5, 6, 7, 8]], [[0, 1, 2, 3, 0, 1, 2, 3]])
         [[5, 0, 0, 6, 7, 0, 0, 8]]
@@ -207,7 +207,7 @@ class Sparse:
         return dense
 
     def compress(self, dense: Sequence[Sequence[int]]) -> tuple[list[list[int]], list[list[int]]]:
-        """The stored A and the indices of an A [M, K], or a refusal at the first chunk that has too much.
+        """Return the stored A and the indices of an A [M, K]; refuse the first chunk with too many elements.
 
         postcondition  expand(*compress(A)) == A
 
@@ -244,7 +244,7 @@ class Sparse:
     # -- the registers ---------------------------------------------------------------------------
 
     def pack(self, indices: Sequence[Sequence[int]], selector: int = 0, other: int = 0) -> list[int]:
-        """The metadata register of each lane; lanes that are not read have `other`.
+        """Return the metadata register of each lane; lanes that are not read have `other`.
 
         requires  16 rows of indices, every pair one of `patterns`
 
@@ -257,16 +257,16 @@ class Sparse:
         return packed(self.metadata(selector), rows, INDEX.bits, words)
 
     def unpack(self, words: Sequence[int], selector: int = 0) -> list[list[int]]:
-        """The indices that the lanes' metadata registers say.
+        """Return the indices in the lanes' metadata registers.
 
         postcondition  unpack(pack(indices, selector), selector) == indices
         """
         return unpacked(self.metadata(selector), words, INDEX.bits)
 
     def check_indices(self, indices: Sequence[Sequence[int]], rows: int = ROWS) -> list[list[int]]:
-        """The indices, those of NumPy as Python's, which are shifted without loss.
+        """Return the indices as Python's integers, which shift without loss.
 
-        Others than `rows` times `self.indices` are refused, and pairs that the manual gives no meaning.
+        Refuse any number but `rows` times `self.indices`, and pairs that have no meaning in the manual.
         """
         if len(indices) != rows:
             raise LayoutError("TW202", f"{len(indices)} rows of indices, where there are {rows} rows")

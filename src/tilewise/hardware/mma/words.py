@@ -1,4 +1,4 @@
-"""An mma by its words in PTX: which it is, what is wrong in them, and what entries its operands are."""
+"""An mma by its words in PTX: the instruction, the mistakes in its words, and its operands' entries."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tilewise.hardware.mma.instructions import EVERY, USUAL, Instruction
 from tilewise.hardware.mma.kinds import KINDS
 
 MODIFIERS = {"satfinite": "integers of 8 and 4 bits", **dict.fromkeys(("rn", "rz", "rm", "rp"), "f64")}
-"""{modifier that moves nothing: what takes it}, as the assembler has it."""
+"""{modifier that moves nothing: the instructions that take it}, by the assembler."""
 
 _MODIFIERS = re.compile(rf"\.({'|'.join(MODIFIERS)})(?=\.|$)")
 _KIND = r"kind::\w+(?:\.block_scale)?(?:\.scale_vec::\w+)?"
 _KIND_FIRST = re.compile(rf"aligned\.({_KIND})\.(m\d+n\d+k\d+\.row\.col)")
-"""As CUTLASS spells it: the kind before the shape, which the assembler takes as well."""
+"""CUTLASS's spelling: the kind before the shape, which the assembler accepts too."""
 _UNSAID = re.compile(r"(kind::(\w+)\.block_scale)(?!\.scale_vec)")
-"""Scales of which it is not said how many a row has: the kind has one number of them."""
+"""A kind's scales without their number in a row: right where the kind has one number alone."""
 _CLOSE = 0.8
 
 _FROM_SHAPE = re.compile(r"(mma\.)?m\d+n\d+k\d+\.")
 LOOKS = rf"{_FROM_SHAPE.pattern}|mma\.(sync\.|sp\.sync\.|sp::|[\w:.]*m\d+n\d+k\d+)"
-"""How words begin that are an instruction, whole or from its shape on, or one with a mistake before it."""
+"""A pattern for the beginning of an instruction, whole or from its shape on, or with a mistake before it."""
 
 _TYPE = "|".join(sorted({name for this in EVERY for name in (this.a, this.b, this.d)}))
 SLOTS = (
@@ -42,7 +42,7 @@ SLOTS = (
 """The words of an mma, in their order."""
 
 _TELLING = ("kind", "name", "shape", "a", "b", "d", "c", "majors", "scales", "scale_type", "op")
-"""The slots in the order in which a mistake in them is worth telling."""
+"""The slots in the order in which their mistakes are reported."""
 
 
 @cache
@@ -82,7 +82,7 @@ def named(words: str) -> Instruction:
 
 
 def _listing(spelled: str) -> str:
-    """Say what lists the instructions there are: those of a shape, where words name one."""
+    """Return the command that lists the instructions: those of a shape, where words name one."""
     shapes = {str(this.shape) for this in EVERY if not this.sparse}
     shape = next((f" --shape {word}" for word in spelled.split(".") if word in shapes), "")
     return f"tilewise catalog mma.shapes{shape} lists what there is"
@@ -98,7 +98,7 @@ def _spelled(words: str) -> str:
 
 
 def _with_scale(said: re.Match[str]) -> str:
-    """Return a kind and its one scale_vec; of several none is meant where none is named."""
+    """Return a kind and its one scale_vec; the kind alone where it has several."""
     several = {scaling.word for scaling in KINDS[said[2]].scalings} if said[2] in KINDS else set()
     return f"{said[1]}.scale_vec::{several.pop()}" if len(several) == 1 else said[1]
 
@@ -107,12 +107,12 @@ def _with_scale(said: re.Match[str]) -> str:
 
 
 def takes(this: Instruction, modifier: str) -> bool:
-    """Return whether an instruction has a modifier: integers saturate, doubles round, and bits do neither."""
+    """Return True if an instruction has a modifier: integers saturate, doubles round, and bits do neither."""
     return this.d == "s32" and this.a != "b1" if modifier == "satfinite" else this.d == "f64"
 
 
 def mistake(spelled: str) -> str:
-    """Return the first thing that is wrong in the words of an instruction, and nothing where all is right.
+    """Return the first mistake in the words of an instruction, or "" where all is right.
 
     >>> mistake("mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32")
     'mma m16n8k16 f16: the type of B is f16, not bf16'
@@ -138,7 +138,7 @@ def mistake(spelled: str) -> str:
 
 
 def _elsewhere(found: dict[str, str]) -> str:
-    """Say which shapes the type of A has, and which kinds, or sparse A, have the shape for it."""
+    """Return the shapes of the type of A, and the kinds, or sparse A, that have the shape for it."""
     alike = where(EVERY, a=found["a"])
     plain = [this for this in alike if this.sparse == ("sp" in found["name"]) and not this.kind]
     of_shape = [this for this in alike if str(this.shape) == found["shape"]]

@@ -1,1 +1,3 @@
-"""Operands that an engine reads from shared memory through a descriptor: what wgmma and tcgen05 share."""
+"""Operands that an engine reads from shared memory through a descriptor: the shared part of wgmma and
+tcgen05.
+"""

@@ -53,12 +53,12 @@ class Form:
 
     @property
     def cute(self) -> str:
-        """As the document writes it, the swizzle before it."""
+        """Return the layout in the document's notation, the swizzle before it."""
         return f"{self.mode.swizzle} o {self.plain}"
 
     @property
     def plain(self) -> str:
-        """As the document writes it, without the swizzle."""
+        """Return the layout in the document's notation, without the swizzle."""
         return f"{_cute(self.shape)}:{_cute(self.strides)}"
 
     def __str__(self) -> str:
@@ -66,11 +66,11 @@ class Form:
 
     @property
     def uses_lbo(self) -> bool:
-        """Whether the leading dimension's offset stands in it."""
+        """Return True if the layout has the leading dimension's offset."""
         return any("LBO" in digits for digits in self.strides)
 
     def numbers(self, values: Mapping[str, int]) -> Layout:
-        """The layout, counted in elements, for values of T, m, k, LBO and SBO in elements."""
+        """Return the layout, counted in elements, for values of T, m, k, LBO and SBO in elements."""
         shape = tuple(tuple(_number(symbol, values) for symbol in reversed(digits)) for digits in self.shape)
         steps = [symbol for digits in self.strides for symbol in reversed(digits)]
         strides = tuple(as_vector(_number(symbol, values)) for symbol in steps)
@@ -81,7 +81,7 @@ class Form:
 
 
 def _form(major: str, mode: Mode) -> Form:
-    """Return the row of a major and a mode, by the one rule that all rows of the table follow."""
+    """Return the row of a major and a mode, by the rule that all rows of the table follow."""
     row = f"{mode.chunks}T"
     if major == "k":
         along = "T" if mode.bits else "LBO"
@@ -104,7 +104,7 @@ def canonical(
     lbo: int | None = None,
     sbo: int | None = None,
 ) -> Layout:
-    """A canonical layout with numbers; lbo and sbo in bytes, those of dense patterns where left out.
+    """Return a canonical layout with numbers; lbo and sbo in bytes, by default those of dense patterns.
 
     >>> print(canonical("none", "k", "tf32"))
     S[((2, 8), (4, 4)) : ((32, 4), (64, 1))]
@@ -137,9 +137,9 @@ def canonical(
 
 
 def form_of(mode: Mode | str, major: str) -> Form:
-    """Return the row of the table, or the one that it lacks.
+    """Return the row of the table, or CUTLASS's row for a mode that the table lacks.
 
-    Blackwell's mode that keeps 32 bytes together CUTLASS has, and the document has not.
+    CUTLASS has Blackwell's mode that keeps 32 bytes together; the document does not.
     """
     mode = Mode.of(mode)
     if mode.keeps != CHUNK and check_major_word(major) == "k":
@@ -153,7 +153,7 @@ def form_of(mode: Mode | str, major: str) -> Form:
 
 
 def offsets(mode: Mode | str, major: str, m: int) -> tuple[int, int]:
-    """(LBO, SBO) in bytes where the patterns are dense, those along the rows first.
+    """Return (LBO, SBO) in bytes where the patterns are dense, those along the rows first.
 
     >>> offsets("none", "mn", 2), offsets("32B", "mn", 2), offsets("128B", "k", 4)
     ((256, 128), (256, 512), (16, 1024))

@@ -1,4 +1,4 @@
-"""What the catalogue says of operands in shared memory: atoms, tiles, canonical layouts, figures."""
+"""The catalogue's facts about operands in shared memory: atoms, tiles, canonical layouts, figures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def mode_among(modes: Mapping[str, Mode]) -> Parameter:
 
 
 def one_mode(said: dict[str, Any]) -> dict[str, Any]:
-    """Return values with the mode by its own name, which says the atomicity."""
+    """Return values with the mode by its own name, which includes the atomicity."""
     rest = {name: value for name, value in said.items() if name != "atomicity"}
     return rest | {"mode": mode_of(said["mode"], said["atomicity"]).name}
 
@@ -51,13 +51,13 @@ PATTERNS_OF_FORM = (
 )
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def tile_built(
     mode: Mode, major: str, element: DType, rows: int, k: int, order: str, depth: int, name: str
 ) -> Built:
-    """A tile of atoms, of elements that lie in memory as `element`, read `depth` of K at a time."""
+    """Return a tile of atoms, of elements that lie in memory as `element`, read `depth` of K at a time."""
     layout = tile(mode, major, element, rows, k, order)
     deep = extents(mode, major, element)
     many = (rows // deep[0], k // deep[1])
@@ -96,7 +96,7 @@ def _meaning(said: str, count: int | None) -> str:
 
 
 def too_far(**counts: int | None) -> tuple[str, ...]:
-    """What does not fit the 14 bits of a descriptor's field."""
+    """Return a note on each count that does not fit the 14 bits of a descriptor's field."""
     return tuple(
         f"{name} of {count} bytes does not fit the descriptor's field, which ends at {LIMIT - CHUNK}"
         for name, count in counts.items()
@@ -111,26 +111,26 @@ _ALIGNED = (
 
 
 def alignment_note(mode: Mode) -> tuple[str, ...]:
-    """Return a note where the pattern of a mode repeats by less than the document says."""
+    """Return a note where the pattern of a mode repeats earlier than in the document."""
     return (_ALIGNED,) * (mode.keeps != CHUNK)
 
 
 @dataclass(frozen=True)
 class Documented:
-    """What the document of one engine says of its operands in shared memory, for the catalogue."""
+    """The facts of one engine's document about its operands in shared memory, for the catalogue."""
 
     engine: str
     table: str
     """The table of its atoms."""
     modes: Mapping[str, Mode]
     types: tuple[str, ...]
-    """Those whose patterns are counted."""
+    """The types whose patterns are counted."""
     read: Callable[[Mode, str, str], bool]
-    """Whether an instruction reads a mode, a major and a type."""
+    """A function: True if an instruction reads a mode, a major and a type."""
 
     @property
     def atomicity(self) -> bool:
-        """Return whether modes differ in the bytes that they keep together."""
+        """Return True if modes differ in the bytes that they keep together."""
         return len({mode.keeps for mode in self.modes.values()}) > 1
 
     def patterns(self) -> Iterator[Mapping[str, Value]]:
@@ -185,7 +185,7 @@ class Documented:
         return Built(layout, facts, element, notes=notes, measurable=self.read(chosen, major, dtype))
 
     def figure(self, number: int) -> Built:
-        """Return a figure; those without numbers of their own follow from the table of atoms."""
+        """Return a figure; figures without their own numbers follow from the table of atoms."""
         drawn = figure(self.engine, number)
         where = (
             "the numbers printed beside it" if drawn.printed else f"{self.table}, in the figure's elements"
@@ -236,7 +236,7 @@ class Documented:
 
 
 def atom_mode(mode: str, major: str) -> Mode:
-    """Return the mode of that name, or refuse one of which the document has no atom in a major."""
+    """Return the mode of that name, or refuse one for which the document has no atom in a major."""
     chosen = BLACKWELL[mode]
     if chosen.keeps != CHUNK and major == "k":
         raise Refused(
@@ -269,4 +269,4 @@ def check_whole(
 
 
 DEEP: dict[str, Value] = {"rows": 1024, "k": 1024}
-"""Rows and columns that are whole atoms of every mode, and whole instructions of every type."""
+"""Rows and columns that make whole atoms of every mode, and whole instructions of every type."""

@@ -1,8 +1,8 @@
 """Figures of the PTX manual that show operands in shared memory: rows of `figures.json`, as layouts.
 
 156 to 165 and 219 to 228 follow from the tables of atoms. 166 to 170, and 188 to 192 of tcgen05, are worked
-examples: kept as they are printed, also where that cannot be meant. 229 is left out: it is MN-major tf32 with
-128B swizzling, and no word says in atoms of how many bytes.
+examples: kept as printed, obvious misprints included. 229 is left out: it is MN-major tf32 with 128B
+swizzling, and the manual does not give the bytes of its atoms.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NUMBERS = {"wgmma": "156 to 170", "tcgen05": "188 to 192, 219 to 228"}
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure: its place in the manual, what it draws, and the numbers that are printed beside it.
+    """One figure: its place in the manual, its subject, and the numbers that are printed beside it.
 
     >>> figure("wgmma", 166).printed
     'Swizzle<0,4,3> o ((8,2),(4,4)):((4,32),(1,64))'
@@ -48,10 +48,10 @@ class Figure:
     m: int = 0
     k: int = 0
     lbo: int | None = None
-    """In bytes, None where the document says NA."""
+    """In bytes; None where the document has NA."""
     sbo: int = 0
     encoded: tuple[int, int] = (0, 0)
-    """LBO and SBO as the document prints what their fields hold."""
+    """LBO and SBO as the document prints the numbers in their fields."""
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -60,14 +60,14 @@ class Figure:
 
     @property
     def layout(self) -> Layout:
-        """Return what the figure draws, [rows, K], counted in its elements, most often of 128 bits."""
+        """Return the layout that the figure draws, [rows, K], in its elements, most often of 128 bits."""
         if not self.printed:
             return atom(self.mode, self.major, self.dtype)
         return canonical(self.mode, self.major, self.dtype, self.m, self.k, self.lbo, self.sbo)
 
     @property
     def source(self) -> sources.Source:
-        """Return where it stands."""
+        """Return its place in the manual."""
         return sources.ptx(f"Figure {self.number}, {self.caption}", self.anchor)
 
 

@@ -1,7 +1,7 @@
 """The fields of a descriptor in words, for all engines that have them.
 
 LBO and SBO mean other things in each major and mode. This is the documents' table, with bytes for its
-elements of 128 bits, and rows for what it draws as columns of B:
+elements of 128 bits, and rows for its columns of B:
 
                      LBO                                      SBO
     K-major,  none   from 16 bytes of K to the next 16        from 8 rows to the next 8
@@ -33,7 +33,7 @@ class Said:
     name: str
     where: str
     bytes: int | None
-    """Its bytes; None where it counts none."""
+    """The field's bytes; None where it does not count bytes."""
     encoded: int
     read: bool
     says: str
@@ -43,7 +43,7 @@ START_IS = "the first byte of the operand"
 
 
 def lbo_is(mode: Mode, major: str, in_chunk: int | None, long: int) -> str:
-    """LBO in words; `in_chunk` elements are 16 bytes, `long` a row of the atom."""
+    """Return LBO in words; `in_chunk` elements are 16 bytes, `long` a row of the atom."""
     if major == "k":
         elements = f" ({in_chunk} elements)" if in_chunk else ""
         return f"from the first 16 bytes of K{elements} to the next 16"
@@ -53,14 +53,14 @@ def lbo_is(mode: Mode, major: str, in_chunk: int | None, long: int) -> str:
 
 
 def sbo_is(mode: Mode, major: str) -> str:
-    """SBO in words."""
+    """Return SBO in words."""
     if major == "mn" and mode.bits:
         return f"from the first {mode.rows} of K to the next {mode.rows}"
     return "from the first 8 rows" + (" (16 bytes)" if major == "mn" else "") + " to the next 8"
 
 
 def base_offset_is(descriptor: MatrixDescriptor) -> str:
-    """The base offset in words."""
+    """Return the base offset in words."""
     period = descriptor.mode.period
     rest = descriptor.base_offset * BASE_UNIT % period
     beyond = f" {rest} bytes past" if rest else ""
@@ -68,12 +68,12 @@ def base_offset_is(descriptor: MatrixDescriptor) -> str:
 
 
 def mode_is(mode: Mode) -> str:
-    """The mode in words."""
+    """Return the mode in words."""
     return f"{mode}: {mode.swizzle} on byte addresses" if mode.bits else "none: nothing is swizzled"
 
 
 def never_read(mode: Mode, major: str) -> dict[str, str]:
-    """{field: why no operand of this mode and major reads it}."""
+    """Return {field: why no operand of this mode and major reads it}."""
     if not mode.bits:
         return {"base_offset": "not read: nothing is swizzled"}
     if major == "k":
@@ -82,7 +82,9 @@ def never_read(mode: Mode, major: str) -> dict[str, str]:
 
 
 def few(descriptor: MatrixDescriptor, operand: Multiplicand, long: int, *, of_16_bits: bool) -> str:
-    """Return why an operand does not read a field that others read; 16 bytes hold 8 elements of 16 bits."""
+    """Return the reason why an operand does not read a field that others read; 16 bytes hold 8 elements of 16
+    bits.
+    """
     if operand.major == "k" or (of_16_bits and not descriptor.mode.bits):
         return "there are no more than 8 rows"
     if descriptor.mode.bits:
@@ -94,14 +96,14 @@ def few(descriptor: MatrixDescriptor, operand: Multiplicand, long: int, *, of_16
 
 
 def bits_set(bits: Sequence[int]) -> tuple[str, str]:
-    """(which reserved bits are set, the pronoun that stands for them)."""
+    """Return the reserved bits that are set, in words, and the pronoun for them."""
     if len(bits) == 1:
         return f"reserved bit {bits[0]} is set", "it"
     return f"reserved bits {[*bits]} are set", "them"
 
 
 def overlapping_groups(descriptor: MatrixDescriptor, major: str, silent: Sequence[str]) -> list[str]:
-    """K-major rows whose groups of 8 overlap, most often because the field's count was given for bytes."""
+    """Return a note on overlapping K-major groups of 8 rows: often the field's count, taken for bytes."""
     mode, sbo = descriptor.mode, descriptor.sbo
     group = ROWS * mode.width
     if major != "k" or not mode.bits or sbo >= group or "sbo" in silent:
@@ -111,7 +113,7 @@ def overlapping_groups(descriptor: MatrixDescriptor, major: str, silent: Sequenc
 
 
 def unaligned(descriptor: MatrixDescriptor) -> list[str]:
-    """A start that is elsewhere than the pattern's."""
+    """Return a note on a start that is elsewhere than the pattern's."""
     mode, start = descriptor.mode, descriptor.start
     if not mode.bits or start % mode.period == descriptor.base_offset * BASE_UNIT % mode.period:
         return []
@@ -131,14 +133,14 @@ def unaligned(descriptor: MatrixDescriptor) -> list[str]:
 
 
 def past_the_end(last: int, end: int) -> list[str]:
-    """A last byte outside of shared memory."""
+    """Return a note on a last byte outside of shared memory."""
     if last < end:
         return []
     return [f"the last byte is {last}, and shared memory ends at {end}: it faults, an illegal address"]
 
 
 def shared_bytes(pieces: Sequence[Piece], dtype: DType) -> list[str]:
-    """Two elements that are read from one byte, where one layout says all of them."""
+    """Return a note on two elements that are read from one byte, where the operand is one layout."""
     if dtype.bits < 8 or len(pieces) > 1:
         return []
     layout = pieces[0].layout

@@ -1,14 +1,14 @@
-"""From tile to descriptors: the first one, and what every step along M, N and K adds to it.
+"""From tile to descriptors: the first one, and the amounts that steps along M, N and K add to it.
 
-A tile of atoms is read by many instructions of so many rows and so many bytes of K. They share LBO, SBO,
-mode and base offset; the start address alone moves:
+Many instructions of equal rows and bytes of K read a tile of atoms. They share LBO, SBO, mode and base
+offset; the start address alone moves:
 
     K-major,  none      K: as many atoms as it is deep          rows: R / 8 atoms along the rows
     K-major,  W bytes   K: its bytes inside the atom, an atom   rows: R / 8 atoms along the rows
     MN-major            K: as many atoms as it is deep          rows: R / L atoms, or R elements inside one
 
-with R the rows of an instruction, and L the elements of an atom's row. The pattern stays where it is, so
-a step never changes the base offset, also where it leaves the pattern's alignment.
+with R the rows of an instruction, and L the elements of an atom's row. The pattern does not move, so a step
+never changes the base offset, even if it leaves the pattern's alignment.
 
 Where a pattern may start:
 
@@ -68,12 +68,12 @@ Digits = tuple[tuple[int, int], ...]
 """(count, bytes), slowest first."""
 
 PATTERNS = ("tile", "address")
-"""Where the swizzle counts from: the tile's first byte, or address 0."""
+"""The origin of the swizzle: the tile's first byte, or address 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[D]):
-    """One instruction's descriptor: which step along M or N and along K, and how far from the first."""
+    """One instruction's descriptor: its step along M or N and along K, and its distance from the first."""
 
     mn: int
     k: int
@@ -82,12 +82,12 @@ class Step(Generic[D]):
 
     @property
     def encoded(self) -> int:
-        """What is added to the start of the first descriptor, in the field's unit."""
+        """Return the amount added to the start of the first descriptor, in the field's unit."""
         return self.bytes // CHUNK
 
     @property
     def base_offset(self) -> int:
-        """The base offset, which is that of the first descriptor."""
+        """Return the base offset, which is that of the first descriptor."""
         return self.descriptor.base_offset
 
 
@@ -120,59 +120,59 @@ class Feeding(Generic[D]):
     pattern: str
     descriptor: D
     along_mn: Digits
-    """What steps along M or N add, in bytes."""
+    """The bytes that steps along M or N add."""
     along_k: Digits
-    """What steps along K add, in bytes."""
+    """The bytes that steps along K add."""
 
     @property
     def bytes(self) -> int:
-        """Bytes of the tile."""
+        """Return the bytes of the tile."""
         return self.rows * self.k * self.dtype.bits // 8
 
     @property
     def start_alone(self) -> bool:
-        """Whether steps differ in the start alone."""
+        """Return True if steps differ only in the start."""
         return True
 
     @cached_property
     def advance(self) -> Layout:
-        """The bytes to add to the start for (step along M or N, step along K)."""
+        """Return the bytes to add to the start for (step along M or N, step along K)."""
         shape = tuple(_extents(digits) for digits in (self.along_mn, self.along_k))
         steps = tuple(as_vector(step) for _, step in (*self.along_mn, *self.along_k))
         return Layout(shape, steps, unit="byte")
 
     @cached_property
     def steps(self) -> tuple[Step[D], ...]:
-        """Every step, K fastest."""
+        """Return every step, K fastest."""
         return tuple(
             self.step(mn, k) for mn in range(self.rows // self.n) for k in range(self.k // self.depth)
         )
 
     def step(self, mn: int, k: int) -> Step[D]:
-        """The step at these places along M or N and along K."""
+        """Return the step at these places along M or N and along K."""
         delta = self.advance.place(mn, k).as_dict().get("m", 0)
         first = self.descriptor
         return Step(mn, k, delta, first.at(first.start + delta, first.base_offset))
 
     @cached_property
     def tile(self) -> Layout:
-        """The whole tile, [rows, K], in bytes of shared memory."""
+        """Return the whole tile, [rows, K], in bytes of shared memory."""
         layout = _tile_bytes(self.mode, self.major, self.dtype, self.rows, self.k, self.order)
         if self.pattern == "address":
             return replace(layout, offset=layout.offset + self.base)
         return replace(layout, outer=layout.outer + self.base)
 
     def parts(self, step: Step[D]) -> Slices:
-        """What one step has to read of the tile."""
+        """Return the part of the tile that one step has to read."""
         first, deep = step.mn * self.n, step.k * self.depth
         return self.tile.slice((first, first + self.n), (deep, deep + self.depth))
 
     def part(self, step: Step[D]) -> Layout:
-        """What one step has to read of the tile, where it is one layout."""
+        """Return the part of the tile that one step has to read, where it is one layout."""
         return self.parts(step).layout
 
     def moved(self, base: int, base_offset: int) -> Self:
-        """The same tile elsewhere."""
+        """Return the same tile elsewhere."""
         return replace(self, base=base, descriptor=self.descriptor.at(base, base_offset))
 
 
@@ -238,7 +238,7 @@ def fed(
 
 
 def rows_of_one(intake: Intake, usual: int, mode: Mode, major: str, rows: int, one: int | None) -> int:
-    """Return the rows of one instruction: those asked for, else the most that feed the tile."""
+    """Return the rows of one instruction: the given ones, else the most that feed the tile."""
     deep, _ = extents(mode, major, intake.dtype)
 
     def fits(several: int) -> bool:
@@ -282,7 +282,7 @@ class Stages(Generic[D]):
     first: Feeding[D]
     count: int
     stride: int = 0
-    """Bytes from stage to stage; with 0 the tile's, rounded up to what keeps the base offset."""
+    """Bytes from stage to stage; 0 for the tile's, rounded up to a multiple that keeps the base offset."""
 
     def __post_init__(self) -> None:
         stride = as_int(self.stride, "the stride of the stages") or self._closest
@@ -304,21 +304,21 @@ class Stages(Generic[D]):
 
     @property
     def alignment(self) -> int:
-        """The stride is a multiple of this, and all stages have the base offset of the first."""
+        """Return the number that divides the stride iff all stages have the first's base offset."""
         return self.first.mode.period if self.first.pattern == "tile" else CHUNK
 
     @property
     def bytes(self) -> int:
-        """Bytes from the first to the end of the last."""
+        """Return the bytes from the first stage to the end of the last."""
         return self.stride * (self.count - 1) + self.first.bytes
 
     @property
     def one_step(self) -> bool:
-        """Whether adding `stride / 16` to the low word goes from stage to stage, and nothing else changes."""
+        """Return True if stages differ only by adding `stride / 16` to the low word."""
         return self.count == 1 or (self.first.start_alone and self.stride % self.alignment == 0)
 
     def stage(self, number: int) -> Feeding[D]:
-        """The tile of one stage."""
+        """Return the tile of one stage."""
         if not 0 <= as_int(number, "a stage") < self.count:
             raise LayoutError("TW201", f"stage {number} is outside 0..{self.count - 1}")
         first = self.first
@@ -330,12 +330,12 @@ class Stages(Generic[D]):
         return map(self.stage, range(self.count))
 
 
-# -- where a pattern may start ---------------------------------------------------------------------
+# -- starts of a pattern ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A base that is a multiple of `multiple`, and what it asks of the descriptor."""
+    """A base that is a multiple of `multiple`, and its requirement for the descriptor."""
 
     multiple: int
     base_offset: str
@@ -343,7 +343,7 @@ class Placement:
 
 
 def placements(mode: Mode | str) -> tuple[Placement, ...]:
-    """How a tile that is swizzled from its own start may be placed, the best first.
+    """Return the placements of a tile that is swizzled from its own start, the best first.
 
     >>> for row in placements("64B"):
     ...     print(row.multiple, row.base_offset, row.says)
@@ -369,7 +369,7 @@ def placements(mode: Mode | str) -> tuple[Placement, ...]:
 
 def _along_k(mode: Mode, major: str, intake: Intake, count: int, far_k: int) -> Digits:
     inside = mode.width // intake.bytes if major == "k" else 0
-    if not inside:  # an instruction is some atoms deep
+    if not inside:  # an instruction takes whole atoms
         _, deep = extents(mode, major, intake.dtype)
         return ((count, intake.k // deep * far_k),)
     return _trimmed((count // inside, far_k), (inside, intake.bytes))
@@ -383,12 +383,12 @@ def _along_mn(mode: Mode, major: str, intake: Intake, rows: int, one: int, far_r
 
 
 def _trimmed(*digits: tuple[int, int]) -> Digits:
-    """The digits without those of extent 1; one of them at least."""
+    """Return the digits without those of extent 1; at least one digit."""
     return tuple(digit for digit in digits if digit[0] > 1) or digits[-1:]
 
 
 def _tile_bytes(mode: Mode, major: str, element: DType, rows: int, k: int, order: str) -> Layout:
-    """The tile in bytes; elements of less than a byte at the byte that holds them."""
+    """Return the tile in bytes; elements of less than a byte at the byte that holds them."""
     if element.bits >= 8:
         return tile(mode, major, element, rows, k, order).in_bytes(element)
     together = 8 // element.bits

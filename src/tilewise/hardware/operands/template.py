@@ -1,4 +1,4 @@
-"""How a tensor core steps through an operand [rows, K], mode by mode: the documents' table as data.
+"""The steps of a tensor core through an operand [rows, K], mode by mode: the documents' table as data.
 
 It reads core matrices of 8 rows of 16 bytes. Along the contiguous direction it counts chunks of 16 bytes;
 across it, rows (K-major) or columns of K (MN-major). A step is a number of bytes, or the field that holds it:
@@ -9,8 +9,8 @@ across it, rows (K-major) or columns of K (MN-major). A step is a number of byte
     MN-major, none   SBO                                     8 of 16 bytes, then LBO
     MN-major, W      W / 16 of 16 bytes, then LBO            R of W bytes, then SBO
 
-with R the rows of the mode's atom, 8 or 4. What a descriptor reads, the fields that it does not read, whether
-a tile is read, and where the two part, all follow from this table.
+with R the rows of the mode's atom, 8 or 4. The bytes that a descriptor reads, the fields that it does not
+read, and the match of a tile all follow from this table.
 
 The fields of every descriptor, which count 16 bytes:
 
@@ -19,8 +19,8 @@ The fields of every descriptor, which count 16 bytes:
     45-32    sbo            stride dimension byte offset / 16
     51-49    base_offset    (start of the pattern >> 7) & 7, where that is not aligned to its period
 
-A tile is whole atoms, one after another, down one direction first: `order` says which. The atom of a mode is
-`mode.rows` deep across the major direction, 8 or 4, and `mode.elements` long along it.
+A tile is whole atoms, one after another, down one direction first, `order`. The atom of a mode is `mode.rows`
+deep across the major direction, 8 or 4, and `mode.elements` long along it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ BASE_UNIT = 128
 """Bytes that one unit of the base offset moves the pattern by."""
 
 BASE_OFFSETS = 8
-"""So many base offsets there are."""
+"""The number of base offsets."""
 
 START = Field("start", 0, FIELD_BITS, CHUNK, "matrix start address")
 LBO = Field("lbo", 16, FIELD_BITS, CHUNK, "leading dimension byte offset")
@@ -66,12 +66,12 @@ SBO = Field("sbo", 32, FIELD_BITS, CHUNK, "stride dimension byte offset")
 BASE_OFFSET = Field("base_offset", 49, 3, 1, "matrix base offset")
 
 SWIZZLED_K_MAJOR_LBO = CHUNK
-"""What is written where LBO is not read: the document assumes 1 of 16 bytes, and CUTLASS writes it."""
+"""The number written where LBO is not read: the document assumes 1 of 16 bytes, and CUTLASS writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """One row of the table, for so many rows or columns and chunks of 16 bytes.
+    """One row of the table, for a number of rows or columns and of chunks of 16 bytes.
 
     >>> found = template(Mode.of("64B"), "mn", across=16, chunks=8)
     >>> found.along, found.across
@@ -97,7 +97,7 @@ class Template:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The fields of which any other value reads the same bytes."""
+        """Return the fields of which any other value reads the same bytes."""
         read = {step for extent, step in (*self.along, *self.across) if extent > 1}
         read |= {"base_offset"} if self.mode.bits else set()
         return tuple(name for name in ("lbo", "sbo", "base_offset") if name not in read)
@@ -130,7 +130,7 @@ def template(mode: Mode, major: str, across: int, chunks: int) -> Template:
 def leading_and_stride(mode: Mode, major: str, down: T, across: T) -> tuple[T | None, T]:
     """Return (LBO, SBO) of patterns `down` apart along the rows and `across` along K; None for no LBO.
 
-    The manual's two definitions. What it calls the pattern is the atom, or a core matrix without a swizzle.
+    These are the manual's two definitions. Its "pattern" is the atom, or a core matrix without a swizzle.
 
     >>> [leading_and_stride(Mode.of(mode), "mn", "rows", "K") for mode in ("none", "64B")]
     [('K', 'rows'), ('rows', 'K')]
@@ -162,7 +162,7 @@ def check_operand(operand: str) -> str:
     return operand
 
 
-# -- what the fields hold ------------------------------------------------------------------------------
+# -- the numbers in fields -----------------------------------------------------------------------------
 
 
 def base_offset_of(pattern: int, mode: Mode | str) -> int:
@@ -171,8 +171,8 @@ def base_offset_of(pattern: int, mode: Mode | str) -> int:
         requires       the pattern starts at a multiple of 128, or of 16 where nothing is swizzled
         postcondition  0 where the pattern is aligned, else (pattern >> 7) & 7
 
-    It is the pattern's start that counts. A descriptor that starts inside a tile, because it steps along
-    K or begins at a later row, still reads the tile's pattern, and has the tile's base offset.
+    Only the pattern's start matters. A descriptor that starts inside a tile, because it steps along K or
+    begins at a later row, still reads the tile's pattern, and has the tile's base offset.
 
     >>> base_offset_of(1024, "128B"), base_offset_of(1280, "128B"), base_offset_of(512, "64B")
     (0, 2, 0)
@@ -234,7 +234,7 @@ def check_bytes(name: str, count: int) -> int:
 
 
 def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
-    """Rows of an atom, and elements along K.
+    """Return the rows of an atom, and its elements along K.
 
     >>> extents(Mode.of("128B"), "k", DType.of("bf16")), extents(Mode.of("64B"), "mn", DType.of("f16"))
     ((8, 64), (32, 8))
@@ -251,7 +251,7 @@ def extents(mode: Mode, major: str, element: DType) -> tuple[int, int]:
 
 
 def spacing(mode: Mode, major: str, element: DType, rows: int, k: int, order: str = "mn") -> tuple[int, int]:
-    """Bytes from an atom of a tile to the next along the rows, and to the next along K.
+    """Return the bytes from an atom of a tile to the next along the rows, and to the next along K.
 
     >>> spacing(Mode.of("128B"), "k", DType.of("bf16"), 128, 128)
     (1024, 16384)

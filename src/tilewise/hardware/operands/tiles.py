@@ -1,8 +1,8 @@
 """Shared-memory tiles of operands: the swizzle atoms, and whole tiles made of them.
 
 An operand is [rows, K]: A [M, K], B [N, K]; PTX draws B as K x N. The atom of a mode is `mode.rows` deep
-across the major direction, 8 or 4, and `mode.elements` long along it. Atoms stand one after another, down
-one direction first: `order` says which.
+across the major direction, 8 or 4, and `mode.elements` long along it. Atoms stand one after another, down one
+direction first, `order`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ORDERS", "atom", "extents", "spacing", "tile"]
 
 
 def atom(mode: Mode | str, major: str, dtype: DType | str) -> Layout:
-    """The swizzle atom, [rows, K], counted in elements.
+    """Return the swizzle atom, [rows, K], counted in elements.
 
     >>> print(atom("128B", "k", "bf16"))
     Swizzle<3,3,3> o S[(8, 64) : (64, 1)]
@@ -32,7 +32,7 @@ def atom(mode: Mode | str, major: str, dtype: DType | str) -> Layout:
 
 
 def tile(mode: Mode | str, major: str, dtype: DType | str, rows: int, k: int, order: str = "mn") -> Layout:
-    """A whole tile of atoms, [rows, K], counted in elements; atoms follow one another down `order` first.
+    """Return a whole tile of atoms, [rows, K], in elements; atoms follow one another down `order` first.
 
         requires       the tile is a whole number of atoms both ways
 

@@ -1,4 +1,4 @@
-"""What a descriptor reads, as a walk: bytes that rows add, bytes that K adds, and a swizzle of the sum.
+"""The reads of a descriptor as a walk: bytes that rows add, bytes that K adds, a swizzle of the sum.
 
 The steps are those of the template of its mode and major, with the numbers that its fields hold. The swizzle
 of the mode acts on the sum, in a pattern that begins at 128 bytes times the base offset:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence of the model that no document says: what it says, what asks the hardware, who answered."""
+    """A sentence of the model that is in no document: its text, the test on the hardware, the device."""
 
     name: str
     says: str
@@ -43,7 +43,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """Where the elements of an operand [rows, K] are read; all distances are bytes, or bits.
+    """The addresses at which the elements of an operand [rows, K] are read; all distances are bytes, or bits.
 
     >>> from tilewise.hardware.wgmma.descriptor import Descriptor
     >>> found = walk(Descriptor(sbo=1024, mode="128B"), "k", inside_a_chunk(DType.of("bf16")), 64, 2)
@@ -53,19 +53,19 @@ class Walk:
 
     rows: int
     down: Digits
-    """What rows add; they may go on past the last one, to the end of its atom."""
+    """The amounts that rows add; they may go on past the last one, to the end of its atom."""
     right: Digits
-    """What elements of K add."""
+    """The amounts that elements of K add."""
     start: int
     moved: int
-    """By how much the pattern is moved."""
+    """The distance by which the pattern is moved."""
     swizzle: Swizzle
     unit: str
     template: Template
 
     @property
     def depth(self) -> int:
-        """Elements along K."""
+        """Return the elements along K."""
         return prod(extent for extent, _ in self.right)
 
     def pieces(self) -> Slices:
@@ -96,7 +96,8 @@ class Walk:
 def walk(
     descriptor: MatrixDescriptor, major: str, chunk: Digits, rows: int, chunks: int, scale: int = 1
 ) -> Walk:
-    """Return the walk of a descriptor over `rows` rows and as much of K as fills so many chunks of 16 bytes.
+    """Return the walk of a descriptor over `rows` rows and as much of K as fills a number of chunks of 16
+    bytes.
 
     `chunk` has the elements of 16 bytes; those of MN-major lie along the rows. They begin at bytes, or at
     bits where the scale is 8.
@@ -130,9 +131,9 @@ def inside_a_chunk(dtype: DType) -> Digits:
 
 
 def unread_fields(walks: Sequence[Walk]) -> tuple[str, ...]:
-    """Return the fields among lbo, sbo and base_offset of which any other value reads the same bytes.
+    """Return those of lbo, sbo and base_offset of which any other value reads the same bytes.
 
-    Of two walks, side by side along K, LBO has the second one's start.
+    Where two walks lie side by side along K, LBO has the start of the second.
     """
     return tuple([name for name in walks[0].template.unread if name != "lbo" or len(walks) == 1])
 
@@ -149,7 +150,7 @@ def joined(walks: Iterable[Walk]) -> Slices:
 
 
 class Multiplicand:
-    """What one instruction of an engine reads of A or of B, and what any descriptor reads for it."""
+    """The part of A or B that one instruction of an engine reads, and the reads of any descriptor for it."""
 
     dtype: str
     major: str
@@ -157,22 +158,22 @@ class Multiplicand:
 
     @property
     def rows(self) -> int:
-        """Rows that one CTA reads."""
+        """Return the rows that one CTA reads."""
         raise NotImplementedError
 
     @property
     def depth(self) -> int:
-        """Elements along K that are stored and read."""
+        """Return the elements along K that are stored and read."""
         raise NotImplementedError
 
     @property
     def stored_bits(self) -> int:
-        """Bits that an element has to itself in shared memory."""
+        """Return the bits that each element takes in shared memory."""
         return DType.of(self.dtype).bits
 
     @property
     def in_chunk(self) -> int:
-        """Elements in 16 bytes."""
+        """Return the elements in 16 bytes."""
         return CHUNK * 8 // self.stored_bits
 
     def walks(self, descriptor: Any) -> list[Walk]:
@@ -180,7 +181,7 @@ class Multiplicand:
         raise NotImplementedError
 
     def pieces(self, descriptor: Any) -> Slices:
-        """Return what is read as an exact list of layouts, each with its box of (row, k).
+        """Return the reads as an exact list of layouts, each with its box of (row, k).
 
             postcondition  the boxes are disjoint and cover [rows, K]; at (r, k) of its box, counted from the
                            box's corner, a piece's layout places the byte that is read
@@ -198,7 +199,7 @@ class Multiplicand:
     def reads(self, descriptor: Any) -> Layout:
         """Return the byte of each element of the operand [rows, K], counted in bytes, as one layout.
 
-            requires  one layout says it; `pieces` has the exact list for every other
+            requires  one layout is enough; `pieces` has the exact list for every other operand
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")
@@ -231,7 +232,7 @@ class Multiplicand:
         return [[byte for part in parts for byte in part] for parts in zip(*tables, strict=True)]
 
     def unread(self, descriptor: Any) -> tuple[str, ...]:
-        """Return the fields that say nothing here: any other value of them reads the same bytes.
+        """Return the fields without effect here: any other value of them reads the same bytes.
 
         >>> from tilewise.hardware.engines import engine
         >>> of = engine("wgmma")

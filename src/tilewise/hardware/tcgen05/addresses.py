@@ -1,4 +1,4 @@
-"""Tensor memory: 128 lanes of 512 columns of 32 bits; its addresses, and how elements lie in columns.
+"""Tensor memory: 128 lanes of 512 columns of 32 bits; its addresses, and its elements in columns.
 
 address        lane << 16 | column
 warp w         of a warpgroup reaches lanes 32 w to 32 w + 31, and every column of them
@@ -51,7 +51,7 @@ class Address:
 
     @classmethod
     def of(cls, value: Address | int) -> Address:
-        """The word that a number of 32 bits names.
+        """Return the word that a number of 32 bits names.
 
         >>> Address.of(0x00800000)
         Traceback (most recent call last):
@@ -72,16 +72,16 @@ class Address:
 
     @property
     def value(self) -> int:
-        """The number of 32 bits."""
+        """Return the number of 32 bits."""
         return self.lane << LANE_SHIFT | self.column
 
     @property
     def warp(self) -> int:
-        """The warp of a warpgroup that reaches it."""
+        """Return the warp of a warpgroup that reaches it."""
         return self.lane // WARP_LANES
 
     def moved(self, lanes: int = 0, columns: int = 0) -> Address:
-        """The word so many lanes and columns further; what has to be added to the number is the same.
+        """Return the word so many lanes and columns further; the same sum of the numbers names it.
 
         >>> print(Address(32, 64).moved(lanes=16, columns=8))
         0x00300048
@@ -96,7 +96,7 @@ class Address:
 
 
 def check_lane(lane: int) -> int:
-    """Return the lane, or an error where there is none such.
+    """Return the lane, or raise an error for one that does not exist.
 
     >>> check_lane(128)
     Traceback (most recent call last):
@@ -107,7 +107,7 @@ def check_lane(lane: int) -> int:
 
 
 def check_column(column: int) -> int:
-    """Return the column of 32 bits, or an error where there is none such."""
+    """Return the column of 32 bits, or raise an error for one that does not exist."""
     return _checked("column", column, COLUMNS, "columns go from 0 to 511 and have 32 bits")
 
 
@@ -121,7 +121,7 @@ def _checked(name: str, number: int, many: int, hint: str) -> int:
 
 
 def lanes_of(warp: int) -> range:
-    """The lanes that a warp reaches: one quarter, by its number in its warpgroup.
+    """Return the lanes that a warp reaches: one quarter, by its number in its warpgroup.
 
     >>> lanes_of(1), lanes_of(6)
     (range(32, 64), range(64, 96))
@@ -131,7 +131,7 @@ def lanes_of(warp: int) -> range:
 
 
 def check_reach(warp: int, lane: int) -> int:
-    """The lane, or a refusal that names the warps that reach it.
+    """Return the lane, or refuse it and name the warps that reach it.
 
     >>> check_reach(0, 40)
     Traceback (most recent call last):
@@ -154,7 +154,7 @@ def check_reach(warp: int, lane: int) -> int:
 
 
 def allocation_for(columns: int) -> int:
-    """The columns that have to be allocated to have so many.
+    """Return the columns to allocate for so many.
 
     >>> allocation_for(33), allocation_for(8)
     (64, 32)
@@ -181,7 +181,7 @@ def allocation_for(columns: int) -> int:
 
 
 def check_allocation(columns: int) -> int:
-    """The columns, where tcgen05.alloc gives so many, or a refusal that says how many it gives.
+    """Return the columns if tcgen05.alloc gives so many, or refuse and list the legal numbers.
 
     >>> check_allocation(96)
     Traceback (most recent call last):
@@ -205,7 +205,7 @@ def check_allocation(columns: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """How the elements of a type lie in the columns of a lane, one after the other.
+    """The elements of a type in the columns of a lane, one after the other.
 
     TCol counts elements wherever it can: hardware column = TCol * counted // 32.
 
@@ -230,7 +230,7 @@ class Cells:
 
     @classmethod
     def of(cls, dtype: DType | str, taken: int | None = None, lowest: int = 0) -> Cells:
-        """Elements that take so many bits each; those that they have, where nothing is said.
+        """Return elements that take so many bits each, by default those that they have.
 
         >>> Cells.of("e3m2")
         Traceback (most recent call last):
@@ -258,22 +258,24 @@ class Cells:
 
     @property
     def counted(self) -> int:
-        """Bits that 1@TCol stands for: those of an element, or of what an element has to itself."""
+        """Return the bits that 1@TCol counts: those of an element, or those that it takes."""
         whole = self.lowest == 0 and self.taken % self.dtype.bits == 0
         return self.dtype.bits if whole else self.taken
 
     @property
     def step(self) -> int:
-        """Steps of TCol from one element to the next."""
+        """Return the steps of TCol from one element to the next."""
         return self.taken // self.counted
 
     @property
     def held(self) -> tuple[int, int] | None:
-        """(bits that TCol counts, the lowest that is the element's), where they are not the element's own."""
+        """Return (bits that TCol counts, the lowest that is the element's), or None where they are the
+        element's own.
+        """
         return None if self.counted == self.dtype.bits else (self.counted, self.lowest)
 
     def columns(self, count: int) -> int:
-        """Columns that hold so many elements of a lane.
+        """Return the columns that hold so many elements of a lane.
 
         >>> Cells.of("bf16").columns(5), Cells.of("f16", 32).columns(5), Cells.of("b64").columns(5)
         (3, 5, 10)
@@ -281,7 +283,7 @@ class Cells:
         return -(-as_int(count, "how many elements") * self.taken // COLUMN_BITS)
 
     def at(self, number: int) -> tuple[int, int, int]:
-        """(column, lowest bit, highest bit) of an element; one of 64 bits ends at bit 63, in the next one.
+        """Return (column, lowest bit, highest bit) of an element; bits 32 to 63 are in the next column.
 
         >>> Cells.of("e2m1", 8, 2).at(5)
         (1, 10, 13)
@@ -291,7 +293,7 @@ class Cells:
         return column, low + self.lowest, low + self.lowest + self.dtype.bits - 1
 
     def element_at(self, column: int, bit: int = 0) -> int | None:
-        """The element that a bit of a column belongs to; none where the bit is free.
+        """Return the element that a bit of a column belongs to, or None where the bit is free.
 
         >>> [Cells.of("f16", 32).element_at(3, bit) for bit in (0, 15, 16)]
         [3, 3, None]

@@ -1,4 +1,4 @@
-"""tcgen05.cp: which lanes of tensor memory get which rows of shared memory.
+"""tcgen05.cp: the lanes of tensor memory that get each row of shared memory.
 
 The source is a matrix of rows of 16 or 32 bytes, read through a descriptor of shared memory, K-major. Row i
 goes to these lanes, counted from that of the address; byte b of it to column b / 4:
@@ -11,8 +11,8 @@ goes to these lanes, counted from that of the address; byte b of it to column b 
     64x128b     warpx2::01_23      64      i + i / 32 * 32, and 32 more
     32x128b     warpx4             32      i, i + 32, i + 64, i + 96
 
-The source is read as the rows of a K-major operand are: 16 bytes apart within 8, SBO from 8 to 8, the second
-16 bytes of a row LBO further on; in a swizzled mode as its atoms lie.
+The source is read like the rows of a K-major operand: 16 bytes apart within 8, SBO from 8 to 8, the second 16
+bytes of a row LBO further on; in a swizzled mode as its atoms lie.
 
 The manual shows 4x256b in a figure alone; its rows go to one lane of each warp's, as CUTLASS has it too.
 
@@ -65,7 +65,7 @@ class Copy:
 
     @classmethod
     def of(cls, form: str, multicast: str | None = None) -> Copy:
-        """The form, and the multicast that it needs where there are several."""
+        """Return the form, with the multicast that it needs where there are several."""
         name = str(form).lower().removeprefix(".")
         word = None if multicast is None else str(multicast).lower().removeprefix(".")
         having, found = where(COPIES, form=name), where(COPIES, form=name, multicast=word)
@@ -88,19 +88,19 @@ class Copy:
 
     @property
     def layout(self) -> Layout:
-        """[rows, bytes] over TLane, and TCol in bytes, with every copy."""
+        """Return [rows, bytes] over TLane, and TCol in bytes, with every copy."""
         return layout_of(self.rows, [(self.bytes, 1 @ COLUMN)], copies=self.copies)
 
     @property
     def row_count(self) -> int:
-        """Rows of shared memory."""
+        """Return the rows of shared memory."""
         return prod(extent for extent, _ in self.rows)
 
     def reads(self, descriptor: Descriptor) -> Walk:
-        """The byte of shared memory of each byte [row, byte] of the source.
+        """Return the byte of shared memory of each byte [row, byte] of the source.
 
             refused  TW605 a row that goes on past a row of the swizzle's atom, atoms of 32 bytes, and
-                     absolute mode: no document says what a copy reads then
+                     absolute mode: no document defines the copy's reads then
 
         >>> walked = Copy.of("32x128b").reads(Descriptor(sbo=128))
         >>> walked.byte(9, 5)
@@ -129,7 +129,7 @@ class Copy:
 
     @property
     def moved(self) -> tuple[int, int]:
-        """Bytes that are read, and that are written.
+        """Return the bytes that are read, and that are written.
 
         >>> Copy.of("32x128b").moved
         (512, 2048)
@@ -138,7 +138,7 @@ class Copy:
         return read, read * self.layout.copies
 
     def instruction(self, cta_group: int = 1, source: str | None = None) -> str:
-        """The instruction as PTX names it.
+        """Return the instruction by PTX's name.
 
         >>> Copy.of("32x128b").instruction(source="b4x16_p64")
         'tcgen05.cp.cta_group::1.32x128b.warpx4.b8x16.b4x16_p64'

@@ -1,4 +1,4 @@
-"""The data paths of tcgen05.mma: which lanes of tensor memory have which rows of D, and of A.
+"""The data paths of tcgen05.mma: the rows of D, and of A, in the lanes of tensor memory.
 
     M    cta_group  A       .ws     path  organisation         lane of D(m, n), CTA                 column
     256  2          any     no      A     4x1                  m % 128                   m // 128   n
@@ -35,14 +35,14 @@ from tilewise.hardware.sources import Source, ptx
 from tilewise.hardware.tcgen05.addresses import LANES, WARP_LANES, WARPS
 
 SLAB = 16
-"""Lanes of each warp's 32 that half the data path has, and where the second of its places begins."""
+"""The lanes of each warp's 32 that half the data path has, and the start of its second place."""
 
 _CTA, _LANE, _COLUMN = Axis("cbx"), Axis("TLane"), Axis("TCol")
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What a warp can load of D: some rows and columns of one CTA's."""
+    """The part of D that a warp can load: some rows and columns of one CTA's."""
 
     rows: range
     columns: range
@@ -63,11 +63,11 @@ class DataPath:
     ws: bool | None = False
     """None where it is the same with and without."""
     sparse: bool | None = None
-    """Whether A is sparse; None where it is the same."""
+    """True if A is sparse; None where the path is the same for both."""
 
     @classmethod
     def of(cls, m: int, cta_group: int = 1, ws: bool = False, sparse: bool = False) -> DataPath:
-        """The data path of an instruction, or a refusal that says what M asks for.
+        """Return the data path of an instruction, or refuse it with the requirements of M.
 
         >>> DataPath.of(128, cta_group=2, sparse=True).letter
         'C'
@@ -91,7 +91,7 @@ class DataPath:
 
     @property
     def words(self) -> str:
-        """Which instructions have it."""
+        """Return the instructions that have it, in words."""
         ws = {True: " with .ws", False: " without .ws" * (self.cta_group == 1), None: ""}[self.ws]
         return f"cta_group {self.cta_group}{ws}{self._of_a}"
 
@@ -101,39 +101,39 @@ class DataPath:
 
     @property
     def rows(self) -> int:
-        """Rows that one CTA has."""
+        """Return the rows of one CTA."""
         return self.m // self.cta_group
 
     @property
     def half(self) -> bool:
-        """Whether half of each warp's lanes have rows, and the others none."""
+        """Return True if only half of each warp's lanes have rows."""
         return self.letter in ("C", "F")
 
     @property
     def folds(self) -> int:
-        """Over how many groups of lanes N is folded."""
+        """Return the number of groups of lanes over which N is folded."""
         return 1 if self.half else LANES // self.rows
 
     @property
     def organisation(self) -> str:
-        """Warps by rows x warps by columns, as the manual writes it."""
+        """Return warps by rows x warps by columns, as the manual writes it."""
         return f"{WARPS // self.folds}x{self.folds}{', half the lanes' * self.half}"
 
     @property
     def slabs(self) -> tuple[int, ...]:
-        """Where it may lie in each warp's lanes."""
+        """Return the slabs of each warp's lanes in which it may lie."""
         return (0, 1) if self.half else (0,)
 
     @property
     def source(self) -> Source:
-        """The section of the manual that draws it."""
+        """Return the section of the manual that draws it."""
         return ptx(
             f"Data Path Layout Organization (tcgen05), Layout {self.letter}",
             f"tcgen05-data-path-layout-{self.letter.lower()}",
         )
 
     def check_slab(self, slab: int) -> int:
-        """The slab, or a refusal where all lanes are used.
+        """Return the slab, or refuse it where all lanes are used.
 
         >>> DataPath.of(128).check_slab(1)
         Traceback (most recent call last):
@@ -156,7 +156,7 @@ class DataPath:
     # -- D -----------------------------------------------------------------------------------------
 
     def columns(self, n: int) -> int:
-        """Columns of 32 bits that D of N columns has.
+        """Return the columns of 32 bits of a D of N columns.
 
         >>> DataPath.of(64, ws=True).columns(256), DataPath.of(64).columns(256)
         (128, 256)
@@ -172,7 +172,7 @@ class DataPath:
         return count
 
     def accumulator(self, n: int, step: int = 1, slab: int = 0) -> Layout:
-        """D [M, N], of which one element is `step` further along TCol than the one before it.
+        """Return D [M, N]; each element is `step` further along TCol than the one before it.
 
         >>> print(DataPath.of(64, ws=True).accumulator(128))
         S[(64, (2, 64)) : (1@TLane, (64@TLane, 1@TCol))]
@@ -187,7 +187,7 @@ class DataPath:
     # -- A -----------------------------------------------------------------------------------------
 
     def multiplicand(self, k: int, step: int = 1, slab: int = 0) -> Layout:
-        """A [M, K] in tensor memory, as accumulator; K is what is stored of it.
+        """Return A [M, K] in tensor memory, as `accumulator` does; K counts its stored elements.
 
         >>> print(DataPath.of(128, cta_group=2).multiplicand(16))
         S[((2, 64), 16) : ((1@cbx, 1@TLane), 1@TCol)] + R[2 : 64@TLane]
@@ -197,26 +197,26 @@ class DataPath:
 
     @property
     def copies(self) -> tuple[Iter, ...]:
-        """The copies that A and its metadata have: one for each group of lanes over which N is folded."""
+        """Return the copies of A and its metadata: one for each group of lanes over which N is folded."""
         return (Iter(self.folds, self.rows @ _LANE),) if self.folds > 1 else ()
 
     # -- the parts of layouts ----------------------------------------------------------------------
 
     def down(self) -> list[Digit]:
-        """The digits of M, the slowest first."""
+        """Return the digits of M, the slowest first."""
         pair = [(2, 1 @ _CTA)] if self.cta_group == 2 else []
         if self.half:
             return [*pair, (self.rows // SLAB, WARP_LANES @ _LANE), (SLAB, 1 @ _LANE)]
         return [*pair, (self.rows, 1 @ _LANE)]
 
     def offset(self, slab: int) -> Vector:
-        """Where the first row is."""
+        """Return the place of the first row."""
         return along(_LANE, SLAB * self.check_slab(slab))
 
     # -- warps -------------------------------------------------------------------------------------
 
     def lanes(self, slab: int = 0) -> tuple[int, ...]:
-        """The lanes that have rows.
+        """Return the lanes that have rows.
 
         >>> [*map(len, (DataPath.of(64).lanes(), DataPath.of(128).lanes()))]
         [64, 128]
@@ -226,7 +226,7 @@ class DataPath:
         return tuple(lane for warp in range(WARPS) for lane in range(first + warp * WARP_LANES, LANES)[:each])
 
     def share(self, warp: int, n: int) -> Share:
-        """The rows and columns of one CTA's D that a warp of a warpgroup reaches.
+        """Return the rows and columns of one CTA's D that a warp of a warpgroup reaches.
 
             law    lanes_of(warp) hold these and no others
 

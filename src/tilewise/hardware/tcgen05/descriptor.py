@@ -10,8 +10,8 @@ bits     field          holds
 60-53    -              the constant 0
 63-61    mode           0 none, 1 128B in atoms of 32 bytes, 2 128B, 4 64B, 6 32B
 
-A K of 48 bytes does not fit between the last steps of a row of 128 bytes and its end. In absolute mode what
-is past the end is read from a second chunk, and LBO is that chunk's address. Three things it asks for:
+A K of 48 bytes does not fit between the last steps of a row of 128 bytes and its end. In absolute mode the
+bytes past the end are read from a second chunk, and LBO is that chunk's address. It requires three things:
 mode 128B in atoms of 16 bytes, K-major, base offset 0.
 """
 
@@ -28,10 +28,10 @@ from tilewise.hardware.operands.template import BASE_OFFSET, LBO, SBO, START, ch
 from tilewise.hardware.sources import ptx
 
 VERSION = 1
-"""What bits 48-46 are in every descriptor of Blackwell."""
+"""The value of bits 48-46 in every descriptor of Blackwell."""
 
 RELATIVE, ABSOLUTE = LBO_MODES = ("relative", "absolute")
-"""What LBO is: an offset, or an address."""
+"""The meanings of LBO: an offset, or an address."""
 
 _CODES = {"none": 0, "128B_ATOM_32B": 1, "128B": 2, "64B": 4, "32B": 6}
 _CHOICES = {"lbo_mode": LBO_MODES}
@@ -85,17 +85,17 @@ class Descriptor(engines.MatrixDescriptor):
 
     @property
     def absolute(self) -> bool:
-        """Whether LBO is the address of the second chunk of K."""
+        """Return True if LBO is the address of the second chunk of K."""
         return self.lbo_mode == ABSOLUTE
 
     @property
     def named(self) -> dict[str, int | str]:
-        """Every field as a reader has it, and the bytes that the mode keeps together."""
+        """Return every field for a reader, and the bytes that the mode keeps together."""
         return super().named | {"atomicity": self.mode.keeps}
 
 
 def check_absolute(descriptor: Descriptor, major: str = "k") -> Descriptor:
-    """Return the descriptor, or refuse and say which restriction of absolute mode it breaks.
+    """Return the descriptor, or refuse and name the broken restriction of absolute mode.
 
     >>> check_absolute(Descriptor(lbo=1024, sbo=1024, mode="64B", lbo_mode="absolute"))
     Traceback (most recent call last):

@@ -7,7 +7,7 @@ next.
     begins at   0    48   96        16    64    112        32    80      of its row of 128 bytes
     in atom     0    0    0 and 1   1     1     1 and 2    2     2
 
-All of them are in absolute mode, and LBO is where the last atom begins that they read of.
+All of them are in absolute mode. LBO is the start of the last atom that a step reads.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def deep(whole: stepping.Feeding[Descriptor], far_k: int) -> Deep:
 
 
 def check_depth(of: Intake, mode: Mode, major: str) -> Mode:
-    """The mode, or a refusal where a product goes on past a row of its atom, K-major.
+    """Return the mode, or refuse it where a K-major product goes on past a row of its atom.
 
     >>> from tilewise.hardware.engines import engine
     >>> check_depth(engine("tcgen05").intake("bf16", "B", sparse=True), Mode.of("32B"), "k")
@@ -94,7 +94,7 @@ def check_turns(of: Intake, mode: Mode, k: int) -> None:
 
 
 def in_whole_chunks(of: Intake) -> Intake:
-    """Return the intake with the rows alone that fill 16 bytes: an N-major B of 8 bits has no other."""
+    """Return the intake with only the rows that fill 16 bytes: an N-major B of 8 bits has no others."""
     legal = tuple(rows for rows in of.rows if rows % CHUNK == 0)
     if not legal:
         raise Refused(
@@ -126,12 +126,12 @@ class Deep(stepping.Feeding[Descriptor]):
 
     @property
     def start_alone(self) -> bool:
-        """False: LBO moves too."""
+        """Return False: LBO changes too."""
         return False
 
     @cached_property
     def advance(self) -> Layout:
-        """None: the steps along K differ."""
+        """Refuse: the steps along K differ."""
         raise Refused(
             "TW501",
             "steps of 48 bytes through rows of 128 are no layout",
@@ -139,7 +139,7 @@ class Deep(stepping.Feeding[Descriptor]):
         )
 
     def step(self, mn: int, k: int) -> Step[Descriptor]:
-        """The step at these places along M or N and along K."""
+        """Return the step at these places along M or N and along K."""
         rows, byte = value(self.along_mn, mn, 0), DEEP_BYTES * k
         begins, ends = (self._along_k(at) for at in (byte, byte + DEEP_BYTES - 1))
         last = ends - (byte + DEEP_BYTES - 1) % self.mode.width
@@ -151,7 +151,7 @@ class Deep(stepping.Feeding[Descriptor]):
         return atom * self.far_k + inside
 
     def moved(self, base: int, base_offset: int) -> Deep:
-        """The same tile elsewhere."""
+        """Return the same tile elsewhere."""
         first = replace(self.descriptor, start=base, lbo=base, base_offset=base_offset)
         return replace(self, base=base, descriptor=check_absolute(first))
 
@@ -160,7 +160,7 @@ _TRANSPOSE = {"A": "transpose A (idesc bit 15)", "B": "transpose B (idesc bit 16
 
 
 class Tcgen05Engine(Engine):
-    """Blackwell's tcgen05.mma: what one CTA has of A and of B in its shared memory."""
+    """Blackwell's tcgen05.mma: the parts of A and of B in the shared memory of one CTA."""
 
     name = "tcgen05"
     source = SOURCE
@@ -194,9 +194,9 @@ class Tcgen05Engine(Engine):
         lbo_mode: str | None = None,
         atomicity: int | None = None,
     ) -> Intake:
-        """Return what a product takes of an operand in one CTA.
+        """Return the part of an operand that a product takes in one CTA.
 
-        LBO mode absolute is that of K = 96, and asks for it; an atomicity leaves the modes that have it.
+        LBO mode absolute is that of K = 96, and requires it; an atomicity leaves the modes that have it.
 
         >>> of = Tcgen05Engine()
         >>> of_a = of.intake("bf16", "A", cta_group=2)
@@ -241,7 +241,7 @@ class Tcgen05Engine(Engine):
         return MAJORS[:1] if descriptor.absolute else MAJORS
 
     def walks(self, descriptor: Descriptor, dtype: DType, major: str, rows: int, k: int) -> list[walk.Walk]:
-        """Return the walks over rows x k elements: no question of instructions."""
+        """Return the walks over rows x k elements, without regard to instructions."""
         return walks_of(descriptor, major, inside_a_chunk(dtype), rows, k * dtype.bits // 8 // CHUNK)
 
     def feed(
@@ -300,7 +300,7 @@ class Tcgen05Engine(Engine):
         return {name: why for name, why in silent.items() if name != "lbo" or not descriptor.absolute}
 
     def why(self, name: str, descriptor: Descriptor, operand: walk.Multiplicand, few: str) -> str:
-        """Return why an operand does not read a field that others read."""
+        """Return the reason why an operand does not read a field that others read."""
         if name == "lbo" and descriptor.absolute:
             many = operand.depth * operand.stored_bits // 8
             return f"K of {many} bytes ends in the row of {descriptor.mode.width} where it begins"
@@ -316,7 +316,7 @@ class Tcgen05Engine(Engine):
         return [*told, f"{bits_set(bits)[0]}, and 0 in Blackwell's descriptors"] if bits else told
 
     def about_lbo(self, descriptor: Descriptor, major: str, operand: walk.Multiplicand | None) -> list[str]:
-        """Return the restriction of absolute mode that is broken, or what it is for.
+        """Return the restriction of absolute mode that is broken, or the purpose of the mode.
 
         >>> d = Descriptor(lbo=1024, mode="64B", lbo_mode="absolute", base_offset=2)
         >>> for remark in Tcgen05Engine().remarks(d)[:2]:
@@ -351,7 +351,7 @@ class Tcgen05Engine(Engine):
 
 
 def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int:
-    """Return K of a product in that mode of LBO, 0 where nothing says it."""
+    """Return K of a product in that mode of LBO, 0 where nothing decides it."""
     if lbo_mode not in (None, *LBO_MODES):
         raise LayoutError("TW601", f"{lbo_mode!r} is no mode of LBO", hint="known: " + " ".join(LBO_MODES))
     if lbo_mode == ABSOLUTE and k is None:
@@ -367,7 +367,7 @@ def _deep(kind: Kind, k: int | None, lbo_mode: str | None) -> int:
 
 
 def _of_atomicity(modes: dict[str, tuple[Mode, ...]], atomicity: int | None) -> dict[str, tuple[Mode, ...]]:
-    """The modes that keep so many bytes together, and the majors that have such."""
+    """Return the modes that keep so many bytes together, by the majors that have any."""
     if atomicity is None:
         return modes
     kept = {major: tuple(mode for mode in own if mode.keeps == atomicity) for major, own in modes.items()}
@@ -382,7 +382,7 @@ def _of_atomicity(modes: dict[str, tuple[Mode, ...]], atomicity: int | None) -> 
 
 
 def _no_major(kind: Kind, dtype: DType | str, atomicity: int | None) -> tuple[str, str]:
-    """Why a major is not read, and what to do; of both that are, why not in such an atomicity."""
+    """Return why a major is not read, in this atomicity or at all, and the alternative."""
     reason, instead = no_major(kind, dtype)
     if reason or atomicity is None:
         return reason, instead
@@ -393,7 +393,7 @@ def _no_major(kind: Kind, dtype: DType | str, atomicity: int | None) -> tuple[st
 
 
 def _modes(dtype: DType, bytes: int, major: str) -> tuple[Mode, ...]:
-    """The modes in which a K so deep is read: K-major, one that a row of the atom has room for."""
+    """Return the modes that read a K so deep: K-major, those with room for it in a row of the atom."""
     legal = modes_of(dtype, major)
     if major == "mn":
         return legal
@@ -403,4 +403,4 @@ def _modes(dtype: DType, bytes: int, major: str) -> tuple[Mode, ...]:
 
 
 ENGINE = Tcgen05Engine()
-"""What commands and checks ask of tcgen05."""
+"""The engine tcgen05 for commands and checks."""

@@ -1,4 +1,4 @@
-"""The 32-bit instruction descriptor of tcgen05.mma: which product it is, as far as its words do not say.
+"""The 32-bit instruction descriptor of tcgen05.mma: the facts of a product that its words do not give.
 
 Bits that no field has are 0. The kind, the CTA group and `.ws` stand in the instruction's words.
 """
@@ -88,7 +88,7 @@ _NUMBER: Mapping[Any, int] = {number: number for number in range(4)}
 
 @cache
 def _parts(kind: Kind) -> Mapping[str, tuple[str, Mapping[Any, int]]]:
-    """Return {field: (the part of an instruction that it holds, {a value of that: its code})}."""
+    """Return {field: (the part of an instruction that it holds, {its value: its code})}."""
     m_unit = SCALED_M_UNIT if kind.scaled else M_UNIT
     major = {major: code for code, major in enumerate(MAJORS)}
     return {
@@ -107,7 +107,7 @@ def _parts(kind: Kind) -> Mapping[str, tuple[str, Mapping[Any, int]]]:
 
 
 def fields_of(kind: Kind | str) -> tuple[Field, ...]:
-    """The table of a kind.
+    """Return the table of a kind.
 
     >>> [len(fields_of(kind)) for kind in ("i8", "mxf8f6f4", "mxf4")]
     [13, 12, 13]
@@ -118,7 +118,7 @@ def fields_of(kind: Kind | str) -> tuple[Field, ...]:
 
 @dataclass(frozen=True, slots=True)
 class InstructionWord:
-    """A product of tcgen05.mma; what is left out is what the kind has first, and 0.
+    """A product of tcgen05.mma; defaults are the kind's first choices, and 0.
 
         requires       types, M, N and ids that the kind has
         postcondition  decode(i.value, i.kind, cta_group=i.cta_group, ws=i.ws, scale=i.scale) == i
@@ -144,14 +144,14 @@ class InstructionWord:
     a_major: str = "k"
     b_major: str = "k"
     max_shift: int = 0
-    """Columns by which `.ws` shifts B at most: 0, 8, 16 or 32."""
+    """The most columns by which `.ws` shifts B: 0, 8, 16 or 32."""
     scale: str = ""
     """1X, 2X or 4X; of K = 96, 3X or 6X."""
     scale_dtype: str = ""
     sfa_id: int = 0
     sfb_id: int = 0
     k: int = 0
-    """K, which is the kind's where it is 0."""
+    """K; 0 for the kind's."""
     cta_group: int = 1
     ws: bool = False
 
@@ -173,7 +173,7 @@ class InstructionWord:
 
     @property
     def encoded(self) -> dict[str, int]:
-        """What every field holds.
+        """Return the number in every field.
 
         >>> InstructionWord("mxf4", 128, 64).encoded["m"], InstructionWord("f16", 64, 64).encoded["m"]
         (1, 4)
@@ -184,12 +184,12 @@ class InstructionWord:
 
     @property
     def value(self) -> int:
-        """The 32 bits."""
+        """Return the 32 bits."""
         return packed(fields_of(self.kind), self.encoded)
 
     @property
     def shape(self) -> str:
-        """M, N and K in one word.
+        """Return M, N and K in one word.
 
         >>> InstructionWord("tf32", 64, 40, sparse=True).shape
         'm64n40k16'
@@ -198,7 +198,7 @@ class InstructionWord:
 
     @property
     def words(self) -> str:
-        """The instruction as PTX names it.
+        """Return the instruction by PTX's name.
 
         >>> InstructionWord("mxf4nvf4", 256, 64, scale="4X", scale_dtype="ue4m3", cta_group=2).words
         'tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16'
@@ -213,7 +213,7 @@ class InstructionWord:
 
     @property
     def named(self) -> dict[str, int | str | bool]:
-        """Every part by its name, those that its kind has."""
+        """Return every part of its kind by name."""
         plain = {"d", "saturate", "selector", "max_shift", "ws"}
         scales = {"scale", "scale_dtype", "sfa_id", "sfb_id"}
         silent = plain - {"d"} if Kind.of(self.kind).scaled else scales
@@ -229,10 +229,10 @@ class InstructionWord:
         ws: bool = False,
         scale: str | None = None,
     ) -> InstructionWord:
-        """The product that 32 bits say; what no product says is refused, with the field.
+        """Return the product that 32 bits encode; refuse, with the field, a word of no product.
 
-        The kind, the CTA group, `.ws` and how many scales there are stand in the instruction. Where they are
-        left out, it is the smaller group and the finest scales with which the rest is legal.
+        The kind, the CTA group, `.ws` and the number of scales stand in the instruction. Their defaults are
+        the smaller group and the finest scales with which the rest is legal.
         """
         kind = Kind.of(kind)
         value = word_of(value)
@@ -260,7 +260,7 @@ class InstructionWord:
 
 
 def word_of(value: int) -> int:
-    """The number of 32 bits; of 64 of which the lower half is 0, as CUTLASS hands it on, the upper half.
+    """Return the number of 32 bits; CUTLASS's 64 bits have it in the upper half, and 0 in the lower.
 
     >>> hex(word_of(0x0840001000000000))
     '0x8400010'
@@ -278,7 +278,7 @@ def word_of(value: int) -> int:
 
 
 def kinds_of_word(value: int) -> list[str]:
-    """The kinds for which a word says a product.
+    """Return the kinds for which a word encodes a product.
 
     >>> kinds_of_word(InstructionWord("i8", 128, 64).value), kinds_of_word(0)
     (['i8'], [])
@@ -293,11 +293,11 @@ def kinds_of_word(value: int) -> list[str]:
     return found
 
 
-# -- what a word says ------------------------------------------------------------------------------
+# -- the contents of a word ------------------------------------------------------------------------
 
 _ANY_ID = tuple(range(4))
 IDS = {"1X": _ANY_ID, "2X": (0, 2), "3X": _ANY_ID, "4X": (0,), "6X": (0, 2)}
-"""{how many scales a row has: the ids, which say where in a word of four the first of them lies}."""
+"""{number of scales in a row: the ids}. An id is the place of the first scale in a word of four."""
 
 
 def _of_code(codes: Mapping[Any, int], code: int, what: str, kind: Kind) -> Any:
@@ -314,16 +314,16 @@ def _of_code(codes: Mapping[Any, int], code: int, what: str, kind: Kind) -> Any:
 
 
 def _scale_words(kind: Kind, given: Mapping[str, Any]) -> list[str]:
-    """How many scales there may be of the type that a word says, the most first, as they are made."""
+    """Return the numbers of scales that a word's type allows, the most first, for the constructor."""
     words = [one.word for one in reversed(kind.scalings) if one.dtype == given.get("scale_dtype")] or [""]
     return [DEEP_SCALES.get(word, word) for word in words] if given.get("k") == DEEP_K else words
 
 
-# -- what there is not -----------------------------------------------------------------------------
+# -- illegal products ------------------------------------------------------------------------------
 
 
 def _settled(one: InstructionWord) -> None:
-    """Refuse what no product has; K and the scales become those that are read from the kind."""
+    """Refuse an illegal product; set K and the scales to the kind's where they were left out."""
     kind = Kind.of(one.kind)
     for name in ("a_major", "b_major"):
         if (major := getattr(one, name)) not in MAJORS:
@@ -350,7 +350,7 @@ def _settled(one: InstructionWord) -> None:
 
 
 def _faults(one: InstructionWord, kind: Kind) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield (reason, witness, hint) of what a word of the kind may say, and no product of it does."""
+    """Yield (reason, witness, hint) for values that a word of the kind may have, and no product has."""
     name = {"kind": kind.name}
     for operand, dtype, major in (("A", one.a, one.a_major), ("B", one.b, one.b_major)):
         if major not in kind.majors(dtype):
@@ -387,7 +387,7 @@ _FLAGS = ("sparse", "saturate", "negate_a", "negate_b", "ws")
 
 
 def words(one: InstructionWord) -> tuple[Said, ...]:
-    """Every field, the lowest first.
+    """Return every field, the lowest first.
 
     >>> for said in words(InstructionWord("mxf4", 128, 64))[:3]:
     ...     print(said.where, said.name, said.encoded, said.says)
@@ -401,7 +401,7 @@ def words(one: InstructionWord) -> tuple[Said, ...]:
 
 
 def remarks(one: InstructionWord) -> tuple[str, ...]:
-    """What the word does not hold, and a program has to say elsewhere.
+    """Return the facts that the word does not hold, and a program has to give elsewhere.
 
     >>> for remark in remarks(InstructionWord("f16", 256, 64, cta_group=2)):
     ...     print(remark)

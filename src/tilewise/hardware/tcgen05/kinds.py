@@ -47,14 +47,14 @@ DEEP = Needs(alone=("sm_103a",))
 DEEP_K = 96
 
 BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16", "3X": "block32", "6X": "block16"}
-"""{how many scales a row has: the word for it that the assembler takes for every target}."""
+"""{number of scales in a row: its word, which the assembler takes for every target}."""
 
 DEEP_SCALES = {"2X": "3X", "4X": "6X"}
-"""{how many scales K = 64 has: how many K = 96 has}."""
+"""{number of scales for K = 64: the number for K = 96}."""
 
 
 def scale_named(given: str) -> str:
-    """The one spelling of how many scales a row has: 4X, of 4x and of PTX's `.scale_vec::4X`; or block16.
+    """Return the one spelling of a number of scales: 4X, of 4x and of PTX's `.scale_vec::4X`; or block16.
 
     >>> [scale_named(word) for word in ("4x", ".scale_vec::2X", "3X", "BLOCK16")]
     ['4X', '2X', '3X', 'block16']
@@ -84,7 +84,7 @@ class Kind(of_mma.Kind):
     n: tuple[tuple[int, ...], tuple[int, ...]] = (_BY_8, _BY_16)
     """The legal N of one CTA and of a pair."""
     mixed: bool = True
-    """Whether A and B may be of two of the types."""
+    """True if A and B may have different types."""
     owned: Needs = SM_100
 
     engine = "tcgen05.mma"
@@ -96,18 +96,18 @@ class Kind(of_mma.Kind):
 
     @property
     def scaled(self) -> bool:
-        """Whether it multiplies blocks of A and B by scales."""
+        """Return True if it multiplies blocks of A and B by scales."""
         return bool(self.scalings)
 
     def depth(self, sparse: bool = False) -> int:
-        """Return K of a product, in elements of A as it is without its zeros."""
+        """Return K of a product, in elements of A with its zeros."""
         return 2 * self.k if sparse else self.k
 
     def stored_bits(self, dtype: DType | str) -> int:
-        """Bits that an element has to itself in shared memory and in tensor memory.
+        """Return the bits that each element takes in shared memory and in tensor memory.
 
         Types of 6 and 4 bits of f8f6f4 and mxf8f6f4 take a byte: in shared memory 16 of them lie together at
-        the start of 16 bytes, in tensor memory each lies in a byte of its own.
+        the start of 16 bytes, in tensor memory each lies in its own byte.
 
         >>> KINDS["f8f6f4"].stored_bits("e2m1"), KINDS["mxf4"].stored_bits("e2m1")
         (8, 4)
@@ -116,7 +116,7 @@ class Kind(of_mma.Kind):
         return element.bits if self.packed else max(BYTE, element.bits)
 
     def majors(self, dtype: DType | str) -> tuple[str, ...]:
-        """The directions that may be contiguous in shared memory.
+        """Return the directions that may be contiguous in shared memory.
 
         >>> KINDS["f8f6f4"].majors("e4m3"), KINDS["f8f6f4"].majors("e2m1")
         (('k', 'mn'), ('k',))
@@ -124,7 +124,7 @@ class Kind(of_mma.Kind):
         return ("k", "mn") if self.check(dtype).bits >= BYTE else ("k",)
 
     def check_product(self, a: DType | str, b: DType | str, d: DType | str) -> tuple[DType, DType, DType]:
-        """The three types, or a refusal.
+        """Return the three types, or refuse them.
 
         >>> KINDS["f16"].check_product("bf16", "bf16", "f16")
         Traceback (most recent call last):
@@ -144,17 +144,17 @@ class Kind(of_mma.Kind):
         )
 
     def into(self, dtype: DType | str) -> tuple[str, ...]:
-        """The types of D for one of A."""
+        """Return the types of D for one of A."""
         return ("f32",) if DType.of(dtype).name == "bf16" else self.results
 
     def needs(self, sparse: bool = False) -> Needs:
-        """Return what an architecture has to be to have the kind."""
+        """Return the architectures that have the kind."""
         return SPARSE_4 if self.packed and sparse else self.owned
 
 
 @dataclass(frozen=True)
 class Product:
-    """The products of a kind that differ in M and N alone.
+    """The products of a kind that differ only in M and N.
 
     >>> pair = Product(Kind.of("i8"), cta_group=2)
     >>> pair.k, [*pair.shapes], pair.words
@@ -165,10 +165,10 @@ class Product:
     cta_group: int = 1
     """CTAs that multiply together."""
     sparse: bool = False
-    """Whether A is sparse."""
+    """True if A is sparse."""
     ws: bool = False
     k: int = 0
-    """K, in elements of A as it is without its zeros; the kind's where it is 0."""
+    """K, in elements of A with its zeros; 0 for the kind's."""
 
     def __post_init__(self) -> None:
         check_group(self.cta_group)
@@ -189,7 +189,7 @@ class Product:
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """Return every K that there is.
+        """Return every legal K.
 
         >>> Product(Kind.of("mxf4")).depths, Product(Kind.of("mxf4"), sparse=True).depths
         ((64, 96), (128,))
@@ -198,12 +198,12 @@ class Product:
         return (self.kind.depth(self.sparse), *deep)
 
     def stored(self, operand: str) -> int:
-        """Return the elements along K that are stored of A, or of B, and read."""
+        """Return the elements along K of A, or of B, that are stored and read."""
         return self.k // 2 if self.sparse and operand == "A" else self.k
 
     @property
     def needs(self) -> Needs:
-        """Return what an architecture has to be to have it.
+        """Return the architectures that have it.
 
         >>> Product(Kind.of("mxf4")).needs, Product(Kind.of("mxf4"), k=96).needs
         (sm_100f and sm_110f, and the later ones of their families, sm_103a)
@@ -212,7 +212,7 @@ class Product:
 
     @cached_property
     def words(self) -> str:
-        """Return its instruction as PTX names it, as far as how many scales there are.
+        """Return its instruction by PTX's name, up to the number of scales.
 
         >>> Product(Kind.of("i8"), ws=True, sparse=True).words
         'tcgen05.mma.ws.sp.cta_group::1.kind::i8'
@@ -221,9 +221,9 @@ class Product:
         return f"{first}.kind::{self.kind.name}{'.block_scale' * self.kind.scaled}"
 
     def scales(self, scale: str | None = None, dtype: str | None = None) -> tuple[Scaling, str]:
-        """Return the scaling that words such as 2X, 3X or block32 say, and how many scales a row has in it.
+        """Return the scaling that words such as 2X, 3X or block32 name, and the number of scales in a row.
 
-        Of several that fit it is the finest.
+        If several fit, the finest is returned.
 
         >>> kind = Kind.of("mxf4nvf4")
         >>> print(*Product(kind).scales("block32"), "|", *Product(kind, k=96).scales("6x"))
@@ -249,7 +249,7 @@ class Product:
 
     @cached_property
     def shapes(self) -> Mapping[int, tuple[int, ...]]:
-        """Return {M: the legal N}; nothing where there is no such product.
+        """Return {M: the legal N}; {} where there is no such product.
 
         >>> {m: (n[0], n[-1]) for m, n in Product(Kind.of("i8"), ws=True, sparse=True).shapes.items()}
         {32: (64, 128), 64: (64, 128), 128: (64, 128)}
@@ -266,7 +266,7 @@ class Product:
         return dict.fromkeys((128,) if scaled else (64, 128), legal)
 
     def filled(self, m: int | None = None, n: int | None = None) -> tuple[int, int]:
-        """Return (M, N) with a legal size where none is given, if there is one."""
+        """Return (M, N), with a legal size for a missing one, if there is one."""
         shapes = self.shapes
         m = next(iter(shapes), 128) if m is None else m
         return m, shapes.get(m, (128,))[-1] if n is None else n
@@ -274,7 +274,7 @@ class Product:
     def rows(self, operand: str, m: int | None = None, n: int | None = None) -> tuple[int, ...]:
         """Return the rows that one CTA may read of an operand, the fewest first; M or N leave one.
 
-        Of a pair each CTA has half of A's rows and half of B's.
+        Each CTA of a pair has half of A's rows and half of B's.
 
         >>> f16 = Kind.of("f16")
         >>> Product(f16).rows("A"), Product(f16, cta_group=2).rows("B", n=96)
@@ -286,7 +286,7 @@ class Product:
         return tuple(size // self.cta_group for size in ([*every] if asked is None else [one]))
 
     def check(self, m: int, n: int, b: DType | str | None = None, b_major: str = "k") -> tuple[int, int]:
-        """Return (M, N), or a refusal that names the nearest legal ones; what B is may say more.
+        """Return (M, N), or refuse them with the nearest legal ones; B may allow less.
 
         >>> Product(Kind.of("f16"), cta_group=2).check(128, 24)
         Traceback (most recent call last):
@@ -311,7 +311,7 @@ class Product:
         raise Refused("TW602", reason, witness={"kind": name, "m": m, "n": n, **told}, hint=hint)
 
     def _having(self, m: int) -> str:
-        """Return what to ask instead of an M that there is not: the variant that has it, or other M."""
+        """Return the hint for an illegal M: the variant that has it, or other M."""
         if not self.shapes:
             return ".ws is of one CTA, and of kinds without scales"
         for group, such in ((2, False), (1, True), (1, False)):
@@ -321,7 +321,7 @@ class Product:
 
 
 def kind_of(a: DType | str, b: DType | str | None = None) -> Kind:
-    """The first kind, without scales where there is one, that multiplies two types.
+    """Return the first kind that multiplies two types, without scales where possible.
 
     >>> [kind_of(dtype).name for dtype in ("bf16", "tf32", "e4m3", "e2m1", "u8")]
     ['f16', 'tf32', 'f8f6f4', 'f8f6f4', 'i8']
@@ -347,7 +347,7 @@ def product_of(kind: str, cta_group: int = 1, sparse: bool = False, ws: bool = F
 
 
 def check_group(cta_group: int) -> int:
-    """Return how many CTAs work together, or refuse another number than 1 and 2."""
+    """Return the number of CTAs that work together, or refuse any number but 1 and 2."""
     if cta_group not in (1, 2):
         raise LayoutError("TW601", f"there is no cta_group {cta_group}", hint="a product is of 1 or 2 CTAs")
     return cta_group

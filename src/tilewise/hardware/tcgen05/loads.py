@@ -1,4 +1,4 @@
-"""tcgen05.ld and tcgen05.st: which register of which lane holds which word of tensor memory.
+"""tcgen05.ld and tcgen05.st: the lane and register of each word of tensor memory.
 
 Each warp of a warpgroup moves words of its own 32 lanes, from the address that all its lanes name. Lane t has
 in its register r, n being the repeats:
@@ -39,7 +39,7 @@ Digits = tuple[Digit, ...]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One row of the table: how the words of one repeat lie in registers.
+    """One row of the table: the words of one repeat in registers.
 
         postcondition  `layout(n)` places word [lane, column] where the table has it
 
@@ -52,17 +52,17 @@ class Form:
     name: str
     lanes: int
     rows: Digits
-    """Of a lane of tensor memory."""
+    """The digits of a lane of tensor memory."""
     columns: Digits
-    """Of a column inside one repeat; nothing where it has one."""
+    """The digits of a column inside one repeat; empty where it has one column."""
     registers: int
     """Registers of a repeat."""
     halves: bool = False
-    """Whether it reads two parts of the row, `split` columns apart."""
+    """True if it reads two parts of the row, `split` columns apart."""
 
     @classmethod
     def of(cls, form: Form | str) -> Form:
-        """The form of that name.
+        """Return the form of that name.
 
         >>> Form.of(".16x256b").repeats[-1]
         32
@@ -78,20 +78,20 @@ class Form:
 
     @property
     def width(self) -> int:
-        """Columns of one repeat."""
+        """Return the columns of one repeat."""
         return prod(extent for extent, _ in self.columns)
 
     def span(self, packed: bool = False) -> int:
-        """Columns that one repeat takes: twice as many where registers are packed."""
+        """Return the columns that one repeat takes: twice as many where registers are packed."""
         return self.width * (2 if packed else 1)
 
     @property
     def repeats(self) -> tuple[int, ...]:
-        """The legal repeats: powers of two, up to 128 registers."""
+        """Return the legal repeats: powers of two, up to 128 registers."""
         return tuple(1 << i for i in range(8) if self.registers << i <= MOST_REGISTERS)
 
     def check_repeat(self, repeat: int | str) -> int:
-        """The repeats, or a refusal that names the most.
+        """Return the repeats, or refuse them with the legal most.
 
         >>> Form.of("16x256b").check_repeat("x64")
         Traceback (most recent call last):
@@ -111,17 +111,19 @@ class Form:
         return count
 
     def layout(self, repeat: int, packed: bool = False) -> Layout:
-        """Words, or packed halves, [lane, column] over laneid and reg; of two parts [lane, part, column]."""
+        """Return words, or packed halves, [lane, column] over laneid and reg; of two parts [lane, part,
+        column].
+        """
         along = self.columns_of(self.check_repeat(repeat), packed)
         parts = [((2, self.lanes @ LANE),)] if self.halves else []
         return layout_of(*map(without_ones, (self.rows_of(packed), *parts, along)))
 
     def rows_of(self, packed: bool = False) -> Digits:
-        """What a lane of tensor memory is; registers count halves where they are packed."""
+        """Return the digits of a lane of tensor memory; registers count halves where they are packed."""
         return _doubled(self.rows) if packed else self.rows
 
     def columns_of(self, repeats: int, packed: bool = False) -> Digits:
-        """What a column is, of any number of repeats that follow one another in columns and registers.
+        """Return the digits of a column, for repeats that follow one another in columns and registers.
 
         >>> Form.of("16x128b").columns_of(3)
         ((3, 2@reg), (4, 1@laneid))
@@ -130,7 +132,7 @@ class Form:
         return (*_doubled(along), (2, 1 @ REG)) if packed else along
 
     def check_split(self, split: int | None, repeat: int, packed: bool = False) -> int | None:
-        """The columns from the first half to the second; None where there are no halves."""
+        """Return the columns from the first half to the second; None where there are no halves."""
         span = repeat * self.span(packed)
         if not self.halves:
             if split is not None:
@@ -147,7 +149,7 @@ class Form:
 
 
 def _doubled(digits: Digits) -> Digits:
-    """Digits whose registers count halves."""
+    """Return digits whose registers count halves."""
     return tuple((extent, step * 2 if step[REG] else step) for extent, step in digits)
 
 
@@ -165,7 +167,7 @@ FORMS = {
 
 
 def instruction(store: bool, form: Form | str, repeat: int, packed: bool = False) -> str:
-    """The instruction as PTX names it.
+    """Return the instruction by PTX's name.
 
     >>> instruction(False, "16x64b", 8, packed=True), instruction(True, "32x32b", 1)
     ('tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32', 'tcgen05.st.sync.aligned.32x32b.x1.b32')

@@ -1,6 +1,6 @@
-"""The metadata of a sparse A in tensor memory: which bits of which lane say where its elements were.
+"""The metadata of a sparse A in tensor memory: the bits of each lane that locate its elements.
 
-A row of A is cut into chunks, of which half is stored; two indices of 2 bits for each chunk say which half.
+A row of A is cut into chunks, of which half is stored. Two indices of 2 bits for each chunk select the half.
 A column of 32 bits of a lane has 16 of them.
 
     kind                      K of an instruction  chunk        indices of a row  columns
@@ -12,7 +12,7 @@ A column of 32 bits of a lane has 16 of them.
 Rows are in the lanes of D's rows where an instruction has two columns. Of f16 and tf32 a column has all
 indices of an instruction, but each 16 lanes share theirs: rows r and r + 8 of 16 are in the lower and upper
 half of lane r, which has the first half of K, and of lane r + 8, which has the second. The address of the
-metadata is an even column, and the selector says which of its two columns is read.
+metadata is an even column, and the selector picks one of its two columns.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ EACH = COLUMN_BITS // INDEX.bits
 """Indices in a column of a lane."""
 
 PATTERNS = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
-"""What a chunk's two indices may be, the first in the low bits; 0b0110 alone descends."""
+"""The legal indices of a chunk, the first in the low bits; 0b0110 alone descends."""
 WHOLE = (0b1110, 0b0100)
-"""Those of tf32: 2 and 3 say the second element of a chunk, 0 and 1 the first."""
+"""The legal indices of tf32: 2 and 3 select the second element of a chunk, 0 and 1 the first."""
 
 CUTLASS_METADATA = Source(
     "CUTLASS",
@@ -66,32 +66,32 @@ class Metadata:
 
     @property
     def chunk(self) -> int:
-        """Neighbours of a row of A of which half are stored."""
+        """Return the neighbours of a row of A of which half are stored."""
         return 8 if self.kind.packed else 2 if self.kind.name == "tf32" else 4
 
     @property
     def indices(self) -> int:
-        """Indices of a row, two for each chunk."""
+        """Return the indices of a row, two for each chunk."""
         return 2 * self.kind.depth(sparse=True) // self.chunk
 
     @property
     def columns(self) -> int:
-        """Columns that an instruction reads."""
+        """Return the columns that an instruction reads."""
         return self.indices // EACH
 
     @property
     def patterns(self) -> tuple[int, ...]:
-        """What the two indices of a chunk may be."""
+        """Return the legal pairs of a chunk's indices."""
         return WHOLE if self.kind.name == "tf32" else PATTERNS
 
     @property
     def selectors(self) -> tuple[int, ...]:
-        """The sparsity selectors that the instruction descriptor may have."""
+        """Return the sparsity selectors that the instruction descriptor may have."""
         return (0, 1) if self.columns == 1 else (0,)
 
     @property
     def source(self) -> Source:
-        """The section of the manual that draws it; it draws none of .ws below M = 128, which CUTLASS has."""
+        """Return the section of the manual that draws it; CUTLASS alone has .ws below M = 128."""
         if self.path.folds > 1:
             return CUTLASS_METADATA
         group = self.kind.name if self.columns == 1 else "f8f6f4-mxf8f6f4"
@@ -103,7 +103,7 @@ class Metadata:
         )
 
     def check_selector(self, selector: int) -> int:
-        """The selector, or a refusal.
+        """Return the selector, or refuse it.
 
         >>> from tilewise.hardware.tcgen05.kinds import KINDS
         >>> Metadata(KINDS["i8"], DataPath.of(128, sparse=True)).check_selector(1)
@@ -125,7 +125,7 @@ class Metadata:
         return selector
 
     def layout(self, selector: int = 0, slab: int = 0) -> Layout:
-        """The indices [M, indices of a row], counted by TCol, 16 in a column."""
+        """Return the indices [M, indices of a row], counted by TCol, 16 in a column."""
         rows, copies, offset = self.path.down(), self.path.copies, self.path.offset(slab)
         along = [(self.indices, 1 @ _COLUMN)]
         if self.columns == 1:
@@ -135,7 +135,7 @@ class Metadata:
         return layout_of(rows, along, offset=offset, copies=copies)
 
     def _spread(self) -> list[Digit]:
-        """The digits of M where each 16 lanes have 16 rows in the two halves of 8 of them."""
+        """Return the digits of M where each 16 lanes have 16 rows in the two halves of 8 of them."""
         *blocks, (rows, lane) = self.path.down()
         if rows > SLAB:
             blocks.append((rows // SLAB, SLAB @ _LANE))

@@ -1,7 +1,7 @@
 """tcgen05's instructions by their words in PTX: the values of the entries that they lead to.
 
-What names no value, such as .sync.aligned or .collector::a::fill, is read and passed over; any other word is
-an error that names it.
+Words without a value, such as .sync.aligned or .collector::a::fill, are accepted and ignored. Any other word
+is an error that names it.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ class Opcode:
 
     name: str
     patterns: Mapping[str, str]
-    """{a value of the entry: the words that say it}; those of no name say nothing."""
+    """{a value of the entry: the words for it}; words under no name have no value."""
     such: str
     flags: tuple[str, ...] = ()
-    """Values that are words of their own."""
+    """Values that stand as words themselves."""
     but: str = ""
     """The word behind the opcode that makes it another instruction."""
 
     @property
     def looks(self) -> str:
-        """Return how its words begin, as a pattern."""
+        """Return a pattern for the beginning of its words."""
         return self.name.replace(".", r"\.") + r"\." + rf"(?!{self.but}\b)" * bool(self.but)
 
     def said(self, words: str) -> dict[str, Value]:
-        """Return the values that words say, each by the pattern that it fits."""
+        """Return the values that words give, each by the pattern that it fits."""
         found, odd = sort_words(words.lower().rstrip(";").removeprefix(f"{self.name}."), self.patterns)
         if odd:
             twice = next((name for name, one in self.patterns.items() if re.fullmatch(one, odd[0])), "")
@@ -53,7 +53,7 @@ class Opcode:
         return {name: True if name in self.flags else word for name, word in found.items()}
 
     def form(self, given: str) -> str:
-        """Return the one spelling of a form; of what stands behind it in words, where else it is said.
+        """Return the one spelling of a form; refuse words after it, with the options for them.
 
         >>> COPY.form(".32x128b")
         '32x128b'

@@ -1,4 +1,4 @@
-"""Which operand of which tcgen05.mma a descriptor is for: what its CTA reads from shared memory.
+"""The operand of a tcgen05.mma that a descriptor is for: the part that its CTA reads from shared memory.
 
                  rows             K, in bytes
     A            M / cta_group    32
@@ -7,7 +7,7 @@
     B, sparse    N / cta_group    64: that of a product with sparse A is twice as deep
     K = 96       the same         48
 
-Of a pair of CTAs each reads its half of A's rows and its half of B's.
+Each CTA of a pair reads its half of A's rows and its half of B's.
 
 The walk is that of all descriptors: see `tilewise.hardware.operands.walk`. In absolute mode it is two: with
 the first chunk of 16 bytes at byte p of a row of 128,
@@ -17,9 +17,9 @@ the first chunk of 16 bytes at byte p of a row of 128,
 
 and rows go on in both alike, 128 bytes apart within 8 and SBO from 8 to 8.
 
-Nobody who wrote this had a Blackwell to ask. So what no document says is refused, where Hopper's model says
-what an H200 did: a K that begins inside a row of the atom and goes on past it. `FINDINGS` names what of the
-model is taken over from Hopper.
+The authors had no Blackwell to test. Hopper's model follows an H200 where documents are silent: for a K that
+begins inside a row of the atom and goes on past it. Here such a K is refused. `FINDINGS` names the parts of
+the model that come from Hopper.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ FINDINGS = (
         "as CUTLASS sets the field: to the next buffer's start, for K = 96 on sm_103a",
     ),
 )
-"""All that the model adds to the documents, in one place."""
+"""All additions of the model to the documents, in one place."""
 
 
 def walks_of(
     descriptor: Descriptor, major: str, chunk: Digits, rows: int, chunks: int, unit: str = "byte"
 ) -> list[Walk]:
-    """The walks over so many rows and chunks of 16 bytes, whose elements `chunk` has."""
+    """Return the walks over so many rows and chunks of 16 bytes, whose elements `chunk` has."""
     check_absolute(descriptor, major)
     scale = 1 if unit == "byte" else 8
     if major == "k" and not descriptor.mode.bits and chunks % 2:
@@ -145,9 +145,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Operand(Multiplicand):
-    """What one product reads of A or of B in one CTA.
+    """The part of A or B that one product reads in one CTA.
 
-    requires       a product that there is: its kind has the type, M, N and K, and the type the major
+    requires       a legal product: its kind has the type, M, N and K, and the type the major
 
     >>> a = Operand("bf16", operand="A", m=256, cta_group=2)
     >>> a.kind, a.rows, a.depth, a.bytes
@@ -162,7 +162,7 @@ class Operand(Multiplicand):
     m: int | None = None
     n: int | None = None
     kind: str = ""
-    """The kind's name; where it is left out, the first that has the type."""
+    """The kind's name; by default the first kind that has the type."""
     cta_group: int = 1
     sparse: bool = False
     ws: bool = False
@@ -200,12 +200,12 @@ class Operand(Multiplicand):
 
     @property
     def stored_bits(self) -> int:
-        """Return the bits that an element has to itself in shared memory."""
+        """Return the bits that each element takes in shared memory."""
         return self.element.bits
 
     @property
     def element(self) -> DType:
-        """Return as which an element lies in shared memory, padding and all: a byte for 4 bits of f8f6f4."""
+        """Return the type of an element in shared memory, with padding: a byte for 4 bits of f8f6f4."""
         return stored_as(Kind.of(self.kind), self.dtype)
 
     @property
@@ -215,7 +215,7 @@ class Operand(Multiplicand):
 
     @property
     def instruction(self) -> str:
-        """Return the product, with a letter for what this operand does not say."""
+        """Return the product, with a letter for each size that this operand does not determine."""
         return f"m{self.m or 'M'}n{self.n or 'N'}k{self.product.k}"
 
     def walks(self, descriptor: Any) -> list[Walk]:
@@ -227,9 +227,9 @@ class Operand(Multiplicand):
 
     @property
     def chunk(self) -> tuple[Digits, str]:
-        """Where the elements of 16 bytes begin, and in which unit: bits for those of 6 bits.
+        """Return the starts of the elements of 16 bytes, and their unit: bits for elements of 6 bits.
 
-        Of 16 bytes 16 elements of 4 bits fill the first 8, of 6 bits the first 12; the rest is padding.
+        16 elements of 4 bits fill the first 8 of 16 bytes, those of 6 bits the first 12; the rest is padding.
         """
         element = DType.of(self.dtype)
         if self.stored_bits == element.bits:
@@ -241,13 +241,13 @@ class Operand(Multiplicand):
 
 
 def stored_as(kind: Kind, dtype: DType | str) -> DType:
-    """As which an element lies in shared memory: itself, or a byte."""
+    """Return the type of an element in shared memory: itself, or a byte."""
     element = kind.check(dtype)
     return element if kind.stored_bits(element) == element.bits else DType.of("b8")
 
 
 def check_major(kind: Kind, dtype: DType | str, major: str) -> str:
-    """`major`, or a refusal where the type has none such."""
+    """Return `major`, or refuse it where the type is not read so."""
     if check_major_word(major) not in kind.majors(dtype):
         reason, instead = no_major(kind, dtype)
         raise Refused("TW602", reason, witness={"dtype": str(dtype), "major": major}, hint=instead)
@@ -255,7 +255,7 @@ def check_major(kind: Kind, dtype: DType | str, major: str) -> str:
 
 
 def no_major(kind: Kind, dtype: DType | str) -> tuple[str, str]:
-    """Why a type is not read MN-major, and what to do; nothing where it is."""
+    """Return why a type is not read MN-major, and the alternative; two empty strings where it is."""
     if "mn" in kind.majors(dtype):
         return "", ""
     return (
@@ -265,11 +265,11 @@ def no_major(kind: Kind, dtype: DType | str) -> tuple[str, str]:
 
 
 def modes_of(dtype: DType | str, major: str) -> tuple[Mode, ...]:
-    """The swizzle modes in which a type is read, the narrowest first.
+    """Return the swizzle modes in which a type is read, the narrowest first.
 
-    The document's Table 54, Valid Combinations of Type-Size, Major-ness and Swizzling: MN-major, 32 bits want
-    128B in 32-byte atoms, and all others anything but that. It names all modes for K-major; but it draws no
-    K-major atom of 32 bytes, and CUTLASS refuses one.
+    The source is Table 54, Valid Combinations of Type-Size, Major-ness and Swizzling. MN-major, types of 32
+    bits need 128B in 32-byte atoms, and all others anything but that. The table has all modes for K-major.
+    But the document draws no K-major atom of 32 bytes, and CUTLASS refuses one.
 
     >>> [mode.name for mode in modes_of("bf16", "mn")], [mode.name for mode in modes_of("tf32", "mn")]
     (['none', '32B', '64B', '128B'], ['128B_ATOM_32B'])
@@ -279,7 +279,7 @@ def modes_of(dtype: DType | str, major: str) -> tuple[Mode, ...]:
 
 
 def check_mode(dtype: DType | str, major: str, mode: Mode) -> Mode:
-    """`mode`, or a refusal where the type is not read so.
+    """Return `mode`, or refuse it where the type is not read so.
 
     >>> check_mode("tf32", "mn", BLACKWELL["128B"])
     Traceback (most recent call last):

@@ -12,8 +12,8 @@ and one tcgen05.cp of 32x128b.warpx4 brings it to tensor memory, its rows of 16 
     pair, M = 128  SFA as above, of each CTA's own 64 rows
                    SFB row % H % 32 + 64 (row / H)       row % H / 32         factor     2, 32 lanes apart
 
-H is N / 2. The last is so because the two halves of the lanes compute two halves of N (data path B): each
-half needs the factors of its own columns alone. The next four factors of a row lie in the next columns, after
+H is N / 2. The last row differs because the two halves of the lanes compute two halves of N (data path B):
+each half needs only the factors of its columns. The next four factors of a row lie in the next columns, after
 all rows.
 """
 
@@ -37,13 +37,13 @@ CUTLASS_FRAGMENTS = Source(
     "include/cute/atom/mma_traits_sm100_frag.hpp, tmem_sf_frg",
     "https://github.com/NVIDIA/cutlass/blob/main/include/cute/atom/mma_traits_sm100_frag.hpp",
 )
-"""The manual says of no CTA pair with M = 128 where its factors are; this does."""
+"""The source for a CTA pair with M = 128, whose factors the manual does not place."""
 
 OPERANDS = ("SFA", "SFB")
 LANE, COLUMN, CTA, STORE = (Axis(name) for name in ("TLane", "TCol", "cbx", "m"))
 
 QUARTER = 32
-"""Rows that lie beside one another: as many as a warp has lanes."""
+"""Rows that lie beside one another: one for each lane of a warp."""
 
 WORD = 4
 """Factors of a row in a 32-bit word."""
@@ -52,14 +52,14 @@ HALF = 64
 """Lanes of each half, where the halves compute two halves of N."""
 
 MOST_N, N_OF_PAIR = 256, 16
-"""The largest N, and what that of a pair is a multiple of."""
+"""The largest N, and the divisor of a pair's N."""
 
 BLOCK_ROWS = 128
 BLOCK_BYTES = BLOCK_ROWS * WORD
 
 
 def blocks(rows: int, sf_k: int) -> Layout:
-    """Factors [rows, sf_k] in memory, in bytes, both extents rounded up to whole blocks of 128 x 4.
+    """Return factors [rows, sf_k] in memory, in bytes, both extents rounded up to whole blocks of 128 x 4.
 
         requires       rows and sf_k of 1 and more
         postcondition  a block is 512 bytes; those along K follow one another
@@ -99,7 +99,7 @@ class Factors:
     m: int = BLOCK_ROWS
     cta_group: int = 1
     half: int | None = None
-    """Which half of N, where the halves of the lanes have one each; both where it is left out."""
+    """The half of N, where the halves of the lanes have one each; None for both."""
 
     def __post_init__(self) -> None:
         if self.operand not in OPERANDS:
@@ -165,69 +165,73 @@ class Factors:
 
     @property
     def split(self) -> bool:
-        """Whether the two halves of the lanes have the factors of two halves of N."""
+        """Return True if the two halves of the lanes have the factors of two halves of N."""
         return self.operand == "SFB" and self.cta_group == 2 and self.m == BLOCK_ROWS
 
     @property
     def lane_copies(self) -> int:
-        """Lanes of a CTA that have each factor."""
+        """Return the number of lanes of a CTA that have each factor."""
         return 2 if self.split else 4
 
     @property
     def cta_copies(self) -> int:
-        """CTAs that have each factor: both of a pair have those of B."""
+        """Return the number of CTAs that have each factor: both of a pair have those of B."""
         return 2 if self.operand == "SFB" and self.cta_group == 2 else 1
 
     @property
     def own(self) -> int:
-        """Rows that lie among the same lanes of one CTA."""
+        """Return the number of rows that lie among the same lanes of one CTA."""
         shared = self.split or (self.operand == "SFA" and self.cta_group == 2)
         return self.rows // 2 if shared else self.rows
 
     @property
     def quarters(self) -> int:
-        """32-bit columns that the words of all rows take: 32 rows each."""
+        """Return the 32-bit columns that the words of all rows take: 32 rows each."""
         return -(-self.own // QUARTER)
 
     @property
     def words(self) -> int:
-        """Words of a row."""
+        """Return the words of a row."""
         return -(-self.sf_k // WORD)
 
     @property
     def next_word(self) -> int:
-        """32-bit columns from a word of a row to the next: whole blocks, but for a pair whose M is 128."""
+        """Return the 32-bit columns from a word of a row to the next: whole blocks, but for a pair whose M is
+        128.
+        """
         whole = self.cta_group == 1 or self.m == 256
         return _up(self.quarters, BLOCK_ROWS // QUARTER) if whole else self.quarters
 
     @property
     def columns(self) -> int:
-        """32-bit columns that products read."""
+        """Return the 32-bit columns that products read."""
         return self.next_word * (self.words - 1) + self.quarters
 
     @property
     def written(self) -> int:
-        """32-bit columns that copies write, each of which writes four."""
+        """Return the 32-bit columns that copies write, each of which writes four."""
         return _up(self.columns, BLOCK_ROWS // QUARTER)
 
     @property
     def padded(self) -> tuple[int, int]:
-        """Rows and factors with those that fill the last ones up."""
+        """Return rows and factors with those that fill the last ones up."""
         return self._shares * self._inside, self.words * WORD
 
     @property
     def _shares(self) -> int:
-        """Groups of lanes, or CTAs, that the rows are shared by."""
+        """Return the groups of lanes, or CTAs, that share the rows."""
         return 1 if self.half is not None else self.rows // self.own
 
     @property
     def _inside(self) -> int:
-        """Rows of a share, with those that fill it up."""
+        """Return the rows of a share, with those that fill it up."""
         return self.own if self._shares > 1 and self.own < QUARTER else self.quarters * QUARTER
 
     @property
     def layout(self) -> Layout:
-        """[rows, sf_k], both rounded up to what is whole, over TLane, TCol in bytes, and cbx of a pair."""
+        """Return [rows, sf_k], both rounded up to whole blocks, over TLane, TCol in bytes, and
+        cbx of a pair.
+        """
         rows = [(self.quarters, WORD @ COLUMN), (self._inside // self.quarters, 1 @ LANE)]
         if self._shares > 1:
             rows.insert(0, (2, HALF @ LANE if self.split else 1 @ CTA))
@@ -240,10 +244,12 @@ class Factors:
 
     @property
     def source(self) -> Layout:
-        """The bytes of shared memory that copies of 64x128b.warpx2::01_23 bring to the two halves, [N, 4].
+        """Return the bytes of shared memory that copies of 64x128b.warpx2::01_23 bring to the two halves, [N,
+        4].
 
         A copy reads 64 rows of 16 bytes: row i has the words of rows i, 32 + i, ... of the first half of N,
-        row 32 + i those of the second. Of N = 256 that is two blocks of `blocks`; else some of it is empty.
+        row 32 + i those of the second. For N = 256 that is two blocks of `blocks`; otherwise a part stays
+        empty.
 
         >>> print(Factors("SFB", 128, 4, m=128, cta_group=2).source)
         S[((2, 2, 32), 4) : ((512, 4, 16), 1)]
@@ -255,7 +261,7 @@ class Factors:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Which factors of a row one product along K takes."""
+    """The factors of a row that one product along K takes."""
 
     step: int
     first: int
@@ -263,16 +269,16 @@ class Take:
     column: int
     """The 32-bit column, counted from that of the row's first word."""
     id: int
-    """The byte of it: the id in the instruction descriptor."""
+    """The byte of the word: the id in the instruction descriptor."""
 
 
 def taken(scaling: Scaling, k: int = 0) -> int:
-    """How many factors of a row a product takes: K = 96 half as many again as K = 64."""
+    """Return the factors of a row that a product takes: K = 96 takes half as many again as K = 64."""
     return scaling.vector * 3 // 2 if k == DEEP_K else scaling.vector
 
 
 def takes(scaling: Scaling, sf_k: int, next_word: int, k: int = 0) -> tuple[Take, ...]:
-    """The products along K, as far as the factors reach: the first factor, its column and its id.
+    """Return the products along K, as far as the factors reach: the first factor, its column and its id.
 
         postcondition  4 * word + id == first
 

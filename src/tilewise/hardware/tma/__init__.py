@@ -1,1 +1,1 @@
-"""Hopper's TMA: element types, tensor maps, the driver's rules, and where a box lands in shared memory."""
+"""Hopper's TMA: element types, tensor maps, the driver's rules, and the landing of a box in shared memory."""

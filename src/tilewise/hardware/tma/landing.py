@@ -1,4 +1,4 @@
-"""Where TMA puts a box: the byte of shared memory of every element.
+"""The byte of shared memory at which TMA puts every element of a box.
 
 The rows of the inner dimension stand one after another from the address that the copy is given, the
 box's own order above them; the mode's swizzle acts on the absolute address:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, start: int = 0) -> Layout:
-    """The byte in shared memory of every element of a box, slowest dimension first.
+    """Return the byte in shared memory of every element of a box, slowest dimension first.
 
     Elements of less than a byte are in the byte that holds them. `start` is the copy's address.
 
@@ -46,14 +46,14 @@ def landing(box: Sequence[int] | int, dtype: DType | str, mode: Mode | str, star
             "TW602", f"a box of {len(extents)} dimensions", hint=f"TMA copies 1 to {MAX_RANK} dimensions"
         )
     row, each, digits = row_bytes(extents[-1], element), per_byte(element), [*enumerate(extents)]
-    if each > 1:  # what is narrower travels as bytes
+    if each > 1:  # narrower elements travel as bytes
         digits[-1], element = (len(extents) - 1, row), DType.of("u8")
     landed = converted(stacked(digits[::-1], len(extents), element, mode), "byte", element)
     return in_shared_bytes(landed, each) + as_int(start, "the address of the copy")
 
 
 def in_shared_bytes(layout: Layout, each: int) -> Layout:
-    """Return a layout of bytes as that of elements of which `each` share a byte, along the last dimension.
+    """Return a layout of bytes as one of elements, `each` of which share a byte along the last dimension.
 
     >>> print(in_shared_bytes(landing((8, 128), "u8", "128B"), 2))
     Swizzle<3,4,3> o S[(8, (128, 2)) : (128, (1, 0))]
@@ -64,9 +64,9 @@ def in_shared_bytes(layout: Layout, each: int) -> Layout:
 
 
 def row_pitch(mode: Mode, inner_bytes: int) -> int:
-    """Bytes from one row of the inner dimension to the next.
+    """Return the bytes from one row of the inner dimension to the next.
 
-    Under a swizzle a row takes its whole width, as a device showed; what a narrower one leaves is not
+    Under a swizzle a row takes its whole width, as a device showed; the rest of a narrower row is not
     written. Without a swizzle rows are packed.
 
     >>> row_pitch(Mode.of("128B"), 32), row_pitch(Mode.of("none"), 32)
@@ -76,7 +76,7 @@ def row_pitch(mode: Mode, inner_bytes: int) -> int:
 
 
 def row_bytes(extent: int, element: DType) -> int:
-    """Bytes of a row of the inner dimension; a part of one is refused.
+    """Return the bytes of a row of the inner dimension; refuse a part of a byte.
 
     >>> row_bytes(64, DType.of("bf16")), row_bytes(64, DType.of("e2m1"))
     (128, 32)
@@ -114,7 +114,7 @@ def stacked(digits: Sequence[tuple[int, int]], rank: int, dtype: DType | str, mo
 
 
 def per_byte(element: DType) -> int:
-    """Return how many elements share a byte, 1 of a byte and more; those that cross bytes are refused.
+    """Return the number of elements in a byte, 1 for a byte and more; refuse elements that cross bytes.
 
     >>> per_byte(DType.of("bf16")), per_byte(DType.of("e2m1"))
     (1, 2)

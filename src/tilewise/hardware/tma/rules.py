@@ -1,11 +1,11 @@
-"""Every rule for a tensor map, by name: what it asks, where it is written, and what breaks it.
+"""Every rule for a tensor map, by name: its demand, its source, and the check.
 
     driver    cuTensorMapEncodeTiled returns CUDA_ERROR_INVALID_VALUE
     hardware  the map is made, and the copy faults or cannot be placed
-    advice    nothing enforces it: what a document asks for, or what a store does besides
+    advice    nothing enforces it: a document's advice, or a side effect of a store
 
-`violations` has the first two, `remarks` the third. A rule is a row of the table. A check names the
-rule that is broken, by which numbers, and what to change. Where documents are silent, or the driver departs
+`violations` has the first two, `remarks` the third. A rule is a row of the table. A check names the broken
+rule, the numbers that break it, and the change that helps. Where documents are silent, or the driver departs
 from them, a device gave the answer.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.tma.tensor_map import TensorMap
 
     Found: TypeAlias = Iterator[tuple[str, str, str]]
-    """(the rule that is broken, by what, what to change)."""
+    """(the broken rule, the numbers that break it, the change that helps)."""
 
 DRIVER, HARDWARE, ADVICE = "driver", "hardware", "advice"
 
@@ -42,27 +42,27 @@ MAX_ELEMENT_STRIDE = 8
 SHARED_ALIGNMENT = 128
 MAP_ALIGNMENT = 64
 STORED_AT_ONCE = 16
-"""Bytes: a store writes whole pieces of so many, behind a row's end too."""
+"""Bytes: a store writes whole pieces of this size, past a row's end too."""
 MAX_BOX_BYTES = SM_SHARED_BYTES
-"""Of floor(box / element stride) along every dimension, the innermost too: so a driver counts."""
+"""The driver counts floor(box / element stride) elements along every dimension, the innermost too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the parts of a copy lie: the tensor, the box in shared memory, the map, the box in the tensor."""
+    """The addresses of a copy: the tensor, the box in shared memory, the map, the box in the tensor."""
 
     tensor: int = 0
     shared: int = 0
     map: int = 0
     coordinates: tuple[int, ...] = ()
-    """As the instruction takes them: the innermost first."""
+    """In the instruction's order: the innermost first."""
     stores: bool = False
-    """Whether the copy goes out, from shared memory to the tensor."""
+    """True if the copy goes out, from shared memory to the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that is broken: its name, by what, and what to change."""
+    """A broken rule: its name, the numbers that break it, and the change that helps."""
 
     rule: str
     message: str
@@ -75,7 +75,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: what it asks in a sentence, its document, who enforces it."""
+    """A rule: its demand in a sentence, its document, and its enforcer."""
 
     sentence: str
     source: Source
@@ -91,10 +91,10 @@ def violations(
     coordinates: Sequence[int] = (),
     stores: bool = False,
 ) -> tuple[Violation, ...]:
-    """Every rule that the driver or the hardware holds a copy to and this one breaks.
+    """Return every rule of the driver or the hardware that this copy breaks.
 
-    `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own,
-    `coordinates` what the instruction is given, the innermost first; `stores` says that the box goes out.
+    `address` is the tensor's, `shared` that of the box in shared memory, `map_address` the map's own.
+    `coordinates` are the instruction's, the innermost first; `stores` is True if the box goes out.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for broken in violations(TensorMap.of("bf16", (64, 100), (300, 100), mode="128B")):
@@ -120,7 +120,7 @@ def remarks(
     map_address: int = 0,
     stores: bool = False,
 ) -> tuple[Violation, ...]:
-    """What documents advise and this copy does not follow, and what a store does besides; both work.
+    """Return the documents' advice that this copy does not follow, and side effects of a store; both work.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> for remark in remarks(TensorMap.of("bf16", (64, 64), (8, 64), mode="128B"), shared=128):
@@ -152,7 +152,7 @@ _U6 = 15
 
 
 def _of_tensor(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the tensor breaks: its type, its extents and its strides."""
+    """Yield the rules that the tensor breaks: by its type, its extents and its strides."""
     if not 1 <= m.rank <= MAX_RANK:
         hint = "merge dimensions that follow one another in memory" if m.rank else "name one dimension"
         yield "rank", f"the tensor has {counted(m.rank, 'dimension')}", hint
@@ -197,7 +197,7 @@ def _of_tensor(m: TensorMap, at: Addresses) -> Found:
 
 
 def _of_box(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the box breaks: its extents, its steps and its swizzle."""
+    """Yield the rules that the box breaks: by its extents, its steps and its swizzle."""
     for i, extent in enumerate(m.box):
         if not 1 <= extent <= MAX_BOX:
             few, many = (
@@ -238,7 +238,7 @@ def _of_box(m: TensorMap, at: Addresses) -> Found:
 
 
 def _of_addresses(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the addresses break: those of the tensor, of the map and of the box."""
+    """Yield the rules that the addresses break: those of the tensor, of the map and of the box."""
     swizzled = bool(m.mode.bits)
     for rule, where, address, unit, holds in (
         ("address", "the tensor", at.tensor, 16, True),
@@ -264,7 +264,7 @@ def _of_addresses(m: TensorMap, at: Addresses) -> Found:
 
 
 def _of_coordinates(m: TensorMap, at: Addresses) -> Found:
-    """Yield what the coordinates of an instruction break."""
+    """Yield the rules that the coordinates of an instruction break."""
     for coordinate in at.coordinates:
         if not -(1 << 31) <= coordinate < 1 << 31:
             found = f"a box starts at coordinate {coordinate}"
@@ -280,7 +280,7 @@ def _of_coordinates(m: TensorMap, at: Addresses) -> Found:
 
 
 def _in_32_bytes(m: TensorMap) -> bool:
-    """Return whether addresses and strides are multiples of 32 bytes."""
+    """Return True if addresses and strides are multiples of 32 bytes."""
     return m.interleave == "32B" or m.dtype.value in _ALIGN16
 
 

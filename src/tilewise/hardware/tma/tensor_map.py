@@ -1,7 +1,7 @@
 """A tensor map: the arguments of cuTensorMapEncodeTiled, legal or not.
 
-Here dimensions are in logical order, the slowest first; the driver's order is the other way round, and
-`arguments` has it.
+Here dimensions are in logical order, the slowest first. `arguments` has them in the driver's order, the
+reverse.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Ints = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class TensorMap:
-    """A tensor, a box of it, and how the box is put into shared memory.
+    """A tensor, a box of it, and the box's layout in shared memory.
 
-    `global_strides_bytes` has no number for the innermost dimension, which is contiguous. Values that
-    the driver refuses are kept as they are: `rules.violations` names them.
+    `global_strides_bytes` has no number for the innermost dimension, which is contiguous. Values that the
+    driver refuses are kept: `rules.violations` names them.
 
         requires  as many extents in the box as in the tensor, one stride fewer; names that exist
 
@@ -96,7 +96,7 @@ class TensorMap:
         strides: Sequence[int] | None = None,
         **more: Any,
     ) -> TensorMap:
-        """The map of a tensor whose strides count elements; row-major and dense where none are given.
+        """Return the map of a tensor whose strides count elements; by default row-major and dense.
 
         >>> TensorMap.of("f32", (8, 100), (8, 32), (128, 1)).global_strides_bytes
         (512,)
@@ -114,12 +114,13 @@ class TensorMap:
 
     @property
     def rank(self) -> int:
-        """How many dimensions there are."""
+        """Return the number of dimensions."""
         return len(self.global_shape)
 
     @property
     def loaded(self) -> Ints:
-        """Elements that land, a dimension: ceil(box / element stride); the innermost stride is ignored.
+        """Return the elements that land, a dimension: ceil(box / element stride); the innermost stride is
+        ignored.
 
         >>> TensorMap.of("u8", (64, 64), (16, 32), element_strides=(3, 1)).loaded
         (6, 32)
@@ -131,12 +132,12 @@ class TensorMap:
 
     @property
     def inner_bytes(self) -> int:
-        """Bytes of a row of the box, rounded down."""
+        """Return the bytes of a row of the box, rounded down."""
         return self.box[-1] * self.dtype.bits // 8 if self.box else 0
 
     @property
     def bytes(self) -> int:
-        """What the mbarrier counts for one copy: the whole box, also where it is out of bounds.
+        """Return the bytes that the mbarrier counts for one copy: the whole box, even out of bounds.
 
         >>> TensorMap.of("f16", (100, 64), (128, 64)).bytes
         16384
@@ -145,7 +146,7 @@ class TensorMap:
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory from the first row's start to the last row's end, padding and all.
+        """Return the bytes of shared memory from the first row's start to the last row's end, with padding.
 
         >>> TensorMap.of("bf16", (64, 64), (8, 16), mode="128B").shared_bytes
         1024
@@ -154,7 +155,7 @@ class TensorMap:
         return prod(outer) * row_pitch(self.mode, inner * self.dtype.bits // 8)
 
     def landing(self, start: int = 0) -> Layout:
-        """The byte of shared memory of every element that lands, slowest dimension first.
+        """Return the byte of shared memory of every element that lands, slowest dimension first.
 
         >>> print(TensorMap.of("bf16", (4096, 4096), (128, 64), mode="128B").landing())
         Swizzle<3,4,3> o S[(128, 64) : (128, 2)]
@@ -170,7 +171,7 @@ class TensorMap:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What cuTensorMapEncodeTiled is called with, by name: the innermost dimension first.
+        """Return the arguments of cuTensorMapEncodeTiled, by name: the innermost dimension first.
 
         The map itself and the address of the tensor are the caller's.
         """
@@ -178,7 +179,7 @@ class TensorMap:
 
     @property
     def numbers(self) -> dict[str, Any]:
-        """`arguments` with the values of the enumerators."""
+        """Return `arguments` with the values of the enumerators."""
         return self._arguments(1)
 
     def _arguments(self, part: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""What a tensor map is made of besides numbers: element types, interleave, L2 promotion, fill.
+"""The enumerations of a tensor map: element types, interleave, L2 promotion, fill.
 
-The enumerators are the driver's, with their values; each row says which of our names it carries. Types
-of less than a byte travel as bytes on Hopper: TMA moves bits and looks at none of them.
+The enumerators are the driver's, with their values; each row has our names for it. Types of less than a byte
+travel as bytes on Hopper: TMA moves bits, whatever they mean.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class ElementType:
     carries: tuple[str, ...] = ()
     """Our dtypes that are written with it."""
     floating: bool = False
-    """Whether elements out of bounds can be filled with NaN."""
+    """True if elements out of bounds can be filled with NaN."""
     packed: bool = False
-    """Whether it counts elements of less than a byte: such types came with Blackwell."""
+    """True if it counts elements of less than a byte: such types came with Blackwell."""
 
     @classmethod
     def of(cls, dtype: ElementType | DType | str) -> ElementType:
-        """The row that carries a dtype, or that has the enumerator's name, with its prefix or without."""
+        """Return the row for a dtype, or for the enumerator's name, with its prefix or without."""
         if isinstance(dtype, ElementType):
             return dtype
         short = str(dtype).upper().removeprefix(_TYPE)
@@ -89,7 +89,7 @@ TFLOAT32_FTZ  | 32 |                                                  | floating
 16U4_ALIGN16B |  4 |                                                  | packed
 16U6_ALIGN16B |  6 |                                                  | packed
 """
-"""CUtensorMapDataType from value 0 on: bits, our types that it carries, what sort it is."""
+"""CUtensorMapDataType from value 0 on: bits, our types that it carries, its sort."""
 
 
 def _read(table: str) -> Iterator[tuple[str, ElementType]]:
@@ -113,7 +113,7 @@ INTERLEAVES = {
     "16B": ("CU_TENSOR_MAP_INTERLEAVE_16B", 1),
     "32B": ("CU_TENSOR_MAP_INTERLEAVE_32B", 2),
 }
-"""Our name: enumerator, value. The channels of a convolution in slices: NC/8HWC8 and NC/16HWC16."""
+"""{our name: (enumerator, value)}. The channels of a convolution in slices: NC/8HWC8 and NC/16HWC16."""
 
 L2_PROMOTIONS = {
     "none": ("CU_TENSOR_MAP_L2_PROMOTION_NONE", 0),
@@ -121,17 +121,17 @@ L2_PROMOTIONS = {
     "128B": ("CU_TENSOR_MAP_L2_PROMOTION_L2_128B", 2),
     "256B": ("CU_TENSOR_MAP_L2_PROMOTION_L2_256B", 3),
 }
-"""Our name: enumerator, value. How much L2 fetches from DRAM where a part of it is asked for."""
+"""{our name: (enumerator, value)}. The bytes that L2 fetches from DRAM for any part of them."""
 
 FILLS = {
     "zero": ("CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE", 0),
     "nan": ("CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA", 1),
 }
-"""Our name: enumerator, value. What lands where the box reaches beyond the tensor."""
+"""{our name: (enumerator, value)}. The value that lands where the box reaches beyond the tensor."""
 
 
 def nan_fill(bits: int) -> int:
-    """The NaN that fills elements of so many bits: every 16 of them are 0x7ff7, as a device showed.
+    """Return the NaN that fills elements of so many bits: every 16 of them are 0x7ff7, as a device showed.
 
     >>> hex(nan_fill(16)), hex(nan_fill(32))
     ('0x7ff7', '0x7ff77ff7')
@@ -140,11 +140,11 @@ def nan_fill(bits: int) -> int:
 
 
 SWIZZLE_VALUES = {"none": 0, "32B": 1, "64B": 2, "128B": 3, "128B_ATOM_32B": 4}
-"""The values of CUtensorMapSwizzle; a descriptor of wgmma counts the same modes the other way round."""
+"""The values of CUtensorMapSwizzle; a descriptor of wgmma numbers the same modes in reverse."""
 
 
 def one_of(table: dict[str, tuple[str, int]], name: str, what: str) -> str:
-    """Our name of a row of one of the tables above, whichever way it was spelled.
+    """Return our name of a row of a table above, from any spelling.
 
     >>> one_of(L2_PROMOTIONS, "CU_TENSOR_MAP_L2_PROMOTION_L2_128B", "an L2 promotion")
     '128B'

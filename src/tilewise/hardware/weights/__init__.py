@@ -1,1 +1,1 @@
-"""Packed weights: where AWQ, GPTQ, Marlin and GGUF keep each weight of a matrix."""
+"""Packed weights: the place of each weight of a matrix in AWQ, GPTQ, Marlin and GGUF."""

@@ -58,7 +58,7 @@ BITS = choice("bits", "bits of a weight", (4, 8), 4)
 A_BITS = choice("a_bits", "bits of an element of A, the activations", (16, 8), 16)
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _packed(

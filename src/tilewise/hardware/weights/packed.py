@@ -1,4 +1,5 @@
-"""Packed weights: where AWQ, GPTQ and Marlin have the weight of input k and output n, and GGUF each of a row.
+"""Packed weights: the place of weight (k, n), input and output, in AWQ, GPTQ and Marlin, and of a row's in
+GGUF.
 
 An element here is a weight of 4 or 8 bits. Its index is [K, N], as the packers have it: K inputs, N outputs.
 `m` counts weights in the order of memory, the lowest bits of a word of 32 first: weight p of 4 bits is half
@@ -39,7 +40,7 @@ STORE = Axis("m")
 WORD_BITS = 32
 
 Steps = Sequence[tuple[int, int]]
-"""Digits of an index inside a tile, the slowest first: how many, and how many weights one step is."""
+"""Digits of an index inside a tile, the slowest first: the extent, and the weights of one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +62,13 @@ TILES = {
 """{(bits of a weight, bits of an element of A): the tile}."""
 
 GROUPED: Steps = ((8, 1), (8, 8))
-"""The steps of 64 scales of a row. Those of one column of each 8 lie together: they are one lane's."""
+"""The steps of 64 scales of a row. The scales of one column of each 8 lie together: one lane needs them."""
 SINGLE: Steps = ((4, 2), (4, 8), (2, 1))
 """The steps of 32 scales. Those of two neighbouring columns of each 8, a lane's results, lie together."""
 ZEROS: Steps = ((4, 1), (2, 4), (8, 8))
 """The steps of 64 zeros of a row: as GROUPED, the even ones of each word before the odd ones."""
 COLUMNS = 64
-"""Marlin's kernels take columns by so many."""
+"""The number of columns that Marlin's kernels take at once."""
 ALL = -1
 """A group_size: one group of all inputs."""
 
@@ -142,7 +143,7 @@ def marlin_scales(groups: int, n: int, order: Steps = GROUPED) -> Layout:
 
 
 def groups_of(k: int, group_size: int) -> int:
-    """Return how many groups of inputs share a scale; a size of -1 is that of all.
+    """Return the number of groups of inputs that share a scale; -1 is a group of all inputs.
 
     >>> groups_of(4096, 128), groups_of(4096, -1)
     (32, 1)
@@ -161,7 +162,7 @@ def groups_of(k: int, group_size: int) -> int:
 
 
 def check(extent: int, whole: int, name: str, what: str) -> None:
-    """Refuse an extent that is no positive multiple of what is packed together.
+    """Refuse an extent that is no positive multiple of a packed group.
 
     >>> check(60, 16, "k", "the rows of a tile of Marlin")
     Traceback (most recent call last):
@@ -189,7 +190,7 @@ def _layout(*modes: Steps) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of weights: how many, in how many bytes, and the digits of their index inside."""
+    """A block of weights: their number, its bytes, and the digits of their index inside."""
 
     name: str
     dtype: str
@@ -198,7 +199,7 @@ class Block:
     first: int
     """The byte of the first weight."""
     steps: Steps
-    """Digits of the index, the slowest first: how many, and how many weights one step is."""
+    """Digits of the index, the slowest first: the extent, and the weights of one step."""
     header: str
     """The fields before it."""
 

@@ -41,7 +41,7 @@ INPUT = of_type("A's elements", tuple(INPUTS))
 OF_TILE = replace(INPUT, meaning="the type of the tile's elements")
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _a(dtype: str) -> Built:
@@ -69,7 +69,7 @@ def _smem(operand: str, major: str, mode: str, dtype: str, rows: int, k: int, or
 
 
 def _read(mode: Mode, major: str, dtype: str) -> bool:
-    """Return whether a wgmma reads such."""
+    """Return True if a wgmma reads this mode, major and type."""
     known = INPUTS.get(DType.of(dtype).name)
     return known is not None and major in known.majors
 

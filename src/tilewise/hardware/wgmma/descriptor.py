@@ -7,8 +7,8 @@ bits     field          holds
 51-49    base_offset    (start of the pattern >> 7) & 7, where that is not aligned to its period
 63-62    mode           0 none, 1 128B, 2 64B, 3 32B
 
-Bits that no field has Hopper passes over, as the hardware says and no document does; Blackwell's descriptors
-set bit 46.
+Hopper ignores bits that no field has; a device showed it, and no document has it. Blackwell's descriptors set
+bit 46.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""wgmma as an engine of matrix descriptors: what any of them reads, legal or odd, and what it takes.
+"""wgmma as an engine of matrix descriptors: the reads of any descriptor, legal or odd, and its intake.
 
-`FINDINGS` names what of this the documents do not say, and the hardware does.
+`FINDINGS` lists the parts that the hardware showed and no document has.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ FINDINGS = (
         "each of them set alone in mode none, many of them together in every mode",
     ),
 )
-"""All that the model adds to the documents, in one place."""
+"""All additions of the model to the documents, in one place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand(Multiplicand):
-    """Which operand of which wgmma a descriptor is for: A has 64 rows, B has n.
+    """The operand of a wgmma that a descriptor is for: A has 64 rows, B has n.
 
     >>> Operand("tf32", n=8).addresses(Descriptor(sbo=1024, mode="128B"))[1]
     [144, 148, 152, 156, 128, 132, 136, 140]
@@ -78,16 +78,16 @@ class Operand(Multiplicand):
 
     @property
     def rows(self) -> int:
-        """Rows that one instruction reads."""
+        """Return the rows that one instruction reads."""
         return M if self.operand == "A" else self.n
 
     @property
     def depth(self) -> int:
-        """Elements of 32 bytes of K."""
+        """Return the elements of 32 bytes of K."""
         return Input.of(self.dtype).k
 
     def walks(self, descriptor: Descriptor) -> list[Walk]:
-        """Return the walk; refused for an instruction that there is not."""
+        """Return the walk; refuse an illegal instruction."""
         of_kind(descriptor, Descriptor, "a descriptor", "Descriptor.decode(value) makes one of 64 bits")
         row = Input.of(self.dtype)
         row.check_major(self.major)
@@ -117,7 +117,7 @@ class WgmmaEngine(Engine):
     registers = "A may come from registers, as tilewise catalog wgmma.A lays them out"
 
     def intake(self, dtype: DType | str, operand: str, n: int | None = None) -> Intake:  # type: ignore[override]
-        """Return what a wgmma takes of an operand: 64 rows of A, a legal N of B.
+        """Return the part of an operand that a wgmma takes: 64 rows of A, a legal N of B.
 
         >>> of = WgmmaEngine()
         >>> of.intake("s8", "B").rows[:5], of.intake("s8", "B", n=48).rows, of.intake("s8", "B").majors
@@ -151,7 +151,7 @@ class WgmmaEngine(Engine):
         one: int | None = None,
         **at: Any,
     ) -> stepping.Feeding[Descriptor]:
-        """Return the descriptors of a tile; an error over one N that does not feed it names those that do."""
+        """Return the descriptors of a tile; an error over an N that does not feed it names those that do."""
         one = intake.rows[0] if len(intake.rows) == 1 else one
         every = self.intake(intake.name, intake.operand)
         return super().feed(every, mode, major, rows, k, order, one, **at)
@@ -162,7 +162,7 @@ class WgmmaEngine(Engine):
         return [walk(descriptor, major, inside_a_chunk(dtype), rows, K_BITS // 8 // CHUNK)]
 
     def about_bits(self, descriptor: Descriptor, value: int | None) -> list[str]:
-        """Return remarks on bits that Hopper passes over."""
+        """Return remarks on bits that Hopper ignores."""
         bits = [] if value is None else Descriptor.reserved_bits(value)
         if not bits:
             return []
@@ -171,7 +171,7 @@ class WgmmaEngine(Engine):
 
 
 def _of_blackwell(value: int, bits: Sequence[int]) -> str:
-    """Return what Blackwell has in bits that Hopper passes over."""
+    """Return the meaning for Blackwell of bits that Hopper ignores."""
     version = VERSION.of(value)
     if VERSIONS.get(version) == "tcgen05":
         return "; bits 48-46 are the version of Blackwell's descriptors, which --engine tcgen05 reads"
@@ -184,4 +184,4 @@ def _of_blackwell(value: int, bits: Sequence[int]) -> str:
 
 
 ENGINE = WgmmaEngine()
-"""What commands and checks ask of wgmma."""
+"""The engine wgmma for commands and checks."""

@@ -1,4 +1,4 @@
-"""Register fragments of wgmma: which thread of the warpgroup holds which element, in which register.
+"""Register fragments of wgmma: the thread of the warpgroup and the register of each element.
 
 One picture serves all types. Let e be the elements of a 32-bit register. A row is 16 w + 8 h + g for
 warp w, half h and lane 4 g + t; A's column is half a K, then t, then the place in the register; D's is
@@ -21,7 +21,7 @@ WARP, LANE, REG = Axis("wid_in_wg"), Axis("laneid"), Axis("reg")
 
 
 def a_fragment(dtype: DType | str) -> Layout:
-    """A [64, K] in registers, `reg` counting elements in the document's order a0, a1, ...
+    """Return A [64, K] in registers, `reg` counting elements in the document's order a0, a1, ...
 
     >>> print(a_fragment("f16"))
     S[((4, 2, 8), (2, 4, 2)) : ((1@wid_in_wg, 2@reg, 4@laneid), (4@reg, 1@laneid, 1@reg))]
@@ -35,7 +35,7 @@ def a_fragment(dtype: DType | str) -> Layout:
 
 
 def d_fragment(dtype: DType | str, n: int) -> Layout:
-    """D [64, N] in registers, `reg` counting elements in the document's order d0, d1, ...
+    """Return D [64, N] in registers, `reg` counting elements in the document's order d0, d1, ...
 
     The map is the same for f16, f32 and s32; f16 packs two elements in a 32-bit register.
 
@@ -47,7 +47,7 @@ def d_fragment(dtype: DType | str, n: int) -> Layout:
 
 
 def check_accumulator(dtype: DType | str, n: int) -> None:
-    """Refuse a type of D that no wgmma has, and an N that none has for it."""
+    """Refuse a type of D that no wgmma has, and an N that is illegal for it."""
     name = DType.of(dtype).name
     inputs = where(INPUTS.values(), accumulators=name)
     if not inputs:

@@ -1,4 +1,4 @@
-"""Which wgmma instructions exist: types, K, the legal N, majors.
+"""The wgmma instructions: types, K, the legal N, majors.
 
 m64nNk16   f16 x f16 -> f16, f32;  bf16 x bf16 -> f32           N = 8, 16, ..., 256; both majors
 m64nNk8    tf32 x tf32 -> f32                                   the same N; K-major alone
@@ -29,7 +29,7 @@ INTEGER_N = (8, 16, 24, *range(32, 257, 16))
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A type of A and B: what it is multiplied with, into what, and how it may lie in memory.
+    """A type of A and B: its partners, its results, and its legal majors.
 
     >>> bf16 = Input.of("bf16")
     >>> bf16.k, bf16.majors, bf16.accumulators
@@ -49,7 +49,7 @@ class Input:
 
     @classmethod
     def of(cls, dtype: DType | str) -> Input:
-        """The row of a type that wgmma multiplies."""
+        """Return the row of a type that wgmma multiplies."""
         name = DType.of(dtype).name
         if name not in INPUTS:
             hint = f"it takes {', '.join(INPUTS)}{_INSTEAD.get(name, '')}"
@@ -61,16 +61,16 @@ class Input:
 
     @property
     def dtype(self) -> DType:
-        """The element type."""
+        """Return the element type."""
         return DType.of(self.name)
 
     @property
     def k(self) -> int:
-        """K of one instruction, in elements."""
+        """Return K of one instruction, in elements."""
         return K_BITS // self.dtype.bits
 
     def check_major(self, major: str) -> str:
-        """`major`, or a refusal where the type has none such."""
+        """Return `major`, or refuse it where the type is not read so."""
         if check_major_word(major) not in self.majors:
             why, instead = self.no_major
             raise Refused("TW602", why, witness={"dtype": self.name, "major": major}, hint=instead)
@@ -78,7 +78,7 @@ class Input:
 
     @property
     def no_major(self) -> tuple[str, str]:
-        """Why it is not read MN-major, and what to do; nothing where it is."""
+        """Return why it is not read MN-major, and the alternative; two empty strings where it is."""
         if self.majors == MAJORS:
             return "", ""
         return (
@@ -87,7 +87,7 @@ class Input:
         )
 
     def check_product(self, b: str, d: str, n: int, a_major: str = "k", b_major: str = "k") -> None:
-        """Refuse types that it is not multiplied by or into, and an N or majors that there are not.
+        """Refuse types that it is not multiplied by or into, and illegal N or majors.
 
         >>> Input.of("bf16").check_product("f16", "f32", 64)
         Traceback (most recent call last):
@@ -106,7 +106,7 @@ class Input:
         other.check_major(b_major)
 
     def check_n(self, n: int) -> int:
-        """`n`, or a refusal that names the nearest legal ones."""
+        """Return `n`, or refuse it with the nearest legal ones."""
         if as_int(n, "N") not in self.n:
             raise Refused(
                 "TW602",

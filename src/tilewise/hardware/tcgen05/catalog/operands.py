@@ -28,10 +28,10 @@ from tilewise.hardware.tcgen05.kinds import KINDS, kind_of
 from tilewise.hardware.tcgen05.operand import check_major, check_mode, modes_of, stored_as
 
 ROW_STARTS = {True: 64, False: 32}
-"""{whether the kind has scales: the fewest rows of A that one CTA reads}."""
+"""{True if the kind has scales: the fewest rows of A that one CTA reads}."""
 
 
-# -- what is built ---------------------------------------------------------------------------------
+# -- builders --------------------------------------------------------------------------------------
 
 
 def _smem(
@@ -69,7 +69,7 @@ def _smem(
 
 
 def _read(mode: Mode, major: str, dtype: str) -> bool:
-    """Whether a product reads such."""
+    """Return True if a product reads this mode, major and type."""
     return any(
         dtype in kind.types and major in kind.majors(dtype) and mode in modes_of(dtype, major)
         for kind in KINDS.values()

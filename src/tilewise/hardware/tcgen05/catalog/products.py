@@ -1,7 +1,7 @@
-"""The entries of tcgen05.mma: which there are, and what it has in tensor memory besides scales: D, A, and E.
+"""The entries of tcgen05.mma: the products, and their operands in tensor memory besides scales: D, A, and E.
 
-A build function takes the parameters `cta_group`, `ws` and `sparse` together, as `such`: they say which
-products of a kind are meant, and which data path they have.
+A build function takes the parameters `cta_group`, `ws` and `sparse` together, as `such`: they select the
+products of a kind, and their data path.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _SLAB = choice("slab", "where half the lanes begin in each 32: at 0, or at 16", 
 _SUCH = (GROUP, WS, SPARSE, _SLAB)
 
 
-# -- which there are -------------------------------------------------------------------------------
+# -- the legal products ----------------------------------------------------------------------------
 
 
 def _shapes(kind: str, m: int | None, n: int | None, k: int | None, **such: Any) -> Built:
@@ -135,7 +135,9 @@ def _accumulator(m: int, n: int, dtype: str, slab: int, **such: Any) -> Built:
 
 
 def _having(m: int, n: int, dtype: str, such: dict[str, Any]) -> list[Product]:
-    """Return the products that have such a D; where none has, refuse as the one with the most shapes does."""
+    """Return the products that have such a D; without any, refuse as the product with the most
+    shapes does.
+    """
     refused: list[Refused] = []
     found = []
     for kind in where(KINDS.values(), results=dtype):
@@ -222,7 +224,7 @@ def _metadata(m: int, kind: str, selector: int, slab: int, **such: Any) -> Built
 
 
 def _on(path: DataPath, slab: int, **facts: Any) -> dict[str, Any]:
-    """Return facts between those of the data path: what it is, its lanes, the rows of CTAs."""
+    """Return facts between those of the data path: its name, its lanes, the rows of CTAs."""
     lanes = path.lanes(slab)
     ctas = {
         f"cta_{cta}": {"first_row": cta * path.rows, "last_row": (cta + 1) * path.rows - 1}
@@ -245,7 +247,7 @@ def _notes(path: DataPath) -> tuple[str, ...]:
 
 
 def _products() -> Iterator[dict[str, Value]]:
-    """Yield how the products of every kind are asked, those that there are."""
+    """Yield the options of every existing product of every kind."""
     flags = (False, True)
     for kind, cta_group, sparse, ws in product(KINDS.values(), (1, 2), flags, flags):
         if product_of(kind.name, cta_group, sparse, ws).shapes:
@@ -253,7 +255,7 @@ def _products() -> Iterator[dict[str, Value]]:
 
 
 def _on_paths() -> Iterator[tuple[Kind, DataPath, dict[str, Value]]]:
-    """Yield every kind with every data path of it, and how its products are asked."""
+    """Yield every kind with every data path of it, and the options of its products."""
     for kind, path in product(KINDS.values(), DATA_PATHS.values()):
         for ws in (False, True) if path.ws is None else (path.ws,):
             for sparse in (False, True) if path.sparse is None else (path.sparse,):

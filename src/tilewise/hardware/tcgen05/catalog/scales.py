@@ -89,7 +89,7 @@ def _product(kind: Kind, k: int | None, m: int, cta_group: int) -> Product:
 
 
 def _filled(asked: tuple[int, int], padded: tuple[int, int]) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return a note where the layout has more rows and factors than there are, and how many there are."""
+    """Return a note with the real numbers of rows and factors, where the layout has more."""
     if padded == asked:
         return (), {}
     note = f"{[*asked]} is filled up to {[*padded]}: the layout has all of it"
@@ -128,7 +128,7 @@ def _instances(operand: str) -> Iterator[Mapping[str, Value]]:
 
 
 def _sizes(operand: str, m: int, cta_group: int) -> Iterable[tuple[int, int]]:
-    """(rows, factors of a row); of two halves of N those that another implementation was asked for."""
+    """Return (rows, factors of a row); for two halves of N, only those of the oracle."""
     if operand == "SFB" and (m, cta_group) == (128, 2):
         return [(256, WORD)]
     return product((m,) if operand == "SFA" else (128, 256), (WORD, 2 * WORD))
