@@ -53,7 +53,7 @@ def layout_of(obj: Any, origin: Any = None, unit: str = "element", shape: Any = 
 
 
 def reading_of(obj: Any, shape: Any = None) -> Reading:
-    """Return what an object says: its layout, and where it is padded, the extents of its tensor, and notes.
+    """Return the reading of an object: its layout and notes, and the extents of its tensor where it is padded.
 
     >>> import numpy as np
     >>> reading_of(np.zeros((3, 4), dtype="f4")).layout
@@ -63,7 +63,7 @@ def reading_of(obj: Any, shape: Any = None) -> Reading:
 
 
 def _read(obj: Any, shape: Any) -> Reading | None:
-    """Return what an object says that is no strided array, or None."""
+    """Return the reading of an object that is no strided array, or None."""
     readers = (_read_placements, _read_sharding, _read_tirx, _read_text)
     return next((found for read in readers if (found := read(obj, shape)) is not None), None)
 
@@ -80,7 +80,7 @@ def _extents(obj: Any, shape: Any) -> tuple[int, ...]:
 
 
 def _read_placements(obj: Any, shape: Any) -> Reading | None:
-    """Return what a DTensor says, or a mesh and placements as a pair."""
+    """Return the reading of a DTensor, or of a mesh and placements as a pair."""
     if hasattr(obj, "placements") and hasattr(obj, "device_mesh"):
         mesh, placements, shape = obj.device_mesh, list(map(repr, obj.placements)), _extents(obj, shape)
         _put_in_order(placements, getattr(getattr(obj, "_spec", None), "shard_order", None))
@@ -113,7 +113,7 @@ def _put_in_order(placements: list[str], shard_order: Any) -> None:
 
 
 def _read_sharding(obj: Any, shape: Any) -> Reading | None:
-    """Return what a sharding says, or an array that several devices share."""
+    """Return the reading of a sharding, or of an array that several devices share."""
     if hasattr(obj, "spec") and hasattr(getattr(obj, "mesh", None), "axis_names"):
         mesh = {str(name): int(extent) for name, extent in obj.mesh.shape.items()}
         return reading(f"{obj.spec!r} on {mesh!r}", dialect="jax", shape=shape)
@@ -170,7 +170,7 @@ def _in_shape(layout: Layout, shape: Any) -> Layout:
 
 
 def _read_text(obj: Any, shape: Any) -> Reading | None:
-    """Return what the print of an object says: in CuTe's notation, or a call of its class that is read."""
+    """Return the reading of an object's print: CuTe's notation, or a call of its class that a dialect knows."""
     if isinstance(obj, str | bytes | Sequence) or hasattr(obj, "__array_interface__"):
         return None
     if _is_of_cute(obj):
@@ -182,7 +182,7 @@ def _read_text(obj: Any, shape: Any) -> Reading | None:
 
 
 def _is_of_cute(obj: Any) -> bool:
-    """Return whether an object is a layout of CuTe's: it has a shape, and prints shape:stride."""
+    """Return True if an object is a layout of CuTe's: it has a shape, and prints shape:stride."""
     has_strides = hasattr(obj, "outer") or hasattr(obj, "stride")
     if not hasattr(obj, "shape") or not has_strides or callable(getattr(obj, "stride", None)):
         return False

@@ -38,12 +38,12 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the window, one a mode of the shape that it was asked in."""
+        """Return the extents of the window, one a mode of its shape."""
         return tuple(stop - start for start, stop in self.window)
 
     @property
     def array(self) -> Int64s:
-        """One array: the window's extents, then the copies and the axes where there are several.
+        """Return one array: the window's extents, then the copies and the axes where there are several.
 
         >>> from tilewise import S, laneid, reg
         >>> table(S[(2, 4) : (1@laneid, 1@reg)]).array[1, 3].tolist()
@@ -57,7 +57,7 @@ class Table:
 
 
 def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
-    """Where every element lives, or every element of a window ((start, stop), ...).
+    """Return the places of every element, or of every element of a window ((start, stop), ...).
 
         requires       places within 64-bit integers, and no more entries than memory holds
         postcondition  pointwise equal to `layout.places`, in the same order of copies
@@ -136,7 +136,7 @@ def _planned(
 
 
 def _copies(layout: Layout) -> list[tuple[int, ...]]:
-    """The steps of the copies before any swizzle, a tuple an axis, in the order of the places.
+    """Return the steps of the copies before any swizzle, a tuple an axis, in the order of the places.
 
     A layout that was turned into another order keeps the order of its axes; a part of it has its own.
     """

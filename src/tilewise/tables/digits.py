@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 
 def wrapped(number: int) -> int:
-    """The signed 64-bit integer that is congruent modulo 2^64.
+    """Return the signed 64-bit integer that is congruent to a number modulo 2^64.
 
     >>> wrapped(2**64 - 1), wrapped(5)
     (-1, 5)
