@@ -53,7 +53,7 @@ def layout_of(obj: Any, origin: Any = None, unit: str = "element", shape: Any = 
 
 
 def reading_of(obj: Any, shape: Any = None) -> Reading:
-    """Return the reading of an object: its layout and notes, and the extents of its tensor where it is padded.
+    """Return an object's layout and notes, and the extents of its tensor where the layout is padded.
 
     >>> import numpy as np
     >>> reading_of(np.zeros((3, 4), dtype="f4")).layout
@@ -170,7 +170,7 @@ def _in_shape(layout: Layout, shape: Any) -> Layout:
 
 
 def _read_text(obj: Any, shape: Any) -> Reading | None:
-    """Return the reading of an object's print: CuTe's notation, or a call of its class that a dialect knows."""
+    """Return the reading of an object's print: CuTe's notation, or a call of its class that parses."""
     if isinstance(obj, str | bytes | Sequence) or hasattr(obj, "__array_interface__"):
         return None
     if _is_of_cute(obj):

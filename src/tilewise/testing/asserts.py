@@ -292,7 +292,7 @@ def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
 
 
 def _fewer(layout: Layout, found: Conflicts) -> Iterator[str]:
-    """Yield layouts of the tile under which the access takes fewer wavefronts, or a line that says there are none.
+    """Yield layouts of the tile under which the access takes fewer wavefronts, or a line that denies any.
 
     Bytes that lie together in a row stay so: else a transposed tile would be the answer. Where keeping 16 of
     them together costs wavefronts, as for a transpose of single elements, a lane's bytes may do.

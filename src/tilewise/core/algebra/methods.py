@@ -75,7 +75,7 @@ if not TYPE_CHECKING:
 
 
 class Algebra:
-    """What can be made of a layout. A result is exact, or `Refused` says why there is none."""
+    """The layouts that can be made of a layout. A result is exact, or `Refused` gives the reason."""
 
     # the same map under another shape
     coalesce = modes.coalesce
