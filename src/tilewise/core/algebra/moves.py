@@ -192,7 +192,7 @@ def find_modes(a: Layout, b: Layout) -> list[int] | None:
 
 
 def _matched(old: Sequence[Any], new: Sequence[Any]) -> list[int] | None:
-    """Return the positions in `old` of the parts of `new`, each once; None if a part of either is left over."""
+    """Return the positions in `old` of the parts of `new`, each once, or None if some part is left over."""
     positions: dict[Any, list[int]] = {}
     for position, part in reversed([*enumerate(old)]):
         positions.setdefault(part, []).append(position)

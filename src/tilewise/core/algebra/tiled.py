@@ -73,7 +73,7 @@ def _tiled(atom: Layout, owners: Layout, asked: list[Extent]) -> Layout:
 
 
 def _repeats(mode: int, extent: int, part: Extent) -> int:
-    """Return how often a mode repeats."""
+    """Return the number of repeats of a mode."""
     if part is None:
         return 1
     asked = part.size if isinstance(part, Layout) else as_extent(part)
