@@ -1,4 +1,4 @@
-"""What tilewise says when it refuses: one exception type, with a code, a span and a way on."""
+"""The refusals of tilewise: one exception type, with a code, a span and a hint."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ _VISIBLE_COLUMNS = 96
 
 
 class LayoutError(ValueError):
-    """A value or a question that tilewise refuses: what was asked, why not, what to do.
+    """A value or a question that tilewise refuses: the subject, the reason, the fix.
 
     >>> from tilewise import S
     >>> S[(8, 4) : (4, 0.5)]
@@ -138,7 +138,7 @@ class Refused(LayoutError):
 
     @property
     def reason(self) -> str:
-        """Return why there is no result."""
+        """Return the reason why no result exists."""
         return self.message
 
 
@@ -146,7 +146,7 @@ LayoutError.__module__ = NotDecided.__module__ = Refused.__module__ = "tilewise"
 
 
 def of_kind(value: Any, kind: type[T], what: str, hint: str) -> T:
-    """The value itself; one of another type is refused with a word on how the right one is made.
+    """Return the value itself; refuse another type with a hint that makes the right one.
 
     >>> of_kind(3, str, "a name", "such as 'm'")
     Traceback (most recent call last):
@@ -166,7 +166,7 @@ def _rebuild(kind: type[LayoutError], args: tuple[Any, ...], told: dict[str, Any
 
 
 def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
-    """The line of `source` that holds the span, cut to a readable width, and carets under it.
+    """Return the line of `source` that holds the span, cut to a readable width, and carets under it.
 
     >>> caret_lines("S[(8, x) : 1]", (6, 7))
     ['S[(8, x) : 1]', '      ^']
@@ -188,7 +188,7 @@ def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """`text` with every character that could move the cursor replaced by one that cannot."""
+    """Return `text` with every character that could move the cursor replaced by one that cannot."""
     return "".join(c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
