@@ -130,7 +130,7 @@ class Bits:
     # -- back to indices ---------------------------------------------------------------------------
 
     def inverse(self) -> Bits:
-        """Return the G with G(place(x)) == x; its places are numbers, last axis lowest, `widths` bits an axis.
+        """Return the G with G(place(x)) == x; a place is one number, last axis lowest, `widths` bits an axis.
 
             refused  TW505 where two indices have one place: they and the place are the witness
 

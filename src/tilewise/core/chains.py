@@ -129,7 +129,7 @@ def normal_form(chain: Sequence[Swizzle], zeros: int = 0) -> Chain:
 
 
 def zero_bits(layout: Layout) -> int:
-    """Return the bits that are 0 in every address on the swizzled axis before it is swizzled, up to the period.
+    """Return the bits that are 0 in every address on the swizzled axis before the swizzles, up to the period.
 
     >>> from tilewise import S
     >>> bin(zero_bits(Swizzle(2, 0, 3) @ (S[(2, 3) : (8, 2)] + 16)))

@@ -217,7 +217,7 @@ def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
 
 
 def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
-    """Return the copies as the slowest digits of an index, the axes in a given order, without the outer offset."""
+    """Return the layout with copies as slowest digits, axes in a given order, without the outer offset."""
     order = Vector(tuple([(axis, 0) for axis in axes]))  # terms of 0 steps name them first
     digits = [*((it.extent, it.stride) for it in layout.replica), *layout.digits]
     shape, strides = tuple([extent for extent, _ in digits]), tuple([order + stride for _, stride in digits])

@@ -180,7 +180,7 @@ class _Image:
         return max(inside) if largest else min(inside)
 
     def _by_prefix(self, block: int, largest: bool) -> int:
-        """Return `end` bit by bit from the top: with S > 0 high bits after the swizzle fix those before it."""
+        """Return `end` bit by bit from the top: with S > 0, high bits after a swizzle fix those before it."""
         prefix, free = block, self.period.bit_length() - 1
         while free:
             free -= 1

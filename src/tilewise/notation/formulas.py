@@ -30,7 +30,7 @@ MAX_TEXT = 1 << 12
 MAX_DEPTH = 200
 MAX_LISTED = 1 << 20
 MAX_STEPS = 1 << 25
-"""So many operations are done to list a formula."""
+"""The most operations that are done to list a formula."""
 
 _LIMIT = 1 << 63
 _KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, a if c else b"
@@ -134,7 +134,7 @@ class Source:
         raise self.error(code, message, self.span(node), hint)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Return where an expression stands: its columns count the bytes of one line."""
+        """Return the span of an expression: its columns count the bytes of one line."""
         line = self.text.encode(errors="surrogatepass")
         start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None) or len(line)
         return len(line[:start].decode(errors="replace")), len(line[:end].decode(errors="replace"))

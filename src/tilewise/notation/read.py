@@ -136,7 +136,7 @@ def _dialect_of(text: str) -> Dialect | None:
 
 
 def is_cute(text: str) -> bool:
-    """Return whether `parse` reads a text in CuTe's dialect.
+    """Return True if `parse` reads a text in CuTe's dialect.
 
     >>> is_cute("(8,4):(4,1)"), is_cute("S[(8, 4) : (4, 1)]")
     (True, False)

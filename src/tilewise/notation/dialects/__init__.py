@@ -40,12 +40,12 @@ class Dialect:
     """True where its strides count elements, whatever the unit of the reader."""
 
     def has_the_looks(self, text: str) -> bool:
-        """Return whether a text begins like one in this dialect."""
+        """Return True if a text begins like one in this dialect."""
         return bool(self.looks) and re.match(rf"\s*+(?:{self.looks})", text) is not None
 
     @property
     def module(self) -> ModuleType:
-        """The module that reads and writes the dialect."""
+        """Return the module that reads and writes the dialect."""
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
 
@@ -175,7 +175,7 @@ def dialect_of(text: str) -> Dialect | None:
 
 
 def read(dialect: Dialect, given: Given) -> Reading:
-    """Return what a text in a dialect says."""
+    """Return the reading of a text in a dialect."""
     if not dialect.reads:
         raise LayoutError("TW008", f"{dialect.name} is written here, and not read")
     try:

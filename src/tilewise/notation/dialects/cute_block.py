@@ -120,11 +120,11 @@ class _Block:
     lines: dict[str, Written] = field(default_factory=dict)
 
     def has(self, word: str) -> bool:
-        """Return whether a word is in a heading."""
+        """Return True if a word is in a heading."""
         return any(word in head for head in self.heads)
 
     def taken(self, name: str, take: Callable[[CuteParser], Taken]) -> Taken:
-        """Return what is taken of a line, which ends there."""
+        """Return the result of `take` on a line, and refuse words after it."""
         if name not in self.lines:
             labels = " or ".join([label for label, known in _LABELS.items() if known == name])
             raise LayoutError("TW004", f"the block has no line {labels}", hint="paste the block whole")

@@ -42,7 +42,7 @@ class Given:
     shape: Extents | None = None
     """The extents of the tensor, where the text does not tell them."""
     part: str | None = None
-    """Which layout of a text that has several."""
+    """The wanted layout of a text that has several."""
     triton: str | None = None
     """The version of Triton that printed the text, such as 3.2."""
     dtype: DType | None = None

@@ -131,7 +131,7 @@ class _Objects(Attributes):
     """Makes encodings of objects, where Triton's IR has attributes."""
 
     def attribute(self, written: Sequence[Value]) -> Encoding:
-        """Return what `Name(field=value, ...)` is."""
+        """Return the encoding of `Name(field=value, ...)`."""
         word, name = written[0], written[0].name
         if name not in CLASSES:
             message = f"{word} is no layout of Gluon's that is read here"

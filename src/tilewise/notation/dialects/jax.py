@@ -58,7 +58,7 @@ def read(given: Given) -> Reading:
 
 
 def _read(given: Given, words: Sequence[Value]) -> Reading:
-    """Return what a sharding says, such as `NamedSharding(...)` or `P('x', None) on {'x': 2, 'y': 4}`."""
+    """Return the reading of a sharding: `NamedSharding(...)` or `P('x', None) on {'x': 2, 'y': 4}`."""
     if len(words) < 2 or words[1].text not in ("(", "["):
         raise words[0].error("TW004", f"expected '(' after {words[0]}")
     word, call, *rest = words
@@ -99,7 +99,7 @@ def _read(given: Given, words: Sequence[Value]) -> Reading:
 
 
 def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:
-    """Return what `float32[16@(y,x),8]` says, the type of an array whose axes are explicit."""
+    """Return the reading of `float32[16@(y,x),8]`, the type of an array whose axes are explicit."""
     shape: list[int] = []
     cuts: list[Digits] = []
     for item in brackets.items:
@@ -112,7 +112,7 @@ def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:
 
 
 def _spec(given: Given, call: Value, mesh: Mesh) -> Reading:
-    """Return what `P('x', None, ('y', 'z'))` says."""
+    """Return the reading of `P('x', None, ('y', 'z'))`."""
     cuts: list[Digits] = []
     notes: list[str] = []
     for item in call.items:

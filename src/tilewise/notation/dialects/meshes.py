@@ -58,11 +58,11 @@ class Mesh:
 
     @property
     def whole_axes(self) -> list[Digits]:
-        """The digits of each axis."""
+        """Return the digits of each axis."""
         return [[self._part(name, 1, extent)] for name, extent in self.extents.items()]
 
     def unused(self) -> Digits:
-        """Return what no dimension has used, axis by axis: it holds copies.
+        """Return the digits that no dimension has used, axis by axis: they hold copies.
 
         refused  TW003 where parts of an axis overlap, or do not divide it
         """
@@ -129,9 +129,9 @@ def axes_in_braces(mesh: Mesh, braces: Value, quoted: bool = True) -> Digits:
 
 
 def on_mesh(mesh: Mesh, items: Sequence[Item], quoted: bool = True) -> Tiles:
-    """Return what `[{"x"}, {"y", ?} p1], replicated={"z"}` says of a tensor on a mesh.
+    """Return the tiles that `[{"x"}, {"y", ?} p1], replicated={"z"}` makes on a mesh.
 
-    A priority such as `p1` speaks to the compiler alone.
+    A priority such as `p1` is for the compiler alone.
     """
     found = Tiles(None)
     for item in items:
@@ -236,7 +236,7 @@ class _Printed:
 
 
 def _printed(words: Sequence[Value]) -> _Printed:
-    """Return what any print of a mesh says, or `{'x': 2}`, or sizes alone."""
+    """Return the fields of a mesh's print: of any class, of `{'x': 2}`, or of sizes alone."""
     *name, call = words
     found = _Printed(between(words[0], call))
     is_print = call.text == "(" and [word.text for word in name] in _PRINTS

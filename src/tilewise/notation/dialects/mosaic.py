@@ -160,14 +160,14 @@ def _arguments(words: Sequence[Value], *names: str) -> list[Item]:
 
 
 def _bracketed(item: Item) -> tuple[Item, ...]:
-    """Return what stands in brackets of either kind."""
+    """Return the items in brackets of either kind."""
     if item.text not in ("(", "["):
         raise item.unexpected("numbers in brackets, such as (64, 8),")
     return item.single.items
 
 
 def tiled_layout(words: Sequence[Value]) -> TiledLayout:
-    """Return what `TiledLayout(...)` says."""
+    """Return the layout of `TiledLayout(...)`."""
     tiling, *items = _arguments(words, "tiling", "warp_dims", "lane_dims", "vector_dim")
     if tiling.values[0].name == "Tiling":
         (tiling,) = _arguments(tiling.values, "tiles")
@@ -365,7 +365,7 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
-    """Return what would be the layout if its digits count through the axes as they have to."""
+    """Return the candidate: the layout itself if its digits count through the axes in order."""
     runs = digits_of(layout)
     copies = [Digit(-1, it.extent, it.stride) for it in layout.replica if it.extent > 1]
     digits = [digit for run in (*runs, copies) for digit in run]

@@ -109,7 +109,7 @@ class Sharding:
 
     @property
     def on_devices(self) -> Digits:
-        """The digits that step along devices, those of copies last."""
+        """Return the digits that step along devices, those of copies last."""
         return [it for digits in (*self.dimensions, self.copies) for it in digits if not it.stride["m"]]
 
     def unsaid(self, wanted: str, found: str, hint: str = "") -> LayoutError:

@@ -79,7 +79,7 @@ def _mesh(cursor: Cursor, given: Given, written: Item) -> tuple[Mesh, tuple[str,
 
 
 def _defined(cursor: Cursor, name: str) -> tuple[Value, ...]:
-    """Return what the last line `sdy.mesh @mesh = <...>` of that name says, if there is one."""
+    """Return the mesh of the last line `sdy.mesh @mesh = <...>` of that name, or ()."""
     found: tuple[Value, ...] = ()
     for at, token in enumerate(cursor.tokens[:-1]):
         if token.text == "sdy.mesh" and cursor.tokens[at + 1].text == name:

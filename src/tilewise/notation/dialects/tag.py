@@ -55,7 +55,7 @@ class _Piece(Written):
 
     @property
     def name(self) -> str:
-        """The dimension."""
+        """Return the dimension."""
         return self.letter.lower()
 
 

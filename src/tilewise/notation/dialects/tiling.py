@@ -54,7 +54,7 @@ _PADDING = Part(0, 1, 1, leads=False)
 
 
 def in_tiles(index: Sequence[int], shape: Sequence[int], tiles: Sequence[Sequence[int]]) -> list[Step]:
-    """Return where an index lies in the tiled array, (step, extent) a dimension: the definition.
+    """Return an index in the tiled array, (step, extent) a dimension: the definition.
 
     >>> in_tiles((6, 5), (8, 8), [(2, 4), (2, 1, 1, 1)])
     [(1, 2), (1, 2), (0, 2), (1, 4), (1, 2), (0, 1), (0, 1), (0, 1)]
@@ -166,7 +166,7 @@ def broken_index(place: Callable[[Extents], int], shape: Sequence[int]) -> Exten
 def _through(
     dimensions: list[Cut], tiles: Sequence[Sequence[int]], cut: Callable[[list[Cut], int], tuple[Cut, Cut]]
 ) -> list[Cut]:
-    """Return what tiles make of dimensions; `cut` parts joined ones into the outside and the inside."""
+    """Return the dimensions in tiles; `cut` parts joined ones into the outside and the inside."""
     for tile in tiles:
         kept = len(dimensions) - len(tile)
         if kept < 0:
@@ -344,7 +344,7 @@ def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
 
 
 def _fewest(state: _Runs, goal: Extents) -> int:
-    """Return how many tiles are needed at least to bring an arrangement to the goal.
+    """Return the fewest tiles that could bring an arrangement to the goal.
 
     A tile leaves some digits where they are and brings the others behind them, neither changing their order
     among themselves. So n tiles make at most 2**n rising pieces.

@@ -136,7 +136,7 @@ def _inside(brackets: Value, path: str) -> Iterable[tuple[str, tuple[Value, ...]
 
 
 def _array(words: tuple[Value, ...], shape: Extents | None) -> _Array:
-    """Return what `bf16[256,512]{1,0}` says; where there are braces alone, the shape is the one given."""
+    """Return the array of `bf16[256,512]{1,0}`; braces alone take the shape that the caller gives."""
     array = _Array(between(words[0], words[-1]), shape=shape)
     match words:
         case [Value(text="token" | "opaque" as name), *_]:
@@ -230,7 +230,7 @@ def _tile(brackets: Value) -> Extents:
 
 
 def _type(array: _Array) -> DType | None:
-    """Return the type of an element as it lies in memory, and note what is to be said about it.
+    """Return the type of an element as it lies in memory, and add notes where it differs.
 
     Without E(n) an element has whole bytes, also one of fewer bits (`element_size_in_bits` of xla/layout.h).
     """

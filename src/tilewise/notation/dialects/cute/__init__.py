@@ -99,7 +99,7 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _parts(text: str) -> dict[str, tuple[int, int]]:
-    """Return where the layouts of a text are, by their labels; those without one have a number.
+    """Return the positions of the layouts of a text, by their labels; those without one have a number.
 
     A line that is no layout is left out before the first layout, after a label, and where a layout says that
     its values are printed below it. Else it belongs to the layout, whose reader refuses it.
@@ -144,7 +144,7 @@ def _labelled(line: str) -> tuple[str, int] | None:
 
 
 def _end(text: str, start: int) -> int:
-    """Return where the layout ends that begins there: with its line, or the line that completes it.
+    """Return the end of the layout that begins at `start`: of its line, or of the line that completes it.
 
     Brackets are closed there, and what is printed has its strides.
     """

@@ -92,7 +92,7 @@ class Encoding:
     def _get(
         self, key: str, wanted: str, fits: Callable[[Setting], bool], default: Setting | None = None
     ) -> Any:
-        """Return what a key has, which fits what is wanted."""
+        """Return the value of a key, or refuse one that does not fit."""
         value = self.items.get(key, default)
         word = self.called(key)
         if value is None:
@@ -188,7 +188,7 @@ def _are_numbers(value: Setting) -> bool:
 
 
 def _are_bases(value: Setting) -> bool:
-    """Return whether these are lists of numbers; those of rank 1 may be plain numbers."""
+    """Return True for lists of numbers; those of rank 1 may be plain numbers."""
     return isinstance(value, tuple) and all(_is_number(one) or _are_numbers(one) for one in value)
 
 
@@ -213,7 +213,7 @@ class Attributes:
     aliases: Mapping[str, Encoding] = field(default_factory=dict)
 
     def attribute(self, written: Sequence[Value]) -> Encoding:
-        """Return what `#ttg.kind<...>` is, or a name that stands for one."""
+        """Return the encoding of `#ttg.kind<...>`, or of a name that stands for one."""
         word, *brackets = written
         prefix, _, kind = word.text.rpartition(".")
         alias = self.aliases.get(word.text)
@@ -334,7 +334,7 @@ def chosen(given: Given) -> Typed:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the `<` before `start` is closed, or the end of the text."""
+    """Return the position that closes the `<` before `start`, or the end of the text."""
     depth = 1
     for found in _BRACKETS.finditer(text, start):
         depth += _DEPTH.get(found[0], 0)
@@ -411,7 +411,7 @@ NEWEST = (3, 9)
 
 @dataclass(slots=True)
 class Context:
-    """The version that printed a text, the type of an element, and what is to be said of choices."""
+    """The version that printed a text, the type of an element, and notes on choices."""
 
     number: Extents = NEWEST
     given: bool = False
@@ -433,7 +433,7 @@ class Context:
         return cls((int(found[1]), int(found[2])), True, dtype)
 
     def elements_in_32_bits(self, encoding: Encoding) -> int:
-        """Return how many elements a register or an unpacked column of 32 bits holds."""
+        """Return the number of elements that a register or an unpacked column of 32 bits holds."""
         if self.dtype is None:
             message = f"{encoding.name} fills 32 bits with elements: say how many bits one has"
             raise encoding.error("TW105", message, hint="--dtype f16")

@@ -40,7 +40,7 @@ _PIECES = (
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
-    """Return how many dimensions an encoding lays out; a descriptor may have more before, for buffers."""
+    """Return the number of dimensions that an encoding lays out; descriptors may have buffers before them."""
     if encoding.kind.startswith("tensor_memory"):
         return 2
     if encoding.kind == "partitioned_shared":

@@ -126,7 +126,7 @@ def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
 
 
 def _nvidia(encoding: Encoding, rank: int) -> tuple[bool, int, int]:
-    """Return whether it is wgmma's, and the rows and columns of an instruction."""
+    """Return True for wgmma, and the rows and columns of an instruction."""
     hopper = encoding.number("versionMajor", known=(2, 3)) == 3
     extents = encoding.powers("instrShape", 3 if hopper else rank)
     *others, rows, columns = extents[:2] if hopper else extents
@@ -260,7 +260,7 @@ def _wmma(encoding: Encoding) -> tuple[int, int, int, int]:
 
 
 def _tiles(encoding: Encoding, rank: int) -> Mapping[str, Sequence[Basis]]:
-    """Return how registers and warps go over tiles: 3.0 to 3.5 said how many there are in each dimension."""
+    """Return the steps of registers and warps over tiles: 3.0 to 3.5 print their number in each dimension."""
     encoding.number("rank", rank, (rank,))
     tile = Tile(rank)
     if "warpsPerCTA" in encoding.items:

@@ -52,7 +52,7 @@ class Tile:
         self.size = self.size or [1] * self.rank
 
     def put(self, place: str, *bases: Basis) -> Tile:
-        """Let the next bits of a place move so."""
+        """Append the moves of the next bits of a place."""
         known = self.bases.setdefault(place, [])
         for basis in bases:
             known.append(basis)
@@ -62,7 +62,7 @@ class Tile:
         return self
 
     def step(self, place: str, extent: int, dimension: int | None) -> Tile:
-        """Let the next places go on along a dimension; along none they hold what those before them hold."""
+        """Append places along a dimension; without one they repeat the elements of those before them."""
         self.put(place)
         for _ in range(_bits(extent)):
             step = 0 if dimension is None else self.size[dimension]
@@ -70,7 +70,7 @@ class Tile:
         return self
 
     def steps(self, place: str, extents: Shape, order: Iterable[int], still: int | None = None) -> Tile:
-        """Step along several dimensions, in order; along one of them the places hold the same."""
+        """Step along several dimensions, in order; along `still` the places hold the same."""
         for dimension in order:
             self.step(place, extents[dimension], None if dimension == still else dimension)
         return self
@@ -101,12 +101,12 @@ class Tile:
     def over_blocks(
         self, encoding: Encoding, shape: Shape, grows: str = REGISTER, still: int | None = None
     ) -> Tile:
-        """Fit what one block of the cluster holds, and lay the blocks over the shape."""
+        """Fit the part of one block of the cluster, and lay the blocks over the shape."""
         self.fit(shape_of_a_block(encoding, shape, still), grows)
         return self.repeat({BLOCK: blocks_of(encoding, self.rank, still)}).fit(shape, grows)
 
     def without(self, place: str) -> Tile:
-        """Drop the places that hold what others hold."""
+        """Drop the places that repeat the elements of others."""
         self.bases[place] = [basis for basis in self.bases.get(place, []) if any(basis)]
         return self
 
@@ -136,7 +136,7 @@ def flattened(bases: Mapping[str, Sequence[Basis]], shape: Shape) -> dict[str, l
 
 
 def _bits(extent: int) -> int:
-    """Return how many bits so many places have; Triton lays out powers of two alone."""
+    """Return the number of bits of so many places; Triton lays out powers of two alone."""
     if extent < 1 or extent & extent - 1:
         raise LayoutError("TW102", f"{extent} is no power of two, and Triton lays out powers of two alone")
     return extent.bit_length() - 1

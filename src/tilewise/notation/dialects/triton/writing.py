@@ -55,7 +55,7 @@ def encoding_of(layout: Layout, given: Given, beside: tuple[str, ...] = ()) -> E
 
 
 def _says(encoding: Encoding, layout: Layout, shape: Shape, given: Given) -> bool:
-    """Return whether an encoding is read as a layout."""
+    """Return True if an encoding reads back as a layout."""
     try:
         read = layout_of(encoding, shape, None, Context.of(given.triton, given.dtype))
     except LayoutError:
