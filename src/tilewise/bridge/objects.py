@@ -1,7 +1,7 @@
-"""Neighbours' objects as layouts, known by what they have; no neighbour is imported.
+"""Neighbours' objects as layouts, known by their attributes; no neighbour is imported.
 
     DTensor, (DeviceMesh, placements)     torch: placements along the dimensions of a mesh
-    NamedSharding, arrays on a mesh       JAX: a mesh and a spec, and what else prints as a sharding
+    NamedSharding, arrays on a mesh       JAX: a mesh and a spec, and other objects that print as a sharding
     TileLayout, ComposeLayout             TIRx: its iters, copies, offset and swizzle
     Layout and its kin                    pycute and CuTe's DSL: they print in CuTe's notation
     BlockedLayout and its kin             Gluon, and all that print as a call which a dialect reads
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def layout_of(obj: Any, origin: Any = None, unit: str = "element", shape: Any = None) -> Layout:
-    """Return the layout of a strided array, or of an object of a neighbour that says where elements are.
+    """Return the layout of a strided array, or of a neighbour's object that places elements.
 
-        strided arrays   NumPy, torch, JAX, CuPy, and what else says its shape and strides: places count from
+        strided arrays   NumPy, torch, JAX, CuPy, and others with a shape and strides: places count from
                          the start of the storage, or from the first element of the array `origin`
         shape            the extents of the tensor, for an object that does not have them
 
-    `reading_of` returns what such an object says beside its layout.
+    `reading_of` returns the facts of such an object beside its layout too.
 
     >>> import numpy as np
     >>> layout_of(np.zeros((3, 4), dtype="f4").T)
@@ -166,7 +166,7 @@ def _in_shape(layout: Layout, shape: Any) -> Layout:
     return layout if shape is None else layout.group(shape)
 
 
-# -- what prints as a text that is read --------------------------------------------------------------
+# -- objects that print as a text of a dialect -------------------------------------------------------
 
 
 def _read_text(obj: Any, shape: Any) -> Reading | None:

@@ -1,8 +1,8 @@
 """Strided tensors as layouts, and layouts as strided views.
 
 A strided tensor is a layout without copies and swizzles: one digit a dimension, on one storage axis. The
-way in reads what the tensor says of itself. The way back is exact: element 0 and one step along every
-dimension fix the only strides that there can be, and `same` says whether they are the layout.
+way in reads the tensor's shape and strides. The way back is exact: element 0 and one step along every
+dimension fix the only possible strides, and `same` decides that they are the layout.
 """
 
 from __future__ import annotations

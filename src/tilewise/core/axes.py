@@ -1,4 +1,4 @@
-"""Axes: the named directions in which places differ, and what is known of some of them."""
+"""Axes: the named directions in which places differ, and the facts of the known ones."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ KNOWN: dict[str, AxisFacts] = {
     "gpuid_x": AxisFacts(DEVICE, "position in the mesh, x"),
     "gpuid_y": AxisFacts(DEVICE, "position in the mesh, y"),
 }
-"""The known axes, for an NVIDIA target, and what a wave of CDNA has more of."""
+"""The known axes, for an NVIDIA target, and the larger extents on a wave of CDNA."""
 
 SPLITS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "tx": (("warpid", 32, "laneid"), ("wgid", 128, "tid_in_wg")),
@@ -93,7 +93,7 @@ CALLED = {
     **dict.fromkeys(("warp", "wid", "warp_id"), _WARP),
     **dict.fromkeys(("register", "registers", "regs"), _REGISTER),
 }
-"""{what others call an axis: what it is called here}."""
+"""{another system's word for an axis: the axis here}."""
 
 _MESH_PREFIX = "gpuid_"
 
@@ -107,7 +107,7 @@ def _is_word(name: str) -> bool:
 class Axis:
     """A named direction. `4 @ laneid` is four steps along it.
 
-    Any identifier is an axis. Two axes of one name are equal: equality is what is written.
+    Any identifier is an axis. Two axes of one name are equal.
 
     >>> Axis("laneid").kind, Axis("gpuid_z").kind, Axis("buf", storage=True).kind
     ('owner', 'device', 'storage')

@@ -160,7 +160,7 @@ class Bits:
         basis = Basis(self._packed())
         places = [1 << bit for bit in range(sum(widths))]
         for place in places:
-            basis.define(place, 0)  # what no column has moves nothing
+            basis.define(place, 0)  # a bit that no column has moves nothing
         columns = tuple((basis.combination(place) or 0,) for place in places)
         return Bits(_combined((0,), columns, _packed(self.origin, widths)), columns)
 
@@ -323,11 +323,11 @@ class Basis:
         return None if rest else image
 
     def rest(self, vector: int) -> int:
-        """Return the vector less what those taken can remove of its leading bits."""
+        """Return the vector less the leading bits that those taken can remove."""
         return self._reduced(vector)[0]
 
     def extreme(self, start: int, largest: bool) -> int:
-        """Return the largest or smallest XOR of a vector with those taken, none of them below 0.
+        """Return the largest or smallest XOR of a vector with those taken, all of them at least 0.
 
         >>> Basis([3, 6]).extreme(8, largest=True), Basis([3, 6]).extreme(10, largest=False)
         (14, 9)

@@ -1,8 +1,8 @@
-"""Canonical form: the same map, written without what has no effect.
+"""Canonical form: the same map, written without parts that have no effect.
 
-    D0  an extent of 1 says nothing                 D1  s_i = e_{i+1} s_{i+1}: the digits merge
+    D0  an extent of 1 goes                         D1  s_i = e_{i+1} s_{i+1}: the digits merge
     C0  a replica of extent 1 or stride 0 as well   C1  a replica runs upwards, O moves to its start
-    C2  (e, s) and (f, q s) with 1 <= q <= e cover what (e + q (f - 1), s) covers
+    C2  (e, s) and (f, q s) with 1 <= q <= e cover the same as (e + q (f - 1), s)
     W   a swizzle that reads only zeros goes, equal neighbours cancel, P is taken modulo the period
 
 D is unique, since its floor form is (see `compare`); R is wherever its copies leave gaps.
@@ -49,7 +49,7 @@ def canonical(layout: Layout) -> Layout:
     period = period_of(acting)
     kept = Vector(tuple((axis, steps % period) for axis, steps in outer.terms)).nonzero
     form = replace(plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept)
-    # what P brought inside may leave a swizzle nothing to read
+    # P moved inside may leave a swizzle nothing to read
     return form if kept == outer or not acting else canonical(form)
 
 

@@ -1,4 +1,4 @@
-"""Chains of swizzles as linear maps: what they flip, and their normal form.
+"""Chains of swizzles as linear maps: the bits that they flip, and their normal form.
 
 A swizzle is linear over GF(2): I + E, where E takes each bit that it reads to the bit that it flips. A
 chain is a product of such, so it is one swizzle iff every bit that the product moves flips one bit, all at

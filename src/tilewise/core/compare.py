@@ -1,6 +1,6 @@
 """The comparison of two layouts as maps, by flat index, without listing them.
 
-With equal swizzles the question is about what stands inside. Two facts settle it there:
+With equal swizzles the maps inside decide. Two facts settle them:
 
     floor form   D(n) = sum over the places P of the digits of w_P * (n // P), the w_P unique, so two
                  shards are equal iff their w are, and first differ at the smallest P whose w differ

@@ -102,7 +102,7 @@ def known_type(name: str) -> DType | None:
 
 
 _SEVERAL = {"fp8": "e4m3 or e5m2", "float8": "e4m3 or e5m2", "fp6": "e2m3 or e3m2", "fp4": "e2m1"}
-"""Names that are no type's own, and what they may mean."""
+"""Ambiguous names of types, and the types that they may mean."""
 
 
 _AS_BITS = {"bool": "b8", "complex32": "b32", "complex64": "b64", "complex128": "b128"}

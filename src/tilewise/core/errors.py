@@ -67,7 +67,7 @@ CODES = {
     "TW705": "a fill that the type does not hold",
     "TW706": "no memory for the result",
 }
-"""Every code and what it stands for; the documentation lists this table."""
+"""Every code and its meaning; the documentation lists this table."""
 
 _VISIBLE_COLUMNS = 96
 
@@ -120,9 +120,9 @@ class NotDecided(LayoutError):
 
 
 class Refused(LayoutError):
-    """A good question whose answer is no: the operation has no exact result, and this is why.
+    """A good question with the answer no: the operation has no exact result, for the given reason.
 
-    The witness is what a reader needs to see it for himself: indices, places or extents.
+    The witness is the evidence, for a reader to check: indices, places or extents.
 
     >>> from tilewise import Refused, S
     >>> try:

@@ -74,7 +74,7 @@ MAX_SCAN = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """The places of a layout's box that hold nothing: how many, and one. None: not decided in the bound."""
+    """The empty places of a layout's box: their number, and one of them. None: not decided in the bound."""
 
     count: int | None
     witness: Vector | None = None
@@ -202,7 +202,7 @@ class _Image:
             yield apply_chain(self.swizzles, plain)
 
 
-# -- who shares a place ----------------------------------------------------------------------------
+# -- shared places ---------------------------------------------------------------------------------
 
 
 def injective(layout: Layout) -> Verdict:

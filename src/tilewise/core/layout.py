@@ -6,7 +6,7 @@
     R   the replicas: iters as well; one element at several places
     O   the offset;  Sw  a chain of XOR swizzles on one storage axis;  P  the outer offset
 
-Strides, offsets and places are vectors on named axes. `==` and `hash` are what is written; `same` is
+Strides, offsets and places are vectors on named axes. `==` and `hash` compare the spelling, `same`
 the map. The definition as the plainest loop is `tilewise.testing.naive_places`, and everything here
 equals it.
 """
@@ -64,11 +64,12 @@ MAX_SWIZZLES = 64
 Point = tuple[int, ...]
 
 drawer: Callable[[Layout, str], str | None] | None = None
-"""From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
-`tilewise` says who does."""
+"""From a layout and a form, svg or html, to its picture, or None. The core does not draw: `tilewise` puts
+the function here.
+"""
 
 questions: dict[str, Callable[..., Any]] = {}
-"""The functions that answer questions, by name. The core has none: `tilewise` puts them here."""
+"""The functions that answer questions, by name. The core has no functions here: `tilewise` adds them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -229,7 +230,7 @@ class Layout(Algebra):
             outer=change(self.outer),
         )
 
-    # -- what is written ---------------------------------------------------------------------------
+    # -- the written parts -------------------------------------------------------------------------
 
     @cached_property
     def shard(self) -> tuple[Iter, ...]:
@@ -574,7 +575,7 @@ class Layout(Algebra):
         return replace(self, unit=unit)
 
     def ordered(self, order: str) -> Layout:
-        """Return the layout with the same shape and strides, asked in another order: "row" or "cute".
+        """Return the layout with the same shape and strides, indexed in another order: "row" or "cute".
 
         It converts nothing; `in_order` does.
 
@@ -585,7 +586,7 @@ class Layout(Algebra):
         return replace(self, order=order)
 
     def in_order(self, order: str) -> Layout:
-        """Return the layout asked in another order, with the same place at every coordinate of its modes.
+        """Return the layout indexed in another order, with the same place at every coordinate of its modes.
 
         >>> from tilewise import S, parse
         >>> print(S[((2, 8), (4, 4)) : ((64, 8), (4, 1))].in_order("cute"))
@@ -612,7 +613,7 @@ class Layout(Algebra):
         """Return the layout with every element at its first bit."""
         return units.converted(self, "bit", dtype)
 
-    # -- what one tries first ------------------------------------------------------------------------
+    # -- first attempts of users ---------------------------------------------------------------------
 
     def __call__(self, *index: Any) -> Vector:
         """Return the place of an element, as `place` does.

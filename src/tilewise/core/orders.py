@@ -87,7 +87,7 @@ def by_coordinates(layout: Layout, shape: Any = None) -> Layout:
 def aligned(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     """Return two row-major layouts, of which one flat index names the elements that belong together.
 
-    Layouts are paired by coordinates where their modes have the same extents, and else each by its own
+    Layouts are paired by coordinates where their modes have the same extents, and else each by its
     flat index. Of two layouts that count in one order, coordinates pair the same elements as flat indices.
 
     >>> from tilewise import S, parse

@@ -3,8 +3,8 @@
     solutions(vectors, ranges, low, high)   every x with ranges[i][0] <= x[i] <= ranges[i][1]
                                             and low <= x[0]*vectors[0] + x[1]*vectors[1] + ... <= high
 
-Vectors are tuples of integers, one a coordinate. The largest vector is chosen first; what the rest
-can still reach (their interval, and the multiples of their gcd) leaves few digits to try. Where the
+Vectors are tuples of integers, one a coordinate. The largest vector is chosen first; the reach of the
+rest (their interval, and the multiples of their gcd) leaves few digits to try. Where the
 iters separate, every level has at most one candidate, and the search is the closed form: greedy
 digits. Where they do not, it is exact, and ends with `BudgetSpent` rather than guess.
 """

@@ -2,7 +2,7 @@
 
 `parse(str(L)) == L`. A layout that counts in CuTe's order is written as CuTe writes it, and in the notation
 where CuTe has no words for it. `@m` is written only where another axis is named. A swizzle's operand stands
-in parentheses when it is a sum, so that the reader sees what the XOR acts on.
+in parentheses when it is a sum, so that the reader sees the operand of the XOR.
 """
 
 from __future__ import annotations

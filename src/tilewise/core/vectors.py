@@ -21,7 +21,7 @@ Term = tuple[Axis, int]
 class Vector:
     """An integer combination of axes, in the order written. An axis that is absent counts 0.
 
-    `==` between vectors is what is written; with a mapping it is the point that counts.
+    `==` between vectors compares the spelling; with a mapping it compares the points.
 
     >>> v = 5 @ Axis("laneid") + 1 @ Axis("reg")
     >>> v, v["laneid"], v["warpid"]

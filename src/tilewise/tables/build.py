@@ -113,10 +113,10 @@ def _in_reverse(found: Table) -> Table:
 def _planned(
     layout: Layout, axis: Axis, copies: tuple[int, ...], extents: Sequence[int], ends: Window
 ) -> tuple[Sequence[OuterSum | Listing], Column]:
-    """Return the sums that list one axis of a window, part after part, and what every entry gets.
+    """Return the sums that list one axis of a window, part after part, and the column that finishes them.
 
-    A window without gaps is one run of flat indices. Else every mode takes a run of digits of its own,
-    if the layout's digits divide the asked shape. What remains is listed entry by entry.
+    A window without gaps is one run of flat indices. Else every mode takes a run of its digits, if the
+    layout's digits divide the window's shape. The rest is listed entry by entry.
     """
     digits = digits_of(layout, axis)
     counts = [stop - start for start, stop in ends]

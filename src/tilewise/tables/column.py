@@ -1,4 +1,4 @@
-"""One axis of a table: what is added to every entry, and how sums become places."""
+"""One axis of a table: the constants of every entry, and the steps from sums to places."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Box:
 def inverse(layout: Layout, *, smallest: bool = False) -> Box:
     """Return the flat index that lives at every place of the box; -1 at an empty place.
 
-        requires       no place holds two elements, unless the smallest is asked for
+        requires       no place holds two elements, unless `smallest` is set
         postcondition  array[p - start] is the flat index of layout.who(p), or -1
 
     >>> from tilewise import S

@@ -115,9 +115,9 @@ def outer_sum(runs: Sequence[Run], copies: int) -> OuterSum | None:
 
 
 def factors_of(runs: Sequence[Run]) -> tuple[int, list[FloorForm]]:
-    """Return (what all entries share, the factors from the slowest to the fastest) of a window.
+    """Return (the sum that all entries share, the factors from the slowest to the fastest) of a window.
 
-    The fast digits that a run takes whole are factors, and what remains of it is one more.
+    The fast digits that a run takes whole are factors, and its remainder is one more.
 
     >>> shared, factors = factors_of([Run([(4, 1), (8, 16)], 8, 16)])
     >>> shared, [factor.terms_summed().tolist() for factor in factors]
@@ -156,7 +156,9 @@ def in_halves(factors: Sequence[FloorForm]) -> list[FloorForm]:
 
 
 def cuts(extents: Sequence[int]) -> list[int]:
-    """Return where to cut the factors in two small vectors: long rows first, then even cuts; none far worse.
+    """Return the cuts of the factors into two small vectors: long rows first, then even cuts.
+
+    No cut is far worse than the best.
 
     >>> cuts([64, 64]), cuts([2] * 24)[:2], cuts([2**30])
     ([1], [12, 11], [])

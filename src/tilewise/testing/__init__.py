@@ -1,10 +1,10 @@
-"""For tests: claims about layouts that say what is wrong, and the definition as the plainest loop.
+"""For tests: claims about layouts that explain a failure, and the definition as the plainest loop.
 
 The definition is slow, short, and independent. It calls nothing of the evaluation, the inverse or the facts
-of `Layout`; it reads the fields alone and has its own digits and its own XOR. Each `naive_` function lists
+of `Layout`; it reads the fields alone and has separate digits and XOR. Each `naive_` function lists
 the whole map, so it is for small layouts.
 
-    from tilewise.testing import assert_same             claims for tests of your own
+    from tilewise.testing import assert_same             claims for your tests
     from tilewise.testing import naive_places            the definition
     from tilewise.testing.generate import random_layout  seeded layouts from a `random.Random`
     from tilewise.testing.strategies import layouts      Hypothesis strategies (extra `testing`)

@@ -1,9 +1,9 @@
-"""Claims about layouts for tests of your own: what fails says what was expected, what is, and where.
+"""Claims about layouts for your tests: a failure shows the expected, the found, and their difference.
 
     from tilewise.testing import assert_conflict_free, assert_matches, assert_same
 
-A claim that does not hold is an `AssertionError`, under `python -O` as well. A question that is not
-understood stays a `LayoutError`, and one whose search ended at its bound a `NotDecided`: neither passes.
+A claim that does not hold is an `AssertionError`, under `python -O` as well. A malformed question
+stays a `LayoutError`, and one whose search ended at its bound a `NotDecided`: neither passes.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _plain(layout: Layout) -> Layout:
     return replace(layout, swizzles=(), outer=ZERO)
 
 
-# -- what an engine takes --------------------------------------------------------------------------
+# -- tiles for engines -----------------------------------------------------------------------------
 
 
 def assert_matches(
@@ -153,8 +153,8 @@ def assert_matches(
     """Claim that an engine takes a tile of shared memory; return its match.
 
     `asked` holds options of `tilewise.check.match`: `n`, `major`, `base`, `pattern`; of the engine tcgen05
-    `kind`, `m`, `cta_group` and more, of mma `shape`, `form` and more. Of the engine tma it is what
-    options of `tilewise.check.tma.plan_copy`: `shape` and `strides` of the tensor in global memory.
+    `kind`, `m`, `cta_group` and more, of mma `shape`, `form` and more. For the engine tma it holds options
+    of `tilewise.check.tma.plan_copy`: `shape` and `strides` of the tensor in global memory.
 
     >>> from tilewise import S, Swizzle
     >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
@@ -235,7 +235,7 @@ def assert_conflict_free(
 ) -> Conflicts:
     """Claim that an access of a tile of shared memory takes no more wavefronts than its bytes need.
 
-    The arguments are those of `tilewise.check.banks.conflicts`, whose answer is returned.
+    The arguments and the result are those of `tilewise.check.banks.conflicts`.
 
     >>> from tilewise import S, Swizzle
     >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]

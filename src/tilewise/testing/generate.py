@@ -1,4 +1,4 @@
-"""Seeded layouts from a plain `random.Random`: small enough to list, full of what goes wrong.
+"""Seeded layouts from a plain `random.Random`: small enough to list, full of hard cases.
 
 Extents of 1, odd extents, nested modes, strides of any sign, 0 and diagonals, several axes, copies
 that alias, negative offsets, chains of swizzles of both signs, outer offsets that do not fold.
@@ -17,7 +17,7 @@ from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
 
 BUFFER = Axis("buf", storage=True)
-"""A storage axis of one's own, which a text must declare to be read back."""
+"""An unknown storage axis, which a text must declare to be read back."""
 
 AXES = (m, m, m, Axis("laneid"), Axis("reg"), Axis("TLane"), Axis("gpuid_x"), Axis("own"), BUFFER)
 

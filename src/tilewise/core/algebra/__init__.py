@@ -35,7 +35,7 @@ _HOMES = {
     "explanations": "tilewise.core.algebra.recognition",
     "from_bases": "tilewise.core.algebra.linear",
 }
-"""{operation: the module that has it}: the methods, and what takes no layout or has another name there."""
+"""{operation: its module}: the methods, and operations that take no layout or have another name there."""
 
 __all__ = sorted(_HOMES.keys() - {"slice", "inverse", "relation"})
 

@@ -1,4 +1,4 @@
-"""The complement: how often, and where, a layout repeats to fill an interval without overlap.
+"""The complement: the repeats of a layout that fill an interval without overlap.
 
 Translates of a finite set that fill [0, size) are forced, place by place: the smallest place that is free
 must be where a translate begins. So there is at most one complement, as a set. For sums of multiples of

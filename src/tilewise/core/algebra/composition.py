@@ -2,13 +2,13 @@
 
 `after` composes digit by digit. A swizzle of indices becomes one of places: A o Sw = Sw' o A wherever A
 sends every bit that Sw reads or flips to a bit of its own on one storage axis, in order and at one
-distance. That is read off the columns of A over GF(2), so all of A's digits but the slowest are powers of
-two. Where it is not so, a map small enough to list is recognised by its values; a larger one is not decided.
+distance. The columns of A over GF(2) show that, so all of A's digits but the slowest are powers of
+two. Otherwise a map small enough to list is recognised by its values; a larger one is not decided.
 
 B(x) = c + sum t_j x_j are indices of A, and A(B(x)) is a layout over refinements of B's digits iff it is
 a sum of maps of single digits, each of which is a layout (`levels` decides both). An accepted answer is
-right by construction. A refusal carries the positions at which a reader sees for himself that there is
-no such layout; only where several levels might cancel is a bounded table asked instead.
+right by construction. A refusal carries the positions that show to any reader that no such layout exists;
+only where several levels might cancel does a bounded table decide.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ _EVERY_PLACE = "every place of the inner layout is an index of the outer one"
 _ELSEWHERE = "the map exists, but not over these digits: compose pieces of it (slice), or list it (table)"
 
 MAX_LISTED = 1 << 14
-"""A digit, or a box of digits, of at most so many values may be listed to settle what levels leave open."""
+"""The most values of a digit, or a box of digits, that are listed to settle cases that levels leave open."""
 
 
 @dataclass(slots=True)
 class Domain:
-    """The meaning of B's places to A: the coordinate of every axis, and A's digits behind each of them."""
+    """The reading of B's places by A: the coordinate of every axis, and A's digits behind each of them."""
 
     coordinate: dict[str, int]
     digits: tuple[tuple[tuple[int, Vector], ...], ...]
@@ -125,7 +125,7 @@ def is_basis(name: str) -> bool:
 
 @dataclass(slots=True)
 class Run:
-    """Neighbouring digits of one mode that step as one: what they span, the step on each coordinate."""
+    """Neighbouring digits of one mode that step as one: their span, the step on each coordinate."""
 
     extent: int
     step: tuple[int, ...]
@@ -154,7 +154,7 @@ def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     base = question.value(start) if any(start) else 0
     offset = outer.offset + code.vector(base) if base else outer.offset
     if len(inner.shape) == 1 and isinstance(inner.shape[0], int) and isinstance(shape[0], tuple):
-        shape = shape[0]  # a lone mode of several digits: they are modes of their own
+        shape = shape[0]  # a lone mode of several digits: they become modes
     return outer.with_parts(shape, strides, replica, offset)
 
 
@@ -224,7 +224,7 @@ def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
 
 @dataclass(slots=True)
 class _Question:
-    """Is A(c + sum t_j x_j) a sum of layouts of the single digits? `own` of them are no copies."""
+    """The question: is A(c + sum t_j x_j) a sum of layouts of the digits? The first `own` are no copies."""
 
     domain: Domain
     maps: list[Floors]

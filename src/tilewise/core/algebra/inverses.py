@@ -169,7 +169,7 @@ def swizzled(
 
 @dataclass(frozen=True, slots=True)
 class _Bit:
-    """A bit of a digit: the bits of a place that it sets, and what it adds to the index; 0 for a copy.
+    """A bit of a digit: the bits of a place that it sets, and its weight in the index; 0 for a copy.
 
     `turned`: the digit of the index runs the other way. `bound`: the bit does not stand alone in the index,
     so nothing can be XORed with it there.
@@ -244,7 +244,7 @@ _WHO = "ask place by place: who answers each, and needs no layout"
 
 
 def _of_its_index(inverse: Callable[..., Layout]) -> Callable[..., Layout]:
-    """Return an inverse to flat indices in the layout's own order, which counts places in it as well."""
+    """Return an inverse to flat indices in the layout's order, which counts places in that order too."""
 
     @wraps(inverse)
     def asked(layout: Layout, axes: Any = None) -> Layout:
@@ -358,7 +358,7 @@ class _Places:
 
 
 def _places(layout: Layout) -> _Places:
-    """Return the digits of a layout; the axes are in its own order."""
+    """Return the digits of a layout; the axes are in the layout's order."""
     places = _Places(layout)
     extents = all_extents(layout.shape)
     weight = size = prod(extents)
@@ -394,7 +394,7 @@ def _reading(layout: Layout, axes: Any, still: bool) -> Layout:
 
 
 def _check_outer(layout: Layout) -> None:
-    if layout.outer.terms:  # what is 0, or whole periods, stands inside
+    if layout.outer.terms:  # steps of 0, or of whole periods, stand inside
         raise Refused(
             "TW504",
             f"the places are moved by {layout.outer}, less than a period, after they are swizzled",

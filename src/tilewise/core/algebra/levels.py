@@ -38,7 +38,7 @@ Form = dict[int, int]
 
 
 class Code:
-    """Vectors on some axes as single integers, each axis in a field of its own.
+    """Vectors on some axes as single integers, with a field for each axis.
 
         requires       every coordinate that comes up is below 2^(bits - 1) in absolute value
         postcondition  encoding is linear and one to one, so sums, multiples and == carry over
@@ -171,9 +171,9 @@ def is_chain(form: Iterable[int], extent: int) -> bool:
 
 @dataclass(slots=True)
 class Along:
-    """(rho + t x) // P along a digit x, less its value at 0: slope * x + sum of sign * (x // place).
+    """A level (rho + t x) // P along a digit x, less its value at 0: slope * x + sum of sign * (x // place).
 
-    `rest` is what it leaves over, t x - P * that, as digits (slowest first); `least` and `most` bound it.
+    `rest` is the remainder, t x - P * that, as digits (slowest first); `least` and `most` bound it.
     """
 
     slope: int
@@ -182,12 +182,12 @@ class Along:
 
     @property
     def least(self) -> int:
-        """Return the least rest."""
+        """Return the least remainder."""
         return sum([(e - 1) * s for e, s in self.rest if s < 0])
 
     @property
     def most(self) -> int:
-        """Return the largest rest."""
+        """Return the largest remainder."""
         return sum([(e - 1) * s for e, s in self.rest if s > 0])
 
 
@@ -250,7 +250,7 @@ class Failure:
 
 
 def separate(outer: Floors, base: int, digits: Sequence[Digit], forms: Sequence[Form]) -> list[Failure]:
-    """Add to `forms` what each digit brings to outer(base + sum of step * digit), or say where it fails.
+    """Add to `forms` the share of each digit in outer(base + sum of step * digit); return the failures.
 
     For one digit, levels that divide its step are linear, with the stride of the largest; levels that
     it never reaches bring nothing, and all its reach is left over. Both are ends of the chain of places.

@@ -1,4 +1,4 @@
-"""Layouts as maps over GF(2): bases, rank and kernel, and layouts from what the bits of places hold.
+"""Layouts as maps over GF(2): bases, rank and kernel, and layouts from the elements at each bit of a place.
 
 `tilewise.core.bits.affine` has the map itself, with its inverse and its products.
 
@@ -138,7 +138,7 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
 
 
 def _clash(held: Held) -> tuple[Axis, int, int] | None:
-    """Return an axis, one of its bits, and what that moves, where it is not one bit of its own.
+    """Return an axis, one of its bits, and the bit's move, where that is not one bit that no other moves.
 
     On storage swizzles may help, so other axes come first.
     """

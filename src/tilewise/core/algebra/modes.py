@@ -2,11 +2,12 @@
 
 All of it happens on the side of the index: copies, offsets, swizzles and the unit stay as they are.
 
-A boundary of a layout is the place value of a digit of its coalesced form: how many elements the faster
-digits count. A shape has the place values of its extents. When is a map of one shape also one of another?
+A boundary of a layout is the place value of a digit of its coalesced form: the number of elements that
+faster digits count. A shape has the place values of its extents. When is a map of one shape also a map of
+another?
 
-    The weights w_P of D(n) = sum of w_P * (n // P) are unique, and with nothing left to merge none is 0.
-    So digits that fit the asked shape exist iff the boundaries P, together with the shape's place values,
+    The weights w_P of D(n) = sum of w_P * (n // P) are unique, and not 0 once nothing is left to merge.
+    So digits that fit the wanted shape exist iff the boundaries P, together with the shape's place values,
     form one chain in which each divides the next: merging first and splitting then finds them.
 """
 
@@ -90,7 +91,7 @@ def flatten(layout: Layout) -> Layout:
 def reshape(layout: Layout, *shape: Any) -> Layout:
     """Return the same map in another shape of the same size; one extent may be -1.
 
-    Where an extent needs several digits it becomes a mode of them. There is an answer whenever some
+    Where an extent needs several digits it becomes a mode of them. `reshape` finds an answer whenever some
     digits of that shape, under L's copies and swizzles, are the same map.
 
         postcondition  reshape(L, S)(n) == L(n), and its modes have the extents of S

@@ -68,7 +68,7 @@ def moving_names(*layouts: Layout) -> list[str]:
 
 
 class Movement:
-    """From `a` to `b`, two canonical layouts of one size and unit: who stays, and who moves.
+    """The moves from `a` to `b`, two canonical layouts of one size and unit.
 
     >>> from tilewise import R, S, warpid
     >>> Movement(S[(4, 4) : (4, 1)], S[(4, 4) : (1, 4)]).staying("m")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
 Names = Mapping[str, tuple[Axis, int]]
-"""{axis name: (the axis that stands for it, how many of its steps one step is)}."""
+"""{axis name: (the axis that stands for it, the number of its steps in one step)}."""
 
 
 # -- a mode that stands still ----------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _fused(layout: Layout, split: _Split) -> Layout:
             ),
             hint=f"say how many {low} one {high} has: ({high}, n, {low})",
         )
-    # a swizzle of the low axis passes steps of its period; one of the high axis, scaled by n, what stands
+    # a swizzle of the low axis passes steps of its period; one of the high axis, scaled by n, passes parts
     # below n, so the start of the low axis stands outside of it
     on, period = layout.swizzled_axis, layout.period
     if period > 1 and ((on == low and count % period) or (on == high and count & (count - 1))):
@@ -375,7 +375,7 @@ def _swizzle_after(layout: Layout, split: _Split) -> tuple[tuple[Swizzle, ...], 
     )
 
 
-# -- what one owner holds --------------------------------------------------------------------------
+# -- the part of one owner -------------------------------------------------------------------------
 
 
 def footprint(layout: Layout, *axes: Axis | str) -> Layout:

@@ -202,7 +202,7 @@ def _plain(table: Any) -> Any:
 
 
 def _by_axis(axes: tuple[Axis, ...], entries: list[Any]) -> dict[Axis, list[int]]:
-    """Return entries as numbers: on the axes, or on their own where they are places or {axis: number}."""
+    """Return entries as numbers on the axes, or on the axes that places or {axis: number} name."""
     kinds = set(map(type, entries))
     if kinds == {int} and len(axes) == 1:
         return {axes[0]: entries}
@@ -241,7 +241,7 @@ def _numbers(entries: Sequence[Any]) -> list[int]:
 # -- layouts of a table ----------------------------------------------------------------------------
 
 Law = list[tuple[int, int, int, int]]
-"""Steps as (position, value before, value after, what other axes add); the first is one of the others."""
+"""Steps as (position, value before, value after, step on other axes); the first is one of the others too."""
 
 MAX_TRIED = 1 << 18
 """The most swizzles that are tried on a map of numbers beyond all addresses."""
@@ -249,7 +249,7 @@ MAX_TRIED = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A layout that a table is the list of; `note` says why it has not the table's own shape."""
+    """A layout that a table is the list of; `note` is the reason where its shape is not the table's."""
 
     layout: Layout
     note: str = ""
@@ -267,9 +267,9 @@ def recognise(table: Any, axis: Any = m, shape: Any = None) -> Layout:
     table an axis, by name. Or it is a function of the coordinates of `shape`, which
     returns a number on `axis`, a place, {axis: number}, or as many numbers as `axis` names axes.
 
-    The result has the modes of `shape`. Without one it has the table's own shape where its digits divide
-    it, else it is flat (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then
-    small `|S|` and M.
+    The result has the modes of `shape`. Without one it has the table's shape where its digits divide
+    it, else it is flat, with the reason in `explanations`. Of swizzles with as few bits, S > 0 comes first,
+    then small `|S|` and M.
 
         postcondition  recognise(T).place(x) == T[x] for every flat index x
         refused        TW510 where no layout and no swizzle of one, in that shape, explains the table; the
@@ -543,7 +543,7 @@ class _Search:
                 continue
             first, *others = [move(after) - move(before) + rest for _, before, after, rest in law]
             if first not in others:
-                self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
+                self.laws.insert(0, self.laws.pop(i))  # a law that broke one breaks many
                 return None
         moved = map(move, self.values)
         return list(map(int.__add__, moved, self.rest) if self.rest else moved)

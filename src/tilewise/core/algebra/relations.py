@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     Via = dict[str, Any]
 
 OUTERMOST_FIRST = ("device", "cta", "warp", "lane", "register", "memory")
-"""The kinds of axes, by how far apart their owners are."""
+"""The kinds of axes, by the distance of their owners."""
 
 FREE = ("same", "view", "drop")
 """The classes in which no element goes anywhere."""
@@ -180,7 +180,7 @@ def relation(
     by_coordinates = a.order != b.order and orders.alike_in_modes(a, b)
     if permute is not None or a.order == "row" or by_coordinates:
         return found
-    # what was found is of a turned layout: its modes are counted from the left again
+    # the relation is that of a turned layout: its modes are counted from the left again
     via, reading = dict(found.via), None if found.reading is None else dict(found.reading)
     for view in (via, reading or {}):
         if "permute" in view:
@@ -191,7 +191,7 @@ def relation(
     return replace(found, via=via, reading=reading, sentence=sentence)
 
 
-# -- what is given ---------------------------------------------------------------------------------
+# -- units and dtypes ------------------------------------------------------------------------------
 
 
 def _in_one_unit(
@@ -256,7 +256,7 @@ class _Moved:
 
 
 class _Undecided(Exception):
-    """A class could not be told from another."""
+    """A class that could not be distinguished from another."""
 
 
 def _first(*classes: Callable[[], Relation | None]) -> Relation:
@@ -265,7 +265,7 @@ def _first(*classes: Callable[[], Relation | None]) -> Relation:
 
 
 class _Question:
-    """Two layouts of one size and unit, and what was given on the way."""
+    """Two layouts of one size and unit, and the view that led to them."""
 
     def __init__(self, a: Layout, b: Layout, via: Via, search: bool, lanes: int) -> None:
         self.a, self.b, self.via, self.search, self.lanes = a, b, via, search, lanes

@@ -33,7 +33,7 @@ MAX_MIRRORED = 16
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A box of the sliced layout's index space, an interval a mode, and the layout of what lies in it."""
+    """A box of the sliced layout's index space, an interval a mode, and the layout of its elements."""
 
     box: tuple[Interval, ...]
     layout: Layout

@@ -1,6 +1,6 @@
 """Divides and products: a layout as tiles, and a layout repeated; modes in two parts.
 
-Both make (first, second) of a layout, or of each of its modes: what lies in a tile and which tile it is.
+Both make (first, second) of a layout, or of each of its modes: the elements of a tile, and the tile's number.
 The parts stand side by side in each mode, or all firsts before all seconds.
 
     logical    A o (B, complement(B, size of A)):  (in a tile, which tile)
@@ -8,8 +8,8 @@ The parts stand side by side in each mode, or all firsts before all seconds.
 
 A tiler is a layout B of A's flat index, an extent n (for n : 1), or a tuple of tilers, one a mode: None
 keeps its mode whole, `...` all that are not named, and modes without a tiler are not cut. All is on the
-side of the index: copies, offsets and swizzles of A stay as they are. Nothing is rounded up: where tiles
-do not fill A exactly there is no answer.
+side of the index: copies, offsets and swizzles of A stay as they are. Nothing is rounded up: tiles
+that do not fill A exactly are refused.
 
     logical    (A, C o B) with C the complement of A:   (in the block, which repetition)
     zipped     ((block), (repetitions));   tiled  ((block), repetition, ...);   flat  all side by side
@@ -111,7 +111,7 @@ def acting(layout: Layout) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A layout whose modes are cut in two: what lies in a tile, and which tile.
+    """A layout whose modes are cut in two: the elements of a tile, and the tile's number.
 
     `pairs` has the two side by side. Copies, offset and swizzles are those of `around`.
     """
