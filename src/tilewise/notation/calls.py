@@ -4,8 +4,8 @@
     argument  =  [ name "=" ] ( number | words | "128B" | "128B_ATOM_32B" | "4X" | "32x32x8" | "16x32bx2" )
     words     =  name { ( "." | "::" ) ( name | "4X" ) }
 
-The notation reads them and knows none: `Catalog`, given by those above, makes a layout of a name and its
-arguments.
+The notation reads calls and knows no names: `Catalog`, which callers give, makes a layout of a name and
+its arguments.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class Argument:
 
 
 Catalog = Callable[[str], Callable[[Sequence[Argument]], Layout]]
-"""From a name to what makes a layout of arguments; it refuses names that it does not know.
+"""From a name to a function that makes a layout of arguments; it refuses unknown names.
 
-What it refuses has the span of the argument at fault, or none where it is the whole call.
+A refusal has the span of the argument at fault, or no span where the whole call is.
 """
 
 

@@ -1,4 +1,4 @@
-"""CuTe's texts at a glance: which texts are in CuTe's words, and what a pointer in one says of units.
+"""CuTe's texts at a glance: the texts that are in CuTe's words, and the units of a pointer in one.
 
 `tilewise.notation.dialects.cute` reads them.
 """

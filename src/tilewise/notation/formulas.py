@@ -1,8 +1,8 @@
 """Formulas: integer expressions of the coordinates in text, such as `lambda i, j: i * 64 + (j ^ i % 8 * 8)`.
 
-Python's grammar and meaning, and of that arithmetic alone. Text is parsed and never run as it is: each part
-is checked, with the least and the most that it may be, and made anew. So nothing is too large, nothing is
-divided by 0, and what is listed is what Python would say.
+Python's grammar and meaning, limited to arithmetic. Text is parsed and never run as it is: each part
+is checked, with its least and greatest value, and made anew. So nothing is too large, nothing is
+divided by 0, and the listed values are Python's.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Formula(Generic[Name]):
-    """Expressions of named coordinates in a text, each by a name of its own, such as an axis.
+    """Expressions of named coordinates in a text, each by a name, such as an axis.
 
     >>> formula = read_lambda("lambda i, j: {laneid: i * 4 + j // 2, reg: j % 2}", {})
     >>> formula.arguments, [axis.name for axis in formula.listed((2, 4))]
@@ -119,11 +119,11 @@ def _at_all_indices(node: ast.expr, shape: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that has formulas, and how calls in them are written otherwise."""
+    """A text that has formulas, and the rewriting of calls in it."""
 
     text: str
     calls: Mapping[str, Rewrite] = field(default_factory=dict)
-    """{name: what gives the expression that a call stands for, None for other arguments}."""
+    """{name: a function from a call's arguments to its expression, or to None for unfit arguments}."""
 
     def error(self, code: str, message: str, span: tuple[int, int], hint: str = "") -> LayoutError:
         """Return a refusal at a span of the text."""
@@ -305,7 +305,7 @@ def _either(node: ast.expr, parts: Sequence[Bounded]) -> Bounded:
 
 
 def read_lambda(text: str, let: Mapping[str, int], axes: Sequence[Axis] = (m,)) -> Formula[Axis]:
-    """Return the formula of a lambda; `axes` name the numbers of a result without names of its own.
+    """Return the formula of a lambda; `axes` name the numbers of a result that has no names.
 
     >>> read_lambda("lambda i, j: i * 64 + (j ^ i % 8 * 8)", {}).listed((2, 3))
     {m: [0, 1, 2, 72, 73, 74]}

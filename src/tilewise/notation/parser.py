@@ -337,7 +337,7 @@ class Parser(NumberCursor):
             )
         return Swizzle.named(start.text, dtype, on)
 
-    # -- what was probably meant ---------------------------------------------------------------------
+    # -- hints for unknown words ---------------------------------------------------------------------
 
     def _unknown_word(self) -> LayoutError | None:
         """Return the error of a word that begins no addend, or None if it may name a number or an entry.

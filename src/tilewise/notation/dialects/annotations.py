@@ -98,7 +98,7 @@ def _type(cursor: Cursor) -> list[TensorType]:
 
 
 def unquoting(source: str) -> Iterator[Token]:
-    """Yield the words of a text without comments, and of what stands in quotes between braces.
+    """Yield the words of a text without comments, and those of strings in braces.
 
     >>> [token.text for token in unquoting('mhlo.sharding = "{replicated}"')]
     ['mhlo.sharding', '=', '{', 'replicated', '}']

@@ -77,7 +77,7 @@ CLASSES = {
 }
 """The classes of Gluon's: the encoding that each is, and its fields in order."""
 _OLD_FIELDS = " ctas_per_cga cta_split_num cta_order"
-"""The fields by which 3.4 and 3.5 said what a cluster holds."""
+"""The fields of 3.4 and 3.5 for the blocks of a cluster."""
 _KEYS = {
     "cga_layout": "CGALayout",
     "warps_per_cta": "warpsPerCTA",
@@ -160,7 +160,7 @@ class _Objects(Attributes):
 
 
 def write(layout: Layout, given: Given) -> str:
-    """Return the call that makes the object of a layout: the shortest that says exactly this."""
+    """Return the call that makes the object of a layout: the shortest that reads back as the layout."""
     from tilewise.notation.dialects.triton.writing import encoding_of
 
     encoding = encoding_of(layout, given, beside=("amd_rotating_shared",))

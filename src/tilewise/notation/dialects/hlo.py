@@ -2,7 +2,7 @@
 
     {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
 
-`devices` has the tiles of each dimension, and dimensions more for what holds copies. The numbers of devices
+`devices` has the tiles of each dimension, and more dimensions for copies. The numbers of devices
 fill that grid in row-major order: listed, or counted from 0 in the shape after `<=` and transposed by T. They
 are logical partitions, of which the device assignment of a module makes devices (xla/hlo/ir/hlo_sharding.cc,
 tile_assignment.h). Where tiles do not divide an extent, XLA pads every shard to the larger one.

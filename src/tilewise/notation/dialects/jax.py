@@ -2,8 +2,8 @@
 
     NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None), memory_kind=device)
 
-A PartitionSpec has the axes that shard each dimension, major to minor; what it leaves out is whole on every
-device, and axes that it does not name hold copies. Meshes are read as JAX 0.4 to 0.10 print them:
+A PartitionSpec has the axes that shard each dimension, major to minor. Dimensions without an axis are whole
+on every device, and axes that it does not name hold copies. Meshes are read as JAX 0.4 to 0.10 print them:
 `Mesh('x': 2)`, `Mesh(axis_sizes=(2,), axis_names=('x',))`, `Mesh(device_ids=array([0, 1]), axis_names=...)`,
 and `AbstractMesh(...)` of either kind. A PartitionSpec alone takes a mesh beside it,
 `P('x', None) on {'x': 2}`, or its axes as names with numbers; so does a type, `float32[16@x,8]`. JAX refuses

@@ -156,7 +156,7 @@ def on_mesh(mesh: Mesh, items: Sequence[Item], quoted: bool = True) -> Tiles:
 
 
 def unread(word: Value, what: str, known: str = "") -> LayoutError:
-    """Return the error of a word that is not read: why it is no layout, or what is known."""
+    """Return the error of a word that is not read: the reason why it is no layout, or the known words."""
     if word.text in _WHY_NOT:
         return word.error("TW008", f"'{word.text}' is no layout: {_WHY_NOT[word.text]}")
     code = "TW002" if word.kind == NAME else "TW004"

@@ -1,8 +1,8 @@
-"""Tiles upon tiles, as XLA and Mosaic write them: what each dimension's digits are once all tiles have cut.
+"""Tiles upon tiles, as XLA and Mosaic write them: the digits of each dimension once all tiles have cut.
 
-A tile cuts the last dimensions of what is there, and what lies inside the tiles becomes new last dimensions,
-which the next tile may cut as well (https://openxla.org/xla/tiled_layout). `in_tiles` says where one index
-comes to. For all at once the digits of the dimensions go through the tiles.
+A tile cuts the last dimensions, and its inside becomes new last dimensions, which the next tile may cut as
+well (https://openxla.org/xla/tiled_layout). `in_tiles` finds the place of one index. For all at once the
+digits of the dimensions go through the tiles.
 
 Back from a layout, `packed_digits` has the digits in the order in which they lie in memory, and `tiled_order`
 finds the fewest tiles that bring them there.
@@ -43,7 +43,7 @@ class Part:
     dimension: int
     extent: int
     room: int
-    """There is place for so many steps: its own, and those of padding."""
+    """The steps that have room: the digit's, and those of padding."""
     weight: int = 1
     """One step of the digit is so many steps of the dimension."""
     leads: bool = True
@@ -63,7 +63,7 @@ def in_tiles(index: Sequence[int], shape: Sequence[int], tiles: Sequence[Sequenc
 
 
 def tiled(shape: Sequence[int], tiles: Sequence[Sequence[int]]) -> Extents:
-    """Return the shape after tiles have cut it; what a tile does not fill is padded.
+    """Return the shape after tiles have cut it; a tile that is not filled is padded.
 
     requires  the last extent of each tile is a number
 
@@ -140,7 +140,7 @@ def layout_in_tiles(
 
 
 def broken_index(place: Callable[[Extents], int], shape: Sequence[int]) -> Extents | None:
-    """Return an index that shows that no digits a dimension give these places, or None in what was searched.
+    """Return an index whose place no digits a dimension give, or None if the search finds no such index.
 
     Index 0 is at place 0. Along a dimension steps are equal inside the fastest digit. Dimensions add up.
 
@@ -379,7 +379,7 @@ def _tiles(insides: Sequence[_Runs], digits: Sequence[Digit]) -> list[Extents]:
 
 
 def _tilings(state: _Runs) -> Iterator[tuple[_Runs, _Runs]]:
-    """Yield what a tile can make of an arrangement, and the insides of the tile: short tiles first."""
+    """Yield the results of a tile on an arrangement, and the insides of the tile: short tiles first."""
     for kept in reversed(range(len(state))):
         cut = state[kept:]
         if not cut[0]:

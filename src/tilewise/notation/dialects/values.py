@@ -45,7 +45,7 @@ class Written:
 
     @contextmanager
     def blame(self) -> Iterator[None]:
-        """Let errors inside show the piece, where they show none."""
+        """Let errors inside that have no span show the piece."""
         try:
             yield
         except LayoutError as error:
@@ -232,7 +232,7 @@ def element_type(word: str) -> DType | None:
 
 
 def type_of(brackets: Value) -> tuple[Extents, tuple[Value, ...]]:
-    """Return the extents of `<128x64xf16, ...>`, and the words of its element; none where it has no shape.
+    """Return the extents of `<128x64xf16, ...>`, and the words of its element; () where it has no shape.
 
     >>> from tilewise.notation.dialects.given import Given
     >>> extents, words = type_of(value(Given("<128x64xf16, #blocked>").cursor()))

@@ -6,7 +6,7 @@
     argument =  [ name "=" ] term
 
 Namespaces, modules, `const`, `&` and casts of numbers, `(int)8`, are left out: compilers print them. A type
-makes what a call of it makes: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
+makes the layout of its call: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
 Stride<_4,_1>{})`. Where no strides are given, the leftmost digit is the fastest. What the words mean is in
 CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and python/pycute.
 """
@@ -59,7 +59,7 @@ _LAYOUTS = {
     "composition": ("inner", "offset", "outer"),
     "Tensor": ("engine", "layout"),
 }
-"""Words that make a layout, and the names of what is given to them."""
+"""Words that make a layout, and the names of their parameters."""
 _BASES = ("E", "ScaledBasis")
 _SWIZZLES = ("Swizzle", "make_swizzle")
 
@@ -104,7 +104,7 @@ def _call(words: Sequence[Value]) -> _Call:
 
 
 def _said(words: Sequence[Value]) -> list[Value]:
-    """Return the words that say something of a layout; the stars of pointers do not."""
+    """Return the words of a layout, without qualifiers and the stars of pointers."""
     found = [word for word in words if word.text not in _LEFT_OUT]
     while len(found) > 1 and found[-1].text == "*":
         found.pop()

@@ -5,9 +5,9 @@
     ArithTuple(0,_0) o (4,8):(_1@0,_1@1)    tensor(raw_ptr(0x400: f16, gmem, align<16>) o (8,4):(4,1)
 
 A swizzle before a pointer or in its type acts on bytes, while the strides count elements: then it is
-converted. A swizzle after the pointer counts elements. tests/oracle/test_cute_texts.py holds that to what
-the DSL loads. The address of a pointer is no part of the layout. The DSL prints a swizzle of the pointer
-when it traces alone.
+converted. A swizzle after the pointer counts elements. tests/oracle/test_cute_texts.py compares that with
+the loads of the DSL. The address of a pointer is no part of the layout. The DSL prints the pointer's
+swizzle only while it traces.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Pointer:
     """True where the text was printed at run time."""
 
     def notes(self, layout: Layout) -> Iterator[str]:
-        """Yield what its reader should know beside the layout."""
+        """Yield notes on the pointer for a reader of the layout."""
         words = [f"to {_SPACES[self.space]}"] if self.space else []
         words += [f"aligned to {self.alignment} bytes"] if self.alignment else []
         if words:

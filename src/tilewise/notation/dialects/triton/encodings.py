@@ -102,7 +102,7 @@ class Encoding:
         return value
 
     def among(self, key: str, value: Setting, known: Collection[Setting]) -> None:
-        """Refuse what is not known here."""
+        """Refuse an unknown value."""
         if value not in known:
             listed = " ".join(map(spelled, known))
             message = f"{self.called(key)} = {spelled(value)} is not read here"
@@ -124,7 +124,7 @@ class Encoding:
         return found
 
     def word(self, key: str, *known: str) -> str:
-        """Return one of the words that are known: the first where none is written."""
+        """Return one of the known words: the first where the key is missing."""
         value = str(self.items.get(key, known[0]))
         self.among(key, value, known)
         return value
@@ -170,7 +170,7 @@ class Encoding:
         return found
 
     def bases(self, key: str, rank: int | None = None) -> tuple[Extents, ...]:
-        """Return bases: a list of vectors, a number for each dimension. A missing key has none."""
+        """Return bases: a list of vectors, a number for each dimension. A missing key has no bases."""
         found: list[Extents] = []
         for vector in self._get(key, "a list of bases", _are_bases, ()):
             found.append((vector,) if isinstance(vector, int) else vector)
@@ -208,7 +208,7 @@ def spelled(value: object, most: int = 8) -> str:
 
 @dataclass(slots=True)
 class Attributes:
-    """Makes encodings of values; aliases are what names such as `#blocked` stand for."""
+    """A maker of encodings from values; `aliases` has the encodings of names such as `#blocked`."""
 
     aliases: Mapping[str, Encoding] = field(default_factory=dict)
 
@@ -296,7 +296,7 @@ MAX_PARTS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """An encoding, and what a type says beside it."""
+    """An encoding, and the shape and type of element beside it."""
 
     encoding: Encoding
     shape: Extents | None = None

@@ -1,7 +1,7 @@
 """The encodings of shared memory and of Blackwell's tensor memory, and paddings.
 
-These are linear maps from (offset, block), and from (row, col, block), to elements. The meaning is Triton's
-own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows. A basis of 0
+These are linear maps from (offset, block), and from (row, col, block), to elements. The meaning is that of
+Triton, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names its source. A basis of 0
 stands for a hole; those of rows 32 and 64 of tensor memory stand for copies. A column of tensor memory has
 the width of an element.
 """
