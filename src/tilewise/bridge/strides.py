@@ -34,7 +34,7 @@ BYTE = 8
 class _Strided:
     """A strided tensor, all distances in bits: the place of element 0, and the tensor's place in its storage.
 
-    `memory` is the begin and the end of all the storage, and `owner` its owner, where the array tells them.
+    `memory` is the start and the end of all the storage, and `owner` its owner, where the array tells them.
     """
 
     shape: tuple[int, ...]

@@ -1,14 +1,14 @@
 """The complement: the repeats of a layout that fill an interval without overlap.
 
 Translates of a finite set that fill [0, size) are forced, place by place: the smallest place that is free
-must be where a translate begins. So there is at most one complement, as a set. For sums of multiples of
+must begin a translate. So there is at most one complement, as a set. For sums of multiples of
 steps it exists iff, after merging steps that continue one another, and with c = 1 at first,
 
     for (step, extent), ascending:   c divides step;  repeat step // c times every c;  c = step * extent
     at the end                       c divides size;  repeat size // c times every c
 
-(de Bruijn's theorem on sums that fill an interval). Copies are places like others; a step downwards fills
-what a step upwards fills, and an offset moves everything alike, so neither matters.
+(de Bruijn's theorem on sums that fill an interval). Copies are places like others. Neither the direction of
+a step nor an offset matters: a step downwards fills the same interval, and an offset moves everything alike.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _untiled(tiling: Tiling, steps: list[Step], size: int | None) -> Refused:
 
 
 def _first_start(tiling: Tiling, bound: int) -> int:
-    """Return the begin of the first translate at `bound` or later."""
+    """Return the start of the first translate at `bound` or later."""
     whole = max(0, bound) // tiling.block * tiling.block
     inside = least_repeat(tiling.repeats, bound - whole)
     return whole + (tiling.block if inside is None else inside)

@@ -237,7 +237,7 @@ def _xors(bits: Sequence[_Bit], moves: Iterable[tuple[int, int]]) -> tuple[Swizz
 # -- places to indices -----------------------------------------------------------------------------
 
 MAX_CHOICES = 64
-"""A diagonal digit may be read on any of its axes; so many ways are tried."""
+"""The most ways that are tried to read diagonal digits, each on any of its axes."""
 
 _INDICES = Layout((), ())
 _WHO = "ask place by place: who answers each, and needs no layout"

@@ -348,7 +348,7 @@ def beginning(values: Sequence[int], places: Sequence[int] = ()) -> tuple[int, t
     So a step that differs makes the position a place value: all others divide it, and it divides the extent.
     The place values of a shape, `places`, divide those of digits or are divided by them.
 
-    The positions ascend up to the first bad one. A layout steps into the first as into one of the others.
+    The witness positions ascend to the one reached. A layout steps into the first as into one of the others.
 
     >>> beginning([5, 6, 15, 16]), beginning([0, 1, 3, 4, 7, 7])
     ((4, (), {1: 1, 2: 8}), (4, (2, 4), {1: 1, 2: 1}))

@@ -177,7 +177,7 @@ def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
     """Return the elements that the bits of the places hold: the inverse of `place_bits`.
 
         postcondition  place_bits(held_by(L), shape of L).layout(shape of L) is the same map as L
-        refused        TW512 where extents or steps are no powers of two, or an offset moves all
+        refused        TW512 where extents or single steps are no powers of two, or an offset moves all
 
     >>> from tilewise import R, S, laneid, reg, warpid
     >>> held_by(S[(4, 2) : (1@laneid, 1@reg)] + R[2 : 1@warpid])

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # -- a map that is listed --------------------------------------------------------------------------
 
 MAX_ASKED = 1 << 20
-"""A function is called at so many indices at most."""
+"""The most indices at which a function is called."""
 
 
 class Listed:

@@ -67,7 +67,7 @@ _OF_THREADS = _OF_WAVES | {"tid_in_wg", "wgid", "wid_in_wg"}
 
 
 def kind_of(axis: Axis) -> str:
-    """Return the distance that a step along an axis takes an element.
+    """Return the kind of an axis, by the distance of a step along it.
 
     The lanes and columns of tensor memory are its addresses. An unknown owner may be anything, and
     counts as a device, so that no move is understated.
@@ -566,7 +566,7 @@ def _names_matched(a: Layout, b: Layout) -> dict[str, str] | None:
 
 
 def _may_be_called(old: str, new: str) -> bool:
-    """Return False for two known storage axes: registers under another name are not memory."""
+    """Return True unless both names are known and one is storage: registers are not memory renamed."""
     stored = {kind_of(Axis(old)), kind_of(Axis(new))} & {"register", "memory"}
     return not (stored and KNOWN.keys() >= {old, new})
 
