@@ -1,4 +1,4 @@
-"""The inverse: which indices live at a place, or at any place that agrees with a partial one."""
+"""The inverse: the indices that live at a place, or at any place that agrees with a partial one."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ EVERYDAY = {
     "thread": ("tid_in_wg", "tx", "laneid"),
     "block": ("cbx", "bx"),
 }
-"""Words of everyday, and the axes that they may stand for: the first of which a layout has a part."""
+"""Everyday words, and the axes that they may stand for: the first axis of which a layout has a part."""
 
 
 def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
@@ -88,9 +88,9 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
 
         postcondition  an element at the place lives there after fuse_axes, on the axis of the question
 
-        A known axis that the layout splits becomes its parts, unless the place gives other numbers for them.
-        Where a layout has lane 32, a warp has 64 lanes, as on CDNA. `lane`, `warp` and `thread` stand for
-        the layout's axes of that kind, unless it has an axis of that very name.
+    A known axis that the layout splits becomes its parts, unless the place gives other numbers for them.
+    Where a layout has lane 32, a warp has 64 lanes, as on CDNA. `lane`, `warp` and `thread` stand for
+    the layout's axes of that kind, unless it has an axis of that very name.
 
     >>> from tilewise import S, laneid, reg, wid_in_wg
     >>> on_its_axes(S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)], {"tid_in_wg": 45, "reg": 1})
@@ -112,7 +112,7 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
 
 
 def _meant(name: str, axes: set[str]) -> str:
-    """Return the axis that a word of everyday stands for, or the word."""
+    """Return the axis that an everyday word stands for, or the word."""
     known = [axis for axis in EVERYDAY.get(name, ()) if _parts(axis) & axes]
     return known[0] if known and name not in axes else name
 

@@ -28,7 +28,7 @@ class Argument:
     """The value of a parameter, as a word and, where it is one, as a number."""
 
     name: str
-    """The parameter, or nothing where the position tells."""
+    """The parameter, or '' where the position decides."""
     text: str
     number: int | None
     span: Span

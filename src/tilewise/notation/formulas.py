@@ -140,7 +140,7 @@ class Source:
         return len(line[:start].decode(errors="replace")), len(line[:end].decode(errors="replace"))
 
     def parsed(self, start: int = 0, end: int | None = None) -> ast.expr:
-        """Return the tree of an expression in the text, its columns those of the text."""
+        """Return the tree of an expression in the text, with columns of the text."""
         end = len(self.text) if end is None else end
         piece = self.text[start:end]
         if len(piece) > MAX_TEXT:
@@ -224,7 +224,7 @@ class Source:
         return made
 
     def _called(self, call: ast.Call) -> str:
-        """Return the name of a function that the text may call, else nothing; TVM's begin with T."""
+        """Return the name of a function that the text may call, else ''; TVM's begin with T."""
         match call.func:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="T"), attr=name):
                 return name if name in self.calls and not call.keywords else ""

@@ -1,4 +1,4 @@
-"""`table`: where every element of a window lives."""
+"""`table`: the places of every element of a window."""
 
 from __future__ import annotations
 

@@ -22,10 +22,10 @@ from tilewise.tables.digits import FloorForm, Int64s, Run, Term, floor_form, wra
 from tilewise.tables.swizzling import carries, swizzle_in_place
 
 SMALL = 1 << 16
-"""Vectors of so many entries are small beside any table."""
+"""The most entries of a vector that is small beside any table."""
 
 LONG = 1 << 12
-"""Broadcasting rows of so many entries, NumPy writes up to three times as fast as shorter ones."""
+"""The entries of a long row: NumPy broadcasts long rows up to three times as fast as shorter ones."""
 
 
 class OuterSum(NamedTuple):

@@ -34,7 +34,7 @@ MAX_LISTED = 1 << 12
 """The most elements that are compared one by one, to count those that are elsewhere."""
 
 MAX_SEARCHED = 1 << 15
-"""A better layout is searched for tiles of so many elements."""
+"""The most elements of a tile for which a better layout is searched."""
 
 WIDE_ROWS = "row:16B"
 

@@ -49,7 +49,7 @@ Held = Mapping[Axis, Sequence[int | None]]
 there.
 """
 Step = tuple[Axis, int]
-"""A step of so many along an axis."""
+"""An axis, and the number of steps along it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ class Given:
         return self.shape
 
     def chosen(self, parts: Iterable[str], what: str) -> str:
-        """Return the part that `part` names, or the only one; refuse where several are there and it is None.
+        """Return the part that `part` names, or the only one; refuse several parts if `part` is None.
 
         The sign before a name, as in `#blocked`, may be left out.
         """

@@ -39,13 +39,13 @@ REPLICATED, MANUAL = "replicated", "manual"
 
 @dataclass(slots=True)
 class Mesh:
-    """The axes of a mesh with their extents, the slowest first, and which parts of them are used."""
+    """The axes of a mesh with their extents, the slowest first, and the parts of them that are used."""
 
     extents: dict[str, int]
     used: list[tuple[str, int, int, Written]] = field(default_factory=list)
 
     def digit(self, name: str, where: Written, before: int = 1, extent: int = 0) -> Iter:
-        """Return an axis, or the part of it that has so many steps before it, and mark it as used."""
+        """Return an axis, or the part of it with `before` steps before it, and mark it as used."""
         if name not in self.extents:
             known = ", ".join(self.extents) or "no axis"
             raise where.error("TW007", f"the mesh has no axis {name!r}", f"it has {known}")

@@ -83,7 +83,7 @@ _AXES = (_REG, _LANE, _WARP)
 
 @dataclass(frozen=True, slots=True)
 class Replicated:
-    """In the place of a dimension: so many lanes or warps hold the same."""
+    """In the place of a dimension: the number of lanes or warps that hold the same."""
 
     times: int
 
@@ -365,7 +365,7 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
-    """Return the candidate: the layout itself if its digits count through the axes in order."""
+    """Return the TiledLayout that is the layout, if its digits count through the axes in order."""
     runs = digits_of(layout)
     copies = [Digit(-1, it.extent, it.stride) for it in layout.replica if it.extent > 1]
     digits = [digit for run in (*runs, copies) for digit in run]

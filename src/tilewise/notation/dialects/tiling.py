@@ -194,7 +194,7 @@ def _cut_step(members: list[Step], extent: int) -> tuple[Step, Step]:
 
 
 def _cut_parts(members: list[list[Part]], extent: int) -> tuple[list[Part], list[Part]]:
-    """Return the digits outside of a tile, and those inside, which have so many steps."""
+    """Return the digits outside of a tile, and those inside, which have `extent` steps."""
     first, *others = members
     inner: list[Part] = []
     outer = first + [replace(part, leads=False) for run in others for part in run]
@@ -237,9 +237,9 @@ def _uneven(line: Sequence[int]) -> int | None:
 _Runs = tuple[Extents, ...]
 """An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
 MAX_ORDERED = 5
-"""Up to so many dimensions, all their orders are tried."""
+"""The most dimensions whose orders are all tried."""
 MAX_STATES = 20_000
-"""At most so many arrangements are searched for the fewest tiles."""
+"""The most arrangements that are searched for the fewest tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,7 +355,7 @@ def _fewest(state: _Runs, goal: Extents) -> int:
 
 
 def _search(state: _Runs, goal: Extents, many: int, tried: Iterator[int]) -> list[_Runs] | None:
-    """Return the insides of so many tiles at most; None where no such tiles exist, or too many were tried."""
+    """Return the insides of at most `many` tiles; None where no such tiles exist, or the search is too long."""
     if _fewest(state, goal) > many:
         return None
     if _flat(state) == goal:

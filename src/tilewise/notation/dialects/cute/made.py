@@ -7,7 +7,7 @@
 
 Namespaces, modules, `const`, `&` and casts of numbers, `(int)8`, are left out: compilers print them. A type
 makes the layout of its call: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
-Stride<_4,_1>{})`. Where no strides are given, the leftmost digit is the fastest. What the words mean is in
+Stride<_4,_1>{})`. Without strides the leftmost digit is the fastest. The meaning of the words is in
 CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and python/pycute.
 """
 
@@ -81,7 +81,7 @@ class _Call(Written):
 
 
 def _call(words: Sequence[Value]) -> _Call:
-    """Return the word that values are, with its brackets."""
+    """Return values as one word with its brackets."""
     first, *rest = _said(words)
     last = first
     if first.kind != NAME:

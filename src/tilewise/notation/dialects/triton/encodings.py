@@ -130,7 +130,7 @@ class Encoding:
         return value
 
     def inner(self, key: str, kinds: Collection[str]) -> Encoding:
-        """Return the encoding that this one is made of, of one of these kinds."""
+        """Return the inner encoding of this one, of one of these kinds."""
         found: Encoding = self._get(key, "an encoding", lambda value: isinstance(value, Encoding))
         self.among(key, found.kind, kinds)
         return found
@@ -228,7 +228,7 @@ class Attributes:
         return alias or self.encoding(kind, word.text, written, _entries(brackets))
 
     def encoding(self, kind: str, name: str, written: Sequence[Value], items: Iterable[Item]) -> Encoding:
-        """Return the encoding of these keys. One that is not known is refused: it would be read wrong."""
+        """Return the encoding of these keys; refuse an unknown key, which could change the meaning."""
         found: dict[str, Setting] = {}
         at: dict[str, Written] = {}
         for item in items:

@@ -27,7 +27,7 @@ from tilewise.notation.dialects.triton.tile import (
 )
 
 BOX = 256
-"""A box of TMA has at most so many elements in each dimension."""
+"""The most elements of a box of TMA in each dimension."""
 COPIED_ROWS = (32, 64)
 _PIECES = (
     "swizzled_shared",
