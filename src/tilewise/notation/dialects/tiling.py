@@ -355,7 +355,7 @@ def _fewest(state: _Runs, goal: Extents) -> int:
 
 
 def _search(state: _Runs, goal: Extents, many: int, tried: Iterator[int]) -> list[_Runs] | None:
-    """Return the insides of at most `many` tiles; None where no such tiles exist, or the search is too long."""
+    """Return the insides of at most `many` tiles; None if no such tiles exist, or the search is too long."""
     if _fewest(state, goal) > many:
         return None
     if _flat(state) == goal:

@@ -1,6 +1,6 @@
 """Linear maps from places to elements, built as Triton builds them: one power of two after the other.
 
-Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for
+Triton's words are in include/triton/Tools/LinearLayout.h. An input dimension such as `lane` has a basis for
 every bit: the move of that bit on each coordinate of the element, by XOR.
 """
 
