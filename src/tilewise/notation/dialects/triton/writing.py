@@ -188,8 +188,8 @@ def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Setting]) -> Iterato
 def _padded(layout: Layout, shape: Shape) -> Iterator[Encoding]:
     """Yield the padded encodings that have the steps of a layout.
 
-    Bit k of the offset is at 2^k plus its padding. That is twice the padding of bit k - 1, plus the padding of
-    the interval 2^k.
+    Bit k of the offset is at 2^k plus its padding. That is twice the padding of bit k - 1, plus the padding
+    of the interval 2^k.
     """
     steps: list[tuple[int, Basis]] = []
     element = 1
