@@ -367,7 +367,7 @@ def _placed(layout: Layout, array: Any, strides: tuple[tuple[int, ...], tuple[in
     """Return the view in bits, within the array's memory, or refuse an element that lies outside."""
     said = _strided(array)
     if 0 in said.shape:
-        raise Refused("TW511", "the array has no element, so there is none to view")
+        raise Refused("TW511", "the array has no element to view")
     unit = {"element": said.bits, "byte": BYTE, "bit": 1}[layout.unit]
     shape, steps, offset = strides
     view = _Strided(shape, tuple(step * unit for step in steps), said.bits, offset * unit)

@@ -118,7 +118,7 @@ def _check_shape(found: Reading, given: Given) -> None:
             "TW202",
             f"the tensor of the text is {' x '.join(map(str, shape))}, and the shape given"
             f" {' x '.join(map(str, given.shape))}",
-            hint="a shape is for encodings and shardings that have none of their own",
+            hint="a shape is for encodings and shardings without one",
         )
 
 

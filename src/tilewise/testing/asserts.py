@@ -177,7 +177,7 @@ def assert_matches(
     if engine == "tma":
         return _assert_copied(layout, dtype, operand, asked)
     if operand is None:
-        raise LayoutError("TW601", f"{engine} reads operands, and none was said", hint='such as operand="A"')
+        raise LayoutError("TW601", f"{engine} needs the operand of the tile", hint='such as operand="A"')
     from tilewise.check.match import Mismatch, match
 
     found = match(layout, engine=engine, operand=operand, dtype=dtype, **asked)
@@ -210,9 +210,7 @@ def _assert_copied(
     if operand is not None:
         raise LayoutError("TW601", "tma copies tiles of any operand", hint="leave operand out")
     if "shape" not in asked:
-        raise LayoutError(
-            "TW601", "tma copies a part of a tensor, and none was said", hint="such as shape=(4096, 4096)"
-        )
+        raise LayoutError("TW601", "tma needs the shape of the tensor", hint="such as shape=(4096, 4096)")
     try:
         return plan_copy(tile=layout, dtype=dtype, **asked)
     except Refused as no:

@@ -90,7 +90,7 @@ def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up
             raise
         raise Refused(
             "TW504",
-            f"only places before the swizzle are looked at, and there {no.reason}",
+            f"a complement covers places before the swizzle alone, and there {no.reason}",
             hint="complement the layout without its swizzle, or list the map (table)",
         ) from None  # the places after it may be another matter
     count = 1 if asked is None else -(-asked // tiling.block)
