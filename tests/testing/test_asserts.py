@@ -194,8 +194,8 @@ def test_tma_copies_a_tile_or_says_why_not():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({}, "wgmma reads operands, and none was said"),
-        ({"engine": "tma"}, "tma copies a part of a tensor, and none was said"),
+        ({}, "wgmma needs the operand of the tile"),
+        ({"engine": "tma"}, "tma needs the shape of the tensor"),
         ({"engine": "tma", "operand": "A", "shape": (64, 64)}, "tma copies tiles of any operand"),
         ({"engine": "mma", "operand": "A"}, "mma has many shapes, and none was said"),
         ({"engine": "tensor core", "operand": "A"}, "'tensor core' is no engine that match knows"),

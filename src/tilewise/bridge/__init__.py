@@ -2,7 +2,7 @@
 
 objects   layouts and shardings of torch, JAX, TIRx, CuTe, Gluon: `layout_of` takes them, and strided arrays
 strides   NumPy, torch and all that speak `__array_interface__`, DLPack or the buffer protocol
-dlpack    what a DLPack capsule says
+dlpack    the fields of a DLPack capsule
 """
 
 from __future__ import annotations

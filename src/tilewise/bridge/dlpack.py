@@ -1,4 +1,4 @@
-"""What a DLPack capsule says of its tensor, read and not consumed.
+"""The fields of a DLPack capsule's tensor, read without consuming the capsule.
 
 The structures are those of dlpack.h: DLManagedTensor, and from version 1.0 on DLManagedTensorVersioned.
 """
@@ -87,7 +87,7 @@ class Described:
 
 
 def described(array: Any) -> Described:
-    """What the DLPack capsule of an array says."""
+    """Return the fields of an array's DLPack capsule."""
     try:
         capsule = array.__dlpack__(max_version=(NEWEST_MAJOR, 0))
     except TypeError:  # from before versions
@@ -96,7 +96,7 @@ def described(array: Any) -> Described:
 
 
 def read_capsule(capsule: Any) -> Described:
-    """What a capsule says of its tensor. It is not consumed: whoever made it frees it, as ever."""
+    """Return the fields of a capsule's tensor. The capsule is not consumed: its maker still frees it."""
     tensor = tensor_in(capsule)
     rank = tensor.rank
     return Described(
@@ -109,7 +109,7 @@ def read_capsule(capsule: Any) -> Described:
 
 
 def tensor_in(capsule: Any) -> Any:
-    """The DLTensor itself, in the capsule's memory."""
+    """Return the DLTensor itself, in the capsule's memory."""
     name = next((name for name in _KINDS if _is_valid(capsule, name)), None)
     if name is None:
         raise LayoutError(

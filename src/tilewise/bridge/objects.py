@@ -1,7 +1,7 @@
-"""Neighbours' objects as layouts, known by what they have; no neighbour is imported.
+"""Neighbours' objects as layouts, known by their attributes; no neighbour is imported.
 
     DTensor, (DeviceMesh, placements)     torch: placements along the dimensions of a mesh
-    NamedSharding, arrays on a mesh       JAX: a mesh and a spec, and what else prints as a sharding
+    NamedSharding, arrays on a mesh       JAX: a mesh and a spec, and other objects that print as a sharding
     TileLayout, ComposeLayout             TIRx: its iters, copies, offset and swizzle
     Layout and its kin                    pycute and CuTe's DSL: they print in CuTe's notation
     BlockedLayout and its kin             Gluon, and all that print as a call which a dialect reads
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 def layout_of(obj: Any, origin: Any = None, unit: str = "element", shape: Any = None) -> Layout:
-    """Return the layout of a strided array, or of an object of a neighbour that says where elements are.
+    """Return the layout of a strided array, or of a neighbour's object that places elements.
 
-        strided arrays   NumPy, torch, JAX, CuPy, and what else says its shape and strides: places count from
+        strided arrays   NumPy, torch, JAX, CuPy, and others with a shape and strides: places count from
                          the start of the storage, or from the first element of the array `origin`
         shape            the extents of the tensor, for an object that does not have them
 
-    `reading_of` returns what such an object says beside its layout.
+    `reading_of` returns the facts of such an object beside its layout too.
 
     >>> import numpy as np
     >>> layout_of(np.zeros((3, 4), dtype="f4").T)
@@ -53,7 +53,7 @@ def layout_of(obj: Any, origin: Any = None, unit: str = "element", shape: Any = 
 
 
 def reading_of(obj: Any, shape: Any = None) -> Reading:
-    """Return what an object says: its layout, and where it is padded, the extents of its tensor, and notes.
+    """Return an object's layout and notes, and the extents of its tensor where the layout is padded.
 
     >>> import numpy as np
     >>> reading_of(np.zeros((3, 4), dtype="f4")).layout
@@ -63,7 +63,7 @@ def reading_of(obj: Any, shape: Any = None) -> Reading:
 
 
 def _read(obj: Any, shape: Any) -> Reading | None:
-    """Return what an object says that is no strided array, or None."""
+    """Return the reading of an object that is no strided array, or None."""
     readers = (_read_placements, _read_sharding, _read_tirx, _read_text)
     return next((found for read in readers if (found := read(obj, shape)) is not None), None)
 
@@ -80,7 +80,7 @@ def _extents(obj: Any, shape: Any) -> tuple[int, ...]:
 
 
 def _read_placements(obj: Any, shape: Any) -> Reading | None:
-    """Return what a DTensor says, or a mesh and placements as a pair."""
+    """Return the reading of a DTensor, or of a mesh and placements as a pair."""
     if hasattr(obj, "placements") and hasattr(obj, "device_mesh"):
         mesh, placements, shape = obj.device_mesh, list(map(repr, obj.placements)), _extents(obj, shape)
         _put_in_order(placements, getattr(getattr(obj, "_spec", None), "shard_order", None))
@@ -113,7 +113,7 @@ def _put_in_order(placements: list[str], shard_order: Any) -> None:
 
 
 def _read_sharding(obj: Any, shape: Any) -> Reading | None:
-    """Return what a sharding says, or an array that several devices share."""
+    """Return the reading of a sharding, or of an array that several devices share."""
     if hasattr(obj, "spec") and hasattr(getattr(obj, "mesh", None), "axis_names"):
         mesh = {str(name): int(extent) for name, extent in obj.mesh.shape.items()}
         return reading(f"{obj.spec!r} on {mesh!r}", dialect="jax", shape=shape)
@@ -166,11 +166,11 @@ def _in_shape(layout: Layout, shape: Any) -> Layout:
     return layout if shape is None else layout.group(shape)
 
 
-# -- what prints as a text that is read --------------------------------------------------------------
+# -- objects that print as a text of a dialect -------------------------------------------------------
 
 
 def _read_text(obj: Any, shape: Any) -> Reading | None:
-    """Return what the print of an object says: in CuTe's notation, or a call of its class that is read."""
+    """Return the reading of an object's print: CuTe's notation, or a call of its class that parses."""
     if isinstance(obj, str | bytes | Sequence) or hasattr(obj, "__array_interface__"):
         return None
     if _is_of_cute(obj):
@@ -182,7 +182,7 @@ def _read_text(obj: Any, shape: Any) -> Reading | None:
 
 
 def _is_of_cute(obj: Any) -> bool:
-    """Return whether an object is a layout of CuTe's: it has a shape, and prints shape:stride."""
+    """Return True if an object is a layout of CuTe's: it has a shape, and prints shape:stride."""
     has_strides = hasattr(obj, "outer") or hasattr(obj, "stride")
     if not hasattr(obj, "shape") or not has_strides or callable(getattr(obj, "stride", None)):
         return False

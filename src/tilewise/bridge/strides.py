@@ -1,8 +1,8 @@
 """Strided tensors as layouts, and layouts as strided views.
 
 A strided tensor is a layout without copies and swizzles: one digit a dimension, on one storage axis. The
-way in reads what the tensor says of itself. The way back is exact: element 0 and one step along every
-dimension fix the only strides that there can be, and `same` says whether they are the layout.
+way in reads the tensor's shape and strides. The way back is exact: element 0 and one step along every
+dimension fix the only possible strides, and `same` decides that they are the layout.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ BYTE = 8
 
 @dataclass(frozen=True, slots=True)
 class _Strided:
-    """A strided tensor, all distances in bits: where element 0 is, and where in its storage.
+    """A strided tensor, all distances in bits: the place of element 0, and the tensor's place in its storage.
 
-    `memory` is where all of the storage begins and ends, and `owner` whose it is, where they are told.
+    `memory` is the start and the end of all the storage, and `owner` its owner, where the array tells them.
     """
 
     shape: tuple[int, ...]
@@ -47,13 +47,13 @@ class _Strided:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """From element 0, the first bit of all elements and the first one after them."""
+        """Return the first bit of all elements and the first one after them, counted from element 0."""
         reach = [(extent - 1) * stride for extent, stride in zip(self.shape, self.strides, strict=True)]
         return sum(min(0, r) for r in reach), sum(max(0, r) for r in reach) + self.bits
 
     @property
     def reach(self) -> tuple[int, int]:
-        """The addresses of its storage, or of its own elements where that is not told."""
+        """Return the addresses of its storage, or of its elements where the storage is unknown."""
         start = self.address or 0
         return self.memory or (start + self.ends[0], start + self.ends[1])
 
@@ -62,7 +62,7 @@ class _Strided:
 
 
 def layout_of(array: Any, origin: Any = None, unit: str = "element") -> Layout:
-    """The layout of a strided array: NumPy, torch, JAX, CuPy, or what else says its shape and strides.
+    """Return the layout of a strided array: NumPy, torch, JAX, CuPy, or any object with a shape and strides.
 
     Places count from the start of the storage that the array is part of, or from the first element of
     the array `origin`. With unit "byte" strides are given as they are in memory.
@@ -112,7 +112,7 @@ def _distance(said: _Strided, array: Any, origin: Any) -> int:
 
 
 def _counted(bits: int, size: int, what: str) -> int:
-    """A distance in units of so many bits, or why it is none."""
+    """Return a distance in units of so many bits, or refuse one that is no multiple."""
     count, rest = divmod(bits, size)
     if rest:
         spelled = f"{bits // BYTE} bytes" if bits % BYTE == 0 else f"{bits} bits"
@@ -125,7 +125,7 @@ def _counted(bits: int, size: int, what: str) -> int:
 
 
 def _strided(array: Any) -> _Strided:
-    """What an array says of itself."""
+    """Return the shape, strides and addresses of an array."""
     if _is_torch(array):
         return _from_torch(array)
     if _interface(array) is not None:
@@ -145,7 +145,7 @@ def _strided(array: Any) -> _Strided:
 
 
 def _is_torch(array: Any) -> bool:
-    """Whether an array has torch's methods; no package is asked for."""
+    """Return True if an array has torch's methods; no package is imported."""
     return all(callable(getattr(array, name, None)) for name in ("stride", "storage_offset", "element_size"))
 
 
@@ -167,7 +167,7 @@ def _from_torch(tensor: Any) -> _Strided:
 
 
 def _bits(bytes: Callable[[], Any]) -> int:
-    """Return what a tensor tells in bytes; 0 where it does not, as one without memory, on a meta device."""
+    """Return a tensor's bytes as bits; 0 where it has no memory, as on a meta device."""
     try:
         return int(bytes()) * BYTE
     except (AttributeError, RuntimeError):
@@ -175,7 +175,7 @@ def _bits(bytes: Callable[[], Any]) -> int:
 
 
 def _interface(array: Any) -> Any:
-    """What `__array_interface__`, or its CUDA counterpart, says, or None."""
+    """Return `__array_interface__`, or its CUDA counterpart, or None."""
     for name in ("__array_interface__", "__cuda_array_interface__"):
         said = getattr(array, name, None)
         if isinstance(said, dict):
@@ -238,14 +238,14 @@ def _row_major(shape: Sequence[int], bits: int) -> tuple[int, ...]:
 
 
 def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """(shape, strides, offset) of the strided tensor that a layout is: one dimension a mode.
+    """Return (shape, strides, offset) of the strided tensor that a layout is: one dimension a mode.
 
-    With `shape`, of the layout in that shape of the same size. They count the layout's unit.
+    With `shape`, they are those of the layout in that shape of the same size. They count the layout's unit.
 
         requires       one copy, on one storage axis
         postcondition  S[shape : strides] + offset is the same map
-        refused        TW511 with an index whose place is not the sum of its steps, or with what the
-                       layout has and a strided tensor has not
+        refused        TW511 with an index whose place is not the sum of its steps, or with the part of
+                       the layout that a strided tensor cannot have
 
     >>> from tilewise import S, Swizzle
     >>> strides_of(S[((4, 2), 8) : ((16, 8), 1)] + 5)
@@ -288,7 +288,7 @@ def strides_of(layout: Layout, shape: Any = None) -> tuple[tuple[int, ...], tupl
 
 
 def _step(layout: Layout, shape: tuple[int, ...], mode: int, axis: Axis) -> int:
-    """Where the element at 1 along a mode and 0 along the others lives."""
+    """Return the place of the element at 1 along a mode and 0 along the others."""
     return layout.place(prod(shape[mode + 1 :]))[axis]
 
 
@@ -297,7 +297,7 @@ def _along(axis: Axis, steps: int) -> Vector:
 
 
 def _only_axis(layout: Layout) -> Axis:
-    """The one storage axis on which the layout lives, in one copy."""
+    """Return the one storage axis on which the layout lives, in one copy."""
     plain = canonical(layout)
     if plain.replica:
         raise Refused(
@@ -321,7 +321,7 @@ def _only_axis(layout: Layout) -> Axis:
 
 
 def _other_shape(layout: Layout, asked: tuple[int, ...]) -> str:
-    """What to do: the shape of the layout's digits has strides, where no swizzle acts."""
+    """Return a hint: the shape of the layout's digits has strides, where no swizzle acts."""
     plain = canonical(layout)
     if plain.swizzles:
         return "a swizzle is no part of a stride; the elements have to be copied"
@@ -333,12 +333,12 @@ def _other_shape(layout: Layout, asked: tuple[int, ...]) -> str:
 
 
 def strided_view(layout: Layout, array: Any, shape: Any = None) -> Any:
-    """The view of an array's memory that a layout describes: a NumPy array, or a torch tensor.
+    """Return the view of an array's memory that a layout describes: a NumPy array, or a torch tensor.
 
     Place 0 is the array's first element, place n is n elements of memory further. No element of the
-    view lies outside of the array's own memory.
+    view lies outside the array's memory.
 
-        requires       a layout with strides in its shape, or in the one that is given
+        requires       a layout with strides in its shape, or in `shape`
         postcondition  layout_of(strided_view(L, array), array).same(L)
         refused        TW511 where there are no strides, an element lies outside, or torch has no such
 
@@ -364,10 +364,10 @@ def strided_view(layout: Layout, array: Any, shape: Any = None) -> Any:
 
 
 def _placed(layout: Layout, array: Any, strides: tuple[tuple[int, ...], tuple[int, ...], int]) -> _Strided:
-    """The view in bits, within the array's memory, or the element that lies outside of it."""
+    """Return the view in bits, within the array's memory, or refuse an element that lies outside."""
     said = _strided(array)
     if 0 in said.shape:
-        raise Refused("TW511", "the array has no element, so there is none to view")
+        raise Refused("TW511", "the array has no element to view")
     unit = {"element": said.bits, "byte": BYTE, "bit": 1}[layout.unit]
     shape, steps, offset = strides
     view = _Strided(shape, tuple(step * unit for step in steps), said.bits, offset * unit)

@@ -1,4 +1,4 @@
-"""Axes: the named directions in which places differ, and what is known of some of them."""
+"""Axes: the named directions in which places differ, and the facts of the known ones."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ STORAGE, OWNER, DEVICE = "storage", "owner", "device"
 
 @dataclass(frozen=True, slots=True)
 class AxisFacts:
-    """What a known axis stands for. A known axis adds facts, never permission to exist."""
+    """The meaning of a known axis. A known axis adds facts, never permission to exist."""
 
     kind: str
     counts: str
     extent: int | None = None
     wider: tuple[int, str] = (0, "")
-    """The extent that another target has, and what is said where an axis needs it."""
+    """The extent that another target has, and the sentence for an axis that needs it."""
 
     def beyond(self, name: str, low: int, high: int) -> str:
-        """Return what is to be said of an axis that goes so far; nothing where it may.
+        """Return a sentence for an axis that goes beyond its end, or ''.
 
         >>> KNOWN["laneid"].beyond("laneid", 0, 31)
         ''
@@ -71,18 +71,18 @@ KNOWN: dict[str, AxisFacts] = {
     "gpuid_x": AxisFacts(DEVICE, "position in the mesh, x"),
     "gpuid_y": AxisFacts(DEVICE, "position in the mesh, y"),
 }
-"""The known axes, for an NVIDIA target, and what a wave of CDNA has more of."""
+"""The known axes, for an NVIDIA target, and the larger extents on a wave of CDNA."""
 
 SPLITS: dict[str, tuple[tuple[str, int, str], ...]] = {
     "tx": (("warpid", 32, "laneid"), ("wgid", 128, "tid_in_wg")),
     "warpid": (("wgid", 4, "wid_in_wg"),),
     "tid_in_wg": (("wid_in_wg", 32, "laneid"),),
 }
-"""How a known axis splits: (high, n, low) says axis = n * high + low with 0 <= low < n.
+"""The splits of a known axis: (high, n, low) says axis = n * high + low with 0 <= low < n.
 
-The first is the one that is meant where none is named. These are facts of an NVIDIA target; a wave of
-CDNA has 64 lanes, which a split of one's own says: ("warpid", 64, "laneid"). What knows the lanes, such as
-who lives at a place, knows it of a layout that has lane 32 (`facts.lanes_of`).
+Without a name the first split counts. These are facts of an NVIDIA target; a wave of CDNA has 64 lanes,
+for which callers give the split in full: ("warpid", 64, "laneid"). `who` and other readers of lanes take 64
+for a layout that has lane 32 (`facts.lanes_of`).
 """
 
 _THREAD = "a thread is tid_in_wg in its warpgroup, tx in its block"
@@ -93,13 +93,13 @@ CALLED = {
     **dict.fromkeys(("warp", "wid", "warp_id"), _WARP),
     **dict.fromkeys(("register", "registers", "regs"), _REGISTER),
 }
-"""{what others call an axis: what it is called here}."""
+"""{another system's word for an axis: the axis here}."""
 
 _MESH_PREFIX = "gpuid_"
 
 
 def _is_word(name: str) -> bool:
-    """An identifier of letters, digits and _ alone, which is what the notation reads."""
+    """Return True for an identifier of letters, digits and _ alone, as the notation reads it."""
     return name.isidentifier() and name.replace("_", "a").isalnum()
 
 
@@ -107,7 +107,7 @@ def _is_word(name: str) -> bool:
 class Axis:
     """A named direction. `4 @ laneid` is four steps along it.
 
-    Any identifier is an axis. Two axes of one name are equal: equality is what is written.
+    Any identifier is an axis. Two axes of one name are equal.
 
     >>> Axis("laneid").kind, Axis("gpuid_z").kind, Axis("buf", storage=True).kind
     ('owner', 'device', 'storage')
@@ -147,12 +147,12 @@ class Axis:
 
     @property
     def kind(self) -> str:
-        """`storage`, `owner` or `device`; an unknown axis is an owner unless declared storage."""
+        """Return `storage`, `owner` or `device`; an unknown axis is an owner unless declared storage."""
         return self._known_kind() or (STORAGE if self.storage else OWNER)
 
     @property
     def facts(self) -> AxisFacts | None:
-        """Return what is known of this axis, or None."""
+        """Return the facts of this axis, or None."""
         return KNOWN.get(self.name)
 
     def __rmatmul__(self, steps: SupportsIndex) -> Vector:

@@ -51,7 +51,7 @@ class Bits:
         return _combined(self.origin, self.columns, x)
 
     def __matmul__(self, inner: Bits) -> Bits:
-        """x -> self(inner(x)), for an inner map to indices of this one.
+        """Return x -> self(inner(x)), for an inner map to indices of this one.
 
         refused  TW509 an inner map on several axes; TW502 an index that this map has not
         """
@@ -74,12 +74,12 @@ class Bits:
 
     @property
     def flips(self) -> tuple[int, ...]:
-        """The columns of a map to one axis, as numbers."""
+        """Return the columns of a map to one axis, as numbers."""
         return tuple([flip for (flip,) in self.columns])
 
     @property
     def bases(self) -> dict[str, tuple[int, ...]]:
-        """Return what every bit of the index flips, the lowest first, axis by axis.
+        """Return the flips of every bit of the index, the lowest first, axis by axis.
 
         >>> from tilewise import S, laneid, reg
         >>> affine(S[(4, 2) : (1@laneid, 1@reg)]).bases
@@ -91,17 +91,17 @@ class Bits:
 
     @property
     def rank(self) -> int:
-        """The map has 2^rank places."""
+        """Return the r for which the map has 2^r places."""
         return rank(self._packed())
 
     @property
     def injective(self) -> bool:
-        """Return whether no two indices have one place."""
+        """Return True if no two indices have one place."""
         return not self.kernel
 
     @property
     def kernel(self) -> tuple[int, ...]:
-        """A basis of the d with place(x ^ d) == place(x) for all x.
+        """Return a basis of the d with place(x ^ d) == place(x) for all x.
 
         >>> from tilewise import S
         >>> affine(S[(2, 2, 2) : (0, 2, 0)]).kernel
@@ -111,13 +111,13 @@ class Bits:
 
     @property
     def image(self) -> tuple[Point, ...]:
-        """A basis of what places differ by: the columns that are no XOR of lower ones."""
+        """Return a basis of the differences of places: the columns that are no XOR of lower ones."""
         dependent = {d.bit_length() - 1 for d in self.kernel}
         return tuple(column for bit, column in enumerate(self.columns) if bit not in dependent)
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """How many bits the places need on every axis; one more for the sign where some are below 0."""
+        """Return the bits that places need on every axis; one more for the sign where some are below 0."""
         return tuple(
             max(steps.bit_length() for steps in on_axis) + (min(on_axis) < 0)
             for on_axis in zip(self.origin, *self.columns, strict=True)
@@ -130,7 +130,7 @@ class Bits:
     # -- back to indices ---------------------------------------------------------------------------
 
     def inverse(self) -> Bits:
-        """G with G(place(x)) == x: a place is one number, the last axis lowest, `widths` bits an axis.
+        """Return the G with G(place(x)) == x; a place is one number, last axis lowest, `widths` bits an axis.
 
             refused  TW505 where two indices have one place: they and the place are the witness
 
@@ -149,7 +149,7 @@ class Bits:
         return self.quasi_inverse()
 
     def quasi_inverse(self) -> Bits:
-        """G with G(place) == the smallest index that has the place, for every place of the map.
+        """Return the G with G(place) == the smallest index that has the place, for every place of the map.
 
         >>> [Bits((0,), ((1,), (1,), (2,))).quasi_inverse()(place) for place in range(4)]
         [(0,), (1,), (4,), (5,)]
@@ -160,13 +160,13 @@ class Bits:
         basis = Basis(self._packed())
         places = [1 << bit for bit in range(sum(widths))]
         for place in places:
-            basis.define(place, 0)  # what no column has moves nothing
+            basis.define(place, 0)  # a bit that no column has moves nothing
         columns = tuple((basis.combination(place) or 0,) for place in places)
         return Bits(_combined((0,), columns, _packed(self.origin, widths)), columns)
 
 
 def _combined(place: Point, columns: Iterable[Point], x: int) -> Point:
-    """A place XORed with the columns of the bits of x."""
+    """Return a place XORed with the columns of the bits of x."""
     for column in columns:
         if x & 1:
             place = tuple([a ^ b for a, b in zip(place, column, strict=True)])
@@ -175,7 +175,7 @@ def _combined(place: Point, columns: Iterable[Point], x: int) -> Point:
 
 
 def _packed(place: Point, widths: Iterable[int]) -> int:
-    """A place as one number, the last axis lowest."""
+    """Return a place as one number, the last axis lowest."""
     packed = 0
     for steps, width in zip(place, widths, strict=True):
         packed = packed << width | steps & (1 << width) - 1
@@ -186,7 +186,7 @@ def _packed(place: Point, widths: Iterable[int]) -> int:
 
 
 def affine(layout: Layout) -> Bits:
-    """The affine map over GF(2) that a layout is, by the bits of its flat index.
+    """Return the affine map over GF(2) that a layout is, by the bits of its flat index.
 
         requires     one copy; extents that are powers of two; no two bits of the index whose steps flip
                      the same bit of a place
@@ -205,7 +205,7 @@ def affine(layout: Layout) -> Bits:
 
 
 def affine_map(layout: Layout) -> Bits | None:
-    """`affine` where it has an answer, with all origins and columns from 0 on; or None.
+    """Return `affine` where it has an answer, with all origins and columns from 0 on; or None.
 
     >>> from tilewise import S, Swizzle
     >>> affine_map(Swizzle(1, 0, 1) @ S[(2, 2) : (2, 1)]).columns
@@ -220,7 +220,7 @@ def affine_map(layout: Layout) -> Bits | None:
 
 
 def _affine(layout: Layout) -> Bits | LayoutError:
-    """The map, or why it is none: most who ask go on without it, and need no exception."""
+    """Return the map, or the error of a layout that is not affine: most callers need no exception."""
     if any(it.extent > 1 and it.stride for it in layout.replica):
         return Refused("TW512", "an element with copies has no one place", hint="leave R out")
     for extent, _ in layout.digits:
@@ -251,7 +251,7 @@ def _affine(layout: Layout) -> Bits | LayoutError:
 
 
 def _summed(layout: Layout) -> tuple[Point, list[Point], tuple[int, int] | None]:
-    """(O, what the bits of the index flip, two of them that flip one bit) before any swizzle."""
+    """Return (O, the flips of the bits of the index, two bits that flip one bit) before any swizzle."""
     origin = layout.on_axes(layout.offset)
     columns: list[Point] = []
     used = (0,) * len(origin)
@@ -298,18 +298,18 @@ class Basis:
             self.add(vector)
 
     def add(self, vector: int) -> bool:
-        """Count a vector, and return True where it is no combination of those before it."""
+        """Count a vector, and return True if it is no combination of those before it."""
         self._given += 1
         return self._taken(vector, 1 << self._given - 1)
 
     def add_new(self, vector: int) -> bool:
-        """Take a vector, and count it, if it is no combination of those before it; return True if taken."""
+        """Take and count a vector if it is no combination of those before it; return True if taken."""
         taken = self._taken(vector, 1 << self._given)
         self._given += taken
         return taken
 
     def define(self, vector: int, image: int) -> bool:
-        """Say where a vector goes; return False where the images so far say otherwise.
+        """Fix the image of a vector; return False if the images so far contradict it.
 
         >>> swap = Basis()
         >>> swap.define(1, 2), swap.define(2, 1), swap.define(3, 0), swap.combination(3)
@@ -323,11 +323,11 @@ class Basis:
         return None if rest else image
 
     def rest(self, vector: int) -> int:
-        """Return the vector less what those taken can remove of its leading bits."""
+        """Return the vector less the leading bits that those taken can remove."""
         return self._reduced(vector)[0]
 
     def extreme(self, start: int, largest: bool) -> int:
-        """Return the largest or smallest XOR of a vector with those taken, none of them below 0.
+        """Return the largest or smallest XOR of a vector with those taken, all of them at least 0.
 
         >>> Basis([3, 6]).extreme(8, largest=True), Basis([3, 6]).extreme(10, largest=False)
         (14, 9)

@@ -70,7 +70,7 @@ O = _Offset()
 
 
 def row_major(shape: Shape) -> tuple[Vector, ...]:
-    """The strides of a dense row-major buffer on `m`.
+    """Return the strides of a dense row-major buffer on `m`.
 
     >>> row_major((8, 4, 2))
     (8@m, 2@m, 1@m)
@@ -83,7 +83,7 @@ def row_major(shape: Shape) -> tuple[Vector, ...]:
 
 
 def dense(shape: Shape, ranks: Sequence[int] = (), order: str = "row") -> Layout:
-    """The layout without holes: the digit of the lowest rank is the fastest, of several the leftmost.
+    """Return the layout without holes: the digit of the lowest rank is the fastest, of several the leftmost.
 
     >>> dense((4, (2, 8))), dense((4, (2, 8)), ranks=(2, 1, 0))
     (S[(4, (2, 8)) : (1, (4, 8))], S[(4, (2, 8)) : (16, (8, 1))])
@@ -97,7 +97,7 @@ def dense(shape: Shape, ranks: Sequence[int] = (), order: str = "row") -> Layout
 
 
 def paired(shape: Shape, strides: Any) -> tuple[Vector, ...]:
-    """The strides of a shape in the order of its extents; their nesting must be the shape's.
+    """Return the strides of a shape in the order of its extents; their nesting must be the shape's.
 
     >>> paired(((4, 2), 8), ((16, 4), 1))
     (16@m, 4@m, 1@m)
@@ -134,7 +134,7 @@ def _mismatch(where: str, mode: Mode, stride: Any) -> LayoutError:
 
 
 def _split(spelled: Any, letter: str) -> tuple[Shape, Any]:
-    """(shape, strides or None) of what stands in the brackets."""
+    """Return (shape, strides or None) of the contents of the brackets."""
     if isinstance(spelled, slice):
         if spelled.step is not None:
             raise LayoutError("TW004", f"{letter}[shape : strides] has one colon", hint="remove the second")
@@ -149,7 +149,7 @@ def _split(spelled: Any, letter: str) -> tuple[Shape, Any]:
 
 
 def in_pieces(letter: str, shape: str, strides: str) -> LayoutError:
-    """The refusal of a shape and strides with commas but no parentheses, of which Python makes a tuple."""
+    """Return the refusal of a shape and strides with commas but no parentheses: for Python a tuple."""
     within = f"({strides})" if _has_outer_comma(strides) else strides or "(4, 1)"
     return LayoutError(
         "TW003",
@@ -159,6 +159,6 @@ def in_pieces(letter: str, shape: str, strides: str) -> LayoutError:
 
 
 def _has_outer_comma(text: str) -> bool:
-    """Return whether a comma stands outside all parentheses."""
+    """Return True if a comma stands outside all parentheses."""
     before = (text[:at] for at, sign in enumerate(text) if sign == ",")
     return any(part.count("(") == part.count(")") for part in before)

@@ -1,8 +1,8 @@
-"""Canonical form: the same map, written without what has no effect.
+"""Canonical form: the same map, written without parts that have no effect.
 
-    D0  an extent of 1 says nothing                 D1  s_i = e_{i+1} s_{i+1}: the digits merge
+    D0  an extent of 1 goes                         D1  s_i = e_{i+1} s_{i+1}: the digits merge
     C0  a replica of extent 1 or stride 0 as well   C1  a replica runs upwards, O moves to its start
-    C2  (e, s) and (f, q s) with 1 <= q <= e cover what (e + q (f - 1), s) covers
+    C2  (e, s) and (f, q s) with 1 <= q <= e cover the same as (e + q (f - 1), s)
     W   a swizzle that reads only zeros goes, equal neighbours cancel, P is taken modulo the period
 
 D is unique, since its floor form is (see `compare`); R is wherever its copies leave gaps.
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
 
 MAX_COPIES = 1 << 16
-"""So many places of one element are listed."""
+"""The most places of one element that are listed."""
 
 
 def canonical(layout: Layout) -> Layout:
-    """The canonical form of a layout.
+    """Return the canonical form of a layout.
 
         postcondition  canonical(L).same(L);  canonical(canonical(L)) == canonical(L)
 
@@ -49,17 +49,17 @@ def canonical(layout: Layout) -> Layout:
     period = period_of(acting)
     kept = Vector(tuple((axis, steps % period) for axis, steps in outer.terms)).nonzero
     form = replace(plain, offset=_ordered(plain.offset + (outer - kept)), swizzles=acting, outer=kept)
-    # what P brought inside may leave a swizzle nothing to read
+    # P moved inside may leave a swizzle nothing to read
     return form if kept == outer or not acting else canonical(form)
 
 
 def merged_digits(digits: Iterable[Stepped]) -> list[Stepped]:
-    """D0 and D1."""
+    """Return digits after rules D0 and D1."""
     return merged([(extent, _ordered(stride)) for extent, stride in digits])
 
 
 def merged_shard(shard: Iterable[Iter]) -> list[Iter]:
-    """D0 and D1: the coalesced iters, slowest first.
+    """Return the iters after rules D0 and D1: coalesced, slowest first.
 
     >>> from tilewise import S
     >>> [(it.extent, it.stride) for it in merged_shard(S[(2, 1, 4, 3) : (12, 9, 3, 1)].shard)]
@@ -69,7 +69,7 @@ def merged_shard(shard: Iterable[Iter]) -> list[Iter]:
 
 
 def merged_replica(replica: tuple[Iter, ...]) -> tuple[list[Iter], Vector]:
-    """C0, C1 and C2: upward, merged, sorted iters, and where the set of copies starts."""
+    """Return the iters after rules C0, C1 and C2 (upward, merged, sorted), and the start of the copies."""
     start = ZERO
     upward: list[Iter] = []
     for it in replica:
@@ -88,7 +88,7 @@ def merged_replica(replica: tuple[Iter, ...]) -> tuple[list[Iter], Vector]:
 
 
 def _mergeable(iters: list[Iter]) -> tuple[int, int, Iter] | None:
-    """C2: the first two iters on one line of which the coarser continues the finer."""
+    """Return, by C2, the first two iters on one line of which the coarser continues the finer."""
     for i, fine in enumerate(iters):
         for j in range(i + 1, len(iters)):
             q = multiple(iters[j].stride, fine.stride)
@@ -99,7 +99,7 @@ def _mergeable(iters: list[Iter]) -> tuple[int, int, Iter] | None:
 
 
 def multiple(vector: Vector, unit: Vector) -> int | None:
-    """q with vector == q * unit, or None."""
+    """Return the q with vector == q * unit, or None."""
     q, rest = divmod(vector.terms[0][1], unit.terms[0][1])
     return q if not rest and unit * q == vector else None
 
@@ -109,14 +109,14 @@ def _replica_order(it: Iter) -> tuple[list[tuple[str, int]], int]:
 
 
 def _ordered(vector: Vector) -> Vector:
-    """Without zero terms, axes by name: one spelling a vector."""
+    """Return the vector without zero terms, axes by name: one spelling a vector."""
     if len(vector.terms) == 1 and vector.terms[0][1]:
         return vector
     return Vector(tuple(sorted(vector.nonzero.terms, key=lambda term: term[0].name)))
 
 
 def _acting(plain: Layout, swizzles: tuple[Swizzle, ...]) -> tuple[Swizzle, ...]:
-    """The chain without the swizzles that have no effect on the layout's places."""
+    """Return the chain without the swizzles that have no effect on the layout's places."""
     acting: list[Swizzle] = []
     for swizzle in reversed(swizzles):
         if acting and acting[-1] == swizzle:

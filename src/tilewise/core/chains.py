@@ -1,4 +1,4 @@
-"""Chains of swizzles as linear maps: what they flip, and their normal form.
+"""Chains of swizzles as linear maps: the bits that they flip, and their normal form.
 
 A swizzle is linear over GF(2): I + E, where E takes each bit that it reads to the bit that it flips. A
 chain is a product of such, so it is one swizzle iff every bit that the product moves flips one bit, all at
@@ -32,7 +32,7 @@ Chain = tuple[Swizzle, ...]
 
 
 def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
-    """The smallest swizzle that acts as a chain does on all addresses whose bits in `zeros` are 0, if any.
+    """Return the smallest swizzle that acts as a chain on all addresses whose bits in `zeros` are 0, or None.
 
     >>> as_one([Swizzle(3, 3, 3)], zeros=~0xFF), as_one([Swizzle(1, 0, 1), Swizzle(1, 0, 2)])
     (Swizzle(2, 3, 3), None)
@@ -58,7 +58,7 @@ def as_one(chain: Sequence[Swizzle], zeros: int = 0) -> Swizzle | None:
 
 
 def as_swizzles(moves: Iterable[tuple[int, int]], axis: Axis = m) -> list[Swizzle]:
-    """XORs of bit `read` into bit `flipped`, first to last, as swizzles; neighbours that commute join.
+    """Return XORs of bit `read` into bit `flipped`, first to last, as swizzles; neighbours that commute join.
 
     >>> as_swizzles([(3, 0), (4, 1), (0, 7)])
     [Swizzle(2, 0, 3), Swizzle(1, 0, -7)]
@@ -129,7 +129,7 @@ def normal_form(chain: Sequence[Swizzle], zeros: int = 0) -> Chain:
 
 
 def zero_bits(layout: Layout) -> int:
-    """Bits that are 0 in every address on the swizzled axis before the swizzles, up to their period.
+    """Return the bits that are 0 in every address on the swizzled axis before the swizzles, up to the period.
 
     >>> from tilewise import S
     >>> bin(zero_bits(Swizzle(2, 0, 3) @ (S[(2, 3) : (8, 2)] + 16)))

@@ -1,6 +1,6 @@
-"""Whether two layouts are the same map, by flat index, without listing them.
+"""The comparison of two layouts as maps, by flat index, without listing them.
 
-With equal swizzles the question is about what stands inside. Two facts settle it there:
+With equal swizzles the maps inside decide. Two facts settle them:
 
     floor form   D(n) = sum over the places P of the digits of w_P * (n // P), the w_P unique, so two
                  shards are equal iff their w are, and first differ at the smallest P whose w differ
@@ -11,8 +11,8 @@ With equal swizzles the question is about what stands inside. Two facts settle i
                  equal iff their multisets of e s less those of s are
 
 Other swizzles may be the same on the bits that the places set. Where they are not, the GF(2) view compares
-columns, modulo those of the copies. What remains is compared by listing up to a bound; beyond it a difference
-may still be found by looking at likely indices, sameness not.
+columns, modulo those of the copies. Listing compares the rest up to a bound. Beyond it, likely indices may
+still show a difference, never sameness.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _OPEN = Comparison(None, "not decided within the bound: other swizzles or copies
 
 
 def same(a: Layout, b: Layout) -> Comparison:
-    """Return whether two layouts place every element alike.
+    """Return the comparison of two layouts as maps: true if they place every element alike.
 
-    Elements are paired by flat index, each layout asked in its own order. Two layouts that count in
+    Elements are paired by flat index, each layout's in its order. Two layouts that count in
     different orders, with modes of the same extents, are paired by coordinates.
 
         witness  the smallest flat index whose places differ; of other sizes, the first that only
@@ -96,7 +96,7 @@ def same(a: Layout, b: Layout) -> Comparison:
 
 
 def agree(one: Layout, other: Layout) -> bool | None:
-    """The answer of `same` alone, for layouts of one size and unit that are in canonical form.
+    """Return the answer of `same` alone, for layouts of one size and unit that are in canonical form.
 
     >>> from tilewise import S
     >>> agree(S[16 : 1], S[(4, 4) : (1, 4)])
@@ -106,7 +106,7 @@ def agree(one: Layout, other: Layout) -> bool | None:
 
 
 def _compare(one: Layout, other: Layout, anywhere: bool = False) -> Comparison:
-    """Return whether two canonical layouts are one map; the first difference, or one anywhere."""
+    """Return the comparison of two canonical layouts; its witness is the first difference, or any."""
     if (one.swizzles, one.outer) != (other.swizzles, other.outer):
         one, other = _with_least_swizzles(one), _with_least_swizzles(other)
     if one == other:
@@ -119,12 +119,12 @@ def _compare(one: Layout, other: Layout, anywhere: bool = False) -> Comparison:
 
 
 def _with_least_swizzles(layout: Layout) -> Layout:
-    """The canonical form with swizzles that read no more than its places set: often those of the other."""
+    """Return the canonical form with swizzles that read only bits that its places set."""
     return canonical(swizzle_chain(layout)) if layout.swizzles else layout
 
 
 def _shown(layout: Layout, flat: int) -> tuple[Vector, ...]:
-    """The places of an index; none where it is past the end, or has too many to list."""
+    """Return the places of an index; () if it is past the end, or has too many to list."""
     listable = flat < layout.size and _most_copies(layout) <= MAX_COPIES
     return layout.places(flat) if listable else ()
 
@@ -154,7 +154,7 @@ def _compare_inside(a: Layout, b: Layout) -> Comparison:
 
 
 def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
-    """Return whether two lists of canonical replica iters reach the same set of steps."""
+    """Return True if two lists of canonical replica iters reach the same steps, None if not decided."""
     one, other = merged_replica(a)[0], merged_replica(b)[0]
     if one == other:
         return True
@@ -171,7 +171,7 @@ def _same_sets(a: tuple[Iter, ...], b: tuple[Iter, ...]) -> bool | None:
 
 
 def _signature(iters: list[Iter]) -> Counter[Vector]:
-    """Return how often z^v - 1 divides the generating function of the copies, divided out counted below 0."""
+    """Return the exponent of each z^v - 1 in the generating function of the copies, below 0 for divisors."""
     counts = Counter(it.stride * it.extent for it in iters)
     counts.subtract(it.stride for it in iters)
     return counts
@@ -181,7 +181,7 @@ def _signature(iters: list[Iter]) -> Counter[Vector]:
 
 
 def _compare_affine(a: Layout, b: Layout) -> Comparison:
-    """XORs of columns: the copies of an element are one coset of the XORs of the copies' columns."""
+    """Compare XORs of columns: the copies of an element are one coset of the XORs of the copies' columns."""
     both = columns_of(a, b)
     if both is None:
         return _OPEN
@@ -217,7 +217,7 @@ def columns_of(a: Layout, b: Layout) -> list[Columns] | None:
 
 
 def _copies_in_front(layout: Layout, axes: Iterable[Axis]) -> Layout:
-    """The copies as the slowest digits of an index, without the outer offset; the axes in a given order."""
+    """Return the layout with copies as slowest digits, axes in a given order, without the outer offset."""
     order = Vector(tuple([(axis, 0) for axis in axes]))  # terms of 0 steps name them first
     digits = [*((it.extent, it.stride) for it in layout.replica), *layout.digits]
     shape, strides = tuple([extent for extent, _ in digits]), tuple([order + stride for _, stride in digits])

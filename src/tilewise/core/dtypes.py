@@ -20,7 +20,7 @@ class DType:
 
     @classmethod
     def of(cls, value: DType | str) -> DType:
-        """The dtype of that name, or of a usual alias of it."""
+        """Return the dtype of that name, or of a usual alias of it."""
         if isinstance(value, DType):
             return value
         is_numpys = hasattr(value, "itemsize")  # np.float32 is a class, and str of it no name
@@ -92,7 +92,7 @@ _ALIASES = {
 
 
 def known_type(name: str) -> DType | None:
-    """The dtype of that name, or of a usual alias of it; None where there is none.
+    """Return the dtype of that name, or of a usual alias of it, or None.
 
     >>> known_type("torch.half"), known_type("bool")
     (f16, None)
@@ -102,11 +102,11 @@ def known_type(name: str) -> DType | None:
 
 
 _SEVERAL = {"fp8": "e4m3 or e5m2", "float8": "e4m3 or e5m2", "fp6": "e2m3 or e3m2", "fp4": "e2m1"}
-"""Names that are no type's own, and what they may mean."""
+"""Ambiguous names of types, and the types that they may mean."""
 
 
 _AS_BITS = {"bool": "b8", "complex32": "b32", "complex64": "b64", "complex128": "b128"}
-"""Types of arrays that are none here, and the bits that they are."""
+"""Types of arrays that have no dtype here, and the bits that stand for them."""
 
 
 def _suggestion(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What tilewise says when it refuses: one exception type, with a code, a span and a way on."""
+"""The refusals of tilewise: one exception type, with a code, a span and a hint."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CODES = {
     "TW201": "an index outside the shape, or of another form",
     "TW202": "a shape of another size",
     "TW203": "not a place",
-    "TW204": "one place was asked for, and there are several",
+    "TW204": "several places, and the question wants one",
     "TW301": "too large to list",
     "TW302": "beyond 64-bit integers",
     "TW303": "not decided within the bound",
@@ -59,21 +59,21 @@ CODES = {
     "TW609": "no move inside a warp, or between registers",
     "TW610": "no one instruction makes this access",
     "TW611": "no layout that was searched serves all accesses as asked",
-    "TW612": "the model was asked to read or write what it must not",
-    "TW701": "a layout that is none of one storage, or begins before it",
+    "TW612": "a read or a write that the model forbids",
+    "TW701": "a layout that is not on one storage, or begins before it",
     "TW702": "sizes that differ, or a box that does not lie in both",
     "TW703": "a target where two elements meet",
     "TW704": "an array that a move does not take",
     "TW705": "a fill that the type does not hold",
     "TW706": "no memory for the result",
 }
-"""Every code and what it stands for; the documentation lists this table."""
+"""Every code and its meaning; the documentation lists this table."""
 
 _VISIBLE_COLUMNS = 96
 
 
 class LayoutError(ValueError):
-    """A value or a question that tilewise refuses: what was asked, why not, what to do.
+    """A value or a question that tilewise refuses: the subject, the reason, the fix.
 
     >>> from tilewise import S
     >>> S[(8, 4) : (4, 0.5)]
@@ -120,9 +120,9 @@ class NotDecided(LayoutError):
 
 
 class Refused(LayoutError):
-    """A good question whose answer is no: the operation has no exact result, and this is why.
+    """A good question with the answer no: the operation has no exact result, for the given reason.
 
-    The witness is what a reader needs to see it for himself: indices, places or extents.
+    The witness is the evidence, for a reader to check: indices, places or extents.
 
     >>> from tilewise import Refused, S
     >>> try:
@@ -138,7 +138,7 @@ class Refused(LayoutError):
 
     @property
     def reason(self) -> str:
-        """Return why there is no result."""
+        """Return the reason why no result exists."""
         return self.message
 
 
@@ -146,7 +146,7 @@ LayoutError.__module__ = NotDecided.__module__ = Refused.__module__ = "tilewise"
 
 
 def of_kind(value: Any, kind: type[T], what: str, hint: str) -> T:
-    """The value itself; one of another type is refused with a word on how the right one is made.
+    """Return the value itself; refuse another type with a hint that makes the right one.
 
     >>> of_kind(3, str, "a name", "such as 'm'")
     Traceback (most recent call last):
@@ -166,7 +166,7 @@ def _rebuild(kind: type[LayoutError], args: tuple[Any, ...], told: dict[str, Any
 
 
 def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
-    """The line of `source` that holds the span, cut to a readable width, and carets under it.
+    """Return the line of `source` that holds the span, cut to a readable width, and carets under it.
 
     >>> caret_lines("S[(8, x) : 1]", (6, 7))
     ['S[(8, x) : 1]', '      ^']
@@ -188,7 +188,7 @@ def caret_lines(source: str, span: tuple[int, int]) -> list[str]:
 
 
 def printable(text: str) -> str:
-    """`text` with every character that could move the cursor replaced by one that cannot."""
+    """Return `text` with every character that could move the cursor replaced by one that cannot."""
     return "".join(c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 

@@ -1,8 +1,8 @@
 """Facts of a whole layout, by the number of iters and not of elements.
 
 The questions fall apart: axes that no stride joins are independent (a diagonal `1@x + 1@y` joins
-two), so each group of axes is asked alone and counts multiply. A swizzle permutes its axis, so it
-changes neither who shares a place nor how many places there are, only where they end.
+two), so each group of axes is solved alone and counts multiply. A swizzle permutes its axis: it moves the
+ends of the places, and changes neither the elements that share a place nor the number of places.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ YES = Verdict(True)
 
 
 def undecided(question: str) -> Verdict:
-    """The verdict on a question whose search ended at its bound."""
+    """Return the verdict on a question whose search ended at its bound."""
     return Verdict(None, f"not decided within the bound: {question}")
 
 
@@ -74,14 +74,14 @@ MAX_SCAN = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class Holes:
-    """The places of a layout's box that hold nothing: how many, and one. None: not decided in the bound."""
+    """The empty places of a layout's box: their number, and one of them. None: not decided in the bound."""
 
     count: int | None
     witness: Vector | None = None
 
     @property
     def none(self) -> Verdict:
-        """Return whether there is no hole."""
+        """Return the verdict that there is no hole."""
         if self.count == 0:
             return YES
         if self.count is not None:
@@ -95,7 +95,7 @@ class Holes:
 
 
 def extremes(layout: Layout, axis: str) -> tuple[int, int]:
-    """(min, max) on an axis over all indices and copies.
+    """Return (min, max) on an axis over all indices and copies.
 
     >>> from tilewise import S, Swizzle
     >>> extremes(Swizzle(1, 0, 1) @ (S[2 : 1] + 2), "m")
@@ -115,7 +115,7 @@ def extremes(layout: Layout, axis: str) -> tuple[int, int]:
 
 
 def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
-    """(min, max) on an axis of D(x) + r + O, before any swizzle."""
+    """Return (min, max) on an axis of D(x) + r + O, before any swizzle."""
     low = high = layout.offset[axis]
     for it in (*layout.shard, *layout.replica):
         reach = (it.extent - 1) * it.stride[axis]
@@ -124,7 +124,7 @@ def plain_extremes(layout: Layout, axis: str) -> tuple[int, int]:
 
 
 def lanes_of(*layouts: Layout) -> int:
-    """Return how many lanes count as one warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
+    """Return the lanes of a warp: 64 where a layout has lane 32, as a wave of CDNA has, else 32.
 
     >>> from tilewise import S, laneid
     >>> lanes_of(S[32 : 1@laneid]), lanes_of(S[64 : 1@laneid])
@@ -134,7 +134,7 @@ def lanes_of(*layouts: Layout) -> int:
 
 
 class _Image:
-    """The places of one axis before and after the swizzles, as a set that can be asked."""
+    """The places of one axis before and after the swizzles, as a set with membership."""
 
     def __init__(self, layout: Layout, axis: str, low: int, high: int) -> None:
         iters = [it for it in (*layout.shard, *layout.replica) if it.stride[axis] and it.extent > 1]
@@ -157,16 +157,16 @@ class _Image:
         """The swizzled places where they are XORs, copies as digits; None where they are not."""
 
     def meets(self, low: int, high: int) -> bool:
-        """Return whether some place before the swizzle lies in [low, high]."""
+        """Return True if some place before the swizzle lies in [low, high]."""
         return reaches(self.vectors, self.ranges, (low - self.base,), (high - self.base,))
 
     def holds(self, swizzled: int) -> bool:
-        """Return whether a place after the swizzle is taken."""
+        """Return True if a place after the swizzle is taken."""
         plain = undo_chain(self.swizzles, swizzled)
         return self.meets(plain, plain)
 
     def end(self, largest: bool) -> int:
-        """The largest or smallest place after the swizzle, which permutes each aligned period."""
+        """Return the largest or smallest place after the swizzle, which permutes each aligned period."""
         if self.affine is not None:
             return Basis(self.affine.flips).extreme(self.affine.origin[0], largest)
         edge = self.high if largest else self.low
@@ -180,7 +180,7 @@ class _Image:
         return max(inside) if largest else min(inside)
 
     def _by_prefix(self, block: int, largest: bool) -> int:
-        """Bit by bit from the top: with S > 0 high bits after the swizzle fix those before it."""
+        """Return `end` bit by bit from the top: with S > 0, high bits after a swizzle fix those before it."""
         prefix, free = block, self.period.bit_length() - 1
         while free:
             free -= 1
@@ -202,11 +202,11 @@ class _Image:
             yield apply_chain(self.swizzles, plain)
 
 
-# -- who shares a place ----------------------------------------------------------------------------
+# -- shared places ---------------------------------------------------------------------------------
 
 
 def injective(layout: Layout) -> Verdict:
-    """Return whether no place is held by two elements, copies counted.
+    """Return the verdict that no place is held by two elements, copies counted.
 
         witness  (one flat index, another, their common place)
 
@@ -224,7 +224,7 @@ def injective(layout: Layout) -> Verdict:
 
 
 def disjoint_copies(layout: Layout) -> Verdict:
-    """Return whether no two replicas of an element coincide; the witness is the pair of replica digits.
+    """Return the verdict that no two replicas of an element coincide; the witness: the pair's replica digits.
 
     >>> from tilewise import S, R
     >>> disjoint_copies(S[4 : 1] + R[(2, 2) : (8, 8)]).witness
@@ -234,7 +234,7 @@ def disjoint_copies(layout: Layout) -> Verdict:
 
 
 def disjoint_steps(iters: Sequence[Iter], axes: Iterable[Axis] = ()) -> Verdict:
-    """Return whether no two choices of digits add up to one step; the witness is such a pair."""
+    """Return the verdict that no two choices of digits add up to one step; the witness is such a pair."""
     for i, it in enumerate(iters):
         if it.extent > 1 and not it.stride:
             return _coinciding(iters, {i: 1})
@@ -247,9 +247,9 @@ def disjoint_steps(iters: Sequence[Iter], axes: Iterable[Axis] = ()) -> Verdict:
 def _first_clash(
     first: Sequence[Iter], rest: Sequence[Iter], axes: Iterable[Axis]
 ) -> tuple[dict[int, int], dict[int, int]] | None:
-    """{position: digit difference} of first iters and of the rest whose steps add up to nothing.
+    """Return {position: digit difference} of first iters and of the rest whose steps add up to nothing.
 
-    Both are empty where no steps do; None where that is not decided.
+    Both are empty where no steps do. The result is None where that is not decided.
     """
     open_question = False
     for group in groups((*first, *rest), axes):
@@ -276,7 +276,7 @@ def _coinciding(iters: Sequence[Iter], digits: dict[int, int]) -> Verdict:
 
 
 def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis, ...]]:
-    """The axes of iters in groups that no stride joins, by first appearance; after `axes`, where given."""
+    """Return the axes of iters in groups that no stride joins: those of `axes` first, then by appearance."""
     named = dict.fromkeys(axes)
     found = [{axis} for axis in named]
     for it in iters:
@@ -292,7 +292,7 @@ def groups(iters: Iterable[Iter], axes: Iterable[Axis] = ()) -> list[tuple[Axis,
 def _clash(
     axes: Sequence[Axis], first: list[tuple[int, Iter]], rest: list[tuple[int, Iter]]
 ) -> tuple[int, ...] | None:
-    """Digit differences, not all 0 among `first`, whose steps add up to nothing.
+    """Return digit differences, not all 0 among `first`, whose steps add up to nothing, or None.
 
     Some difference among `first` is not 0; its sign may be chosen, and it is tried in turn.
     """
@@ -312,7 +312,7 @@ def _clash(
 
 
 def _separate(strides: list[tuple[int, int]]) -> bool:
-    """Return whether every step is longer than all that the shorter ones reach: digits of one number."""
+    """Return True if every step is longer than the reach of all shorter ones: digits of one number."""
     reach = 0
     for step, extent in sorted(strides):
         if step <= reach:
@@ -322,7 +322,7 @@ def _separate(strides: list[tuple[int, int]]) -> bool:
 
 
 def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> Verdict:
-    """The two elements that differ by the given digits, and the place they share."""
+    """Return the verdict with the two elements that differ by the given digits, and the place they share."""
     extents = [it.extent for it in layout.shard]
     apart = [digits.get(i, 0) for i in range(len(extents))]
     one, other = (number(extents, [max(0, sign * d) for d in apart]) for sign in (1, -1))
@@ -340,7 +340,7 @@ def _shared(layout: Layout, digits: dict[int, int], copies: dict[int, int]) -> V
 
 
 def count_copies(layout: Layout) -> int:
-    """Return how many distinct places each element has: the size of the set R.
+    """Return the number of distinct places of each element: the size of the set R.
 
     >>> from tilewise import S, R
     >>> count_copies(S[4 : 1] + R[(2, 3) : (4, 4)])
@@ -353,7 +353,7 @@ def count_copies(layout: Layout) -> int:
 
 
 def _count_taken(groups: list[tuple[Axis, ...]], iters: Sequence[Iter]) -> int | None:
-    """Return how many distinct sums the iters have; groups of axes multiply, and as a set iters merge."""
+    """Return the number of distinct sums of the iters; groups of axes multiply, and as a set iters merge."""
     merged, _ = merged_replica(tuple(iters))
     total = 1
     for axes in groups:
@@ -385,7 +385,7 @@ def _count_in_group(axes: Sequence[Axis], moving: list[tuple[int, Iter]]) -> int
 
 
 def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
-    """The distinct sums on one axis, as the bits of one integer, filled by doubling.
+    """Return the distinct sums on one axis, as the bits of one integer, filled by doubling.
 
     >>> bin(taken_bits([(3, 2), (2, 1)]))
     '0b111111'
@@ -406,7 +406,7 @@ def taken_bits(iters: Sequence[tuple[int, int]]) -> int | None:
 
 
 def holes(layout: Layout) -> Holes:
-    """Return how many places between min and max of every axis hold nothing, and one of them.
+    """Return the number of empty places between min and max of every axis, and one of them.
 
     >>> from tilewise import S
     >>> holes(S[(4, 3) : (4, 1)])
@@ -426,7 +426,7 @@ def holes(layout: Layout) -> Holes:
 def _first_hole(
     layout: Layout, groups: list[tuple[Axis, ...]], ends: dict[str, tuple[int, int]]
 ) -> Vector | None:
-    """A place of the box that is not taken: the first hole of one group, the rest at a taken place."""
+    """Return a place of the box that is not taken: the first hole of one group, the rest at a taken place."""
     for axes in groups:
         hole = _hole_in_group(layout, axes, ends)
         if hole is not None:
@@ -452,7 +452,7 @@ def _hole_in_group(
 
 
 def _first_gap(low: int, strides: list[tuple[int, int]]) -> int | None:
-    """The first hole of sums of multiples: every step must start inside what is covered so far."""
+    """Return the first hole of sums of multiples: every step must start inside the part covered so far."""
     covered = 1
     for step, extent in sorted(strides):
         if step > covered:
@@ -464,7 +464,7 @@ def _first_gap(low: int, strides: list[tuple[int, int]]) -> int | None:
 def _scan_swizzled(
     layout: Layout, axis: str, plain: tuple[int, int], ends: tuple[int, int], hole: int | None
 ) -> int | None:
-    """A hole among swizzled places, in the periods that are not full before the swizzle."""
+    """Return a hole among swizzled places, in the periods that are not full before the swizzle."""
     image = _Image(layout, axis, *plain)
     period, outer = image.period, layout.outer[axis]
     first, last = (end - outer for end in ends)
@@ -480,7 +480,7 @@ def _scan_swizzled(
 def _scan_box(
     layout: Layout, axes: tuple[Axis, ...], ends: dict[str, tuple[int, int]]
 ) -> Sequence[int] | None:
-    """The first place of a group's box that is not taken, by looking at the first few."""
+    """Return the first empty place of a group's box, among its first few."""
     spans = [(low, high - low + 1) for low, high in (ends[axis.name] for axis in axes)]
     iters = (*layout.shard, *layout.replica)
     for place in range(min(prod(span for _, span in spans), MAX_SCAN)):
@@ -512,7 +512,7 @@ def before_swizzle(layout: Layout, axis: Axis, steps: int) -> int:
 
 
 def contiguous(layout: Layout) -> Verdict:
-    """Return whether element x lives at base + x on one storage axis, in one copy.
+    """Return the verdict that element x lives at base + x on one storage axis, in one copy.
 
         witness  the first flat index that lives elsewhere
 

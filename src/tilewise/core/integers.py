@@ -1,4 +1,4 @@
-"""The one gate through which numbers enter: exact integers of a printable size."""
+"""The gate through which all numbers enter: exact integers of a printable size."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 MAX_DIGITS = 1_000
 _LARGEST = 10**MAX_DIGITS
 SHOWN = 8
-"""So many runs stand on a line."""
+"""The most runs on a line."""
 
 
 def as_int(value: SupportsIndex, what: str) -> int:
-    """`value` as a Python int, by `operator.index`; bool, float and oversized values are refused.
+    """Return `value` as a Python int, by `operator.index`; refuse bool, float and oversized values.
 
     >>> as_int(7, "a stride")
     7
@@ -36,7 +36,7 @@ def as_int(value: SupportsIndex, what: str) -> int:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things.
+    """Return a number of things as words.
 
     >>> counted(1, "mode"), counted(2, "mode")
     ('1 mode', '2 modes')
@@ -45,7 +45,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def spans(numbers: Sequence[int]) -> str:
-    """Numbers that rise, as runs.
+    """Return numbers that rise, as runs.
 
     >>> spans([0, 1, 2, 8, 10, 11])
     '0 to 2, 8, 10 to 11'
@@ -57,7 +57,7 @@ def spans(numbers: Sequence[int]) -> str:
 
 
 def as_extent(value: SupportsIndex) -> int:
-    """`value` as an extent: a positive integer.
+    """Return `value` as an extent: a positive integer.
 
     >>> as_extent(48)
     48
@@ -73,7 +73,7 @@ def as_extent(value: SupportsIndex) -> int:
 
 
 def number_text(number: int) -> str:
-    """A number for a sentence: in full, or its size where it is beyond all reading.
+    """Return a number for a sentence: in full, or its size where it is beyond all reading.
 
     >>> number_text(4096), number_text(3**9000)
     ('4096', 'about 2^14264')
@@ -99,7 +99,7 @@ def _converted(value: SupportsIndex, what: str) -> int:
 
 
 def bits_of(mask: int) -> list[int]:
-    """The positions of the bits that are set, the lowest first.
+    """Return the positions of the bits that are set, the lowest first.
 
     >>> bits_of(0b1011)
     [0, 1, 3]

@@ -1,4 +1,4 @@
-"""The inverse: which indices live at a place, or at any place that agrees with a partial one."""
+"""The inverse: the indices that live at a place, or at any place that agrees with a partial one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_ANSWERS = 1 << 16
 def who(
     layout: Layout, /, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Return which indices live at a place; with fewer axes than the layout has, at any such place.
+    """Return the indices that live at a place; with fewer axes than the layout has, at any such place.
 
     A bare integer is `m`. The answer is sorted, in coordinates of `shape`.
 
@@ -42,7 +42,7 @@ def who(
 def matches(
     layout: Layout, /, *place: Any, shape: Any = None, limit: int | None = None, **steps: int
 ) -> tuple[tuple[tuple[int, ...], Vector], ...]:
-    """(index, place) of everything that lives at a full or partial place, sorted.
+    """Return (index, place) of everything that lives at a full or partial place, sorted.
 
     >>> from tilewise import S, laneid, reg
     >>> matches(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], laneid=5)
@@ -55,7 +55,7 @@ def matches(
 
 
 def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int]:
-    """{axis name: steps} of arguments: integers (on m), vectors, mappings, keywords."""
+    """Return {axis name: steps} of arguments: integers (on m), vectors, mappings, keywords."""
     asked: dict[str, int] = {}
     for part in (*place, steps):
         named = part if isinstance(part, Mapping) else as_vector(part, "a place").as_dict() or {"m": 0}
@@ -69,7 +69,7 @@ def _asked_place(place: tuple[Any, ...], steps: dict[str, int]) -> dict[str, int
 
 
 def is_partial(layout: Layout, place: Mapping[str, int]) -> bool:
-    """Return whether the place leaves an axis of the layout open."""
+    """Return True if the place leaves an axis of the layout open."""
     asked = on_its_axes(layout, place)
     return any(axis.name not in asked for axis in layout.axes)
 
@@ -80,17 +80,17 @@ EVERYDAY = {
     "thread": ("tid_in_wg", "tx", "laneid"),
     "block": ("cbx", "bx"),
 }
-"""Words of everyday, and the axes that they may stand for: the first of which a layout has a part."""
+"""Everyday words, and the axes that they may stand for: the first axis of which a layout has a part."""
 
 
 def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
-    """The place as the layout names it: of a thread, say, the warp and the lane where it has those.
+    """Return the place in the layout's axes: of a thread, say, the warp and the lane.
 
-        postcondition  whoever lives at the place lives there after fuse_axes, on the axis that was asked
+        postcondition  an element at the place lives there after fuse_axes, on the axis of the question
 
-    A known axis that the layout has not, but parts of it, becomes its parts, unless others are asked of them.
-    Of a layout that has lane 32 a warp has 64 lanes, as a wave of CDNA. `lane`, `warp` and `thread` stand for
-    the axes that are meant, where the layout has none of that name.
+    A known axis that the layout splits becomes its parts, unless the place gives other numbers for them.
+    Where a layout has lane 32, a warp has 64 lanes, as on CDNA. `lane`, `warp` and `thread` stand for
+    the layout's axes of that kind, unless it has an axis of that very name.
 
     >>> from tilewise import S, laneid, reg, wid_in_wg
     >>> on_its_axes(S[(4, 32, 2) : (1@wid_in_wg, 1@laneid, 1@reg)], {"tid_in_wg": 45, "reg": 1})
@@ -112,18 +112,18 @@ def on_its_axes(layout: Layout, place: Mapping[str, int]) -> dict[str, int]:
 
 
 def _meant(name: str, axes: set[str]) -> str:
-    """Return the axis that a word of everyday stands for, or the word."""
+    """Return the axis that an everyday word stands for, or the word."""
     known = [axis for axis in EVERYDAY.get(name, ()) if _parts(axis) & axes]
     return known[0] if known and name not in axes else name
 
 
 def _parts(name: str) -> set[str]:
-    """The axis and all that it splits into."""
+    """Return the axis and all that it splits into."""
     return {name}.union(*(_parts(part) for high, _, low in SPLITS.get(name, ()) for part in (high, low)))
 
 
 def _collected(found: Iterator[Any], limit: int | None) -> list[Any]:
-    """The distinct answers: the first `limit` that the search meets, or all, or a refusal."""
+    """Return the distinct answers: the first `limit` that the search meets, or all; or refuse."""
     bound = MAX_ANSWERS + 1 if limit is None else as_int(limit, "a limit")
     if bound < 1:
         raise LayoutError("TW401", f"a limit must be positive, not {bound}")
@@ -152,7 +152,7 @@ def _collected(found: Iterator[Any], limit: int | None) -> list[Any]:
 
 
 def _held(layout: Layout, place: Mapping[str, int]) -> Iterator[tuple[int, Point]]:
-    """(flat index, place) of every element and copy at the place, in the order of the search."""
+    """Yield (flat index, place) of every element and copy at the place, in the order of the search."""
     asked_at = on_its_axes(layout, place)
     steps = {name: as_int(value, f"the place's {name}") for name, value in asked_at.items()}
     for name in steps:

@@ -6,7 +6,7 @@
     R   the replicas: iters as well; one element at several places
     O   the offset;  Sw  a chain of XOR swizzles on one storage axis;  P  the outer offset
 
-Strides, offsets and places are vectors on named axes. `==` and `hash` are what is written; `same` is
+Strides, offsets and places are vectors on named axes. `==` and `hash` compare the spelling, `same`
 the map. The definition as the plainest loop is `tilewise.testing.naive_places`, and everything here
 equals it.
 """
@@ -64,11 +64,12 @@ MAX_SWIZZLES = 64
 Point = tuple[int, ...]
 
 drawer: Callable[[Layout, str], str | None] | None = None
-"""From a layout and a form, svg or html, to its picture; None where it has none. The core does not draw:
-`tilewise` says who does."""
+"""From a layout and a form, svg or html, to its picture, or None. The core does not draw: `tilewise` puts
+the function here.
+"""
 
 questions: dict[str, Callable[..., Any]] = {}
-"""The functions that answer questions, by name. The core has none: `tilewise` puts them here."""
+"""The functions that answer questions, by name. The core has no functions here: `tilewise` adds them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -178,7 +179,7 @@ class Layout(Algebra):
                 )
 
     def _fold_outer(self) -> None:
-        """P acts as O wherever no swizzle stands between them, or the swizzles repeat by it."""
+        """Move P into O wherever no swizzle stands between them, or the swizzles repeat by it."""
         if not self.outer.terms:
             return
         inside: list[Term] = []
@@ -194,7 +195,7 @@ class Layout(Algebra):
     def with_parts(
         self, shape: Shape, strides: tuple[Vector, ...], replica: tuple[Iter, ...], offset: Vector
     ) -> Layout:
-        """This layout with other S, R and O, for parts that an operation has made: nothing is checked.
+        """Return this layout with other S, R and O, for parts that an operation has made, without a check.
 
         requires  the parts are as the constructor leaves them, and no axis is declared in two ways
         """
@@ -229,36 +230,36 @@ class Layout(Algebra):
             outer=change(self.outer),
         )
 
-    # -- what is written ---------------------------------------------------------------------------
+    # -- the written parts -------------------------------------------------------------------------
 
     @cached_property
     def shard(self) -> tuple[Iter, ...]:
-        """D: the iters of the index, slowest first."""
+        """Return D: the iters of the index, slowest first."""
         return tuple([Iter(extent, stride) for extent, stride in self.digits])
 
     @cached_property
     def digits(self) -> tuple[tuple[int, Vector], ...]:
-        """(extent, stride) of every digit of the index, slowest first: the shard as plain pairs."""
+        """Return (extent, stride) of every digit of the index, slowest first: the shard as plain pairs."""
         digits = tuple(zip(all_extents(self.shape), self.strides, strict=True))
         return digits if self.order == "row" else digits[::-1]
 
     @cached_property
     def size(self) -> int:
-        """Return how many elements there are."""
+        """Return the number of elements."""
         return size_of(self.shape)
 
     @property
     def swizzled_axis(self) -> Axis | None:
-        """The axis on which the swizzles act, or None."""
+        """Return the axis on which the swizzles act, or None."""
         return self.swizzles[0].axis if self.swizzles else None
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
+        """Return the axes that the layout names, by first appearance in S, R, O; `m` if it names none."""
         return tuple({axis.name: axis for axis in self._named_axes()}.values()) or (m,)
 
     def _named_axes(self) -> list[Axis]:
-        """The axes of S, of R, of O and of what acts on them, in this order."""
+        """Return the axes of S, of R, of O and of the swizzles and P, in this order."""
         named = [axis for stride in self.strides for axis, _ in stride.terms]
         if self.replica or self.offset.terms or self.swizzles or self.outer.terms:
             named += [axis for it in self.replica for axis, _ in it.stride.terms]
@@ -269,7 +270,7 @@ class Layout(Algebra):
 
     @property
     def moving(self) -> tuple[str, ...]:
-        """The names of the axes on which it steps or stands aside, by first appearance.
+        """Return the names of the axes on which it steps or stands aside, by first appearance.
 
         >>> from tilewise import S, laneid, m, reg
         >>> (S[(8, 1, 2) : (1@laneid, 7@reg, 0@reg)] + 5@m).moving
@@ -281,7 +282,7 @@ class Layout(Algebra):
         return tuple({axis.name: None for axis, steps in terms if steps})
 
     def axis(self, axis: Axis | str) -> Axis:
-        """The layout's own axis of that name."""
+        """Return the layout's axis of that name."""
         for own in self.axes:
             if own.name == str(axis):
                 return own
@@ -294,7 +295,7 @@ class Layout(Algebra):
         raise LayoutError("TW203", f"the layout has no axis {axis}", hint=f"{hint}it has {', '.join(names)}")
 
     def knows(self, axis: str) -> bool:
-        """Whether a name can be asked about: an axis of the layout, or a known one, which is 0 here."""
+        """Return True for the name of an axis of the layout, or of a known one, which is 0 here."""
         return axis in KNOWN or any(own.name == axis for own in self.axes)
 
     # -- writing -----------------------------------------------------------------------------------
@@ -324,7 +325,7 @@ class Layout(Algebra):
         return self + -as_vector(other, "an offset")
 
     def swizzled(self, swizzles: tuple[Swizzle, ...], outer: Vector = ZERO) -> Layout:
-        """`O[outer] o swizzles o self`; in Python `outer @ Swizzle(...) @ self`."""
+        """Return `O[outer] o swizzles o self`; in Python `outer @ Swizzle(...) @ self`."""
         if self.outer and swizzles:
             raise LayoutError(
                 "TW104",
@@ -352,7 +353,7 @@ class Layout(Algebra):
         return flat_index(index, self.asked_in(shape), self.order)
 
     def _plain_index(self, index: tuple[Any, ...]) -> int | None:
-        """The flat index of plain numbers within their extents: most of all questions, answered fast."""
+        """Return the flat index of plain numbers within their extents, or None: the fast path of a lookup."""
         extents = self._extents if len(index) == len(self._extents) else (self.size,)
         if len(index) != len(extents):
             return None
@@ -370,7 +371,7 @@ class Layout(Algebra):
         return extents_of(self.shape)
 
     def asked_in(self, shape: Any = None) -> Shape:
-        """`shape` as a shape of the layout's size; the layout's own where none is given."""
+        """Return `shape` as a shape of the layout's size; by default the layout's."""
         if shape is None:
             return self.shape
         asked = as_shape(shape)
@@ -383,11 +384,11 @@ class Layout(Algebra):
         return asked
 
     def coordinates(self, flat: int, shape: Any = None) -> tuple[int, ...]:
-        """One number a top-level mode of the shape, for a flat index."""
+        """Return one number a top-level mode of the shape, for a flat index."""
         return coordinates(self.flat_index(flat), self.asked_in(shape), self.order)
 
     def places(self, *index: Any, shape: Any = None) -> tuple[Vector, ...]:
-        """Every place of an element: its distinct copies, sorted by the axes' order.
+        """Return every place of an element: its distinct copies, sorted by the axes' order.
 
         >>> from tilewise import S, R, gpuid_x, gpuid_y, m
         >>> mesh = S[(2, 4, 8) : (1@gpuid_y, 8@m, 1@m)] + R[2 : 1@gpuid_x]
@@ -398,7 +399,7 @@ class Layout(Algebra):
         return tuple(point(axes, p) for p in self.points(self.flat_index(*index, shape=shape)))
 
     def place(self, *index: Any, shape: Any = None) -> Vector:
-        """The place of an element that has one.
+        """Return the place of an element that has only one.
 
         >>> from tilewise import S, Swizzle
         >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).place(1, 8)
@@ -410,7 +411,7 @@ class Layout(Algebra):
         return places[0]
 
     def points(self, flat: int) -> list[Point]:
-        """The distinct places of a flat index as tuples on `axes`, sorted: `places` without names.
+        """Return the distinct places of a flat index as tuples on `axes`, sorted: `places` without names.
 
         For loops: the index is taken as it is, and must be one of the layout's.
         """
@@ -422,7 +423,7 @@ class Layout(Algebra):
         return sorted(map(self.after_swizzle, moved)) if self.swizzles else moved
 
     def before_swizzle(self, flat: int) -> Point:
-        """D(x) + O as a tuple on `axes`."""
+        """Return D(x) + O as a tuple on `axes`."""
         place = list(self._origin)
         for extent, terms in self._digits:
             flat, digit = divmod(flat, extent)
@@ -431,7 +432,7 @@ class Layout(Algebra):
         return tuple(place)
 
     def after_swizzle(self, place: Point) -> Point:
-        """P + Sw(place)."""
+        """Return P + Sw(place)."""
         if not self.swizzles:
             return place
         i, outer = self._swizzled
@@ -440,7 +441,7 @@ class Layout(Algebra):
 
     @cached_property
     def _swizzled(self) -> tuple[int, int]:
-        """The position of the swizzled axis in `axes`, and P on it."""
+        """Return the position of the swizzled axis in `axes`, and P on it."""
         axis = self.swizzles[0].axis
         return self.axes.index(axis), self.outer[axis]
 
@@ -450,7 +451,7 @@ class Layout(Algebra):
 
     @cached_property
     def _digits(self) -> tuple[tuple[int, tuple[tuple[int, int], ...]], ...]:
-        """(extent, ((axis position, steps), ...)) a digit, fastest first."""
+        """Return (extent, ((axis position, steps), ...)) a digit, fastest first."""
         position = {axis: i for i, axis in enumerate(self.axes)}
         return tuple(
             (extent, tuple((position[axis], steps) for axis, steps in stride.terms if steps))
@@ -460,7 +461,7 @@ class Layout(Algebra):
 
     @cached_property
     def copy_steps(self) -> tuple[Point, ...]:
-        """The distinct values of r in R as tuples on `axes`, sorted."""
+        """Return the distinct values of r in R as tuples on `axes`, sorted."""
         if not self.replica:
             return ((0,) * len(self.axes),)
         from tilewise.core.canonical import MAX_COPIES, merged_replica
@@ -477,7 +478,7 @@ class Layout(Algebra):
         return tuple(sorted({tuple(map(sum, zip(first, *r, strict=True))) for r in product(*moves)}))
 
     def on_axes(self, vector: Vector) -> Point:
-        """A vector as a tuple of its steps on `axes`."""
+        """Return a vector as a tuple of its steps on `axes`."""
         return tuple(vector[axis] for axis in self.axes)
 
     # -- the inverse -------------------------------------------------------------------------------
@@ -488,15 +489,15 @@ class Layout(Algebra):
     # -- facts -------------------------------------------------------------------------------------
 
     def min(self, axis: Axis | str = m) -> int:
-        """The smallest coordinate on an axis over all indices and copies, swizzled and offset."""
+        """Return the smallest coordinate on an axis over all indices and copies, swizzled and offset."""
         return self.extremes(axis)[0]
 
     def max(self, axis: Axis | str = m) -> int:
-        """The largest coordinate on an axis over all indices and copies, swizzled and offset."""
+        """Return the largest coordinate on an axis over all indices and copies, swizzled and offset."""
         return self.extremes(axis)[1]
 
     def span(self, axis: Axis | str = m) -> int:
-        """1 + max - min on an axis: copies counted, the offset not.
+        """Return 1 + max - min on an axis: copies counted, the offset not.
 
         >>> from tilewise import S
         >>> (S[8 : -1] + 5).span(), (S[8 : -1] + 5).min()
@@ -506,44 +507,44 @@ class Layout(Algebra):
         return 1 + high - low
 
     def extremes(self, axis: Axis | str = m) -> tuple[int, int]:
-        """(min, max) on an axis. A known axis that the layout does not name is 0 everywhere."""
+        """Return (min, max) on an axis. A known axis that the layout does not name is 0 everywhere."""
         if isinstance(axis, str) and not self.knows(axis):
             self.axis(axis)
         return facts.extremes(self, str(axis))
 
     @cached_property
     def copies(self) -> int:
-        """The number of distinct places of each element."""
+        """Return the number of distinct places of each element."""
         return facts.count_copies(self)
 
     @cached_property
     def injective(self) -> Verdict:
-        """Whether no place is held by two elements; the witness is two indices that share one."""
+        """Return the verdict that no two elements share a place; the witness is two indices that do."""
         return facts.injective(self)
 
     @cached_property
     def disjoint_copies(self) -> Verdict:
-        """Whether the replicas of an element never coincide."""
+        """Return the verdict that the replicas of an element never coincide."""
         return facts.disjoint_copies(self)
 
     @cached_property
     def holes(self) -> Holes:
-        """The places between min and max of every axis that hold nothing: their number, and one."""
+        """Return the places between min and max of every axis that hold nothing: their number, and one."""
         return facts.holes(self)
 
     @cached_property
     def contiguous(self) -> Verdict:
-        """Whether element x lives at base + x on one storage axis, in one copy."""
+        """Return the verdict that element x lives at base + x on one storage axis, in one copy."""
         return facts.contiguous(self)
 
     @property
     def onto(self) -> Verdict:
-        """Return whether every place between min and max of every axis is taken."""
+        """Return the verdict that every place between min and max of every axis is taken."""
         return self.holes.none
 
     @property
     def period(self) -> int:
-        """Return how often the swizzle pattern repeats, and what it asks of the base's alignment."""
+        """Return the period of the swizzles, to which the base must be aligned."""
         return period_of(self.swizzles)
 
     # -- the map -----------------------------------------------------------------------------------
@@ -551,10 +552,10 @@ class Layout(Algebra):
     canonical = canonical.canonical
 
     def same(self, other: Layout) -> Comparison:
-        """Return whether two layouts are the same map, by flat index; false carries the first difference.
+        """Return the comparison of two layouts as maps, by flat index; false carries the first difference.
 
-        Of two layouts that count in different orders, coordinates are compared where their modes have the
-        same extents, and else each is asked by its own flat index.
+        Two layouts that count in different orders are compared by coordinates where their modes have the same
+        extents, and else each by its flat index.
 
         >>> from tilewise import S
         >>> bool(S[(4, 4) : (4, 1)].same(S[16 : 1]))
@@ -565,7 +566,7 @@ class Layout(Algebra):
         return compare.same(self, as_layout(other))
 
     def counted(self, unit: str) -> Layout:
-        """The same numbers, counting another unit: element, byte or bit. It converts nothing.
+        """Return the same numbers, counting another unit: element, byte or bit. It converts nothing.
 
         >>> from tilewise import S
         >>> S[(8, 64) : (128, 2)].counted("byte").in_elements("bf16")
@@ -574,7 +575,7 @@ class Layout(Algebra):
         return replace(self, unit=unit)
 
     def ordered(self, order: str) -> Layout:
-        """Return the layout with the same shape and strides, asked in another order: "row" or "cute".
+        """Return the layout with the same shape and strides, indexed in another order: "row" or "cute".
 
         It converts nothing; `in_order` does.
 
@@ -585,7 +586,7 @@ class Layout(Algebra):
         return replace(self, order=order)
 
     def in_order(self, order: str) -> Layout:
-        """Return the layout asked in another order, with the same place at every coordinate of its modes.
+        """Return the layout indexed in another order, with the same place at every coordinate of its modes.
 
         >>> from tilewise import S, parse
         >>> print(S[((2, 8), (4, 4)) : ((64, 8), (4, 1))].in_order("cute"))
@@ -596,7 +597,7 @@ class Layout(Algebra):
         return self.ordered(order) if order == self.order or order not in ORDERS else orders.mirrored(self)
 
     def in_bytes(self, dtype: DType | str) -> Layout:
-        """Every element at its first byte.
+        """Return the layout with every element at its first byte.
 
         >>> from tilewise import S, Swizzle
         >>> (Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]).in_bytes("bf16")
@@ -605,14 +606,14 @@ class Layout(Algebra):
         return units.converted(self, "byte", dtype)
 
     def in_elements(self, dtype: DType | str) -> Layout:
-        """Storage counted in elements of `dtype`; refused where a step is not a whole number."""
+        """Return the layout in elements of `dtype`; refuse a step that is not a whole number."""
         return units.converted(self, "element", dtype)
 
     def in_bits(self, dtype: DType | str) -> Layout:
-        """Every element at its first bit."""
+        """Return the layout with every element at its first bit."""
         return units.converted(self, "bit", dtype)
 
-    # -- what one tries first ------------------------------------------------------------------------
+    # -- first attempts of users ---------------------------------------------------------------------
 
     def __call__(self, *index: Any) -> Vector:
         """Return the place of an element, as `place` does.
@@ -658,15 +659,15 @@ class Layout(Algebra):
         return text.layout_python(self)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Return how IPython and Hypothesis print a layout: as `repr` does, not field by field."""
+        """Print a layout in IPython and Hypothesis as `repr` does, not field by field."""
         printer.text(repr(self))
 
     def _repr_svg_(self) -> str | None:
-        """Its picture in a notebook; None where it is too large for one."""
+        """Return its picture for a notebook; None where it is too large for one."""
         return drawer(self, "svg") if drawer else None
 
     def _repr_html_(self) -> str | None:
-        """The same, for notebooks that would rather have HTML."""
+        """Return the same picture, for notebooks that prefer HTML."""
         return drawer(self, "html") if drawer else None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -675,7 +676,7 @@ class Layout(Algebra):
 
 
 def as_layout(value: Any) -> Layout:
-    """The layout itself; text is refused with a word on how it becomes one.
+    """Return the layout itself; refuse text with a hint to parse it.
 
     >>> as_layout("S[4 : 1]")
     Traceback (most recent call last):

@@ -2,14 +2,14 @@
 
 A layout of order "row" counts its index with the rightmost digit fastest. A layout of order "cute" has its
 shape and strides as CuTe writes them, and counts with the leftmost digit fastest, at every level. Both
-kinds are asked by flat integers, by coordinates and by the nesting as it is written.
+kinds take flat integers, coordinates and indices nested like the shape.
 
     turned(L)     the other order, with the same place at every flat index:   all digits in reverse
     mirrored(L)   the other order, with the same place at every coordinate:   digits in reverse inside modes
 
-An operation asks each layout in its own order, and its result counts as its first layout does. Only a
-composition A o B counts as B does, for B's index asks it. What computes with digits is written for row-major
-layouts: `by_flat` and `by_mode` bring it layouts of either order.
+An operation indexes each layout in its order, and its result counts as its first layout does. Only a
+composition A o B counts as B does, since its index is B's. Code that computes with digits is written for
+row-major layouts: `by_flat` and `by_mode` bring it layouts of either order.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def by_coordinates(layout: Layout, shape: Any = None) -> Layout:
 def aligned(a: Layout, b: Layout) -> tuple[Layout, Layout]:
     """Return two row-major layouts, of which one flat index names the elements that belong together.
 
-    Layouts are paired by coordinates where their modes have the same extents, and else each by its own
+    Layouts are paired by coordinates where their modes have the same extents, and else each by its
     flat index. Of two layouts that count in one order, coordinates pair the same elements as flat indices.
 
     >>> from tilewise import S, parse
@@ -112,7 +112,7 @@ def aligned_by_flat_index(a: Layout, b: Layout) -> tuple[Layout, Layout]:
 
 
 def alike_in_modes(a: Layout, b: Layout) -> bool:
-    """Return whether the modes of two layouts have the same extents.
+    """Return True if the modes of two layouts have the same extents.
 
     >>> from tilewise import S, parse
     >>> alike_in_modes(parse("((2,2),8):((1,2),4)"), S[4, 8])
@@ -168,14 +168,14 @@ def _in_row_order(
 
 
 def in_cute(value: Any) -> bool:
-    """Return whether a layout, or some layout in a tuple, counts in CuTe's order."""
+    """Return True if a layout, or some layout in a tuple, counts in CuTe's order."""
     if isinstance(value, tuple | list):
         return any(map(in_cute, value))
     return _is_layout(value) and bool(value.order == "cute")
 
 
 def _is_layout(value: Any) -> bool:
-    """Return whether a value is a layout: it has an order. Layouts know this module, not it them."""
+    """Return True for a layout: it has an order. Layouts import this module, so it imports no layout."""
     return hasattr(value, "order")
 
 

@@ -29,7 +29,7 @@ _LARGEST_SIZE = 10**MAX_DIGITS
 
 
 def as_shape(value: Any) -> Shape:
-    """The shape that `value` spells.
+    """Return the shape that `value` spells.
 
     >>> as_shape(8), as_shape((8,)), as_shape(((4, 2), (2, 4)))
     ((8,), (8,), ((4, 2), (2, 4)))
@@ -59,7 +59,7 @@ def _as_mode(value: Any, depth: int) -> Mode:
 
 
 def leaves(mode: Mode) -> Iterator[int]:
-    """The extents of a shape or a mode from left to right.
+    """Yield the extents of a shape or a mode from left to right.
 
     >>> list(leaves(((4, 2), (2, 4))))
     [4, 2, 2, 4]
@@ -75,7 +75,7 @@ def leaves(mode: Mode) -> Iterator[int]:
 
 
 def all_extents(shape: Shape) -> tuple[int, ...]:
-    """The extents of all digits of a shape: its leaves, at once.
+    """Return the extents of all digits of a shape: its leaves, at once.
 
     >>> all_extents((8, 4)), all_extents(((4, 2), 8))
     ((8, 4), (4, 2, 8))
@@ -84,7 +84,7 @@ def all_extents(shape: Shape) -> tuple[int, ...]:
 
 
 def size_of(mode: Mode) -> int:
-    """Return how many indices a shape or a mode has.
+    """Return the number of indices of a shape or a mode.
 
     >>> size_of(((4, 2), (2, 4))), size_of(())
     (64, 1)
@@ -93,7 +93,7 @@ def size_of(mode: Mode) -> int:
 
 
 def extents_of(shape: Shape) -> tuple[int, ...]:
-    """The size of each top-level mode.
+    """Return the size of each top-level mode.
 
     >>> extents_of(((4, 2), (2, 4)))
     (8, 8)
@@ -134,7 +134,7 @@ def flat_index(index: Any, shape: Shape, order: str = "row") -> int:
 
 
 def _fits(index: Any, shape: Shape) -> bool:
-    """Return whether a lone tuple is itself an index of the shape, not the coordinate of its one mode."""
+    """Return True if a lone tuple is itself an index of the shape, not the coordinate of its one mode."""
     if not isinstance(index, tuple | list):
         return False
     mode = shape[0]
@@ -209,7 +209,7 @@ def refined_mode(mode: Mode, parts: Iterator[Sequence[tuple[int, Any]]]) -> Mode
 
 
 def counted(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every index of some extents, row-major, one at a time: nothing is held, however large they are.
+    """Yield every index of some extents, row-major, one at a time: nothing is held, however large they are.
 
     >>> list(counted((2, 2))), next(counted((2**80, 3)))
     ([(0, 0), (0, 1), (1, 0), (1, 1)], (0, 0))
@@ -227,7 +227,7 @@ def counted(extents: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def spell(mode: Mode) -> str:
-    """A shape as it is written, without the outer comma where none is needed.
+    """Return a shape as text, without the outer comma where Python needs none.
 
     >>> spell((8, 4)), spell((8,)), spell(()), spell(((4, 2),))
     ('(8, 4)', '8', '()', '((4, 2),)')

@@ -3,8 +3,8 @@
     solutions(vectors, ranges, low, high)   every x with ranges[i][0] <= x[i] <= ranges[i][1]
                                             and low <= x[0]*vectors[0] + x[1]*vectors[1] + ... <= high
 
-Vectors are tuples of integers, one a coordinate. The largest vector is chosen first; what the rest
-can still reach (their interval, and the multiples of their gcd) leaves few digits to try. Where the
+Vectors are tuples of integers, one a coordinate. The largest vector is chosen first; the reach of the
+rest (their interval, and the multiples of their gcd) leaves few digits to try. Where the
 iters separate, every level has at most one candidate, and the search is the closed form: greedy
 digits. Where they do not, it is exact, and ends with `BudgetSpent` rather than guess.
 """
@@ -32,7 +32,7 @@ def solutions(
     high: Vec,
     budget: int = DEFAULT_BUDGET,
 ) -> Iterator[tuple[int, ...]]:
-    """Every x of the module's formula, digits near 0 first.
+    """Yield every x of the module's formula, digits near 0 first.
 
     `budget` bounds the digits tried between one solution and the next.
 
@@ -78,7 +78,7 @@ def reaches(
     high: Vec,
     budget: int = DEFAULT_BUDGET,
 ) -> bool:
-    """Return whether any x lands in the box.
+    """Return True if any x lands in the box.
 
     >>> reaches([(4,), (1,)], [(0, 7), (0, 2)], (19,), (19,))
     False
@@ -91,7 +91,7 @@ def _weight(vector: Vec) -> tuple[int, int]:
 
 
 class Suffixes:
-    """What the vectors from each level on can reach: an interval and a gcd a coordinate."""
+    """The reach of the vectors from each level on: an interval and a gcd a coordinate."""
 
     def __init__(self, vectors: Sequence[Vec], ranges: Sequence[Range], dimension: int) -> None:
         self.vectors, self.ranges = vectors, ranges
@@ -104,7 +104,7 @@ class Suffixes:
         self.lows, self.highs, self.gcds = lows[::-1], highs[::-1], gcds[::-1]
 
     def candidates(self, level: int, reached: Vec, low: Vec, high: Vec) -> range:
-        """The digits at `level` after which the later levels may still end in the box."""
+        """Return the digits at `level` after which the later levels may still end in the box."""
         first, last = self.ranges[level]
         step, residue = 1, 0
         for v, r, a, b, lo, hi, g in zip(

@@ -80,7 +80,7 @@ class Swizzle:
 
     @classmethod
     def named(cls, mode: str, dtype: DType | str | None = None, axis: Axis = m) -> Swizzle:
-        """The hardware's mode for elements of `dtype`, or for bytes where none is given.
+        """Return the hardware's mode for elements of `dtype`, by default for bytes.
 
         >>> Swizzle.named("SWIZZLE_128B", "bf16"), Swizzle.named("SWIZZLE_64B")
         (Swizzle(3, 3, 3), Swizzle(2, 4, 3))
@@ -96,7 +96,7 @@ class Swizzle:
         return in_bytes.scaled(8, DType.of(dtype).bits)
 
     def scaled(self, numerator: int, denominator: int) -> Swizzle:
-        """The same permutation with addresses counted in units `denominator/numerator` as large.
+        """Return the same permutation with addresses counted in units `denominator/numerator` as large.
 
         >>> Swizzle(3, 4, 3).scaled(8, 16)
         Swizzle(3, 3, 3)
@@ -115,12 +115,12 @@ class Swizzle:
 
     @property
     def target(self) -> int:
-        """The mask of the bits that are flipped."""
+        """Return the mask of the bits that are flipped."""
         return ((1 << self.bits) - 1) << (self.base - min(0, self.shift))
 
     @property
     def period(self) -> int:
-        """2^(B+M+|S|): the pattern repeats after so many units, and asks that of its base."""
+        """Return 2^(B+M+|S|): the pattern repeats after so many units, and bases are multiples of it."""
         return 1 << (self.bits + self.base + abs(self.shift)) if self.bits else 1
 
     def __call__(self, address: SupportsIndex) -> int:
@@ -147,7 +147,7 @@ class Swizzle:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What stands to the left of a layout: an outer offset and swizzles, waiting for it.
+    """The part of an expression to the left of a layout: an outer offset and swizzles, waiting for it.
 
     >>> from tilewise import O, S, m
     >>> O[128@m] @ Swizzle(3, 4, 3) @ (S[8 : 128] - 128@m)
@@ -171,21 +171,21 @@ class Prefix:
 
 
 def apply_chain(swizzles: Sequence[Swizzle], address: int) -> int:
-    """Sw1(Sw2(... address)): the last of the chain acts first."""
+    """Return Sw1(Sw2(... address)): the last of the chain acts first."""
     for swizzle in reversed(swizzles):
         address = swizzle(address)
     return address
 
 
 def undo_chain(swizzles: Iterable[Swizzle], address: int) -> int:
-    """The address that the chain sends to `address`."""
+    """Return the address that the chain sends to `address`."""
     for swizzle in swizzles:
         address = swizzle(address)
     return address
 
 
 def one_permutation(one: Sequence[Swizzle], other: Sequence[Swizzle]) -> bool:
-    """Return whether two chains permute all addresses alike: they do iff they do so bit by bit.
+    """Return True if two chains permute all addresses alike: they do iff they do so bit by bit.
 
     >>> one_permutation([Swizzle(1, 0, 5), Swizzle(1, 1, 5)], [Swizzle(2, 0, 5)])
     True
@@ -197,7 +197,7 @@ def one_permutation(one: Sequence[Swizzle], other: Sequence[Swizzle]) -> bool:
 
 
 def period_of(swizzles: Iterable[Swizzle]) -> int:
-    """The period of the whole chain.
+    """Return the period of the whole chain.
 
     >>> period_of([Swizzle(3, 4, 3), Swizzle(1, 0, 1)]), period_of([])
     (1024, 1)

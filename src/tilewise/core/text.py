@@ -2,7 +2,7 @@
 
 `parse(str(L)) == L`. A layout that counts in CuTe's order is written as CuTe writes it, and in the notation
 where CuTe has no words for it. `@m` is written only where another axis is named. A swizzle's operand stands
-in parentheses when it is a sum, so that the reader sees what the XOR acts on.
+in parentheses when it is a sum, so that the reader sees the operand of the XOR.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BASIS = "e"
 
 
 def layout_text(layout: Layout) -> str:
-    """The canonical text.
+    """Return the canonical text.
 
     >>> from tilewise import S, R, O, Swizzle, laneid, m
     >>> print(S[(8, 4) : (4@laneid, 1@m)] + R[2 : 32] - 1@m)
@@ -40,7 +40,7 @@ def layout_text(layout: Layout) -> str:
 
 
 def layout_python(layout: Layout) -> str:
-    """The spelling in Python, which evaluates to the layout where its axes are defined.
+    """Return the spelling in Python, which evaluates to the layout where its axes are defined.
 
     >>> from tilewise import S, Swizzle
     >>> Swizzle(3, 3, 3) @ S[(8, 128) : (128, 1)] + 5
@@ -108,7 +108,7 @@ def _unsayable(reason: str, hint: str = "") -> LayoutError:
 
 
 def _nested(mode: Mode, words: Iterator[str], comma: str, top: bool = True) -> str:
-    """Words in the nesting of a shape; a lone one inside parentheses has a comma, where Python needs it."""
+    """Return words in the nesting of a shape; a lone word in parentheses gets the comma that Python needs."""
     if isinstance(mode, int) or (top and len(mode) == 1 and isinstance(mode[0], int)):
         return next(words)
     parts = [_nested(inner, words, comma, False) for inner in mode]
@@ -116,7 +116,7 @@ def _nested(mode: Mode, words: Iterator[str], comma: str, top: bool = True) -> s
 
 
 def _more(terms: Iterable[Term], named: bool) -> str:
-    """Terms as the rest of a sum."""
+    """Return terms as the rest of a sum."""
     return "".join(
         f" {'-' if steps < 0 else '+'} {term_text(axis.name, abs(steps), named)}" for axis, steps in terms
     )
@@ -143,18 +143,18 @@ def _body(layout: Layout, named: bool) -> tuple[str, bool]:
 
 
 def replica_text(iters: tuple[Iter, ...], named: bool = True) -> str:
-    """`R[...]` for replica iters."""
+    """Return `R[...]` for replica iters."""
     return f"R[{_strided(tuple(it.extent for it in iters), [it.stride for it in iters], named)}]"
 
 
 def _strided(shape: Shape, strides: Iterable[Vector], named: bool) -> str:
-    """A shape and its strides, nested alike."""
+    """Return a shape and its strides, nested alike."""
     words = (vector_text(stride, named) for stride in strides)
     return f"{spell(shape)} : {_nested(shape, words, ', ')}"
 
 
 def vector_text(vector: Vector, named: bool = True) -> str:
-    """A vector as a stride: `0`, `4@laneid`, `1@x + 1@y`."""
+    """Return a vector as a stride: `0`, `4@laneid`, `1@x + 1@y`."""
     if not vector.terms:
         return "0"
     (axis, steps), *rest = vector.terms
@@ -162,5 +162,5 @@ def vector_text(vector: Vector, named: bool = True) -> str:
 
 
 def term_text(axis: str, steps: int, named: bool) -> str:
-    """`4@laneid`; the axis of a bare number is `m`, except that a bare 0 names none."""
+    """Return `4@laneid`; the axis of a bare number is `m`, except that a bare 0 names no axis."""
     return f"{steps}@{axis}" if named or steps == 0 else str(steps)

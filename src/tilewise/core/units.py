@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
-    """The layout counted in another unit.
+    """Return the layout counted in another unit.
 
         requires       every storage step is a whole number of the new unit
         postcondition  storage places are multiplied by the units' ratio, owners unchanged
@@ -42,7 +42,7 @@ def converted(layout: Layout, unit: str, dtype: DType | str) -> Layout:
 def storage_scaled(
     layout: Layout, numerator: int, denominator: int, no_multiple: Callable[[Axis, int], LayoutError]
 ) -> Layout:
-    """The layout with all it says of storage times a ratio: D, R, O, P and the base of the swizzles.
+    """Return the layout with its storage times a ratio: D, R, O, P and the base of the swizzles.
 
         refused  with `no_multiple(axis, steps)` where steps are not scaled to a whole number
 
@@ -67,7 +67,7 @@ def storage_scaled(
 
 
 def unit_bits(unit: str, dtype: DType) -> int:
-    """Return how many bits one unit has.
+    """Return the number of bits of one unit.
 
     >>> unit_bits("byte", DType.of("bf16")), unit_bits("element", DType.of("e2m1"))
     (8, 4)

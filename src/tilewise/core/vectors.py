@@ -21,7 +21,7 @@ Term = tuple[Axis, int]
 class Vector:
     """An integer combination of axes, in the order written. An axis that is absent counts 0.
 
-    `==` between vectors is what is written; with a mapping it is the point that counts.
+    `==` between vectors compares the spelling; with a mapping it compares the points.
 
     >>> v = 5 @ Axis("laneid") + 1 @ Axis("reg")
     >>> v, v["laneid"], v["warpid"]
@@ -44,7 +44,7 @@ class Vector:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """The axes that this vector names."""
+        """Return the axes that this vector names."""
         return tuple([axis for axis, _ in self.terms])
 
     def __getitem__(self, axis: Axis | str) -> int:
@@ -55,12 +55,12 @@ class Vector:
         return 0
 
     def as_dict(self) -> dict[str, int]:
-        """`{axis name: steps}` in the order written."""
+        """Return `{axis name: steps}` in the order written."""
         return {axis.name: steps for axis, steps in self.terms}
 
     @property
     def nonzero(self) -> Vector:
-        """The same point without the axes on which it does not move."""
+        """Return the same point without the axes on which it does not move."""
         moving = tuple([term for term in self.terms if term[1]])
         return Vector(moving) if len(moving) < len(self.terms) else self
 
@@ -124,7 +124,7 @@ ZERO = Vector()
 
 
 def as_vector(value: object, what: str = "a stride") -> Vector:
-    """A vector from what users write for one: a vector, or an integer on `m`.
+    """Return the vector that a value spells: a vector, or an integer on `m`.
 
     >>> as_vector(16), as_vector(0)
     (16@m, 0)
@@ -138,14 +138,14 @@ def as_vector(value: object, what: str = "a stride") -> Vector:
 
 
 def point(axes: Iterable[Axis], steps: Iterable[int]) -> Vector:
-    """The vector with the given steps on the given axes, which are distinct."""
+    """Return the vector with the given steps on the given axes, which are distinct."""
     vector = object.__new__(Vector)
     object.__setattr__(vector, "terms", tuple(zip(axes, steps, strict=True)))
     return vector
 
 
 def along(axis: Axis, steps: int) -> Vector:
-    """The vector of some steps on one axis; `ZERO` for none.
+    """Return the vector of some steps on one axis; `ZERO` for 0 steps.
 
     >>> along(m, 16), along(m, 0)
     (16@m, 0)
@@ -174,7 +174,7 @@ Stepped = tuple[int, Vector]
 
 
 def _is_vector(value: object) -> bool:
-    """Return whether `as_vector` is to judge the value: numbers that are no integers are refused there."""
+    """Return True if `as_vector` is to judge the value: it refuses numbers that are no integers."""
     return isinstance(value, Vector | Number) or hasattr(type(value), "__index__")
 
 
@@ -186,7 +186,7 @@ def _checked(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def _joined(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """One term an axis, at its first appearance; an axis declared storage stays so."""
+    """Return one term an axis, at its first appearance; an axis declared storage stays so."""
     total: dict[str, Term] = {}
     for axis, steps in terms:
         first, sum_of_steps = total.get(axis.name, (axis, 0))

@@ -1,4 +1,4 @@
-"""What users write to ask: an index, a place, a shape, a window."""
+"""The texts of questions: an index, a place, a shape, a window."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COMMAS = "separate the parts with commas"
 
 
 def parse_index(text: str, let: Mapping[str, int] | None = None) -> Any:
-    """An index: flat, one number a mode, or nested; parentheses around a list may be left out.
+    """Return an index: flat, one number a mode, or nested; parentheses around a list may be left out.
 
     >>> parse_index("37"), parse_index("5,3,1"), parse_index("((1, 0), (2, 3))")
     (37, (5, 3, 1), ((1, 0), (2, 3)))
@@ -27,7 +27,7 @@ def parse_index(text: str, let: Mapping[str, int] | None = None) -> Any:
 
 
 def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
-    """A shape, such as `8,8` or `((4,2),(2,4))`.
+    """Return a shape, such as `8,8` or `((4,2),(2,4))`.
 
     >>> parse_shape("8,8"), parse_shape("((4,2),8)")
     ((8, 8), ((4, 2), 8))
@@ -37,7 +37,7 @@ def parse_shape(text: str, let: Mapping[str, int] | None = None) -> Any:
 
 
 def parse_place(text: str, let: Mapping[str, int] | None = None) -> dict[str, int]:
-    """A full or partial place: `laneid=5,reg=1`, `5@laneid + 1@reg`, or a bare integer, which is m.
+    """Return a full or partial place: `laneid=5,reg=1`, `5@laneid + 1@reg`, or a bare integer, which is m.
 
     >>> parse_place("laneid=5,reg=1"), parse_place("27"), parse_place("5@laneid + 1@reg")
     ({'laneid': 5, 'reg': 1}, {'m': 27}, {'laneid': 5, 'reg': 1})
@@ -67,7 +67,7 @@ def parse_place(text: str, let: Mapping[str, int] | None = None) -> dict[str, in
 def parse_window(
     text: str, let: Mapping[str, int] | None = None
 ) -> tuple[tuple[int | None, int | None], ...]:
-    """One range a mode: `0:16,8:24`; a side left out is the end of the mode, a number one index.
+    """Return one range a mode: `0:16,8:24`; an empty side is the end of the mode, a number one index.
 
     >>> parse_window("0:16,8:24"), parse_window(":,3")
     (((0, 16), (8, 24)), ((None, None), (3, 4)))
@@ -78,7 +78,7 @@ def parse_window(
 
 
 def parse_region(text: str, let: Mapping[str, int] | None = None) -> tuple[slice | int, ...]:
-    """One range or index a mode, as `Layout.slice` takes them; an index picks, a range of 1 does not.
+    """Return one range or index a mode, for `Layout.slice`; an index picks, a range of 1 does not.
 
     Both `:` and `_` keep a mode whole.
 

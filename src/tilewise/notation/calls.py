@@ -4,8 +4,8 @@
     argument  =  [ name "=" ] ( number | words | "128B" | "128B_ATOM_32B" | "4X" | "32x32x8" | "16x32bx2" )
     words     =  name { ( "." | "::" ) ( name | "4X" ) }
 
-The notation reads them and knows none: `Catalog`, given by those above, makes a layout of a name and its
-arguments.
+The notation reads calls and knows no names: `Catalog`, which callers give, makes a layout of a name and
+its arguments.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What is given for a parameter, as a word and, where it is one, as a number."""
+    """The value of a parameter, as a word and, where it is one, as a number."""
 
     name: str
-    """The parameter, or nothing where the position tells."""
+    """The parameter, or '' where the position decides."""
     text: str
     number: int | None
     span: Span
 
 
 Catalog = Callable[[str], Callable[[Sequence[Argument]], Layout]]
-"""From a name to what makes a layout of arguments; it refuses names that it does not know.
+"""From a name to a function that makes a layout of arguments; it refuses unknown names.
 
-What it refuses has the span of the argument at fault, or none where it is the whole call.
+A refusal has the span of the argument at fault, or no span where the whole call is.
 """
 
 
 def dotted(cursor: Cursor) -> list[Token]:
-    """The names ahead that dots join."""
+    """Return the names ahead that dots join."""
     words = [cursor.next]
     while cursor.ahead(2 * len(words) - 1).text == "." and cursor.ahead(2 * len(words)).kind == NAME:
         words.append(cursor.ahead(2 * len(words)))
@@ -50,7 +50,7 @@ def dotted(cursor: Cursor) -> list[Token]:
 
 
 def _joins(cursor: Cursor) -> int:
-    """Return how many signs join the next word to the last: one dot, PTX's two colons, or 0."""
+    """Return the number of signs that join the next word to the last: one dot, PTX's two colons, or 0."""
     for signs in (".", "::"):
         ahead = [cursor.ahead(at).text for at in range(len(signs))]
         if ahead == [*signs] and cursor.ahead(len(signs)).kind in (NAME, WIDTH):
@@ -59,7 +59,7 @@ def _joins(cursor: Cursor) -> int:
 
 
 def opens_call(cursor: Cursor) -> bool:
-    """Whether a call is ahead: a name with dots, or one with an opening parenthesis after it."""
+    """Return True if a call is ahead: a name with dots, or one with an opening parenthesis after it."""
     return cursor.next.kind == NAME and (len(dotted(cursor)) > 1 or cursor.ahead(1).text == "(")
 
 
@@ -68,7 +68,7 @@ def whole_call(
     catalog: Callable[[str], Callable[[Sequence[Argument]], Any]],
     let: Mapping[str, int] | None = None,
 ) -> Any:
-    """What a catalogue makes of a text that is one call; `let` gives values to names."""
+    """Return the catalogue's result for a text that is one call; `let` gives values to names."""
     reader = NumberCursor(text, Names(let or {}, frozenset()))
     made = call(reader, catalog)
     reader.expect_end("the call")
@@ -76,7 +76,7 @@ def whole_call(
 
 
 def call(reader: NumberCursor, catalog: Callable[[str], Callable[[Sequence[Argument]], Any]]) -> Any:
-    """What a catalogue makes of the call ahead."""
+    """Return the catalogue's result for the call ahead."""
     start, words = reader.next, dotted(reader)
     reader.at += 2 * len(words) - 1
     with reader.blame(start):

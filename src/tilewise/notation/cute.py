@@ -1,4 +1,4 @@
-"""CuTe's texts at a glance: which texts are in CuTe's words, and what a pointer in one says of units.
+"""CuTe's texts at a glance: the texts that are in CuTe's words, and the units of a pointer in one.
 
 `tilewise.notation.dialects.cute` reads them.
 """
@@ -88,7 +88,7 @@ def pointer_in(text: str) -> tuple[int, int] | None:
 
 
 def looks_like_cute(text: str) -> bool:
-    """Return whether a text begins as a layout of CuTe does, and has no `S[`, `R[` or `O[`.
+    """Return True if a text begins as a layout of CuTe does, and has no `S[`, `R[` or `O[`.
 
     >>> looks_like_cute("(8,4):(4,1)"), looks_like_cute("S<3,4,3> o 0 o 8:1"), looks_like_cute("mma.A : 1")
     (True, True, False)
@@ -97,7 +97,7 @@ def looks_like_cute(text: str) -> bool:
 
 
 def has_rows_below(text: str) -> bool:
-    """Return whether a text has a shape and strides in its first line, and more lines.
+    """Return True if a text has a shape and strides in its first line, and more lines.
 
     >>> has_rows_below("(2,2):(1,2)\\n 0 | 0 | 2 |"), has_rows_below("(8,4):(4,1)")
     (True, False)

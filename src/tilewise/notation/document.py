@@ -20,7 +20,7 @@ _KEYS = ("schema", "shape", "strides", "replica", "offset", "swizzles", "outer",
 
 
 def to_json(layout: Layout) -> dict[str, Any]:
-    """The document of a layout: `from_json(to_json(L)) == L`.
+    """Return the document of a layout: `from_json(to_json(L)) == L`.
 
     >>> from tilewise import S, laneid
     >>> to_json(S[(8, 4) : (4@laneid, 1)])["strides"]
@@ -42,7 +42,7 @@ def to_json(layout: Layout) -> dict[str, Any]:
 
 
 def from_json(document: Any) -> Layout:
-    """The layout of a document that `to_json` made.
+    """Return the layout of a document that `to_json` made.
 
     >>> from tilewise import S
     >>> from_json(to_json(S[(8, 4) : (4, 1)] + 5))

@@ -1,8 +1,8 @@
 """Formulas: integer expressions of the coordinates in text, such as `lambda i, j: i * 64 + (j ^ i % 8 * 8)`.
 
-Python's grammar and meaning, and of that arithmetic alone. Text is parsed and never run as it is: each part
-is checked, with the least and the most that it may be, and made anew. So nothing is too large, nothing is
-divided by 0, and what is listed is what Python would say.
+Python's grammar and meaning, limited to arithmetic. Text is parsed and never run as it is: each part
+is checked, with its least and greatest value, and made anew. So nothing is too large, nothing is
+divided by 0, and the listed values are Python's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_TEXT = 1 << 12
 MAX_DEPTH = 200
 MAX_LISTED = 1 << 20
 MAX_STEPS = 1 << 25
-"""So many operations are done to list a formula."""
+"""The most operations that are done to list a formula."""
 
 _LIMIT = 1 << 63
 _KNOWN = "known: + - * // % << >> & | ^ ~, comparisons, a if c else b"
@@ -56,7 +56,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Formula(Generic[Name]):
-    """Expressions of named coordinates in a text, each by a name of its own, such as an axis.
+    """Expressions of named coordinates in a text, each by a name, such as an axis.
 
     >>> formula = read_lambda("lambda i, j: {laneid: i * 4 + j // 2, reg: j % 2}", {})
     >>> formula.arguments, [axis.name for axis in formula.listed((2, 4))]
@@ -119,11 +119,11 @@ def _at_all_indices(node: ast.expr, shape: Sequence[int]) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that has formulas, and how calls in them are written otherwise."""
+    """A text that has formulas, and the rewriting of calls in it."""
 
     text: str
     calls: Mapping[str, Rewrite] = field(default_factory=dict)
-    """{name: what gives the expression that a call stands for, None for other arguments}."""
+    """{name: a function from a call's arguments to its expression, or to None for unfit arguments}."""
 
     def error(self, code: str, message: str, span: tuple[int, int], hint: str = "") -> LayoutError:
         """Return a refusal at a span of the text."""
@@ -134,13 +134,13 @@ class Source:
         raise self.error(code, message, self.span(node), hint)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """Return where an expression stands: its columns count the bytes of one line."""
+        """Return the span of an expression: its columns count the bytes of one line."""
         line = self.text.encode(errors="surrogatepass")
         start, end = getattr(node, "col_offset", 0), getattr(node, "end_col_offset", None) or len(line)
         return len(line[:start].decode(errors="replace")), len(line[:end].decode(errors="replace"))
 
     def parsed(self, start: int = 0, end: int | None = None) -> ast.expr:
-        """Return the tree of an expression in the text, its columns those of the text."""
+        """Return the tree of an expression in the text, with columns of the text."""
         end = len(self.text) if end is None else end
         piece = self.text[start:end]
         if len(piece) > MAX_TEXT:
@@ -224,7 +224,7 @@ class Source:
         return made
 
     def _called(self, call: ast.Call) -> str:
-        """Return the name of a function that the text may call, else nothing; TVM's begin with T."""
+        """Return the name of a function that the text may call, else ''; TVM's begin with T."""
         match call.func:
             case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="T"), attr=name):
                 return name if name in self.calls and not call.keywords else ""
@@ -305,7 +305,7 @@ def _either(node: ast.expr, parts: Sequence[Bounded]) -> Bounded:
 
 
 def read_lambda(text: str, let: Mapping[str, int], axes: Sequence[Axis] = (m,)) -> Formula[Axis]:
-    """Return the formula of a lambda; `axes` name the numbers of a result without names of its own.
+    """Return the formula of a lambda; `axes` name the numbers of a result that has no names.
 
     >>> read_lambda("lambda i, j: i * 64 + (j ^ i % 8 * 8)", {}).listed((2, 3))
     {m: [0, 1, 2, 72, 73, 74]}

@@ -11,7 +11,7 @@ _SPECIAL = re.compile(r"([_#$%&{}])")
 
 
 def to_latex(layout: Layout) -> str:
-    r"""The layout as LaTeX for math mode.
+    r"""Return the layout as LaTeX for math mode.
 
     >>> from tilewise import S, laneid
     >>> print(to_latex(S[(8, 4) : (4@laneid, 1@laneid)]))
@@ -25,7 +25,7 @@ def to_latex(layout: Layout) -> str:
 
 
 def to_markdown(layout: Layout) -> str:
-    """The layout as Markdown: the expression, and a table of its terms.
+    """Return the layout as Markdown: the expression, and a table of its terms.
 
     >>> from tilewise import S, R, laneid, reg, warpid
     >>> print(to_markdown(S[(8, 2) : (4@laneid, 1@reg)] + R[2 : 4@warpid]))

@@ -59,7 +59,7 @@ class Parser(NumberCursor):
         self.depth = 0
 
     def layout(self) -> Layout:
-        """The whole text as a layout."""
+        """Take the whole text as a layout."""
         start = self.next
         if start.kind == END:
             raise self.error("TW001", "there is no text", hint="a layout looks like S[(8, 4) : (4, 1)]")
@@ -70,7 +70,7 @@ class Parser(NumberCursor):
         return value
 
     def sum(self) -> Part:
-        """Parts joined by + and -, of which one is a layout; or copies or an offset alone."""
+        """Take parts joined by + and -, one of them a layout; or copies or an offset alone."""
         start = self.next
         layout: Layout | None = None
         copies: list[Iter] = []
@@ -115,7 +115,7 @@ class Parser(NumberCursor):
         return part
 
     def part(self) -> Part:
-        """One addend."""
+        """Take one addend."""
         token = self.next
         if token.text == "R" and self.ahead(1).text == "[":
             return self.replicas()
@@ -144,7 +144,7 @@ class Parser(NumberCursor):
         )
 
     def chain(self) -> Layout:
-        """`S[...]`, or swizzles before a layout."""
+        """Take `S[...]`, or swizzles before a layout."""
         start = self.next
         if start.text == "S":
             return self.shard()
@@ -167,12 +167,12 @@ class Parser(NumberCursor):
             return inner.swizzled((swizzle,))
 
     def _goes_on_in_cute(self) -> bool:
-        """Whether what follows is shape:stride: no bracket of this notation is anywhere, and a colon is."""
+        """Return True if shape:stride follows: the text has a colon, and no bracket of this notation."""
         texts = [token.text for token in self.tokens]
         return ":" in texts and "[" not in texts
 
     def composed(self, outer: Vector, start: Token) -> Layout:
-        """What follows `O[...] o`."""
+        """Take the layout that follows `O[...] o`."""
         inner = self._operand("O[...]")
         with self.blame(start):
             return inner.swizzled((), outer)
@@ -188,7 +188,7 @@ class Parser(NumberCursor):
         return part
 
     def parenthesised(self) -> Part:
-        """`( sum )`."""
+        """Take `( sum )`."""
         opened = self.take()
         with self._deeper("parentheses", opened):
             value = self.sum()
@@ -204,7 +204,7 @@ class Parser(NumberCursor):
         self.depth -= 1
 
     def called(self, catalog: Catalog) -> Layout:
-        """An entry of the catalogue with its arguments."""
+        """Take an entry of the catalogue with its arguments."""
         start = self.next
         layout: Layout = call(self, catalog)
         if self.unit != layout.unit:
@@ -219,14 +219,14 @@ class Parser(NumberCursor):
     # -- S, R, O, Swizzle ----------------------------------------------------------------------------
 
     def shard(self) -> Layout:
-        """`S[shape : strides]` or `S[shape]`."""
+        """Take `S[shape : strides]` or `S[shape]`."""
         start = self.next
         modes, strides = self._bracketed("S")
         with self.blame(start):
             return Layout(modes, row_major(as_shape(modes)) if strides is None else strides, unit=self.unit)
 
     def replicas(self) -> Replicas:
-        """`R[shape : strides]`."""
+        """Take `R[shape : strides]`."""
         start = self.next
         modes, strides = self._bracketed("R")
         if strides is None:
@@ -270,7 +270,7 @@ class Parser(NumberCursor):
         return self.error(error.code, error.message, span, error.hint)
 
     def offset(self) -> Vector:
-        """`O[5@m]`, also `O[5@m, 1@laneid]`."""
+        """Take `O[5@m]`, also `O[5@m, 1@laneid]`."""
         start = self.take()
         opened = self.expect("[")
         terms = [*as_vector(self.vector().value).terms]
@@ -280,7 +280,7 @@ class Parser(NumberCursor):
         return self.total(terms, start)
 
     def swizzle(self) -> Swizzle:
-        """`Swizzle<B,M,S>`, `Swizzle(B, M, S)`, or a mode of the hardware by name."""
+        """Take `Swizzle<B,M,S>`, `Swizzle(B, M, S)`, or a mode of the hardware by name."""
         start = self.take()
         with self.blame(start):
             if start.text in NAMED_BITS:
@@ -301,7 +301,7 @@ class Parser(NumberCursor):
             return Swizzle(bits, base, shift, on or self._axis_tag() or m)
 
     def _axis_tag(self) -> Axis | None:
-        """`@buf` right after a swizzle, unless the `@` is Python's composition."""
+        """Take `@buf` right after a swizzle, unless the `@` is Python's composition."""
         names_axis = self.ahead(1).kind == NAME and self.ahead(2).text not in ("[", "<", "(", ".")
         if self.next.text == "@" and names_axis and self.ahead(1).text not in NAMED_BITS:
             self.take()
@@ -337,12 +337,12 @@ class Parser(NumberCursor):
             )
         return Swizzle.named(start.text, dtype, on)
 
-    # -- what was probably meant ---------------------------------------------------------------------
+    # -- hints for unknown words ---------------------------------------------------------------------
 
     def _unknown_word(self) -> LayoutError | None:
-        """Why the next word begins no addend, or None where it may be the name of a number or an entry.
+        """Return the error of a word that begins no addend, or None if it may name a number or an entry.
 
-        It says what was probably meant: another system's word, or one that is spelled nearly so.
+        The hint guesses the intention: another system's word, or a spelling that is nearly right.
         """
         words = dotted(self)
         first, last, after = words[0], words[-1], self.ahead(2 * len(words) - 1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, TypedDict, Unpack
 
     class Options(TypedDict, total=False):
-        """The options of a reading; `reading` says what each one means."""
+        """The options of a reading; `reading` explains each one."""
 
         dialect: str | None
         storage: Iterable[str]
@@ -42,10 +42,10 @@ OWN = "tilewise"
 def parse(text: str, **options: Unpack[Options]) -> Layout:
     """Return the layout that a text spells, in the notation or in a dialect, told apart by their looks.
 
-        postcondition  parse(str(L)) == L, with the storage axes and the unit of L where it has such
+        postcondition  parse(str(L)) == L, given the storage axes and the unit of L if it has them
 
     A layout in CuTe's notation counts its index as CuTe does, the leftmost digit fastest. `reading` names
-    the options, and returns what else the text says.
+    the options, and returns the other facts of the text.
 
     >>> parse("S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]").place(5, 3, 1)
     23@laneid + 1@reg
@@ -58,9 +58,9 @@ def parse(text: str, **options: Unpack[Options]) -> Layout:
 
 
 def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options]) -> Reading:
-    """Return the layout that a text spells, and what the text says beside it.
+    """Return the layout that a text spells, and the other facts of the text.
 
-        dialect   the name of the dialect, where looks do not tell
+        dialect   the name of the dialect, where looks do not decide
         storage   names of your own axes that hold elements
         unit      "byte" or "bit" where strides, offsets and swizzle count those
         dtype     the type of an element; with another unit, strides become those of elements
@@ -118,7 +118,7 @@ def _check_shape(found: Reading, given: Given) -> None:
             "TW202",
             f"the tensor of the text is {' x '.join(map(str, shape))}, and the shape given"
             f" {' x '.join(map(str, given.shape))}",
-            hint="a shape is for encodings and shardings that have none of their own",
+            hint="a shape is for encodings and shardings without one",
         )
 
 
@@ -136,7 +136,7 @@ def _dialect_of(text: str) -> Dialect | None:
 
 
 def is_cute(text: str) -> bool:
-    """Return whether `parse` reads a text in CuTe's dialect.
+    """Return True if `parse` reads a text in CuTe's dialect.
 
     >>> is_cute("(8,4):(4,1)"), is_cute("S[(8, 4) : (4, 1)]")
     (True, False)

@@ -46,7 +46,7 @@ class Token:
 
     @property
     def span(self) -> Span:
-        """(start, end) in characters."""
+        """Return (start, end) in characters."""
         return self.start, self.end
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ Scan = Callable[[str], Iterator[Token]]
 
 
 def shortened(text: str) -> str:
-    """A text, or its beginning where it is long."""
+    """Return a text, or its beginning where it is long."""
     return text if len(text) <= 40 else text[:36] + "…"
 
 
@@ -169,30 +169,30 @@ class Cursor:
 
     @property
     def next(self) -> Token:
-        """The token ahead."""
+        """Return the token ahead."""
         return self.tokens[self.at]
 
     @property
     def behind(self) -> Token:
-        """The token taken last."""
+        """Return the token taken last."""
         return self.tokens[max(self.at - 1, 0)]
 
     def ahead(self, distance: int) -> Token:
-        """The token `distance` after the next one."""
+        """Return the token `distance` after the next one."""
         return self.tokens[min(self.at + distance, len(self.tokens) - 1)]
 
     def take(self) -> Token:
-        """The next token, which is then behind."""
+        """Take the next token, which is then behind."""
         token = self.next
         self.at = min(self.at + 1, len(self.tokens) - 1)
         return token
 
     def accept(self, *texts: str) -> Token | None:
-        """The next token if it is one of `texts`."""
+        """Take the next token if it is one of `texts`, else return None."""
         return self.take() if self.next.text in texts and self.next.kind != END else None
 
     def expect(self, text: str, opened: Token | None = None, hint: str = "") -> Token:
-        """The next token, which must be `text`; `opened` is the bracket that it closes."""
+        """Take the next token, which must be `text`; `opened` is the bracket that it closes."""
         token = self.accept(text)
         if token is not None:
             return token
@@ -202,21 +202,21 @@ class Cursor:
         raise self.error("TW004", f"expected '{text}', found {self.next}", hint=hint)
 
     def expect_end(self, what: str, hint: str = "") -> None:
-        """Nothing may follow."""
+        """Refuse anything that follows."""
         if self.next.kind != END:
             raise self.error("TW004", f"{what} ends before {self.next}", hint=hint)
 
     def error(self, code: str, message: str, span: Span | None = None, hint: str = "") -> LayoutError:
-        """A refusal at the span, or at the next token."""
+        """Return a refusal at the span, or at the next token."""
         return LayoutError(code, message, hint=hint, span=span or self.next.span, source=self.source)
 
     def since(self, start: Token) -> Span:
-        """The span from `start` to the token taken last."""
+        """Return the span from `start` to the token taken last."""
         return start.start, max(start.end, self.behind.end)
 
     @contextmanager
     def blame(self, start: Token | Span) -> Iterator[None]:
-        """Give a refusal inside, where it has no span, this span or that of the text from a token on."""
+        """Give a refusal inside a span if it has none: `start`, or the text from that token on."""
         try:
             yield
         except LayoutError as error:

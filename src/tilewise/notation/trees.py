@@ -38,18 +38,18 @@ Tree = Leaf | Branch
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What words mean in a text: values for names, where they can be given, and axes declared storage."""
+    """The meaning of words in a text: values of names, if it may have any, and axes declared storage."""
 
     values: Mapping[str, int]
     storage: frozenset[str]
     given: bool = True
 
     def axis(self, name: str) -> Axis:
-        """The axis of that name."""
+        """Return the axis of that name."""
         return Axis(name, storage=True) if name in self.storage else Axis(name)
 
     def number(self, cursor: Cursor, token: Token) -> int:
-        """The value of a name, the token taken last."""
+        """Return the value of a name, the token taken last."""
         if token.text in self.values:
             with cursor.blame(token):
                 return as_int(self.values[token.text], f"the value of {token.text}")
@@ -81,10 +81,10 @@ class NumberCursor(Cursor):
         self.names = names
 
     def tree(self, leaf: Callable[[], Leaf], grouping: bool = True, depth: int = 1) -> Tree:
-        """A leaf, or a tuple of trees in parentheses.
+        """Take a leaf, or a tuple of trees in parentheses.
 
-        With `grouping`, parentheses around one entry and no comma are no tuple, as in Python; without, as
-        in CuTe, they are.
+        With `grouping`, as in Python, parentheses around one entry without a comma make no tuple. Without it,
+        as in CuTe, they do.
         """
         opened = self.accept("(")
         if opened is None:
@@ -117,7 +117,7 @@ class NumberCursor(Cursor):
         return self.error("TW004", f"expected ',' or ')', found {found}", hint=hint)
 
     def trees(self, leaf: Callable[[], Leaf], *ends: str) -> tuple[Tree, bool]:
-        """A tree, or trees with commas between them and no parentheses around, as in `S[8, 4]`: then True."""
+        """Take a tree, or trees with commas between and no parentheses around, as in `S[8, 4]`: then True."""
         start = self.next
         parts = [self.tree(leaf)]
         comma = False
@@ -129,13 +129,13 @@ class NumberCursor(Cursor):
         return (Branch(tuple(parts), self.since(start)) if comma else parts[0]), comma
 
     def integer(self) -> Leaf:
-        """A product of integers: `8`, `4*K`, `M//8`, `-1`."""
+        """Take a product of integers: `8`, `4*K`, `M//8`, `-1`."""
         start = self.next
         value = self.product()
         return Leaf(value, self.since(start))
 
     def vector(self) -> Leaf:
-        """A stride or an offset: `4@laneid`, `16`, `1@x + 1@y`, `-2@m`."""
+        """Take a stride or an offset: `4@laneid`, `16`, `1@x + 1@y`, `-2@m`."""
         start = self.next
         terms = [*self.term().terms]
         while sign := self.accept("+", "-"):
@@ -144,7 +144,7 @@ class NumberCursor(Cursor):
         return Leaf(self.total(terms, start), self.since(start))
 
     def total(self, terms: list[Term], start: Token) -> Vector:
-        """The vector of all terms, joined once: a long sum costs by its length."""
+        """Return the vector of all terms, joined once: a long sum costs by its length."""
         vector = Vector(tuple(terms))
         with self.blame(start):
             for _, steps in vector.terms:
@@ -152,7 +152,7 @@ class NumberCursor(Cursor):
         return vector
 
     def term(self) -> Vector:
-        """`4@laneid`, or a bare number, which is on `m`; a bare 0 names no axis."""
+        """Take `4@laneid`, or a bare number, which is on `m`; a bare 0 names no axis."""
         start = self.next
         steps = self.product()
         if self.accept("@"):
@@ -168,7 +168,7 @@ class NumberCursor(Cursor):
         return Vector(((m, steps),)) if steps else Vector()
 
     def axis(self) -> Axis:
-        """The name of an axis."""
+        """Take the name of an axis."""
         token = self.next
         if token.kind != NAME:
             hint = "name the axis, such as @m or @laneid"
@@ -187,7 +187,7 @@ class NumberCursor(Cursor):
             return self.names.axis(self.take().text)
 
     def product(self) -> int:
-        """A product of integers and names; `//` must divide without a rest."""
+        """Take a product of integers and names; `//` must divide without a rest."""
         start = self.next
         value = self.factor()
         while self.next.text in ("*", "//"):
@@ -205,14 +205,14 @@ class NumberCursor(Cursor):
         return value
 
     def factor(self) -> int:
-        """An integer literal or a name with a value, signs before it."""
+        """Take an integer literal or a name with a value, signs before it."""
         if self.accept("-"):
             return -self.factor_after_sign()
         self.accept("+")
         return self.factor_after_sign()
 
     def factor_after_sign(self) -> int:
-        """An integer literal or a name with a value."""
+        """Take an integer literal or a name with a value."""
         token = self.next
         if token.kind == NUMBER:
             return self.literal(self.take().text)
@@ -221,7 +221,7 @@ class NumberCursor(Cursor):
         raise self.no_number(token)
 
     def no_number(self, token: Token) -> LayoutError:
-        """The refusal of a token where a number belongs."""
+        """Return the refusal of a token where a number belongs."""
         hint = ""
         if token.text == "@":
             hint = "say how many steps: 1@laneid"
@@ -232,7 +232,7 @@ class NumberCursor(Cursor):
         return self.error("TW004", f"expected a number, found {token}", token.span, hint)
 
     def literal(self, digits: str) -> int:
-        """The number that the digits of the token taken last spell, in decimal or hexadecimal."""
+        """Return the number that the digits of the token taken last spell, in decimal or hexadecimal."""
         token = self.behind
         if len(digits) > MAX_DIGITS:
             raise self.error(
@@ -245,7 +245,7 @@ class NumberCursor(Cursor):
             return as_int(int(digits, 16 if digits[:2] in ("0x", "0X") else 10), "a number")
 
     def shape_of(self, node: Tree) -> tuple[Mode, ...]:
-        """The shape that a tree of integers spells; every extent positive."""
+        """Return the shape that a tree of integers spells; every extent positive."""
         return tuple(map(self._mode, node.parts if isinstance(node, Branch) else (node,)))
 
     def _mode(self, node: Tree) -> Mode:
@@ -263,7 +263,7 @@ class NumberCursor(Cursor):
         return extent
 
     def congruent(self, shape: Tree, strides: Tree, letter: str) -> tuple[Vector, ...]:
-        """The strides in the order of the shape's extents; the nesting must be the same."""
+        """Return the strides in the order of the shape's extents; the nesting must be the same."""
         top_shape, top_strides = _as_branch(shape), _as_branch(strides)
         return tuple(self._pair(top_shape, top_strides, letter))
 
@@ -291,7 +291,7 @@ class NumberCursor(Cursor):
 
 
 def plain(node: Tree) -> Any:
-    """The values of a tree as nested tuples."""
+    """Return the values of a tree as nested tuples."""
     return node.value if isinstance(node, Leaf) else tuple(plain(part) for part in node.parts)
 
 

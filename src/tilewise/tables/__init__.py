@@ -1,9 +1,9 @@
 """Whole maps as NumPy arrays: the only room that enumerates, and it refuses before it allocates.
 
-build      `table`: where every element of a window lives, an array an axis
-occupancy  who lives at every place of the box, how many, which places are empty or shared
-request    what was asked: the window, and what is too large
-digits     mixed-radix numbers: how a window falls apart into digits, and what they reach
+build      `table`: the places of every element of a window, an array an axis
+occupancy  for every place of the box: its element, its number of elements, empty and shared places
+request    the window that a caller wants, and the refusal of one that is too large
+digits     mixed-radix numbers: the digits of a window, and the numbers that they reach
 sums       the outer sum of a few small vectors, written once into fresh memory
 swizzling  the swizzles on 64-bit addresses
 """

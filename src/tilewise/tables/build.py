@@ -1,4 +1,4 @@
-"""`table`: where every element of a window lives."""
+"""`table`: the places of every element of a window."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of the window, one a mode of the shape that it was asked in."""
+        """Return the extents of the window, one a mode of its shape."""
         return tuple(stop - start for start, stop in self.window)
 
     @property
     def array(self) -> Int64s:
-        """One array: the window's extents, then the copies and the axes where there are several.
+        """Return one array: the window's extents, then the copies and the axes where there are several.
 
         >>> from tilewise import S, laneid, reg
         >>> table(S[(2, 4) : (1@laneid, 1@reg)]).array[1, 3].tolist()
@@ -57,7 +57,7 @@ class Table:
 
 
 def table(layout: Layout, *, shape: Any = None, window: Any = None) -> Table:
-    """Where every element lives, or every element of a window ((start, stop), ...).
+    """Return the places of every element, or of every element of a window ((start, stop), ...).
 
         requires       places within 64-bit integers, and no more entries than memory holds
         postcondition  pointwise equal to `layout.places`, in the same order of copies
@@ -113,10 +113,10 @@ def _in_reverse(found: Table) -> Table:
 def _planned(
     layout: Layout, axis: Axis, copies: tuple[int, ...], extents: Sequence[int], ends: Window
 ) -> tuple[Sequence[OuterSum | Listing], Column]:
-    """Return the sums that list one axis of a window, part after part, and what every entry gets.
+    """Return the sums that list one axis of a window, part after part, and the column that finishes them.
 
-    A window without gaps is one run of flat indices. Else every mode takes a run of digits of its own,
-    if the layout's digits divide the asked shape. What remains is listed entry by entry.
+    A window without gaps is one run of flat indices. Else every mode takes a run of its digits, if the
+    layout's digits divide the window's shape. The rest is listed entry by entry.
     """
     digits = digits_of(layout, axis)
     counts = [stop - start for start, stop in ends]
@@ -136,7 +136,7 @@ def _planned(
 
 
 def _copies(layout: Layout) -> list[tuple[int, ...]]:
-    """The steps of the copies before any swizzle, a tuple an axis, in the order of the places.
+    """Return the steps of the copies before any swizzle, a tuple an axis, in the order of the places.
 
     A layout that was turned into another order keeps the order of its axes; a part of it has its own.
     """

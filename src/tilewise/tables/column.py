@@ -1,4 +1,4 @@
-"""One axis of a table: what is added to every entry, and how sums become places."""
+"""One axis of a table: the constants of every entry, and the steps from sums to places."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class Column(NamedTuple):
     outer: int = 0
 
     def finish(self, sums: Int64s, scratch: Int64s) -> None:
-        """P + Sw(sums), in place."""
+        """Replace sums by P + Sw(sums), in place."""
         swizzle_in_place(sums, self.wires, scratch)
         if self.outer:
             sums += wrapped(self.outer)
 
 
 def column_of(layout: Layout, own: Axis, copies: Sequence[int], runs: Sequence[Run]) -> Column:
-    """One axis of a layout over some runs; refused where its places do not fit in 64 bits."""
+    """Return one axis of a layout over some runs; refuse places that do not fit in 64 bits."""
     offset, outer = layout.offset[own], layout.outer[own]
     swizzles = layout.swizzles if own == layout.swizzled_axis else ()
     ends = [reach(run.digits, run.start, run.stop - 1) for run in runs]

@@ -1,4 +1,4 @@
-"""Mixed-radix numbers: the digits that a window takes, and what they add up to.
+"""Mixed-radix numbers: the digits that a window takes, and their sums.
 
 A table is made axis by axis, so that a digit's step is an integer. Digits are listed fastest first. With P
 the place of a digit (the product of the extents before it), the digits have the floor form
@@ -71,7 +71,7 @@ class Run(NamedTuple):
 
 
 def wrapped(number: int) -> int:
-    """The signed 64-bit integer that is congruent modulo 2^64.
+    """Return the signed 64-bit integer that is congruent to a number modulo 2^64.
 
     >>> wrapped(2**64 - 1), wrapped(5)
     (-1, 5)

@@ -24,7 +24,7 @@ class Listing(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many there are, copies not counted."""
+        """Return the number of elements, copies not counted."""
         return self.flat.length
 
     def write(self, out: Int64s, column: Column) -> None:
@@ -57,7 +57,7 @@ class Listing(NamedTuple):
 
 
 def listing(run: Run, counts: Sequence[int], weights: Sequence[int]) -> Listing:
-    """The flat indices run.start + the sum of c_i * weights[i], for 0 <= c_i < counts[i]."""
+    """Return the flat indices run.start + the sum of c_i * weights[i], for 0 <= c_i < counts[i]."""
     spread = run.stop - run.start
     if spread > MAX_SPREAD:
         raise LayoutError(

@@ -1,4 +1,4 @@
-"""Who lives where, for every place at once: the inverse of a layout, and how often places are held."""
+"""For every place at once: the element that lives there, and the number of elements that do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tilewise.tables.digits import Int64s
 from tilewise.tables.request import refuse_too_many
 
 EMPTY = -1
-"""What `inverse` says of a place that holds nothing."""
+"""The entry of `inverse` for a place that holds nothing."""
 
 _BLOCK = 1 << 18
 
@@ -36,9 +36,9 @@ class Box:
 
 
 def inverse(layout: Layout, *, smallest: bool = False) -> Box:
-    """The flat index that lives at every place of the box; -1 where nothing does.
+    """Return the flat index that lives at every place of the box; -1 at an empty place.
 
-        requires       no place holds two elements, unless the smallest is asked for
+        requires       no place holds two elements, unless `smallest` is set
         postcondition  array[p - start] is the flat index of layout.who(p), or -1
 
     >>> from tilewise import S
@@ -67,7 +67,10 @@ def inverse(layout: Layout, *, smallest: bool = False) -> Box:
 
 
 def _settle(held: Int64s, places: Int64s, flat: Int64s, nobody: int) -> None:
-    """The smaller of what holds each place and what comes; most often nothing does, and one comes."""
+    """Write to each place the smaller of the index it holds and the index that comes.
+
+    Most often a place is empty, and one index comes.
+    """
     if (held[places] == nobody).all():
         held[places] = flat
         if (held[places] == flat).all():
@@ -76,7 +79,7 @@ def _settle(held: Int64s, places: Int64s, flat: Int64s, nobody: int) -> None:
 
 
 def coverage(layout: Layout) -> Box:
-    """How many elements hold each place of the box.
+    """Count the elements that hold each place of the box.
 
         postcondition  array[p - start] == len(layout.who(p));  its sum is layout.size * copies
 
@@ -92,7 +95,7 @@ def coverage(layout: Layout) -> Box:
 
 
 def empty_places(layout: Layout) -> Int64s:
-    """The holes: the places of the box that hold nothing, a row of steps on the axes each, sorted.
+    """Return the holes: the places of the box that hold nothing, a row of steps on the axes each, sorted.
 
     >>> from tilewise import S
     >>> empty_places(S[(4, 3) : (4, 1)]).tolist()
@@ -103,7 +106,7 @@ def empty_places(layout: Layout) -> Int64s:
 
 
 def shared_places(layout: Layout) -> Int64s:
-    """The places that hold several elements, a row of steps on the axes each, sorted.
+    """Return the places that hold several elements, a row of steps on the axes each, sorted.
 
     >>> from tilewise import S
     >>> shared_places(S[(2, 3) : (2, 1)]).tolist()
@@ -114,7 +117,7 @@ def shared_places(layout: Layout) -> Int64s:
 
 
 def _box(layout: Layout, fill: int) -> Box:
-    """Every place between the extremes, filled with one number."""
+    """Return the box of every place between the extremes, filled with one number."""
     ends = [layout.extremes(axis) for axis in layout.axes]
     spans = [high - low + 1 for low, high in ends]
     hint = "ask about single places, with who"
@@ -128,7 +131,7 @@ def _box(layout: Layout, fill: int) -> Box:
 
 
 def _blocks(layout: Layout, box: Box) -> Iterator[tuple[Int64s, Int64s]]:
-    """(flat indices, their places in the flattened box) of one block of elements after another."""
+    """Yield (flat indices, their places in the flattened box), one block of elements after another."""
     for first in range(0, layout.size, _BLOCK):
         stop = min(first + _BLOCK, layout.size)
         block = table(layout, shape=(layout.size,), window=((first, stop),))

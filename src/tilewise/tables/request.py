@@ -1,4 +1,4 @@
-"""What a caller asks for, checked before anything is allocated."""
+"""Checks of what a caller wants, before anything is allocated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ENTRIES = 1 << 32
 
 
 def as_window(window: Any, shape: Shape) -> Window:
-    """One (start, stop) a top-level mode of the shape; None stands for an end, a mode, or for all.
+    """Return one (start, stop) a top-level mode of the shape; None stands for an end, a mode, or for all.
 
     >>> as_window(((2, None), None), ((4, 2), 8))
     ((2, 8), (0, 8))
@@ -61,7 +61,7 @@ def refuse_too_many(entries: int, what: str, hint: str) -> None:
 
 
 def _memory() -> int:
-    """The bytes of the machine's memory; where the system does not say, no bound."""
+    """Return the bytes of the machine's memory, or of the most entries where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

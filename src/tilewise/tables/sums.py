@@ -22,10 +22,10 @@ from tilewise.tables.digits import FloorForm, Int64s, Run, Term, floor_form, wra
 from tilewise.tables.swizzling import carries, swizzle_in_place
 
 SMALL = 1 << 16
-"""Vectors of so many entries are small beside any table."""
+"""The most entries of a vector that is small beside any table."""
 
 LONG = 1 << 12
-"""Broadcasting rows of so many entries, NumPy writes up to three times as fast as shorter ones."""
+"""The entries of a long row: NumPy broadcasts long rows up to three times as fast as shorter ones."""
 
 
 class OuterSum(NamedTuple):
@@ -37,7 +37,7 @@ class OuterSum(NamedTuple):
 
     @property
     def elements(self) -> int:
-        """How many there are, copies not counted."""
+        """Return the number of elements, copies not counted."""
         return prod(factor.length for factor in self.factors)
 
     def write(self, out: Int64s, column: Column) -> None:
@@ -60,7 +60,7 @@ class OuterSum(NamedTuple):
             _write_swizzled_rows(out, *next(self._halves(column)), column)
 
     def _halves(self, column: Column) -> Iterator[tuple[Int64s, Int64s]]:
-        """The outer sums before and after each cut, the offset on the one side and on the other."""
+        """Yield the outer sums before and after each cut: the offset in the first, then in the second."""
         vectors = [*(factor.terms_summed() for factor in self.factors), column.copies]
         offset = column.offset + self.constant
         for cut in self.cuts:
@@ -69,7 +69,7 @@ class OuterSum(NamedTuple):
 
 
 def outer_sums(runs: Sequence[Run], copies: int) -> list[OuterSum] | None:
-    """The window of these runs as an outer sum, or as a few that follow each other, if it can be."""
+    """Return the window of these runs as one or a few consecutive outer sums, or None where it has no cut."""
     whole = outer_sum(runs, copies)
     if whole is not None:
         return [whole]
@@ -84,7 +84,7 @@ def outer_sums(runs: Sequence[Run], copies: int) -> list[OuterSum] | None:
 
 
 def in_parts(run: Run) -> list[Run]:
-    """The run as its ragged ends and a middle that takes fast digits whole, an even number of times.
+    """Return the run as its ragged ends and a middle that takes fast digits whole, an even number of times.
 
     >>> [(part.start, part.stop) for part in in_parts(Run([(4, 9), (99, 1)], 3, 251))]
     [(3, 4), (4, 244), (244, 251)]
@@ -103,7 +103,7 @@ def in_parts(run: Run) -> list[Run]:
 
 
 def outer_sum(runs: Sequence[Run], copies: int) -> OuterSum | None:
-    """The window of these runs as an outer sum, or None where it has no cut."""
+    """Return the window of these runs as an outer sum, or None where it has no cut."""
     constant, factors = factors_of(runs)
     if prod(factor.length for factor in factors) * copies > SMALL:
         factors = in_halves(factors)
@@ -115,9 +115,9 @@ def outer_sum(runs: Sequence[Run], copies: int) -> OuterSum | None:
 
 
 def factors_of(runs: Sequence[Run]) -> tuple[int, list[FloorForm]]:
-    """Return (what all entries share, the factors from the slowest to the fastest) of a window.
+    """Return (the sum that all entries share, the factors from the slowest to the fastest) of a window.
 
-    The fast digits that a run takes whole are factors, and what remains of it is one more.
+    The fast digits that a run takes whole are factors, and its remainder is one more.
 
     >>> shared, factors = factors_of([Run([(4, 1), (8, 16)], 8, 16)])
     >>> shared, [factor.terms_summed().tolist() for factor in factors]
@@ -139,7 +139,7 @@ def factors_of(runs: Sequence[Run]) -> tuple[int, list[FloorForm]]:
 
 
 def in_halves(factors: Sequence[FloorForm]) -> list[FloorForm]:
-    """The same sum with more places to cut it: even factors that are multiples of a step, in halves.
+    """Return the same sum with more places to cut it: even factors that are multiples of a step, in halves.
 
     >>> [factor.length for factor in in_halves([FloorForm(24, 0, (Term(1, 0, 5),))])]
     [3, 2, 2, 2]
@@ -156,7 +156,9 @@ def in_halves(factors: Sequence[FloorForm]) -> list[FloorForm]:
 
 
 def cuts(extents: Sequence[int]) -> list[int]:
-    """Where to cut the factors in two small vectors: long rows first, then even cuts; none far worse.
+    """Return the cuts of the factors into two small vectors: long rows first, then even cuts.
+
+    No cut is far worse than the best.
 
     >>> cuts([64, 64]), cuts([2] * 24)[:2], cuts([2**30])
     ([1], [12, 11], [])
@@ -173,7 +175,7 @@ def cuts(extents: Sequence[int]) -> list[int]:
 
 
 def _write_xors(out: Int64s, halves: Iterator[tuple[Int64s, Int64s]], column: Column) -> bool:
-    """Sw(a + b) = Sw(a) ^ Sw(b), if there is a cut where no sum carries; False if there is none."""
+    """Write Sw(a + b) = Sw(a) ^ Sw(b) at a cut where no sum carries; return False if there is no such cut."""
     for head, tail in halves:
         if not carries(head, tail):
             swizzle_in_place(head, column.wires)

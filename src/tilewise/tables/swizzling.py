@@ -25,7 +25,7 @@ class Wires(NamedTuple):
 
 
 def wires_of(swizzles: Iterable[Swizzle]) -> tuple[Wires, ...]:
-    """The chain in the order in which it acts, cut to 64-bit addresses.
+    """Return the chain in the order in which it acts, cut to 64-bit addresses.
 
     >>> wires_of([Swizzle(1, 0, 1), Swizzle(3, 4, 3)])
     (Wires(shift=3, mask=112), Wires(shift=1, mask=1))
@@ -54,7 +54,7 @@ def swizzle_in_place(addresses: Int64s, wires: Iterable[Wires], scratch: Int64s 
 
 
 def carries(head: Int64s, tail: Int64s) -> bool:
-    """Whether some sum of a head and a tail is not their XOR.
+    """Return True if some sum of a head and a tail is not their XOR.
 
         postcondition  not carries(a, b) implies a[i] + b[j] == a[i] ^ b[j] >= 0 for all i, j
 
@@ -66,7 +66,7 @@ def carries(head: Int64s, tail: Int64s) -> bool:
 
 
 def bits_reached(low: int, high: int, swizzles: Iterable[Swizzle]) -> int:
-    """An upper bound on the address bits, the sign left out, at any stage of the chain.
+    """Return an upper bound on the address bits, the sign left out, at any stage of the chain.
 
         postcondition  every stage of every address in low..high lies in -2^bits..2^bits - 1
 

@@ -1,10 +1,10 @@
-"""For tests: claims about layouts that say what is wrong, and the definition as the plainest loop.
+"""For tests: claims about layouts that explain a failure, and the definition as the plainest loop.
 
 The definition is slow, short, and independent. It calls nothing of the evaluation, the inverse or the facts
-of `Layout`; it reads the fields alone and has its own digits and its own XOR. Each `naive_` function lists
+of `Layout`; it reads the fields alone and has separate digits and XOR. Each `naive_` function lists
 the whole map, so it is for small layouts.
 
-    from tilewise.testing import assert_same             claims for tests of your own
+    from tilewise.testing import assert_same             claims for your tests
     from tilewise.testing import naive_places            the definition
     from tilewise.testing.generate import random_layout  seeded layouts from a `random.Random`
     from tilewise.testing.strategies import layouts      Hypothesis strategies (extra `testing`)
@@ -31,7 +31,7 @@ Map = list[frozenset[Place]]
 
 
 def naive_places(layout: Layout, flat: int) -> frozenset[Place]:
-    """L(x) = { P + Sw(D(x) + r + O) : r in R }, read off the fields of the layout.
+    """Return L(x) = { P + Sw(D(x) + r + O) : r in R }, read off the fields of the layout.
 
     >>> from tilewise import S, R, Swizzle, laneid, m
     >>> sorted(naive_places(Swizzle(1, 0, 1) @ (S[(2, 2) : (4@laneid, 2@m)] + R[2 : 1@m]), 3))
@@ -41,7 +41,7 @@ def naive_places(layout: Layout, flat: int) -> frozenset[Place]:
 
 
 def _reader(layout: Layout) -> Callable[[int], frozenset[Place]]:
-    """The places of a flat index, with the fields of the layout read once."""
+    """Return a function from a flat index to its places, with the fields of the layout read once."""
     digits = list(zip(naive_extents(layout.shape), map(_steps, layout.strides), strict=True))
     if layout.order == "row":
         digits.reverse()
@@ -74,7 +74,7 @@ def _reader(layout: Layout) -> Callable[[int], frozenset[Place]]:
 
 
 def naive_digits(flat: int, shape: object) -> list[int]:
-    """The digits of a flat index in a shape, row-major at every level.
+    """Return the digits of a flat index in a shape, row-major at every level.
 
     >>> naive_digits(37, ((4, 2), (2, 4)))
     [2, 0, 1, 1]
@@ -87,7 +87,7 @@ def naive_digits(flat: int, shape: object) -> list[int]:
 
 
 def naive_extents(shape: object) -> list[int]:
-    """The extents of a nested shape from left to right."""
+    """Return the extents of a nested shape from left to right."""
     if isinstance(shape, tuple):
         return [extent for mode in shape for extent in naive_extents(mode)]
     assert isinstance(shape, int)
@@ -95,7 +95,7 @@ def naive_extents(shape: object) -> list[int]:
 
 
 def naive_xor(address: int, bits: int, base: int, shift: int) -> int:
-    """`Swizzle<bits, base, shift>`, bit by bit: S > 0 reads the high field, S < 0 the low one.
+    """Return `Swizzle<bits, base, shift>` of an address, bit by bit: S > 0 reads high bits, S < 0 low ones.
 
     >>> naive_xor(0b1_000, 1, 0, 3), naive_xor(0b0_001, 1, 0, -3)
     (9, 9)
@@ -109,7 +109,7 @@ def naive_xor(address: int, bits: int, base: int, shift: int) -> int:
 
 
 def as_place(steps: Vector | Mapping[str, int]) -> Place:
-    """A vector or a mapping as a place.
+    """Return a vector or a mapping as a place.
 
     >>> from tilewise import laneid, reg
     >>> as_place(2@reg + 5@laneid), as_place({"m": 0})
@@ -132,7 +132,7 @@ def _add(place: dict[str, int], times: int, steps: Iterable[tuple[str, int]]) ->
 
 
 def naive_map(layout: Layout) -> Map:
-    """The places of every flat index.
+    """Return the places of every flat index.
 
     >>> from tilewise import S
     >>> naive_map(S[2 : 5]) == [{()}, {(("m", 5),)}]
@@ -142,7 +142,7 @@ def naive_map(layout: Layout) -> Map:
 
 
 def naive_who(layout: Layout, place: Mapping[str, int]) -> list[int]:
-    """Every flat index with a place that agrees with a full or partial one.
+    """Return every flat index with a place that agrees with a full or partial one.
 
     >>> from tilewise import S
     >>> naive_who(S[(2, 2) : (0, 1)], {"m": 1})
@@ -152,7 +152,7 @@ def naive_who(layout: Layout, place: Mapping[str, int]) -> list[int]:
 
 
 def who_in(places: Map, place: Mapping[str, int]) -> list[int]:
-    """`naive_who` on a map already listed."""
+    """Return `naive_who` of a map already listed."""
     return [flat for flat, held in enumerate(places) if any(_agrees(at, place) for at in held)]
 
 
@@ -162,7 +162,7 @@ def _agrees(at: Place, place: Mapping[str, int]) -> bool:
 
 
 def naive_difference(one: Layout, other: Layout) -> int | None:
-    """The first flat index whose places differ; of other sizes, the first that only one has.
+    """Return the first flat index whose places differ; of other sizes, the first that only one has.
 
     >>> from tilewise import S
     >>> naive_difference(S[4 : 1], S[(2, 2) : (1, 2)]), naive_difference(S[4 : 1], S[3 : 1])
@@ -172,7 +172,7 @@ def naive_difference(one: Layout, other: Layout) -> int | None:
 
 
 def difference_in(one: Map, other: Map) -> int | None:
-    """`naive_difference` on maps already listed."""
+    """Return `naive_difference` of maps already listed."""
     if len(one) != len(other):
         return min(len(one), len(other))
     return next((flat for flat, held in enumerate(one) if held != other[flat]), None)
@@ -183,7 +183,7 @@ def difference_in(one: Map, other: Map) -> int | None:
 
 @dataclass(frozen=True)
 class NaiveFacts:
-    """What is true of a map, by listing it."""
+    """The facts of a map, by listing it."""
 
     extremes: dict[str, tuple[int, int]]
     copies: int
@@ -195,17 +195,17 @@ class NaiveFacts:
 
     @property
     def onto(self) -> bool:
-        """Whether every place of the box is taken."""
+        """Return True if every place of the box is taken."""
         return self.holes == 0
 
     @property
     def contiguous(self) -> bool:
-        """Whether element x lives at base + x on one storage axis, in one copy."""
+        """Return True if element x lives at base + x on one storage axis, in one copy."""
         return self.first_not_contiguous is None
 
 
 def naive_facts(layout: Layout, places: Map | None = None) -> NaiveFacts:
-    """The facts of a layout; `places` saves the listing where it is at hand.
+    """Return the facts of a layout; `places` saves the listing where the caller has it.
 
     >>> from tilewise import S
     >>> facts = naive_facts(S[(4, 3) : (4, 1)])
@@ -234,7 +234,7 @@ def _ends(axis: str, taken: frozenset[Place]) -> tuple[int, int]:
 
 
 def _first_not_contiguous(places: Map, storage: Sequence[str]) -> int | None:
-    """The first x that is not at base + x, on the storage axis that holds out longest."""
+    """Return the first x that is not at base + x, on the storage axis that holds out longest."""
     if len(places[0]) > 1:
         return 0
     if len(places) == 1:

@@ -1,9 +1,9 @@
-"""Claims about layouts for tests of your own: what fails says what was expected, what is, and where.
+"""Claims about layouts for your tests: a failure shows the expected, the found, and their difference.
 
     from tilewise.testing import assert_conflict_free, assert_matches, assert_same
 
-A claim that does not hold is an `AssertionError`, under `python -O` as well. A question that is not
-understood stays a `LayoutError`, and one whose search ended at its bound a `NotDecided`: neither passes.
+A claim that does not hold is an `AssertionError`, under `python -O` as well. A malformed question
+stays a `LayoutError`, and one whose search ended at its bound a `NotDecided`: neither passes.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from tilewise.core.vectors import Vector
 
 MAX_LISTED = 1 << 12
-"""So many elements are compared one by one, to count those that are elsewhere."""
+"""The most elements that are compared one by one, to count those that are elsewhere."""
 
 MAX_SEARCHED = 1 << 15
-"""A better layout is searched for tiles of so many elements."""
+"""The most elements of a tile for which a better layout is searched."""
 
 WIDE_ROWS = "row:16B"
 
@@ -72,7 +72,7 @@ def assert_same(found: Layout, expected: Layout) -> None:
 
 
 def _different(found: Layout, expected: Layout, answer: Comparison) -> Iterator[str]:
-    """The message: both layouts, the first elements that differ, how many do, and what relates the two."""
+    """Yield the message: both layouts, the first elements that differ, their number, the maps' relation."""
     comparable = found.size == expected.size and found.unit == expected.unit
     if not comparable or answer.witness is None:
         sizes = f"{found.size} elements in {spell(found.shape)}, expected {expected.size} in "
@@ -92,7 +92,7 @@ def _different(found: Layout, expected: Layout, answer: Comparison) -> Iterator[
 
 
 def _elsewhere(found: Layout, expected: Layout, first: int) -> Iterator[str]:
-    """The first differing elements as a table, and how many there are where they can be listed."""
+    """Yield the first differing elements as a table, and their number where they can be listed."""
     last = min(found.size, first + MAX_LISTED)
     apart = [flat for flat in range(first, last) if _held(found, flat) != _held(expected, flat)]
     rows = [("index", "found", "expected")]
@@ -105,12 +105,12 @@ def _elsewhere(found: Layout, expected: Layout, first: int) -> Iterator[str]:
 
 
 def _held(layout: Layout, flat: int) -> set[frozenset[tuple[str, int]]]:
-    """The places of an element; an axis that counts 0 says nothing."""
+    """Return the places of an element, without the axes that count 0."""
     return {frozenset(place.nonzero.as_dict().items()) for place in layout.places(flat)}
 
 
 def _cause(found: Layout, expected: Layout) -> Iterator[str]:
-    """What the difference comes to, where a sentence says it."""
+    """Yield the cause of the difference, where a sentence can tell it."""
     if found.swizzles != expected.swizzles and _plain(found).same(_plain(expected)).answer:
         yield "without the swizzles they are one map"
         return
@@ -139,7 +139,7 @@ def _plain(layout: Layout) -> Layout:
     return replace(layout, swizzles=(), outer=ZERO)
 
 
-# -- what an engine takes --------------------------------------------------------------------------
+# -- tiles for engines -----------------------------------------------------------------------------
 
 
 def assert_matches(
@@ -150,11 +150,11 @@ def assert_matches(
     operand: str | None = None,
     **asked: Any,
 ) -> Match | Feed | tma.Plan:
-    """Claim that an engine takes a tile of shared memory; what it is taken as is returned.
+    """Claim that an engine takes a tile of shared memory; return its match.
 
-    `asked` is what `tilewise.check.match` takes: `n`, `major`, `base`, `pattern`; of the engine tcgen05
-    `kind`, `m`, `cta_group` and more, of mma `shape`, `form` and more. Of the engine tma it is what
-    `tilewise.check.tma.plan_copy` takes: `shape` and `strides` of the tensor in global memory.
+    `asked` holds options of `tilewise.check.match`: `n`, `major`, `base`, `pattern`; of the engine tcgen05
+    `kind`, `m`, `cta_group` and more, of mma `shape`, `form` and more. For the engine tma it holds options
+    of `tilewise.check.tma.plan_copy`: `shape` and `strides` of the tensor in global memory.
 
     >>> from tilewise import S, Swizzle
     >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
@@ -177,7 +177,7 @@ def assert_matches(
     if engine == "tma":
         return _assert_copied(layout, dtype, operand, asked)
     if operand is None:
-        raise LayoutError("TW601", f"{engine} reads operands, and none was said", hint='such as operand="A"')
+        raise LayoutError("TW601", f"{engine} needs the operand of the tile", hint='such as operand="A"')
     from tilewise.check.match import Mismatch, match
 
     found = match(layout, engine=engine, operand=operand, dtype=dtype, **asked)
@@ -190,7 +190,7 @@ def assert_matches(
 
 
 def _refusal(found: Mismatch) -> Iterator[str]:
-    """The reasons, and the nearest layout."""
+    """Yield the reasons, and the nearest layout."""
     yield "because"
     for reason in found.reasons:
         yield f"  {reason.rule}: {reason.message}"
@@ -210,9 +210,7 @@ def _assert_copied(
     if operand is not None:
         raise LayoutError("TW601", "tma copies tiles of any operand", hint="leave operand out")
     if "shape" not in asked:
-        raise LayoutError(
-            "TW601", "tma copies a part of a tensor, and none was said", hint="such as shape=(4096, 4096)"
-        )
+        raise LayoutError("TW601", "tma needs the shape of the tensor", hint="such as shape=(4096, 4096)")
     try:
         return plan_copy(tile=layout, dtype=dtype, **asked)
     except Refused as no:
@@ -235,7 +233,7 @@ def assert_conflict_free(
 ) -> Conflicts:
     """Claim that an access of a tile of shared memory takes no more wavefronts than its bytes need.
 
-    The arguments are those of `tilewise.check.banks.conflicts`, whose answer is returned.
+    The arguments and the result are those of `tilewise.check.banks.conflicts`.
 
     >>> from tilewise import S, Swizzle
     >>> tile = Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)]
@@ -275,7 +273,7 @@ def assert_conflict_free(
 
 
 def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
-    """The message: how many wavefronts, and the worst phase of the worst request as a picture."""
+    """Yield the message: the number of wavefronts, and the worst phase of the worst request as a picture."""
     from tilewise.check.banks import drawing_of, said
 
     access, request = found.access, found.request(found.worst)
@@ -292,10 +290,10 @@ def _colliding(layout: Layout, found: Conflicts) -> Iterator[str]:
 
 
 def _fewer(layout: Layout, found: Conflicts) -> Iterator[str]:
-    """The layouts of the tile under which the access takes fewer wavefronts, or that there is none.
+    """Yield layouts of the tile under which the access takes fewer wavefronts, or a line that denies any.
 
-    Where bytes of a row lie together, they shall stay so: else a transposed tile would be the answer. If 16
-    of them are in the way, as for a transpose of single elements, so many as a lane asks for may do.
+    Bytes that lie together in a row stay so: else a transposed tile would be the answer. Where keeping 16 of
+    them together costs wavefronts, as for a transpose of single elements, a lane's bytes may do.
     """
     from tilewise.check.swizzling import PROOFS
 
@@ -318,7 +316,7 @@ def _fewer(layout: Layout, found: Conflicts) -> Iterator[str]:
 
 
 def _is_made(layout: Layout, access: str, dtype: DType) -> bool:
-    """Whether an instruction makes an access."""
+    """Return True if an instruction makes an access."""
     from tilewise.check.access import access_of, lanes_of
 
     try:

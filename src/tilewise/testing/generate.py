@@ -1,4 +1,4 @@
-"""Seeded layouts from a plain `random.Random`: small enough to list, full of what goes wrong.
+"""Seeded layouts from a plain `random.Random`: small enough to list, full of hard cases.
 
 Extents of 1, odd extents, nested modes, strides of any sign, 0 and diagonals, several axes, copies
 that alias, negative offsets, chains of swizzles of both signs, outer offsets that do not fold.
@@ -17,7 +17,7 @@ from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
 
 BUFFER = Axis("buf", storage=True)
-"""A storage axis of one's own, which a text must declare to be read back."""
+"""An unknown storage axis, which a text must declare to be read back."""
 
 AXES = (m, m, m, Axis("laneid"), Axis("reg"), Axis("TLane"), Axis("gpuid_x"), Axis("own"), BUFFER)
 
@@ -26,7 +26,7 @@ _STEPS = (*range(-9, 10), 0, 1, 2, 4, 8, 16, 32, 64, -16, 100)
 
 
 def random_layout(rng: Random, max_size: int = 256) -> Layout:
-    """A layout of at most `max_size` elements.
+    """Return a layout of at most `max_size` elements.
 
     >>> random_layout(Random(3)) == random_layout(Random(3))
     True
@@ -46,7 +46,7 @@ def random_layout(rng: Random, max_size: int = 256) -> Layout:
 
 
 def nested(rng: Random, extents: list[int]) -> Shape:
-    """The extents as a shape with some neighbours joined in modes, at several levels."""
+    """Return the extents as a shape with some neighbours joined in modes, at several levels."""
     modes: list[Any] = list(extents)
     while len(modes) > 1 and rng.random() < 0.4:
         first = rng.randrange(len(modes) - 1)
@@ -75,7 +75,7 @@ def _strides(rng: Random, extents: list[int], axes: list[Axis]) -> tuple[Vector,
 
 
 def _compact(rng: Random, extents: list[int], axes: list[Axis]) -> list[Vector]:
-    """Digits in any order over the axes, with no gap on any: the layouts of real programs."""
+    """Return digits in any order over the axes, with no gap on any: the layouts of real programs."""
     strides = [Vector()] * len(extents)
     next_step = dict.fromkeys(axes, 1)
     order = list(range(len(extents)))[::-1]
@@ -127,7 +127,7 @@ def _outer(rng: Random, axes: list[Axis], swizzles: tuple[Swizzle, ...]) -> Vect
 
 
 def rewritten(rng: Random, layout: Layout) -> Layout:
-    """Another spelling of the same map: split digits, turned copies, terms without effect.
+    """Return another spelling of the same map: split digits, turned copies, terms without effect.
 
     >>> from tilewise.testing import naive_difference
     >>> layout = random_layout(Random(8))
@@ -166,7 +166,7 @@ def _split(rng: Random, it: Iter) -> list[Iter]:
 
 
 def perturbed(rng: Random, layout: Layout) -> Layout:
-    """The layout with one part of it changed a little; now and then still the same map."""
+    """Return the layout with one part of it changed a little; now and then still the same map."""
     axes = list(layout.axes)
     part = rng.randrange(4)
     if part == 0 and layout.strides:

@@ -30,21 +30,21 @@ except ImportError:
     ) from None
 
 SOME_AXES = (m, Axis("laneid"), Axis("reg"), Axis("TLane"), Axis("gpuid_x"), Axis("own"))
-"""What `layouts` draws from unless told: storage, owners, a device, and an axis of one's own.
+"""The axes that `layouts` draws from by default: storage, owners, a device, and an unknown axis.
 
-Text does not say which axes of one's own hold elements, so none of these does: `parse(str(layout))`
+Text does not say which unknown axes hold elements, so the unknown one here does not: `parse(str(layout))`
 is the layout.
 """
 
 
 def axes(names: Sequence[Axis] = SOME_AXES) -> st.SearchStrategy[Axis]:
-    """One of the axes."""
+    """Return a strategy for one of the axes."""
     return st.sampled_from(list(names))
 
 
 @st.composite
 def shapes(draw: st.DrawFn, *, max_size: int = 64, max_iters: int = 5, nested: bool = True) -> Shape:
-    """Shapes of at most `max_size` elements and `max_iters` extents, ones and odd extents among them."""
+    """Draw shapes of at most `max_size` elements and `max_iters` extents, ones and odd extents among them."""
     modes: list[Any] = []
     left = max_size
     for _ in range(draw(st.integers(0, max_iters))):
@@ -65,7 +65,7 @@ _Kinds = tuple[tuple[Axis, bool | None], ...]
 
 
 def _with_kinds(axes: Sequence[Axis]) -> _Kinds:
-    """Axes, to find what is kept of them: alone, those of one name are equal, of whatever kind they are."""
+    """Return the axes with their kinds, as a cache key: axes of one name are equal, whatever their kinds."""
     return tuple((axis, axis.storage) for axis in axes)
 
 
@@ -77,7 +77,7 @@ def _extents(most: int) -> st.SearchStrategy[int]:
 def vectors(
     names: Sequence[Axis] = SOME_AXES, *, max_terms: int = 2, max_step: int = 70
 ) -> st.SearchStrategy[Vector]:
-    """Strides, offsets and places: nearly always one term, 0 and negative steps among them."""
+    """Return a strategy for vectors: nearly always one term, 0 and negative steps among them."""
     return _vectors(_with_kinds(names), max_terms, max_step)
 
 
@@ -89,7 +89,7 @@ def _vectors(names: _Kinds, max_terms: int, max_step: int) -> st.SearchStrategy[
 
 @st.composite
 def swizzles(draw: st.DrawFn, *, axis: Axis = m, max_bits: int = 3, max_base: int = 4) -> Swizzle:
-    """Swizzles of either sign, the idle B = 0 among them."""
+    """Draw swizzles of either sign, the idle B = 0 among them."""
     bits = draw(st.integers(0, max_bits))
     shift = bits + draw(st.integers(0, 2))
     return Swizzle(bits, draw(st.integers(0, max_base)), draw(st.sampled_from([shift, -shift])), axis)
@@ -106,7 +106,7 @@ def layouts(
     replicas: bool | None = None,
     units: Sequence[str] = ("element",),
 ) -> Layout:
-    """Layouts small enough to list.
+    """Draw layouts small enough to list.
 
     `swizzled` and `replicas`: True has them always, False never, None now and then. A layout is
     swizzled on one of the storage axes in `axes`.

@@ -13,8 +13,8 @@
     over GF(2)  bases from_bases rank kernel
 
 Every operation is closed form: it costs by the number of iters, not of elements. A result is exact, or
-there is none: `Refused` says why and carries a witness that anyone can check, `NotDecided` says that
-the search ended at its bound. Layouts have most of them as methods, and `tilewise algebra` runs them.
+`Refused` gives the reason and a witness that anyone can check; `NotDecided` reports a search that ended at
+its bound. Layouts have most operations as methods, and `tilewise algebra` runs them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HOMES = {
     "explanations": "tilewise.core.algebra.recognition",
     "from_bases": "tilewise.core.algebra.linear",
 }
-"""{operation: the module that has it}: the methods, and what takes no layout or has another name there."""
+"""{operation: its module}: the methods, and operations that take no layout or have another name there."""
 
 __all__ = sorted(_HOMES.keys() - {"slice", "inverse", "relation"})
 

@@ -1,14 +1,14 @@
-"""The complement: how often, and where, a layout repeats to fill an interval without overlap.
+"""The complement: the repeats of a layout that fill an interval without overlap.
 
 Translates of a finite set that fill [0, size) are forced, place by place: the smallest place that is free
-must be where a translate begins. So there is at most one complement, as a set. For sums of multiples of
+must begin a translate. So there is at most one complement, as a set. For sums of multiples of
 steps it exists iff, after merging steps that continue one another, and with c = 1 at first,
 
     for (step, extent), ascending:   c divides step;  repeat step // c times every c;  c = step * extent
     at the end                       c divides size;  repeat size // c times every c
 
-(de Bruijn's theorem on sums that fill an interval). Copies are places like others; a step downwards fills
-what a step upwards fills, and an offset moves everything alike, so neither matters.
+(de Bruijn's theorem on sums that fill an interval). Copies are places like others. Neither the direction of
+a step nor an offset matters: a step downwards fills the same interval, and an offset moves everything alike.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _ELEMENTS = Layout((), ())
 def complement(
     layout: Layout, size: SupportsIndex | None = None, weak: bool = False, round_up: bool = False
 ) -> Layout:
-    """The layout C whose translates of L, moved to begin at 0, fill [0, size): each place once.
+    """Return the layout C whose translates of L, moved to begin at 0, fill [0, size): each place once.
 
-    L moves on one axis, and so does C, in ascending order. Without a size it is the least that can be
-    filled. The size is counted in places: L with C covers all of them, whatever L's own offset.
+    L moves on one axis, and so does C, in ascending order. Without a size, C fills the least interval that
+    can be filled. The size counts places: L with C covers all of them, whatever L's offset.
 
         requires       L moves on one axis
         postcondition  {p - min(L) + c : p in L, c in C} == [0, size), each once as a set of places
-        refused        TW506 there is none: filling place by place, each free place by a translate that
+        refused        TW506 no such layout: filling place by place, each free place by a translate that
                        begins there, ends in an overlap at the witness or before; TW504 the swizzled
                        places are not whole periods; TW509 several axes
 
     `round_up=True` is CuTe's complement where only the size is in the way: it fills the least interval that
-    has all of [0, size). `weak=True` is CuTe's also where there is no other: translates that do not
-    overlap, as many as fit below each step, then blocks of all that until `size` is reached. They may
-    leave holes, and run past the end.
+    has all of [0, size). `weak=True` is CuTe's also where no other exists: translates that do not overlap, as
+    many as fit below each step, then blocks of all these until `size` is reached. They may leave holes, and
+    run past the end.
 
     >>> from tilewise import S
     >>> complement(S[(2, 2) : (6, 1)], 24)
@@ -90,7 +90,7 @@ def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up
             raise
         raise Refused(
             "TW504",
-            f"only places before the swizzle are looked at, and there {no.reason}",
+            f"a complement covers places before the swizzle alone, and there {no.reason}",
             hint="complement the layout without its swizzle, or list the map (table)",
         ) from None  # the places after it may be another matter
     count = 1 if asked is None else -(-asked // tiling.block)
@@ -112,7 +112,7 @@ def _complement(layout: Layout, size: SupportsIndex | None, weak: bool, round_up
 
 
 def repeated(layout: Layout, axis: Axis, repeats: Sequence[Step]) -> Layout:
-    """The layout of steps in ascending order, in the unit of `layout`.
+    """Return the layout of steps in ascending order, in the unit of `layout`.
 
     >>> from tilewise import S, m
     >>> repeated(S[4 : 1], m, [(4, 2), (16, 3)])
@@ -128,12 +128,12 @@ def repeated(layout: Layout, axis: Axis, repeats: Sequence[Step]) -> Layout:
 
 
 def reach(steps: Iterable[Step]) -> int:
-    """The sum of all steps taken as often as they can be."""
+    """Return the sum of all steps, each as often as its extent allows."""
     return sum([step * (extent - 1) for step, extent in steps])
 
 
 def image_of(layout: Layout) -> tuple[Axis, list[Step]]:
-    """The axis and the sorted steps of a layout, copies included; refused where it moves on several axes."""
+    """Return the axis and the sorted steps of a layout, copies included; refuse moves on several axes."""
     digits = [*zip(all_extents(layout.shape), layout.strides, strict=True)]
     digits += [(it.extent, it.stride) for it in layout.replica]
     steps: list[Step] = []
@@ -171,7 +171,7 @@ class Tiling:
 
 
 def tiling_of(steps: list[Step], size: int | None = None) -> Tiling:
-    """The perfect repeats of sorted steps, with a size those that fill [0, size); or TW506.
+    """Return the perfect repeats of sorted steps, with a size those that fill [0, size); or raise TW506.
 
     >>> tiling_of([(1, 2), (6, 2)])
     Tiling(repeats=[(2, 3)], block=12, end=0)
@@ -186,10 +186,10 @@ def tiling_of(steps: list[Step], size: int | None = None) -> Tiling:
 
 
 def _untiled(tiling: Tiling, steps: list[Step], size: int | None) -> Refused:
-    """Return why there is no complement; the witness is a place by which the tiling ends.
+    """Return the refusal of a complement; its witness is a place by which the tiling ends.
 
-    All translates before it are forced. One there would meet the broken step, or run past the size; if
-    larger steps meet earlier still, the tiling ended before.
+    All translates before that place are forced. A translate there would meet the broken step, or run past
+    the size; if larger steps meet earlier still, the tiling ended before.
     """
     block, end = tiling.block, tiling.end
     free = []
@@ -211,7 +211,7 @@ def _untiled(tiling: Tiling, steps: list[Step], size: int | None) -> Refused:
 
 
 def _first_start(tiling: Tiling, bound: int) -> int:
-    """Return where the first translate begins that begins at `bound` or later."""
+    """Return the start of the first translate at `bound` or later."""
     whole = max(0, bound) // tiling.block * tiling.block
     inside = least_repeat(tiling.repeats, bound - whole)
     return whole + (tiling.block if inside is None else inside)
@@ -231,7 +231,7 @@ def _tiling(steps: Iterable[Step]) -> Tiling:
 
 
 def saturated(steps: Iterable[Step]) -> list[Step]:
-    """Fewer steps with the same sums: (s, e) and (q s, f) with 1 <= q <= e are (s, e + q (f - 1)).
+    """Return fewer steps with the same sums: (s, e) and (q s, f), 1 <= q <= e, are (s, e + q (f - 1)).
 
     >>> saturated([(1, 4), (3, 2)]), saturated([(2, 2), (3, 2)])
     ([(1, 7)], [(2, 2), (3, 2)])
@@ -241,7 +241,7 @@ def saturated(steps: Iterable[Step]) -> list[Step]:
 
 
 def _weak(steps: list[Step]) -> Tiling:
-    """As many repeats as fit below each step; TW506 where a step begins inside the block below it."""
+    """Return as many repeats as fit below each step; raise TW506 if a step begins inside the block below."""
     repeats: list[Step] = []
     block = 1
     for step, extent in steps:
@@ -262,7 +262,7 @@ def _weak(steps: list[Step]) -> Tiling:
 
 
 def least_repeat(repeats: Sequence[Step], bound: int) -> int | None:
-    """The smallest sum of repeats that is at least `bound`.
+    """Return the smallest sum of repeats that is at least `bound`.
 
     >>> [least_repeat([(1, 2), (6, 3)], bound) for bound in (-1, 1, 2, 8, 14)]
     [0, 1, 6, 12, None]

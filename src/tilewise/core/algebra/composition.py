@@ -2,13 +2,13 @@
 
 `after` composes digit by digit. A swizzle of indices becomes one of places: A o Sw = Sw' o A wherever A
 sends every bit that Sw reads or flips to a bit of its own on one storage axis, in order and at one
-distance. That is read off the columns of A over GF(2), so all of A's digits but the slowest are powers of
-two. Where it is not so, a map small enough to list is recognised by its values; a larger one is not decided.
+distance. The columns of A over GF(2) show that, so all of A's digits but the slowest are powers of
+two. Otherwise a map small enough to list is recognised by its values; a larger one is not decided.
 
 B(x) = c + sum t_j x_j are indices of A, and A(B(x)) is a layout over refinements of B's digits iff it is
 a sum of maps of single digits, each of which is a layout (`levels` decides both). An accepted answer is
-right by construction. A refusal carries the positions at which a reader sees for himself that there is
-no such layout; only where several levels might cancel is a bounded table asked instead.
+right by construction. A refusal carries the positions that show to any reader that no such layout exists;
+only where several levels might cancel does a bounded table decide.
 """
 
 from __future__ import annotations
@@ -61,19 +61,19 @@ _EVERY_PLACE = "every place of the inner layout is an index of the outer one"
 _ELSEWHERE = "the map exists, but not over these digits: compose pieces of it (slice), or list it (table)"
 
 MAX_LISTED = 1 << 14
-"""A digit, or a box of digits, of at most so many values may be listed to settle what levels leave open."""
+"""The most values of a digit, or a box of digits, that are listed to settle cases that levels leave open."""
 
 
 @dataclass(slots=True)
 class Domain:
-    """The meaning of B's places to A: the coordinate of every axis, and A's digits behind each of them."""
+    """The reading of B's places by A: the coordinate of every axis, and A's digits behind each of them."""
 
     coordinate: dict[str, int]
     digits: tuple[tuple[tuple[int, Vector], ...], ...]
     flat: bool
 
     def index(self, vector: Vector) -> tuple[int, ...]:
-        """A place of B as coordinates of A."""
+        """Return a place of B as coordinates of A."""
         terms = vector.terms
         if self.flat:
             return (terms[0][1],) if len(terms) == 1 else (sum([steps for _, steps in terms]),)
@@ -85,7 +85,7 @@ class Domain:
 
 
 def domain_of(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Domain:
-    """Return how `inner`'s axes index `outer`: one axis as its flat index, or one axis a mode."""
+    """Return the coordinates of `outer` that `inner`'s axes are: one flat index, or one axis a mode."""
     moving = set(inner.moving)
     if not (modes is None or isinstance(modes, tuple | list)):
         raise LayoutError(
@@ -125,7 +125,7 @@ def is_basis(name: str) -> bool:
 
 @dataclass(slots=True)
 class Run:
-    """Neighbouring digits of one mode that step as one: what they span, the step on each coordinate."""
+    """Neighbouring digits of one mode that step as one: their span, the step on each coordinate."""
 
     extent: int
     step: tuple[int, ...]
@@ -133,7 +133,7 @@ class Run:
 
 
 def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
-    """The composition with an inner layout that has no swizzle."""
+    """Return the composition with an inner layout that has no swizzle."""
     domain = domain_of(outer, inner, modes)
     copies, least = merged_replica(inner.replica) if inner.replica else ([], None)
     start = domain.index(inner.offset if least is None else inner.offset + least)
@@ -154,7 +154,7 @@ def after(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
     base = question.value(start) if any(start) else 0
     offset = outer.offset + code.vector(base) if base else outer.offset
     if len(inner.shape) == 1 and isinstance(inner.shape[0], int) and isinstance(shape[0], tuple):
-        shape = shape[0]  # a lone mode of several digits: they are modes of their own
+        shape = shape[0]  # a lone mode of several digits: they become modes
     return outer.with_parts(shape, strides, replica, offset)
 
 
@@ -167,7 +167,7 @@ def _runs_by_mode(inner: Layout, domain: Domain) -> list[list[Run]]:
 
 
 def _runs(extents: tuple[int, ...], steps: Iterator[tuple[int, ...]]) -> list[Run]:
-    """The digits of one mode, slowest first, neighbours joined where they step as one."""
+    """Return the digits of one mode, slowest first, neighbours joined where they step as one."""
     runs: list[Run] = []
     digits = [Run(extent, next(steps), (extent,)) for extent in extents]
     for slow in reversed(digits):
@@ -182,7 +182,7 @@ def _runs(extents: tuple[int, ...], steps: Iterator[tuple[int, ...]]) -> list[Ru
 
 
 def _code(domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
-    """A code with room for every coordinate that comes up: strides of A times indices of B."""
+    """Return a code with room for every coordinate that comes up: strides of A times indices of B."""
     axes = {axis.name: axis for digits in domain.digits for _, stride in digits for axis, _ in stride.terms}
     if len(axes) < 2:
         return Code(tuple(axes.values()) or (m,), 0)
@@ -196,7 +196,7 @@ def _code(domain: Domain, runs: Sequence[Run], start: tuple[int, ...]) -> Code:
 def _written(
     inner: Layout, by_mode: list[list[Run]], forms: Sequence[Form], code: Code
 ) -> tuple[Shape, tuple[Vector, ...]]:
-    """Shape and strides: inner's own nesting where the digits allow it, a flat mode where they do not."""
+    """Return shape and strides: inner's nesting where the digits allow it, else a flat mode."""
     if len(forms) == len(inner.strides) and max(map(len, forms), default=0) < 2:
         return inner.shape, tuple([code.vector(form.get(1, 0)) for form in forms])
     shape: list[Mode] = []
@@ -212,7 +212,7 @@ def _written(
 
 
 def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
-    """The digits of a form for every part of the run; all in one list where they do not fit the parts."""
+    """Return the digits of a form for every part of the run; all in one list if they do not fit the parts."""
     digits = digits_of(form, run.extent)
     if len(run.parts) == 1 or clash(place_values(extent for extent, _ in digits), place_values(run.parts)):
         return [digits]
@@ -224,7 +224,7 @@ def _in_parts(run: Run, form: Form) -> list[list[Digit]]:
 
 @dataclass(slots=True)
 class _Question:
-    """Is A(c + sum t_j x_j) a sum of layouts of the single digits? `own` of them are no copies."""
+    """The question: is A(c + sum t_j x_j) a sum of layouts of the digits? The first `own` are no copies."""
 
     domain: Domain
     maps: list[Floors]
@@ -234,11 +234,11 @@ class _Question:
     code: Code
 
     def value(self, index: Sequence[int]) -> int:
-        """A at an index, without its offset."""
+        """Return A at an index, without its offset."""
         return sum([part(n) for part, n in zip(self.maps, index, strict=True)])
 
     def at(self, digits: Sequence[int]) -> int:
-        """A o B at some digits."""
+        """Return A o B at some digits."""
         index = list(self.start)
         for digit, run in zip(digits, self.runs, strict=True):
             for i, step in enumerate(run.step):
@@ -268,11 +268,11 @@ class _Question:
                 )
 
     def flat(self, digits: Sequence[int]) -> int:
-        """The flat index of B with the given digits."""
+        """Return the flat index of B with the given digits."""
         return number([run.extent for run in self.runs[: self.own]], digits)
 
     def forms(self) -> list[Form]:
-        """Return what every digit brings, or a refusal."""
+        """Return the form of every digit, or refuse."""
         forms: list[Form] = [{} for _ in self.runs]
         failures: list[tuple[int, Failure]] = []
         for i, part in enumerate(self.maps):
@@ -307,7 +307,7 @@ class _Question:
         raise self._no_layout(j, values, *found)
 
     def _telling(self, run: Run, form: Form) -> set[int]:
-        """Positions along a digit at which the gcd law fails, if it does."""
+        """Return positions along a digit that decide the gcd law: if it fails, it fails at some of them."""
         positions = set(form)
         for i, part in enumerate(self.maps):
             for place in part.places:
@@ -358,10 +358,10 @@ class _Question:
 
 
 def compose(outer: Layout, inner: Any, *more: Any, modes: Sequence[str] | None = None) -> Layout:
-    """`outer o inner`: the layout of x -> outer(inner(x)), with inner's modes.
+    """Return `outer o inner`: the layout of x -> outer(inner(x)), with inner's modes.
 
     `inner` places its elements at flat indices of `outer`, on one axis. With `modes`, the axes named
-    there are coordinates of outer's modes, one name a mode; CuTe's e0, e1, ... are so without being
+    there are coordinates of outer's modes, one name a mode; CuTe's e0, e1, ... are coordinates without being
     named. A tuple composes mode by mode: a layout, an extent n (for n : 1), or None to keep the mode;
     `...` keeps all that are not named. The result counts as `inner` does; in CuTe's order outer's last mode
     goes on beyond its extent, as CuTe's does.
@@ -396,7 +396,7 @@ def compose(outer: Layout, inner: Any, *more: Any, modes: Sequence[str] | None =
 
 
 def as_tiler(value: Any) -> Layout:
-    """A layout from what stands for one: itself, or n for n : 1.
+    """Return the layout that a value stands for: itself, or n : 1 for n.
 
     >>> as_tiler(4)
     S[4 : 1]
@@ -413,7 +413,7 @@ def as_tiler(value: Any) -> Layout:
 
 
 def _in_their_orders(outer: Layout, inner: Layout, modes: Sequence[str] | None) -> Layout:
-    """Return the composition where a layout counts in CuTe's order: each is asked in its own."""
+    """Return the composition where a layout counts in CuTe's order: each is indexed in its own order."""
     several = len(inner.shape) > 1  # a result of one mode may have its digits for modes
     rows = orders.by_coordinates(inner) if several else orders.by_flat_index(inner)
     by_name = modes is not None or (inner.moving and all(map(is_basis, inner.moving)))
@@ -464,7 +464,7 @@ def _by_mode(outer: Layout, tilers: tuple[Any, ...]) -> Layout:
 
 
 def tilers_of(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
-    """The tilers of the first modes, None where a mode is kept."""
+    """Return the tilers of the first modes, None where a mode is kept."""
     tilers = by_mode(given, rank)
     if len(tilers) > rank:
         raise LayoutError(
@@ -476,7 +476,7 @@ def tilers_of(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
 
 
 def by_mode(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
-    """What is asked of the modes, one by one: None where one is kept, which `slice(None)` says as well.
+    """Return the entries for the modes, one by one; None, or `slice(None)`, keeps a mode.
 
     One `...` stands for all modes that are not named.
 
@@ -498,7 +498,7 @@ def by_mode(given: Sequence[Any], rank: int) -> tuple[Any, ...]:
 
 
 def through_swizzles(outer: Layout, inner: Layout, modes: Sequence[str] | None = None) -> Layout:
-    """`outer o inner` for an inner layout with swizzles, on its flat index.
+    """Return `outer o inner` for an inner layout with swizzles, on its flat index.
 
     >>> from tilewise import S
     >>> through_swizzles(S[64 : 4], Swizzle(1, 0, 3) @ S[(4, 8) : (8, 1)])
@@ -534,7 +534,7 @@ def through_swizzles(outer: Layout, inner: Layout, modes: Sequence[str] | None =
 
 
 def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
-    """The swizzle Sw' of places with outer o swizzle == Sw' o outer on outer's indices, or None.
+    """Return the swizzle Sw' of places with outer o swizzle == Sw' o outer on outer's indices, or None.
 
     >>> from tilewise import S, laneid
     >>> carried_by(S[(3, 16, 8) : (512, 4, 64)], Swizzle(2, 0, 4))
@@ -569,7 +569,7 @@ def carried_by(outer: Layout, swizzle: Swizzle) -> Swizzle | None:
 
 
 def _columns(outer: Layout) -> Bits | None:
-    """Return what every bit of the index moves, the slowest digit taken to the next power of two."""
+    """Return the column of every bit of the index, the slowest digit taken to the next power of two."""
     digits = merged_digits(outer.digits)
     shape, strides = tuple(extent for extent, _ in digits), tuple(stride for _, stride in digits)
     if shape:
@@ -578,7 +578,7 @@ def _columns(outer: Layout) -> Bits | None:
 
 
 def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
-    """(axis, bit) of a column that is one bit of one storage axis."""
+    """Return (axis, bit) of a column that is one bit of one storage axis, or None."""
     moved = [(axis, steps) for axis, steps in zip(axes, column, strict=True) if steps]
     if len(moved) != 1 or moved[0][0].kind != "storage" or moved[0][1].bit_count() != 1:
         return None
@@ -586,7 +586,7 @@ def _one_bit(axes: tuple[Axis, ...], column: Point) -> tuple[Axis, int] | None:
 
 
 def _recognised(outer: Layout, inner: Layout) -> Layout:
-    """The composition found again in its listed values: copies of B as slow digits, copies of A added."""
+    """Return the composition, recognised in its values: copies of B as slow digits, copies of A added."""
     copies, least = merged_replica(inner.replica)
     count = prod(it.extent for it in copies)
     if inner.size * count > MAX_LISTED:

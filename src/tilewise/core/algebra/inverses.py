@@ -68,7 +68,7 @@ class Unread(Exception):
 
 
 def levels_of(digits: Iterable[Reading], start: int) -> tuple[Form, int]:
-    """Return the levels of G for digits sorted by step, and what they reach; `Unread` where the rule ends.
+    """Return the levels of G for digits sorted by step, and their reach; raise `Unread` where the rule ends.
 
         postcondition  value_at(G, p) - value_at(G, start) == sum of weight * digit
 
@@ -100,7 +100,7 @@ def levels_of(digits: Iterable[Reading], start: int) -> tuple[Form, int]:
 
 @dataclass(frozen=True, slots=True)
 class ReadBack:
-    """How an axis is read: the digits of its places, a constant, and XORs of the index after them."""
+    """The reading of an axis: the digits of its places, a constant, and XORs of the index after them."""
 
     digits: list[Digit]
     constant: int = 0
@@ -114,7 +114,7 @@ def _read_back(form: Form, end: int, constant: int = 0, swizzles: tuple[Swizzle,
 
 
 def plain(digits: list[Reading], start: int, end: int | None = None) -> ReadBack:
-    """Return how an axis without a swizzle is read, up to an end or as far as the digits reach.
+    """Return the reading of an axis without a swizzle, up to an end or as far as the digits reach.
 
         requires  digits sorted by step, start >= 0
 
@@ -128,7 +128,7 @@ def plain(digits: list[Reading], start: int, end: int | None = None) -> ReadBack
 def swizzled(
     digits: list[Reading], start: int, swizzles: Sequence[Swizzle], end: int | None = None
 ) -> ReadBack:
-    """Return how an axis is read whose places are swizzled: p = Sw(start + sum of step * digit).
+    """Return the reading of an axis whose places are swizzled: p = Sw(start + sum of step * digit).
 
         requires       digits sorted by step, start >= 0
         postcondition  Sw'(value of the digits at p, and the constant) == sum of weight * digit
@@ -169,7 +169,7 @@ def swizzled(
 
 @dataclass(frozen=True, slots=True)
 class _Bit:
-    """A bit of a digit: the bits of a place that it sets, and what it adds to the index; 0 for a copy.
+    """A bit of a digit: the bits of a place that it sets, and its weight in the index; 0 for a copy.
 
     `turned`: the digit of the index runs the other way. `bound`: the bit does not stand alone in the index,
     so nothing can be XORed with it there.
@@ -202,7 +202,7 @@ def _bits_below(period: int, digits: Iterable[Reading], start: int) -> tuple[lis
 
 
 def _solved(bits: Sequence[_Bit], forms: Sequence[int]) -> tuple[dict[int, int], list[tuple[int, int]]]:
-    """Gauss: {number of a bit: the position in a place that stands for it}, then XORs (flipped, read)."""
+    """Return, by Gauss, {number of a bit: its position in a place}, then XORs (flipped, read)."""
     copies = sum(1 << number for number, bit in enumerate(bits) if not bit.weight)
     rows = {position: form for position, form in enumerate(forms) if form and not form & copies}
     positions: dict[int, int] = {}
@@ -237,14 +237,14 @@ def _xors(bits: Sequence[_Bit], moves: Iterable[tuple[int, int]]) -> tuple[Swizz
 # -- places to indices -----------------------------------------------------------------------------
 
 MAX_CHOICES = 64
-"""A diagonal digit may be read on any of its axes; so many ways are tried."""
+"""The most ways that are tried to read diagonal digits, each on any of its axes."""
 
 _INDICES = Layout((), ())
 _WHO = "ask place by place: who answers each, and needs no layout"
 
 
 def _of_its_index(inverse: Callable[..., Layout]) -> Callable[..., Layout]:
-    """Return an inverse to flat indices in the layout's own order, which counts places in it as well."""
+    """Return an inverse to flat indices in the layout's order, which counts places in that order too."""
 
     @wraps(inverse)
     def asked(layout: Layout, axes: Any = None) -> Layout:
@@ -258,7 +258,7 @@ def _of_its_index(inverse: Callable[..., Layout]) -> Callable[..., Layout]:
 
 @_of_its_index
 def left_inverse(layout: Layout, axes: Any = None) -> Layout:
-    """G with G(place) == index, for every place of every element.
+    """Return the G with G(place) == index, for every place of every element.
 
     One mode an axis: in the order in which the layout first names them, or in that of `axes`.
 
@@ -267,7 +267,7 @@ def left_inverse(layout: Layout, axes: Any = None) -> Layout:
         postcondition  G(p) == x for all x and all p in L(x), p as one number an axis
         refused        TW505, where two elements share a place with both and the place as witness
 
-    Places that hold nothing get some index: ask `who` whether a place is taken. Of random small layouts on
+    Places that hold nothing get some index: `who` tells whether a place is taken. Of random small layouts on
     one axis that share no place the rule reads 55 %; `who` answers for all.
 
     >>> from tilewise import S, Swizzle, laneid, reg
@@ -285,7 +285,7 @@ def left_inverse(layout: Layout, axes: Any = None) -> Layout:
 
 @_of_its_index
 def quasi_inverse(layout: Layout, axes: Any = None) -> Layout:
-    """G with G(place) == the smallest index that has the place: `left_inverse` where elements share.
+    """Return the G with G(place) == the smallest index at the place: `left_inverse` where elements share.
 
     One mode an axis: in the order in which the layout first names them, or in that of `axes`.
 
@@ -300,7 +300,7 @@ def quasi_inverse(layout: Layout, axes: Any = None) -> Layout:
 
 
 def axes_in_order(layout: Layout, axes: Any = None) -> tuple[str, ...]:
-    """The names of a layout's axes: in the order in which it first names them, or in the one given.
+    """Return the names of a layout's axes: in the order in which it first names them, or in the given order.
 
     >>> from tilewise import S, laneid, reg
     >>> axes_in_order(S[(2, 32) : (1@reg, 1@laneid)], (laneid, "reg"))
@@ -323,7 +323,7 @@ def axes_in_order(layout: Layout, axes: Any = None) -> tuple[str, ...]:
 
 
 class _Places:
-    """What moves on every axis: digits with positive steps, and where they start."""
+    """The moves on every axis: digits with positive steps, and their start."""
 
     def __init__(self, layout: Layout) -> None:
         self.axes: dict[str, list[Reading]] = {axis.name: [] for axis in layout.axes}
@@ -336,7 +336,7 @@ class _Places:
         """The index at the start."""
 
     def add(self, moving: Sequence[Term], extent: int, weight: int, whole: int) -> None:
-        """A digit of the index, or one of the copies (weight 0), by its terms that are not 0."""
+        """Add a digit of the index, or of the copies (weight 0), by its terms that are not 0."""
         if len(moving) == 1:
             ((axis, step),) = moving
             if step < 0:
@@ -358,7 +358,7 @@ class _Places:
 
 
 def _places(layout: Layout) -> _Places:
-    """Return the digits of a layout; the axes are in its own order."""
+    """Return the digits of a layout; the axes are in the layout's order."""
     places = _Places(layout)
     extents = all_extents(layout.shape)
     weight = size = prod(extents)
@@ -394,7 +394,7 @@ def _reading(layout: Layout, axes: Any, still: bool) -> Layout:
 
 
 def _check_outer(layout: Layout) -> None:
-    if layout.outer.terms:  # what is 0, or whole periods, stands inside
+    if layout.outer.terms:  # steps of 0, or of whole periods, stand inside
         raise Refused(
             "TW504",
             f"the places are moved by {layout.outer}, less than a period, after they are swizzled",
@@ -414,7 +414,7 @@ def _shared(layout: Layout) -> Refused:
 
 
 def _spread(layout: Layout, places: _Places) -> Iterator[_Places]:
-    """The diagonal digits put on their axes: each is read on one of them, and is noise on the others."""
+    """Yield the diagonal digits put on their axes: each is read on one axis, and is noise on the others."""
     ways = [moving if weight else moving[:1] for moving, _, weight, _ in places.diagonal]
     for read in islice(product(*ways), MAX_CHOICES):
         filled = _places(layout)
@@ -425,7 +425,7 @@ def _spread(layout: Layout, places: _Places) -> Iterator[_Places]:
 
 
 def _axis(layout: Layout, places: _Places, name: str) -> ReadBack:
-    """Return how one axis is read."""
+    """Return the reading of one axis."""
     digits, start = places.axes[name], places.start[name]
     if start < 0:
         raise Refused(
@@ -440,7 +440,7 @@ def _axis(layout: Layout, places: _Places, name: str) -> ReadBack:
 
 
 def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
-    """The inverse from how every axis is read."""
+    """Return the inverse, from the readings of all axes."""
     shape: list[Mode] = []
     strides: list[Vector] = []
     swizzles: tuple[Swizzle, ...] = ()
@@ -460,16 +460,16 @@ def _written(base: int, reads: Sequence[ReadBack]) -> Layout:
 
 @_of_its_index
 def right_inverse(layout: Layout, axes: Any = None) -> Layout:
-    """G with L(G(place)) == place, for all places of a box from 0 on.
+    """Return the G with L(G(place)) == place, for all places of a box from 0 on.
 
     One mode an axis: in the order in which the layout first names them, or in that of `axes`.
-    On each axis it is the largest box that one chain of digits fills: steps 1 = d_1 | d_2 | ..., each
+    On each axis the box is the largest that one chain of digits fills: steps 1 = d_1 | d_2 | ..., each
     within reach of the one before, d_(i+1) <= e_i d_i. For layouts that share no place there is no
     larger one on that axis. A swizzle gives back whole periods, or a power of two below one.
 
         requires       place 0 is taken
         postcondition  p in L(G(p)); of an element with copies, one of them is at p
-        refused        TW505 nothing lives at place 0; TW504 an offset outside a swizzle
+        refused        TW505 no element lives at place 0; TW504 an offset outside a swizzle
 
     >>> from tilewise import S, Swizzle, laneid, reg
     >>> right_inverse(S[(4, 8) : (8, 1)]), right_inverse(S[(8, 4) : (1, 3)])
@@ -496,7 +496,7 @@ def right_inverse(layout: Layout, axes: Any = None) -> Layout:
 
 
 def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
-    """The chain of digits, slowest last, that fills the most places from 0 on, and how many."""
+    """Return the chain of digits, slowest last, that fills the most places from 0 on, and their number."""
     end = 1
     nodes: list[tuple[Reading, int]] = [((1, 1, 0, 0), -1)]
     best = 0
@@ -523,7 +523,7 @@ def _filling(digits: Sequence[Reading]) -> tuple[list[Reading], int]:
 
 
 def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBack:
-    """The chain behind the swizzle, for the most places that it permutes among themselves."""
+    """Return the chain behind the swizzle, for the most places that it permutes among themselves."""
     for end in _closed(layout, count):
         cut = [(p, min(e, -(-end // p)), weight, whole) for p, e, weight, whole in chain if p < end]
         with suppress(Unread):
@@ -532,7 +532,7 @@ def _unswizzled(layout: Layout, chain: Sequence[Reading], count: int) -> ReadBac
 
 
 def _closed(layout: Layout, count: int) -> Iterator[int]:
-    """Counts up to `count`, descending, of places from 0 on that the swizzle permutes."""
+    """Yield counts up to `count`, descending, of places from 0 on that the swizzle permutes."""
     untouched = min([s.source & -s.source or count for s in layout.swizzles])
     if count <= untouched:
         yield count
@@ -544,7 +544,7 @@ def _closed(layout: Layout, count: int) -> Iterator[int]:
 
 
 def _from_place_0(layout: Layout) -> _Places:
-    """The digits as they run on from an index that lives at place 0."""
+    """Return the digits as they run on from an index that lives at place 0."""
     shard = merged_shard(layout.shard)
     copies, start = merged_replica(layout.replica)
     iters = (*shard, *copies)

@@ -38,7 +38,7 @@ Form = dict[int, int]
 
 
 class Code:
-    """Vectors on some axes as single integers, each axis in a field of its own.
+    """Vectors on some axes as single integers, with a field for each axis.
 
         requires       every coordinate that comes up is below 2^(bits - 1) in absolute value
         postcondition  encoding is linear and one to one, so sums, multiples and == carry over
@@ -57,7 +57,7 @@ class Code:
         )
 
     def number(self, vector: Vector) -> int:
-        """The integer that stands for a vector."""
+        """Return the integer that stands for a vector."""
         field, terms = self.field, vector.terms
         if len(terms) == 1:
             axis, steps = terms[0]
@@ -65,7 +65,7 @@ class Code:
         return sum([steps << field[axis.name] for axis, steps in terms])
 
     def vector(self, number: int) -> Vector:
-        """The vector that an integer stands for."""
+        """Return the vector that an integer stands for."""
         if not self.bits:
             return vector_along(self.axes[0], number)
         terms, half, mask = [], 1 << (self.bits - 1), (1 << self.bits) - 1
@@ -90,7 +90,7 @@ class Floors:
     size: int
 
     def __call__(self, n: int) -> int:
-        """The value at any integer; the slowest digit has no end."""
+        """Return the value at any integer; the slowest digit has no end."""
         total = 0
         for place, stride in zip(reversed(self.places), reversed(self.strides), strict=True):
             digit, n = divmod(n, place)
@@ -99,7 +99,7 @@ class Floors:
 
 
 def floors(digits: Sequence[Digit]) -> Floors:
-    """The floor form of digits, slowest first, neighbours merged.
+    """Return the floor form of digits, slowest first, neighbours merged.
 
     >>> floors([(2, 12), (3, 4), (4, 1)]) == floors([(24, 1)])
     True
@@ -123,7 +123,7 @@ def floors(digits: Sequence[Digit]) -> Floors:
 
 
 def digits_of(form: Form, extent: int) -> list[Digit]:
-    """The digits of a form, slowest first.
+    """Return the digits of a form, slowest first.
 
         requires  the places of the form divide one another, and the last of them the extent
 
@@ -144,7 +144,7 @@ def digits_of(form: Form, extent: int) -> list[Digit]:
 
 
 def value_at(form: Form, x: int) -> int:
-    """Return what a form gives at an integer.
+    """Return the value of a form at an integer.
 
     >>> value_at({1: 1, 8: -4}, 19)
     11
@@ -153,7 +153,7 @@ def value_at(form: Form, x: int) -> int:
 
 
 def is_chain(form: Iterable[int], extent: int) -> bool:
-    """Return whether the places divide one another, and the last of them the extent.
+    """Return True if the places divide one another, and the last of them the extent.
 
     >>> is_chain({1: 5, 2: 1, 6: 1}, 12), is_chain({2: 1, 3: 1}, 12)
     (True, False)
@@ -171,9 +171,9 @@ def is_chain(form: Iterable[int], extent: int) -> bool:
 
 @dataclass(slots=True)
 class Along:
-    """(rho + t x) // P along a digit x, less its value at 0: slope * x + sum of sign * (x // place).
+    """A level (rho + t x) // P along a digit x, less its value at 0: slope * x + sum of sign * (x // place).
 
-    `rest` is what it leaves over, t x - P * that, as digits (slowest first); `least` and `most` bound it.
+    `rest` is the remainder, t x - P * that, as digits (slowest first); `least` and `most` bound it.
     """
 
     slope: int
@@ -182,17 +182,17 @@ class Along:
 
     @property
     def least(self) -> int:
-        """The least that is left over."""
+        """Return the least remainder."""
         return sum([(e - 1) * s for e, s in self.rest if s < 0])
 
     @property
     def most(self) -> int:
-        """The most that is left over."""
+        """Return the largest remainder."""
         return sum([(e - 1) * s for e, s in self.rest if s > 0])
 
 
 def along(place: int, t: int, rho: int, extent: int) -> Along | None:
-    """The level `place` along one digit, or None where it is no layout of that extent.
+    """Return the level `place` along one digit, or None if it is no layout of that extent.
 
     Every step brings t // P, and one more where the remainder wraps. Gaps between wraps take two
     neighbouring values, so they are regular iff the first gap and the last wrap are. It is a layout iff
@@ -226,7 +226,7 @@ def along(place: int, t: int, rho: int, extent: int) -> Along | None:
 
 
 def wraps(place: int, t: int, rho: int, extent: int) -> set[int]:
-    """The first three and the last two positions at which a level takes an extra step, or none.
+    """Return the first three and the last two positions at which a level takes an extra step, if any.
 
     >>> sorted(wraps(8, 3, 0, 20))
     [3, 6, 8, 16, 19]
@@ -243,14 +243,14 @@ def wraps(place: int, t: int, rho: int, extent: int) -> set[int]:
 
 @dataclass(slots=True)
 class Failure:
-    """Where a closed form ended: a digit that is no layout at a level, or (digit None) a carry."""
+    """The end of a closed form: a digit that is no layout at a level, or (digit None) a carry."""
 
     place: int
     digit: int | None = None
 
 
 def separate(outer: Floors, base: int, digits: Sequence[Digit], forms: Sequence[Form]) -> list[Failure]:
-    """Add to `forms` what each digit brings to outer(base + sum of step * digit), or say where it fails.
+    """Add to `forms` the share of each digit in outer(base + sum of step * digit); return the failures.
 
     For one digit, levels that divide its step are linear, with the stride of the largest; levels that
     it never reaches bring nothing, and all its reach is left over. Both are ends of the chain of places.
@@ -303,7 +303,7 @@ def separate(outer: Floors, base: int, digits: Sequence[Digit], forms: Sequence[
 
 
 def carrying(outer: Floors, base: int, digits: Sequence[Digit], place: int) -> list[list[int]]:
-    """The digits at which the remainders of a level are least, and those at which they are most."""
+    """Return the digits at which the remainders of a level are least, and those at which they are most."""
     corners: list[list[int]] = [[], []]
     for extent, t in digits:
         found = along(place, t, base % place, extent) if t % place and extent > 1 else None
@@ -320,7 +320,7 @@ def carrying(outer: Floors, base: int, digits: Sequence[Digit], place: int) -> l
 
 
 def broken(values: Callable[[int], int], extent: int, positions: Iterable[int]) -> tuple[int, int] | None:
-    """Two positions at which the gcd law fails, out of some that may; m' = extent where m alone will do.
+    """Return two of the positions at which the gcd law fails, or None; m' = extent where m alone will do.
 
     >>> broken([0, 1, 2, 4, 6, 8].__getitem__, 6, [1, 2, 3, 4, 5])
     (4, 6)
@@ -342,13 +342,13 @@ def broken(values: Callable[[int], int], extent: int, positions: Iterable[int]) 
 
 
 def beginning(values: Sequence[int], places: Sequence[int] = ()) -> tuple[int, tuple[int, ...], Form]:
-    """Return how many values some layout of that extent begins with, why no more, and its form up to there.
+    """Return the number of values with which some layout begins, the witness positions, and its form so far.
 
     Steps of a layout into a position are those into the largest place value of its digits that divides it.
-    So a step of its own makes the position a place value: all others divide it, and it divides the extent.
+    So a step that differs makes the position a place value: all others divide it, and it divides the extent.
     The place values of a shape, `places`, divide those of digits or are divided by them.
 
-    Why: ascending positions up to that one. A layout steps into the first as into one of the others.
+    The witness positions ascend to the one reached. A layout steps into the first as into one of the others.
 
     >>> beginning([5, 6, 15, 16]), beginning([0, 1, 3, 4, 7, 7])
     ((4, (), {1: 1, 2: 8}), (4, (2, 4), {1: 1, 2: 1}))

@@ -1,4 +1,4 @@
-"""Layouts as maps over GF(2): bases, rank and kernel, and layouts from what the bits of places hold.
+"""Layouts as maps over GF(2): bases, rank and kernel, and layouts from the elements at each bit of a place.
 
 `tilewise.core.bits.affine` has the map itself, with its inverse and its products.
 
@@ -49,7 +49,7 @@ Held = Mapping[Axis, Sequence[int | None]]
 there.
 """
 Step = tuple[Axis, int]
-"""A step of so many along an axis."""
+"""An axis, and the number of steps along it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def _merged(steps: Sequence[Step]) -> tuple[Iter, ...]:
 
 
 def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
-    """Return where the elements of a shape live, for places that hold them so.
+    """Return the places of the elements of a shape, from the elements that each bit of a place holds.
 
         requires  extents that are powers of two
         refused   TW510 where the map is no layout: an element that shows it is the witness;
@@ -138,7 +138,7 @@ def place_bits(held: Held, shape: Sequence[int]) -> PlaceBits:
 
 
 def _clash(held: Held) -> tuple[Axis, int, int] | None:
-    """Return an axis, one of its bits, and what that moves, where it is not one bit of its own.
+    """Return an axis, one of its bits, and the bit's move, where that is not one bit that no other moves.
 
     On storage swizzles may help, so other axes come first.
     """
@@ -152,9 +152,9 @@ def _clash(held: Held) -> tuple[Axis, int, int] | None:
 
 
 def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tuple[int, int]]]:
-    """Return what the bits move once bits are added to bits, and (source, target) of what was added.
+    """Return the moves of the bits once bits are added to bits, and the (source, target) of each addition.
 
-    An entry (s, t) says: bit s of the place flips bit t too. The first acts last. Bits that move one bit of
+    An entry (s, t): bit s of the place flips bit t too. The first acts last. Bits that move one bit of
     the element stay as they are, and the others are freed of these bits: so swizzles come out as they were
     written.
     """
@@ -174,10 +174,10 @@ def _eliminated(moves: Sequence[int | None]) -> tuple[list[int | None], list[tup
 
 
 def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
-    """Return what the bits of the places hold: the inverse of `place_bits`, for a layout that is such a map.
+    """Return the elements that the bits of the places hold: the inverse of `place_bits`.
 
         postcondition  place_bits(held_by(L), shape of L).layout(shape of L) is the same map as L
-        refused        TW512 where extents or steps are no powers of two of their own, or an offset moves all
+        refused        TW512 where extents or single steps are no powers of two, or an offset moves all
 
     >>> from tilewise import R, S, laneid, reg, warpid
     >>> held_by(S[(4, 2) : (1@laneid, 1@reg)] + R[2 : 1@warpid])
@@ -214,7 +214,7 @@ def held_by(layout: Layout) -> dict[Axis, tuple[int | None, ...]]:
 
 
 def bases(layout: Layout) -> dict[str, tuple[int, ...]]:
-    """Return what every bit of the flat index flips on every axis, the lowest bit first.
+    """Return the flips of every bit of the flat index on every axis, the lowest bit first.
 
         postcondition  place(x) == place(0) XOR the bases of the bits of x, axis by axis
         refused        TW512 where sums are no XORs, with two indices whose steps carry
@@ -229,7 +229,7 @@ def bases(layout: Layout) -> dict[str, tuple[int, ...]]:
 
 
 def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
-    """The layout, swizzled where it must be, of XORs of bases: `{axis: one number a bit}`, or a list on m.
+    """Return the layout of XORs of bases, swizzled if need be: `{axis: a number a bit}`, or a list on m.
 
         postcondition  place(x) == origin XOR the bases of the bits of x, axis by axis
         refused        TW510 where no swizzle makes such a layout
@@ -263,7 +263,7 @@ def from_bases(bases: Any, origin: Any = 0, shape: Any = None) -> Layout:
 
 
 def rank(layout: Layout) -> int:
-    """The layout has 2^rank places.
+    """Return the r for which the layout has 2^r places.
 
     >>> from tilewise import S
     >>> rank(S[(4, 2, 8) : (8, 0, 1)])
@@ -273,7 +273,7 @@ def rank(layout: Layout) -> int:
 
 
 def kernel(layout: Layout) -> tuple[int, ...]:
-    """A basis of the indices d for which x and x ^ d have one place, for all x.
+    """Return a basis of the indices d for which x and x ^ d have one place, for all x.
 
         postcondition  the XORs of the kernel are 2^(bits - rank) indices, all at the place of index 0
 

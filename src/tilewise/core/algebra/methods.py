@@ -1,7 +1,7 @@
 """The operations as methods of a layout: the one list of them, from which `tilewise.algebra` comes too.
 
 A line gives a method its function, and an editor its signature and its law. The module of the function is
-imported when the method is first asked for, so that a layout costs little to import.
+imported at the first use of the method, so that a layout costs little to import.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ if not TYPE_CHECKING:
 
 
 class Algebra:
-    """What can be made of a layout. A result is exact, or `Refused` says why there is none."""
+    """The layouts that can be made of a layout. A result is exact, or `Refused` gives the reason."""
 
     # the same map under another shape
     coalesce = modes.coalesce

@@ -2,11 +2,12 @@
 
 All of it happens on the side of the index: copies, offsets, swizzles and the unit stay as they are.
 
-A boundary of a layout is the place value of a digit of its coalesced form: how many elements the faster
-digits count. A shape has the place values of its extents. When is a map of one shape also one of another?
+A boundary of a layout is the place value of a digit of its coalesced form: the number of elements that
+faster digits count. A shape has the place values of its extents. When is a map of one shape also a map of
+another?
 
-    The weights w_P of D(n) = sum of w_P * (n // P) are unique, and with nothing left to merge none is 0.
-    So digits that fit the asked shape exist iff the boundaries P, together with the shape's place values,
+    The weights w_P of D(n) = sum of w_P * (n // P) are unique, and not 0 once nothing is left to merge.
+    So digits that fit the wanted shape exist iff the boundaries P, together with the shape's place values,
     form one chain in which each divides the next: merging first and splitting then finds them.
 """
 
@@ -41,7 +42,7 @@ _ELEMENTS = Layout((), ())
 
 
 def coalesce(layout: Layout, by_mode: bool = False) -> Layout:
-    """Neighbouring digits merged, wherever a step of one is a whole turn of the next.
+    """Return the layout with neighbouring digits merged, wherever a step of one is a whole turn of the next.
 
         postcondition  coalesce(L)(n) == L(n), in the fewest modes; by mode, every mode is merged by
                        itself, and L's coordinates stay
@@ -73,7 +74,7 @@ def _merged_by_mode(layout: Layout) -> Layout:
 
 
 def flatten(layout: Layout) -> Layout:
-    """Every digit a mode of its own.
+    """Return the layout with every digit a mode.
 
         postcondition  flatten(L)(n) == L(n), with the digits as they are written
 
@@ -88,9 +89,9 @@ def flatten(layout: Layout) -> Layout:
 
 
 def reshape(layout: Layout, *shape: Any) -> Layout:
-    """The same map in another shape of the same size; one extent may be -1.
+    """Return the same map in another shape of the same size; one extent may be -1.
 
-    Where an extent needs several digits it becomes a mode of them. There is an answer whenever some
+    Where an extent needs several digits it becomes a mode of them. `reshape` finds an answer whenever some
     digits of that shape, under L's copies and swizzles, are the same map.
 
         postcondition  reshape(L, S)(n) == L(n), and its modes have the extents of S
@@ -113,7 +114,7 @@ def reshape(layout: Layout, *shape: Any) -> Layout:
 
 
 def group(layout: Layout, *shape: Any) -> Layout:
-    """The same map in modes of these sizes: the digits as written, split where they must be.
+    """Return the same map in modes of these sizes: the digits as written, split where they must be.
 
     Nothing is merged, so `reshape` finds answers where this refuses. Digits of extent 1 go.
 
@@ -138,12 +139,12 @@ def group(layout: Layout, *shape: Any) -> Layout:
 
 
 def split(layout: Layout, mode: int, *extents: Any) -> Layout:
-    """One mode as several, the first slowest; one extent may be -1. The other modes stay.
+    """Return the layout with one mode as several, the first slowest; one extent may be -1.
 
-    In CuTe's order the first is the fastest.
+    The other modes stay. In CuTe's order the first is the fastest.
 
         postcondition  split(L, k, a, b)(.., i, j, ..) == L(.., i b + j, ..)
-        refused        TW503 where the mode steps at a place that does not fit: with the asked one it
+        refused        TW503 where the mode steps at a place that does not fit: with the wanted one it
                        is the witness
 
     >>> from tilewise import S
@@ -169,7 +170,7 @@ def split(layout: Layout, mode: int, *extents: Any) -> Layout:
 
 
 def refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
-    """Both maps over one flat shape: the coarsest that has the digits of both.
+    """Return both maps over one flat shape: the coarsest that has the digits of both.
 
         requires       a and b have one size
         postcondition  a'.shape == b'.shape;  a'(n) == a(n);  b'(n) == b(n)
@@ -209,7 +210,7 @@ def _refinement(a: Layout, b: Layout) -> tuple[Layout, Layout]:
 
 
 def regroup(layout: Layout, *parts: Any) -> Layout:
-    """Modes bracketed: every number names a mode, and the modes of a tuple become one mode.
+    """Return the modes bracketed: every number names a mode, and the modes of a tuple become one mode.
 
         requires       all modes, each once, in their order; `permute` changes the order
         postcondition  regroup(L, ...)(n) == L(n), with the digits as they are written
@@ -236,7 +237,7 @@ def regroup(layout: Layout, *parts: Any) -> Layout:
 
 
 def permute(layout: Layout, *order: Any) -> Layout:
-    """The modes in another order: the same elements under another index.
+    """Return the modes in another order: the same elements under another index.
 
         requires       every mode once
         postcondition  permute(L, 1, 0)(j, i) == L(i, j)
@@ -268,7 +269,7 @@ def as_tilers(first: Any, more: tuple[Any, ...]) -> Any:
 
 
 def modes_of(layout: Layout) -> list[Filled]:
-    """(extents, digits) of every top-level mode, as they are written.
+    """Return (extents, digits) of every top-level mode, as they are written.
 
     >>> from tilewise import S
     >>> modes_of(S[((2, 3), 4) : ((12, 4), 1)])[0]
@@ -279,7 +280,7 @@ def modes_of(layout: Layout) -> list[Filled]:
 
 
 def mode_layouts(layout: Layout) -> list[Layout]:
-    """Every top-level mode as a layout of its own, without copies, offset and swizzles.
+    """Return every top-level mode as a layout, without copies, offset and swizzles.
 
     >>> from tilewise import S
     >>> mode_layouts(S[(8, (2, 4)) : (8, (4, 1))])
@@ -325,17 +326,17 @@ def _reshaped(layout: Layout, digits: Sequence[Stepped], asked: Shape, whose: st
 
 
 def _clash(digits: Sequence[Stepped], asked: Shape, order: str) -> tuple[int, int] | None:
-    """The place values of a digit and of an extent of the shape that do not fit, or None."""
+    """Return the place values of a digit and of an extent of the shape that do not fit, or None."""
     extents = list(leaves(asked))
     places = place_values(extents if order == "row" else extents[::-1])
     return clash(place_values(extent for extent, _ in digits), places)
 
 
-# -- what is asked ---------------------------------------------------------------------------------
+# -- shapes that callers want ----------------------------------------------------------------------
 
 
 def _asked(given: tuple[Any, ...], size: int, whose: str) -> Shape:
-    """The shape that is asked for, of the right size, its -1 replaced."""
+    """Return the wanted shape, of the right size, its -1 replaced."""
     parts = given[0] if len(given) == 1 and isinstance(given[0], tuple | list) else given
     known = list(_numbers(parts))
     open_extents = sum(_is_open(number) for number in known)
@@ -371,7 +372,7 @@ def _closed(part: Any, extent: int) -> Any:
 
 
 def _numbers(part: Any) -> Iterator[Any]:
-    """The numbers in nested tuples and lists, from left to right."""
+    """Yield the numbers in nested tuples and lists, from left to right."""
     if not isinstance(part, tuple | list):
         yield part
     else:

@@ -1,8 +1,8 @@
 """Counts of elements that stay and that move between two layouts of one tensor, and views that move nothing.
 
-An element stays where its new places are among its old ones. Axes that no replica joins are asked alone.
-Where both maps are XORs of columns, those that stay are the solutions of a linear system. Of other maps few
-elements are listed, and many are not counted: whether all of them stay is often known without that.
+An element stays where its new places are among its old ones. Axes that no replica joins are decided alone.
+Where both maps are XORs of columns, the elements that stay solve a linear system. Of other maps few elements
+are listed, and many are not counted; often it is known without a count that all of them stay.
 
 A view reorders the shard alone, so the parts beside it must make no difference. Modes are matched as maps of
 their own: by their merged digits, which are unique. Digits are matched by their steps: a digit (e, s) takes
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from tilewise.core.layout import Layout
 
 MAX_LISTED = 1 << 12
-"""So many elements, or copies of one, are listed where nothing shorter decides."""
+"""The most elements, or copies of one, that are listed where nothing shorter decides."""
 
 
 def projected(layout: Layout, names: Collection[str]) -> Layout:
-    """The layout without the other axes, in canonical form.
+    """Return the layout without the other axes, in canonical form.
 
     >>> from tilewise import S, laneid, reg
     >>> projected(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], {"laneid"})
@@ -55,7 +55,7 @@ def projected(layout: Layout, names: Collection[str]) -> Layout:
 
 
 def moving_names(*layouts: Layout) -> list[str]:
-    """The names of the axes on which a layout steps or stands aside, by first appearance.
+    """Return the names of the axes on which a layout steps or stands aside, by first appearance.
 
     >>> from tilewise import S, laneid, m, reg
     >>> moving_names(S[(8, 2) : (1@laneid, 0@reg)] + 5@m)
@@ -68,7 +68,7 @@ def moving_names(*layouts: Layout) -> list[str]:
 
 
 class Movement:
-    """From `a` to `b`, two canonical layouts of one size and unit: who stays, and who moves.
+    """The moves from `a` to `b`, two canonical layouts of one size and unit.
 
     >>> from tilewise import R, S, warpid
     >>> Movement(S[(4, 4) : (4, 1)], S[(4, 4) : (1, 4)]).staying("m")
@@ -84,13 +84,13 @@ class Movement:
         self._counts: dict[str, int | None] = {}
 
     def staying(self, name: str) -> int | None:
-        """Return how many elements have all new coordinates of an axis among the old; None: not counted."""
+        """Return the number of elements with all new coordinates of an axis among the old, or None."""
         if name not in self._counts:
             self._counts[name] = _staying(projected(self.a, [name]), projected(self.b, [name]), [name])
         return self._counts[name]
 
     def stays(self, names: Iterable[str] | None = None) -> bool | None:
-        """Return whether every element stays, as far as some axes tell; None: not decided."""
+        """Return True if every element stays on some axes; None if not decided."""
         asked = set(self.names if names is None else names)
         axes = {axis.name: axis for layout in (self.a, self.b) for axis in layout.axes}
         open_question = False
@@ -116,7 +116,7 @@ class Movement:
 
 
 def _staying(old: Layout, new: Layout, names: Sequence[str]) -> int | None:
-    """Return how many elements have all new places among the old ones; None: not counted.
+    """Return the number of elements with all new places among the old ones, or None.
 
     XORs of columns are counted as such, and other maps one element after another, up to a bound.
     """
@@ -157,7 +157,7 @@ def _listed(layout: Layout, names: Sequence[str]) -> Iterable[set[Any]]:
 
 
 def _fits(old: Layout, new: Layout) -> bool | None:
-    """Return whether all differences, with the new copies on top, are steps between old copies."""
+    """Return True if all differences, the new copies on top, are steps between old copies; None if open."""
     both = refined(old.digits, new.digits)
     if not both or old.outer != new.outer or not one_permutation(old.swizzles, new.swizzles):
         return None
@@ -182,7 +182,7 @@ def _fits(old: Layout, new: Layout) -> bool | None:
 
 
 def find_modes(a: Layout, b: Layout) -> list[int] | None:
-    """The permutation of a's modes that makes its shard b's, or None.
+    """Return the permutation of a's modes that makes its shard b's, or None.
 
     >>> from tilewise import S
     >>> find_modes(S[(8, 4) : (4, 1)], S[(4, 8) : (1, 4)])
@@ -192,7 +192,7 @@ def find_modes(a: Layout, b: Layout) -> list[int] | None:
 
 
 def _matched(old: Sequence[Any], new: Sequence[Any]) -> list[int] | None:
-    """The positions in `old` of the parts of `new`, each once; None where one of either is left over."""
+    """Return the positions in `old` of the parts of `new`, each once, or None if some part is left over."""
     positions: dict[Any, list[int]] = {}
     for position, part in reversed([*enumerate(old)]):
         positions.setdefault(part, []).append(position)
@@ -203,7 +203,7 @@ def _matched(old: Sequence[Any], new: Sequence[Any]) -> list[int] | None:
 
 
 def find_digits(a: Layout, b: Layout) -> dict[str, list[int]] | None:
-    """The shape, and the permutation of its modes, that make a's shard b's, where one was found.
+    """Return the shape, and the permutation of its modes, that make a's shard b's, or None if not found.
 
     >>> from tilewise import S
     >>> find_digits(S[(4, 2, 2, 4) : (16, 4, 8, 1)], S[(8, 8) : (8, 1)])
@@ -219,7 +219,7 @@ def find_digits(a: Layout, b: Layout) -> dict[str, list[int]] | None:
 
 
 def _cut_where(digits: Sequence[Stepped], others: Sequence[Stepped]) -> list[Stepped] | None:
-    """The digits, cut where one of the others begins or ends inside; None where it does not divide one."""
+    """Return the digits, cut where other digits begin or end inside; None where a cut does not divide one."""
     pieces: list[Stepped] = []
     starts = {start for extent, step in others for start in (step, step * extent) if step}
     for extent, step in digits:
@@ -232,7 +232,7 @@ def _cut_where(digits: Sequence[Stepped], others: Sequence[Stepped]) -> list[Ste
 
 
 def _joined(extents: list[int], order: list[int]) -> tuple[list[int], list[int]]:
-    """The same permutation with neighbours that stay neighbours as one mode."""
+    """Return the same permutation with neighbours that stay neighbours as one mode."""
     follows = {before for before, after in pairwise(order) if after == before + 1}
     starts = [i for i in range(len(extents)) if i - 1 not in follows]
     mode_of = {start: i for i, start in enumerate(starts)}
@@ -242,7 +242,7 @@ def _joined(extents: list[int], order: list[int]) -> tuple[list[int], list[int]]
 
 
 def dressed_alike(a: Layout, b: Layout) -> bool | None:
-    """Return whether two canonical layouts would be one map, were their shards alike; None: not decided.
+    """Return True if two canonical layouts with one shard would be one map; None if not decided.
 
     >>> from tilewise import S, Swizzle
     >>> dressed_alike(S[4 : 1] + 5, S[8 : 1]), dressed_alike(Swizzle(3, 3, 3) @ S[512 : 1], S[512 : 1])

@@ -1,4 +1,4 @@
-"""What happens to places alone: axes renamed, split, fused and dropped, and a mode that stands still.
+"""Operations on places alone: axes renamed, split, fused and dropped, and a mode that stands still.
 
 Known axes split and fuse by facts of the target (`axes.SPLITS`): tx = 32 warpid + laneid.
 """
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
 Names = Mapping[str, tuple[Axis, int]]
-"""{axis name: (the axis that stands for it, how many of its steps one step is)}."""
+"""{axis name: (the axis that stands for it, the number of its steps in one step)}."""
 
 
 # -- a mode that stands still ----------------------------------------------------------------------
 
 
 def broadcast(layout: Layout, extent: SupportsIndex, position: SupportsIndex = 0) -> Layout:
-    """A new mode along which nothing moves, before the mode at `position`, or last at the rank.
+    """Return the layout with a mode along which nothing moves, before the mode at `position`, or last.
 
         postcondition  the places of (.., i, ..) are those of (.., ..), for every i
 
@@ -58,7 +58,7 @@ def broadcast(layout: Layout, extent: SupportsIndex, position: SupportsIndex = 0
 
 
 def relabel(layout: Layout, names: Mapping[Any, Any]) -> Layout:
-    """The same map with axes renamed, all at once: {old: new}, each an axis or a name.
+    """Return the same map with axes renamed, all at once: {old: new}, each an axis or a name.
 
         requires       every old axis is the layout's; an axis renamed by a name is storage as before
         postcondition  v@old is v@new in every place; the swizzle follows its axis
@@ -96,7 +96,10 @@ def relabel(layout: Layout, names: Mapping[Any, Any]) -> Layout:
 
 
 def _substituted(layout: Layout, names: Names) -> Layout:
-    """Every axis replaced by multiples of another. Two axes of one vector may become one and add up."""
+    """Return the layout with every axis replaced by multiples of another.
+
+    Two axes of one vector may become one and add up.
+    """
 
     def put(vector: Vector) -> Vector:
         terms = []
@@ -129,9 +132,9 @@ class _Split:
 
 
 def split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None = None) -> Layout:
-    """One axis as two: t on `axis` becomes (t // n) on the high one and t % n on the low one.
+    """Return the layout with one axis as two: t becomes (t // n) on the high axis and t % n on the low one.
 
-    `into` names a pair of `axes.SPLITS`, the first one if it is left out, or is (high, n, low).
+    `into` names a pair of `axes.SPLITS`, by default the first one, or is (high, n, low).
 
         requires       the layout has the axis, and moves on neither of the new ones otherwise
         postcondition  n * high + low == t, and 0 <= low < n, for every place
@@ -158,12 +161,12 @@ def _split_axis(layout: Layout, axis: Axis | str, into: Sequence[Any] | None) ->
 
 
 def fuse_axes(layout: Layout, axes: Sequence[Any], into: Axis | str | None = None) -> Layout:
-    """Axes as one: h on the high one and l on the low one become n h + l.
+    """Return the layout with axes fused: h on the high one and l on the low one become n h + l.
 
     `axes` are two or more that fuse by `axes.SPLITS`, high first, such as (wgid, wid_in_wg, laneid) to
-    tx, or (high, n, low) with `into` the axis of one's own. Offsets and copies fuse like steps.
+    tx, or (high, n, low) with `into` an axis of any name. Offsets and copies fuse like steps.
 
-        requires       the layout has one of the axes; an axis that it has not counts 0
+        requires       the layout has one of the axes; an axis that it lacks counts 0
         postcondition  n h + l on `into`, one to one: where l starts elsewhere than at 0, it carries
         refused        TW502 a low axis that spans more than n, with two elements that show it;
                        TW504 a swizzle that does not fit; TW509 axes of two kinds, or `into` is taken
@@ -210,7 +213,7 @@ def _fused(layout: Layout, split: _Split) -> Layout:
             ),
             hint=f"say how many {low} one {high} has: ({high}, n, {low})",
         )
-    # a swizzle of the low axis passes steps of its period; one of the high axis, scaled by n, what stands
+    # a swizzle of the low axis passes steps of its period; one of the high axis, scaled by n, passes parts
     # below n, so the start of the low axis stands outside of it
     on, period = layout.swizzled_axis, layout.period
     if period > 1 and ((on == low and count % period) or (on == high and count & (count - 1))):
@@ -241,7 +244,7 @@ def _check_free(layout: Layout, new: Axis, *going: Axis) -> None:
 
 
 def _split_of(axis: Axis, into: Sequence[Any] | None) -> _Split:
-    """The split that is meant, by facts or in full."""
+    """Return the split of an axis, by facts or from (high, n, low)."""
     known = SPLITS.get(axis.name, ())
     if into is None and known:
         into = known[0]
@@ -262,7 +265,7 @@ def _split_of(axis: Axis, into: Sequence[Any] | None) -> _Split:
 
 
 def _like(axis: Axis, name: Axis | str) -> Axis:
-    """The axis of a name; one that nothing is known of is storage where another axis is."""
+    """Return the axis of a name; an unknown one is storage where the other axis is."""
     if isinstance(name, Axis):
         return name
     made = Axis(name)
@@ -271,7 +274,7 @@ def _like(axis: Axis, name: Axis | str) -> Axis:
 
 
 def _fusions(layout: Layout, axes: tuple[Any, ...], into: Axis | str | None) -> Iterator[_Split]:
-    """The pairs to fuse, in order."""
+    """Yield the pairs to fuse, in order."""
     if len(axes) == 3 and not isinstance(axes[1], Axis | str):
         steps = [(str(into), axes[0], as_extent(axes[1]), axes[2])] if into is not None else []
     else:
@@ -298,7 +301,7 @@ def _fusions(layout: Layout, axes: tuple[Any, ...], into: Axis | str | None) -> 
 
 
 def _by_facts(names: tuple[str, ...]) -> list[tuple[str, str, int, str]] | None:
-    """(axis, high, n, low) of neighbours that fuse, until one is left; None where they do not."""
+    """Return (axis, high, n, low) of neighbours that fuse, until one is left; None if they do not."""
     if len(names) == 1:
         return []
     for i, pair in enumerate(pairwise(names)):
@@ -315,7 +318,7 @@ def _by_facts(names: tuple[str, ...]) -> list[tuple[str, str, int, str]] | None:
 
 
 def _split_plain(layout: Layout, split: _Split) -> Layout:
-    """The split as a composition: after the layout, one whose mode for the axis has two digits."""
+    """Return the split as a composition: after the layout, one whose mode for the axis has two digits."""
     from tilewise.core.algebra.composition import compose
 
     shape: list[Mode] = []
@@ -351,7 +354,7 @@ def _split_plain(layout: Layout, split: _Split) -> Layout:
 
 
 def _swizzle_after(layout: Layout, split: _Split) -> tuple[tuple[Swizzle, ...], Vector]:
-    """The swizzles and P once the axis is split: all of them on one of its halves."""
+    """Return the swizzles and P of the split layout: all of them on one half of the axis."""
     if layout.swizzled_axis != split.axis:
         return layout.swizzles, layout.outer
     acting = [swizzle for swizzle in layout.swizzles if swizzle.bits]
@@ -372,17 +375,17 @@ def _swizzle_after(layout: Layout, split: _Split) -> tuple[tuple[Swizzle, ...], 
     )
 
 
-# -- what one owner holds --------------------------------------------------------------------------
+# -- the part of one owner -------------------------------------------------------------------------
 
 
 def footprint(layout: Layout, *axes: Axis | str) -> Layout:
-    """Return what one owner holds: the layout without the axes that tell owners apart.
+    """Return the part of one owner: the layout without the axes that tell owners apart.
 
-    Those are its owner and device axes, or the axes that are named. Digits and copies that move on them
+    Those are its owner and device axes, or the named axes. Digits and copies that move on them
     go, and so do offsets on them; a mode of which nothing is left has extent 1.
 
         postcondition  for every owner that holds anything, the places of the footprint are exactly
-                       what it holds: {p less those axes : p a place of the layout with that owner}
+                       the owner's: {p less those axes : p a place of the layout with that owner}
         refused        TW509 a digit or copy that moves on a dropped and on a kept axis at once: then
                        neighbouring owners never hold the same places
 
@@ -422,7 +425,7 @@ def _footprint(layout: Layout, *axes: Axis | str) -> Layout:
 
 
 def _goes(it: Iter, dropped: set[str], kept: Vector, place: int) -> bool:
-    """Return whether an iter moves on dropped axes; it is refused where it moves on others as well."""
+    """Return True if an iter moves on dropped axes alone; refuse one that moves on others as well."""
     if not any(it.stride[name] for name in dropped):
         return False
     if not kept:

@@ -1,7 +1,7 @@
-"""From a listed map back to `Swizzle<B,M,S> o (S[...] + o)`, or the proof that there is none.
+"""From a listed map back to `Swizzle<B,M,S> o (S[...] + o)`, or the proof that no such form exists.
 
 A swizzle undoes itself, so T = Sw o L iff Sw o T is a layout L, which the gcd law decides in one pass
-(`levels.beginning`). What is left is which swizzles to ask:
+(`levels.beginning`). It remains to choose the swizzles to try:
 
     XORs     Where T is affine over GF(2), Sw o T is too, and such a map is a layout iff no two of its
              columns share a bit (`gf2`). A bit that two columns share must be flipped in one of them, by
@@ -10,10 +10,10 @@ A swizzle undoes itself, so T = Sw o L iff Sw o T is a layout L, which the gcd l
              reads zeros. One that flips bits from n + 1 on alone leaves T modulo 2^(n+1), where steps
              are still told apart: T would be a layout itself. Numbers below 0 repeat their sign above n,
              and two bits more tell their steps apart. All others are tried, B ascending, each on a few
-             steps that broke the law before it is asked the whole map.
+             steps that broke the law before the whole map.
 
 Where no layout explains T, each swizzle has a first index up to which Sw o T still begins a layout.
-The last of these indices is the witness: a layout has what comes before it, and none has it as well.
+The last of these indices is the witness: a layout has all that comes before it, and no layout has it too.
 
 The numbers stand in the order of the flat index. A function is called at every index of a shape,
 and keeps that shape. A table has the shape that it is nested in; a shape that the caller gives is kept.
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 # -- a map that is listed --------------------------------------------------------------------------
 
 MAX_ASKED = 1 << 20
-"""A function is called at so many indices at most."""
+"""The most indices at which a function is called."""
 
 
 class Listed:
@@ -108,12 +108,12 @@ class Listed:
 
     @property
     def places(self) -> list[int]:
-        """The place values of the shape that has to be kept: each digit's divides them, or they it."""
+        """Return the place values of the kept shape: each digit's divides them, or they it."""
         extents = list(leaves(self.shape)) if self.kept else []
         return [prod(extents[at:]) for at in range(1, len(extents))]
 
     def width(self, axis: Axis) -> int:
-        """Return how many bits the numbers on an axis have, the sign not counted."""
+        """Return the number of bits that the numbers on an axis have, the sign not counted."""
         low, high = min(self.columns[axis]), max(self.columns[axis])
         return max(high, ~low).bit_length()
 
@@ -202,7 +202,7 @@ def _plain(table: Any) -> Any:
 
 
 def _by_axis(axes: tuple[Axis, ...], entries: list[Any]) -> dict[Axis, list[int]]:
-    """Return entries as numbers: on the axes, or on their own where they are places or {axis: number}."""
+    """Return entries as numbers on the axes, or on the axes that places or {axis: number} name."""
     kinds = set(map(type, entries))
     if kinds == {int} and len(axes) == 1:
         return {axes[0]: entries}
@@ -241,39 +241,39 @@ def _numbers(entries: Sequence[Any]) -> list[int]:
 # -- layouts of a table ----------------------------------------------------------------------------
 
 Law = list[tuple[int, int, int, int]]
-"""Steps as (position, value before, value after, what other axes add); the first is one of the others."""
+"""Steps as (position, value before, value after, step on other axes); the first is one of the others too."""
 
 MAX_TRIED = 1 << 18
-"""So many swizzles are tried on a map of numbers beyond all addresses."""
+"""The most swizzles that are tried on a map of numbers beyond all addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A layout that a table is the list of; `note` says why it has not the table's own shape."""
+    """A layout that a table is the list of; `note` is the reason where its shape is not the table's."""
 
     layout: Layout
     note: str = ""
 
     @property
     def swizzle(self) -> Swizzle | None:
-        """The swizzle, or None for a plain layout."""
+        """Return the swizzle, or None for a plain layout."""
         return self.layout.swizzles[0] if self.layout.swizzles else None
 
 
 def recognise(table: Any, axis: Any = m, shape: Any = None) -> Layout:
-    """The layout that a table lists: the swizzle with the fewest bits that explains it, none if possible.
+    """Return the layout that a table lists, with the swizzle of the fewest bits, or without one if possible.
 
     A table is a list of integers or an array, nested as its shape is; or a list of places; or one such
     table an axis, by name. Or it is a function of the coordinates of `shape`, which
     returns a number on `axis`, a place, {axis: number}, or as many numbers as `axis` names axes.
 
-    The result has the modes of `shape`. Without one it has the table's own shape where its digits divide
-    it, else it is flat (`explanations` says why). Of swizzles with as few bits, S > 0 comes first, then
-    small `|S|` and M.
+    The result has the modes of `shape`. Without one it has the table's shape where its digits divide
+    it, else it is flat, with the reason in `explanations`. Of swizzles with as few bits, S > 0 comes first,
+    then small `|S|` and M.
 
         postcondition  recognise(T).place(x) == T[x] for every flat index x
         refused        TW510 where no layout and no swizzle of one, in that shape, explains the table; the
-                       witness is an index: a layout has all that comes before it, and none has it as well
+                       witness is an index: a layout has all that comes before it, and no layout has it too
 
     >>> from tilewise import S
     >>> recognise([[0, 1, 2, 3], [5, 4, 7, 6]])
@@ -301,7 +301,7 @@ there, swizzled on m or not
 
 
 def explanations(table: Any, axis: Any = m, shape: Any = None) -> Iterator[Explanation]:
-    """Every `Swizzle<B,M,S> o layout` that a table is the list of, fewest bits first.
+    """Yield every `Swizzle<B,M,S> o layout` that a table is the list of, fewest bits first.
 
     A table of less than a whole period may have several: no place that it names tells them apart. Of
     swizzles that act alike on it the one with the fewest bits stands for all. Those that flip bits above
@@ -324,14 +324,14 @@ def explanations(table: Any, axis: Any = m, shape: Any = None) -> Iterator[Expla
 
 
 def recognise_map(affine: Bits | Layout) -> Layout:
-    """The layout, swizzled where it must be, that an affine map over GF(2) is; of a layout, its map.
+    """Return the layout, swizzled where it must be, of an affine map over GF(2) or of a layout's map.
 
         postcondition  recognise_map(A).place(x) == A(x) for every index x of its bits
         refused        TW510 where no swizzle on one storage axis makes one; the witness are two indices
                        of one bit each whose columns share a bit, so that with index 0 and their sum they
                        show that there is no plain layout
 
-    Cost by the number of bits. Of all swizzles the one with the fewest bits is taken, as `recognise` does.
+    It costs by the number of bits. Of all swizzles the one with the fewest bits is taken, as in `recognise`.
 
     >>> from tilewise.core.bits import affine
     >>> recognise_map(Bits((0,), ((1,), (2,), (4,), (9,), (18,))))
@@ -368,7 +368,7 @@ def recognise_map(affine: Bits | Layout) -> Layout:
 
 
 def _shared(columns: Sequence[int]) -> tuple[int, int, int] | None:
-    """The first two columns that share a bit, and the bits that they share."""
+    """Return the first two columns that share a bit, and the bits that they share."""
     used = 0
     for b, column in enumerate(columns):
         if column & used:
@@ -379,7 +379,7 @@ def _shared(columns: Sequence[int]) -> tuple[int, int, int] | None:
 
 
 def _parting(columns: Sequence[int], axis: Axis) -> Swizzle | None:
-    """The swizzle with the fewest bits after which no two columns share a bit, if there is one."""
+    """Return the swizzle with the fewest bits after which no two columns share a bit, or None."""
     found = _shared(columns)
     if found is None or axis.kind != "storage":
         return None
@@ -403,7 +403,7 @@ def _parting(columns: Sequence[int], axis: Axis) -> Swizzle | None:
 
 
 def _reading(flipped: int, shift: int, axis: Axis) -> Swizzle | None:
-    """The smallest swizzle at this distance that may flip all of these bits."""
+    """Return the smallest swizzle at this distance that may flip all of these bits."""
     if flipped < 0:
         return None
     low = (flipped & -flipped).bit_length() - 1
@@ -413,7 +413,7 @@ def _reading(flipped: int, shift: int, axis: Axis) -> Swizzle | None:
 
 
 def _separated(affine: Bits, swizzle: Swizzle | None) -> Layout:
-    """The layout whose columns share no bit once the swizzle is undone."""
+    """Return the layout whose columns share no bit once the swizzle is undone."""
     places = [affine.origin, *affine.columns]
     if swizzle:
         i = affine.axes.index(swizzle.axis)
@@ -483,7 +483,7 @@ def _unexplained(listed: Listed, flat: int, nearest: Layout) -> Refused:
 
 
 def _shaped(listed: Listed, found: Layout) -> Explanation:
-    """The layout in the map's shape, where its digits divide it."""
+    """Return the layout in the map's shape, where its digits divide it."""
     if len(listed.shape) < 2 and not listed.kept:
         return Explanation(found)
     try:
@@ -517,7 +517,7 @@ class _Search:
         self.learn(steps)
 
     def fields(self, bits: int) -> Iterator[tuple[int, int]]:
-        """(base, shift) of all swizzles of so many bits that tell apart: they read no zeros at either end."""
+        """Yield (base, shift) of the swizzles of so many bits that differ: no zeros read at either end."""
         last = bits - 1
         used, top, width = self.used, self.top, self.width
         reads = [k for k in range(top + 1) if used >> k & 1 and used >> k + last & 1]
@@ -543,13 +543,13 @@ class _Search:
                 continue
             first, *others = [move(after) - move(before) + rest for _, before, after, rest in law]
             if first not in others:
-                self.laws.insert(0, self.laws.pop(i))  # what broke one breaks many
+                self.laws.insert(0, self.laws.pop(i))  # a law that broke one breaks many
                 return None
         moved = map(move, self.values)
         return list(map(int.__add__, moved, self.rest) if self.rest else moved)
 
     def learn(self, positions: Sequence[int]) -> None:
-        """Ask first for the steps into positions, ascending, where the gcd law was broken or may be."""
+        """Put first the steps into positions, ascending, where the gcd law was broken or may be."""
         if positions:
             values, rest = self.values, self.rest
             law = [(p, values[p - 1], values[p], rest[p] - rest[p - 1] if rest else 0) for p in positions]
@@ -557,7 +557,7 @@ class _Search:
 
 
 def _move(bits: int, base: int, shift: int) -> Callable[[int], int]:
-    """`Swizzle(bits, base, shift)` as a bare function."""
+    """Return `Swizzle(bits, base, shift)` as a bare function."""
     read = (1 << bits) - 1 << base + max(shift, 0)
     if shift > 0:
         return lambda address: address ^ (address & read) >> shift

@@ -1,6 +1,6 @@
-"""What it takes to turn one layout of a tensor into another: nothing, a view, or a move.
+"""The relation of two layouts of a tensor: one map, a view, or a move.
 
-The classes, in the order in which they are tried; `a` is where the elements are, `b` where they shall be:
+The classes, in the order in which they are tried; the elements are at `a` and go to `b`:
 
     same      b places every flat index as a does, in a shape of the same modes
     view      the same elements under another index: a's modes in another order, or another shape
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     Via = dict[str, Any]
 
 OUTERMOST_FIRST = ("device", "cta", "warp", "lane", "register", "memory")
-"""The kinds of axes, by how far apart their owners are."""
+"""The kinds of axes, by the distance of their owners."""
 
 FREE = ("same", "view", "drop")
 """The classes in which no element goes anywhere."""
@@ -67,9 +67,9 @@ _OF_THREADS = _OF_WAVES | {"tid_in_wg", "wgid", "wid_in_wg"}
 
 
 def kind_of(axis: Axis) -> str:
-    """Return how far a step along an axis takes an element.
+    """Return the kind of an axis, by the distance of a step along it.
 
-    The lanes and columns of tensor memory are its addresses. An owner of your own may be anything, and
+    The lanes and columns of tensor memory are its addresses. An unknown owner may be anything, and
     counts as a device, so that no move is understated.
 
     >>> from tilewise import Axis, TLane, laneid, m, tx
@@ -81,13 +81,13 @@ def kind_of(axis: Axis) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What turns one layout into another, and what that moves.
+    """The change of one layout into another, and the elements that move.
 
-    `kind` is the class, None where it was not decided. `via` says how: `permute`, `reshape`, `shift`,
-    `relabel`, `convert` or `recast`. `moves` has the number of elements that need a coordinate of that axis
-    at which they were not, None where they are not counted. `added` and `dropped` are copies of every
-    element. `reading` would make b a view of a, were all digits of the index free to be taken in another
-    order: the two are one arrangement of the same places.
+    `kind` is the class, None if not decided. `via` is the way: `permute`, `reshape`, `shift`,
+    `relabel`, `convert` or `recast`. `moves` has, axis by axis, the number of elements that need a new
+    coordinate, None if not counted. `added` and `dropped` count copies of every element. `reading` would make
+    b a view of a, were all digits of the index free to be taken in another order: both then arrange the same
+    places.
 
     >>> from tilewise import S, laneid, reg
     >>> fragment = S[(8, (4, 2)) : (4@laneid, (1@laneid, 1@reg))]
@@ -107,12 +107,12 @@ class Relation:
 
     @property
     def copies(self) -> dict[str, int | None]:
-        """Return how many copies of every element are added and dropped."""
+        """Return the number of copies of every element that are added and dropped."""
         return {"added": self.added, "dropped": self.dropped}
 
     @property
     def free(self) -> bool:
-        """Return whether no element moves or changes; `NotDecided` where that is open."""
+        """Return True if no element moves or changes; raise `NotDecided` where that is open."""
         if self.kind is None:
             raise NotDecided(self.sentence)
         return (
@@ -138,11 +138,11 @@ def relation(
     dtype_a: DType | str | None = None,
     dtype_b: DType | str | None = None,
 ) -> Relation:
-    """Return what it takes to turn `a` into `b`: nothing, a view, or a move.
+    """Return the relation that turns `a` into `b`: the same map, a view, or a move.
 
-    A permutation of a's modes is looked for. With `permute`, or `reshape` and `permute`, the view is
-    given: b is compared with a so read, and with (0, 1, ...) index by index. With `reshape` alone, a
-    permutation of those modes is looked for.
+    The search tries permutations of a's modes. With `permute`, or `reshape` and `permute`, the view is
+    given: b is compared with a read by it, and with (0, 1, ...) index by index. With `reshape` alone, the
+    search tries permutations of those modes.
 
         requires       one size; with dtypes of other widths, one size or the same number of bits;
                        both dtypes or neither
@@ -180,7 +180,7 @@ def relation(
     by_coordinates = a.order != b.order and orders.alike_in_modes(a, b)
     if permute is not None or a.order == "row" or by_coordinates:
         return found
-    # what was found is of a turned layout: its modes are counted from the left again
+    # the relation is that of a turned layout: its modes are counted from the left again
     via, reading = dict(found.via), None if found.reading is None else dict(found.reading)
     for view in (via, reading or {}):
         if "permute" in view:
@@ -191,13 +191,13 @@ def relation(
     return replace(found, via=via, reading=reading, sentence=sentence)
 
 
-# -- what is given ---------------------------------------------------------------------------------
+# -- units and dtypes ------------------------------------------------------------------------------
 
 
 def _in_one_unit(
     a: Layout, b: Layout, dtype_a: DType | str | None, dtype_b: DType | str | None
 ) -> tuple[Layout, Layout, Via]:
-    """Both layouts in one unit and of one size, and what their dtypes make of it."""
+    """Return both layouts in one unit and of one size, and the effect of their dtypes."""
     if (dtype_a is None) != (dtype_b is None):
         raise LayoutError(
             "TW401",
@@ -232,7 +232,7 @@ def _in_one_unit(
 
 
 def _recast(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Layout]:
-    """The layout of the wider elements as one of the narrower."""
+    """Return both layouts, that of the wider elements as one of the narrower."""
     if a.size * one.bits != b.size * other.bits:
         raise LayoutError(
             "TW202",
@@ -249,23 +249,23 @@ def _recast(a: Layout, b: Layout, one: DType, other: DType) -> tuple[Layout, Lay
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """Whether some element needs a new coordinate on an axis, and how many do; None: not decided."""
+    """The answer for an axis: some element moves along it, and the number that do; None: not decided."""
 
     some: bool | None
     count: int | None
 
 
 class _Undecided(Exception):
-    """A class could not be told from another."""
+    """A class that could not be distinguished from another."""
 
 
 def _first(*classes: Callable[[], Relation | None]) -> Relation:
-    """The first class that holds; the last one always does."""
+    """Return the first class that holds; the last one always does."""
     return next(found for holds in classes if (found := holds()) is not None)
 
 
 class _Question:
-    """Two layouts of one size and unit, and what was given on the way."""
+    """Two layouts of one size and unit, and the view that led to them."""
 
     def __init__(self, a: Layout, b: Layout, via: Via, search: bool, lanes: int) -> None:
         self.a, self.b, self.via, self.search, self.lanes = a, b, via, search, lanes
@@ -273,7 +273,7 @@ class _Question:
         self.movement = Movement(self.one, self.other)
 
     def answer(self) -> Relation:
-        """The first class that holds."""
+        """Return the first class that holds."""
         try:
             return _first(
                 self._same, self._view, self._respelled, self._drop, self._shift, self._relabel, self._move
@@ -311,7 +311,7 @@ class _Question:
 
     @cached_property
     def dressed_alike(self) -> bool | None:
-        """Return whether a view may be all that differs: copies, offsets and swizzles make no difference."""
+        """Return True if only a view may differ: copies, offsets and swizzles make no difference."""
         return dressed_alike(self.one, self.other)
 
     def _drop(self) -> Relation | None:
@@ -326,7 +326,7 @@ class _Question:
         return self._found("drop", sentence, dropped=dropped)
 
     def _respelled(self) -> Relation | None:
-        """The answer with all threads in one spelling: tx of one may be warpid and laneid of the other."""
+        """Return the answer with all threads in one spelling: tx in one, warpid and laneid in the other."""
         a, b, split = _spelled_alike(self.a, self.b, self.lanes)
         if not split:
             return None
@@ -407,7 +407,7 @@ class _Question:
         )
 
     def moves(self) -> dict[str, _Moved]:
-        """For every axis, whether elements move along it, and how many."""
+        """Return the movement along every axis, and the number of elements that move."""
         found = {}
         for name in self.movement.names:
             count = self.movement.staying(name)
@@ -419,7 +419,7 @@ class _Question:
         return found
 
     def _kind(self) -> str:
-        """The outermost kind of axis along which some element moves."""
+        """Return the outermost kind of axis along which some element moves."""
         so_far: list[str] = []
         for kind in ("device", "cta") if self._changes_storage() else OUTERMOST_FIRST:
             so_far += [name for name in self.movement.names if kind_of(self._axis(name)) == kind]
@@ -431,7 +431,7 @@ class _Question:
         return "memory"
 
     def _warps_stay(self, names: Sequence[str]) -> bool | None:
-        """Whether every element stays, as far as some axes tell, those of threads by the warp alone."""
+        """Return True if every element stays on some axes; on those of threads, in its warp."""
         stays = self.movement.stays(names)
         threads = [name for name in names if name in _THREADS]
         if stays or not threads:
@@ -455,7 +455,7 @@ class _Question:
         return next(axis for x in (self.one, self.other) for axis in x.axes if axis.name == name)
 
     def _storage(self) -> list[list[str]]:
-        """The storage axes on which the elements of each layout are anywhere but at 0."""
+        """Return the storage axes on which the elements of each layout are anywhere but at 0."""
         return [
             [name for name in moving_names(x) if kind_of(self._axis(name)) in ("register", "memory")]
             for x in (self.one, self.other)
@@ -495,7 +495,7 @@ def _called(names: Mapping[str, str]) -> str:
 
 
 def view_sentence(via: Mapping[str, Any]) -> str:
-    """Return how a view is taken, for people.
+    """Return the sentence that describes a view.
 
     >>> view_sentence({"reshape": [4, 16], "permute": [1, 0]})
     'a view: read a in shape (4, 16), permute the modes by (1, 0) and it is b; nothing moves'
@@ -528,7 +528,7 @@ def _copies(layout: Layout) -> int | None:
 
 
 def _step_between(a: Layout, b: Layout) -> Vector | None:
-    """Return what must be added to a's places to make them b's, where a few places do not show otherwise."""
+    """Return the vector from a's places to b's, or None where a few places disagree."""
     if not a.swizzles and not b.swizzles:
         return (b.offset - a.offset).nonzero  # copies start at 0 in canonical form
     if max(prod(it.extent for it in x.replica) for x in (a, b)) > MAX_LISTED:
@@ -550,7 +550,7 @@ def _step_between(a: Layout, b: Layout) -> Vector | None:
 
 
 def _names_matched(a: Layout, b: Layout) -> dict[str, str] | None:
-    """{name in a: other name in b} of axes along which the maps are alike, one to one; None: no such."""
+    """Return {name in a: other name in b} of axes along which the maps are alike, one to one, or None."""
     ours, theirs = _maps_by_name(a), _maps_by_name(b)
     names: dict[str, str] = {}
     left = {name: map_ for name, map_ in theirs.items() if ours.get(name) != map_}
@@ -566,19 +566,19 @@ def _names_matched(a: Layout, b: Layout) -> dict[str, str] | None:
 
 
 def _may_be_called(old: str, new: str) -> bool:
-    """Known storage has one name: what lives in registers is not in memory under another one."""
+    """Return True unless both names are known and one is storage: registers are not memory renamed."""
     stored = {kind_of(Axis(old)), kind_of(Axis(new))} & {"register", "memory"}
     return not (stored and KNOWN.keys() >= {old, new})
 
 
 def _maps_by_name(layout: Layout) -> dict[str, Any]:
-    """Return what a canonical layout does along each axis, without its name."""
+    """Return the map of a canonical layout along each axis, without the axis's name."""
     axes = {axis.name: axis for axis in layout.axes}
     return {name: _map_along(layout, axes[name]) for name in layout.moving}
 
 
 def _map_along(layout: Layout, axis: Axis) -> Any:
-    """A map on one axis as numbers; the direction of a copy along several axes makes no difference."""
+    """Return a map on one axis as numbers; the direction of a copy along several axes makes no difference."""
     alone = projected(layout, {axis.name})
     digits = tuple([(extent, step[axis]) for extent, step in alone.digits])
     copies = tuple([(it.extent, it.stride[axis]) for it in alone.replica])
@@ -587,7 +587,7 @@ def _map_along(layout: Layout, axis: Axis) -> Any:
 
 
 def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:
-    """The layout with axes called as they are in `other`, in canonical form."""
+    """Return the layout with the axis names of `other`, in canonical form."""
     axes = {axis.name: axis for axis in other.axes}
     return canonical(layout.relabel({old: axes[new] for old, new in names.items()}))
 
@@ -596,7 +596,7 @@ def _renamed(layout: Layout, names: Mapping[str, str], other: Layout) -> Layout:
 
 
 def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, dict[str, list[str]]]:
-    """Both layouts with axes of threads split where another one of either begins or ends; which were split.
+    """Return both layouts with axes of threads split where an axis of either begins or ends, and the splits.
 
     They stay as they are where one of them names an axis beside a part of it, or goes beyond its end. Where
     a split makes no layout, all threads are on tx.
@@ -622,7 +622,7 @@ def _spelled_alike(a: Layout, b: Layout, lanes: int) -> tuple[Layout, Layout, di
 
 
 def _parts_of(name: str) -> tuple[str, ...]:
-    """The axes of which an axis is made, outermost first: of tx the warpgroup, its warp and the lane."""
+    """Return the parts of an axis, outermost first: of tx the warpgroup, its warp and the lane."""
     if name not in SPLITS:
         return (name,)
     high, _, low = SPLITS[name][0]
@@ -630,7 +630,7 @@ def _parts_of(name: str) -> tuple[str, ...]:
 
 
 def _names_threads(layout: Layout, lanes: int) -> bool:
-    """Whether its axes of threads name one thread a place: no part twice, none before 0 or past its end."""
+    """Return True if its axes of threads name one thread a place: no part twice, all within 0 and the end."""
     own = [name for name in layout.moving if name in _OF_THREADS]
     parts = [part for name in own for part in _parts_of(name)]
     if len(parts) > len(set(parts)) or (lanes == WAVE and not _OF_WAVES.issuperset(own)):
@@ -644,7 +644,7 @@ def _names_threads(layout: Layout, lanes: int) -> bool:
 
 
 def _on_threads(layout: Layout, lanes: int) -> Layout:
-    """The layout with warps and lanes fused to tx."""
+    """Return the layout with warps and lanes fused to tx."""
     ways = [("warpid", "wgid", 4, "wid_in_wg"), ("tx", "warpid", lanes, "laneid")]
     if "tid_in_wg" in layout.moving:
         ways = [("tx", "wgid", 128, "tid_in_wg")]
@@ -658,7 +658,7 @@ def _on_threads(layout: Layout, lanes: int) -> Layout:
 
 
 def _warps_listed(a: Layout, b: Layout, names: Sequence[str], lanes: int) -> bool | None:
-    """Return whether every element stays in its warp, one after another; None beyond the bound."""
+    """Return True if every element stays in its warp, one after another; None beyond the bound."""
     ends = [x.shard[-1:] for x in (a, b)]
     still = gcd(*(last[0].extent if last and not last[0].stride else 1 for last in ends))
     flats = range(0, a.size, still)

@@ -28,12 +28,12 @@ Interval = tuple[int, int]
 """[first, past the last)."""
 
 MAX_MIRRORED = 16
-"""So many cuts may be mirrored in one another for a shorter list: it costs by the fourth power."""
+"""The most cuts that are mirrored in one another for a shorter list: the cost is by the fourth power."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A box of the sliced layout's index space, an interval a mode, and the layout of what lies in it."""
+    """A box of the sliced layout's index space, an interval a mode, and the layout of its elements."""
 
     box: tuple[Interval, ...]
     layout: Layout
@@ -46,7 +46,7 @@ class Slices(tuple[Piece, ...]):
 
     @property
     def layout(self) -> Layout:
-        """The one layout of the slice; refused where it takes several.
+        """Return the one layout of the slice; refuse a slice that takes several.
 
         >>> from tilewise import S
         >>> S[(8, 8) : (8, 1)].slice((2, 6), 3).layout
@@ -63,10 +63,10 @@ class Slices(tuple[Piece, ...]):
 
 
 def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
-    """The part of a layout over a region: an interval (first, past the last), a slice or an index a mode.
+    """Return the layout over a region: an interval (first, past the last), a slice or an index a mode.
 
-    A mode that an index picks is gone from the pieces' layouts; modes that are not named are kept whole,
-    as are those of None and slice(None), and `...` stands for all that are not named.
+    A mode that an index picks is gone from the pieces' layouts. Modes that are not named are kept whole,
+    as are those of None and slice(None); `...` stands for all that are not named.
     With `shape` the region is one of the layout read in that shape.
 
         postcondition  the boxes are disjoint and cover the region; at x of its box, counted from the
@@ -108,7 +108,7 @@ def slices(layout: Layout, *region: Any, shape: Any = None) -> Slices:
 
 
 def _region(layout: Layout, region: tuple[Any, ...]) -> tuple[list[Interval], set[int]]:
-    """An interval a mode, and the modes that are picked by a single index."""
+    """Return an interval a mode, and the modes that are picked by a single index."""
     extents = extents_of(layout.shape)
     region = by_mode(region, len(extents))
     if len(region) > len(extents):
@@ -184,7 +184,7 @@ class _Mode:
         self.floors: Floors = floors([(e, code.number(stride)) for e, stride in part.digits])
 
     def pieces(self, first: int, last: int) -> list[_Part]:
-        """The interval in as few pieces as the cuts allow."""
+        """Return the interval in as few pieces as the cuts allow."""
         if last - first == self.floors.size:
             mode = self.part.shape[0] if len(self.part.shape) == 1 else self.part.shape
             return [_Part((first, last), mode, self.part.strides, Vector())]
@@ -200,7 +200,7 @@ class _Mode:
         return path
 
     def form(self, first: int, last: int) -> Form | None:
-        """The interval as one digit that steps by 1, or None where a level says no."""
+        """Return the interval as one digit that steps by 1, or None if some level allows no such digit."""
         extent = last - first
         if extent == 1:  # one element steps nowhere
             return {1: 0}
@@ -214,7 +214,7 @@ class _Mode:
         return form if is_chain(form, extent) else None
 
     def cuts(self, first: int, last: int) -> list[int]:
-        """The ends, and the first and last places of digits inside."""
+        """Return the ends, and the first and last places of digits inside."""
         found = {first, last}
         for place in self.floors.places[1:]:
             up, down = -(-first // place) * place, last // place * place
@@ -222,7 +222,7 @@ class _Mode:
         return sorted(cut for cut in found if first <= cut <= last)
 
     def shortest(self, cuts: list[int]) -> list[_Part]:
-        """The fewest intervals between cuts that are layouts, found from the front."""
+        """Return the fewest intervals between cuts that are layouts, found from the front."""
         fewest: dict[int, tuple[int, int, Form]] = {cuts[0]: (0, cuts[0], {})}
         for last in cuts[1:]:
             for first in sorted(fewest, key=lambda cut: fewest[cut][0]):
@@ -238,7 +238,7 @@ class _Mode:
         return path[::-1]
 
     def written(self, first: int, last: int, form: Form) -> _Part:
-        """An interval whose form is known."""
+        """Return the part of an interval whose form is known."""
         digits = digits_of(form, last - first)
         extents = tuple(extent for extent, _ in digits)
         strides = tuple(self.code.vector(stride) for _, stride in digits)

@@ -43,7 +43,7 @@ def tiled(atom: Layout, owners: Layout, tile: Sequence[Extent] = ()) -> Layout:
 
         requires       atom and owners have as many modes; steps of the owners are as they are
         postcondition  tiled(A, O, P)(p(r, o, a)) = A(a) + O(o) + span(A) r     for each mode's p in P
-        refused        TW507 an extent that owners and atom do not divide; TW505 what is no permutation
+        refused        TW507 an extent that owners and atom do not divide; TW505 no permutation
 
     >>> from tilewise import R, S, laneid, reg, warpid
     >>> tiled(S[(8, 4) : (4@laneid, 1@laneid)], S[(2, 1) : (1@warpid, 0)] + R[2 : 2@warpid], (32, None))
@@ -73,7 +73,7 @@ def _tiled(atom: Layout, owners: Layout, asked: list[Extent]) -> Layout:
 
 
 def _repeats(mode: int, extent: int, part: Extent) -> int:
-    """Return how often a mode repeats."""
+    """Return the number of repeats of a mode."""
     if part is None:
         return 1
     asked = part.size if isinstance(part, Layout) else as_extent(part)
@@ -88,7 +88,7 @@ def _repeats(mode: int, extent: int, part: Extent) -> int:
 
 
 def _repeated(atom: Layout, repeats: Sequence[int]) -> Layout:
-    """Return the grid of repeats, in steps of what one owner holds."""
+    """Return the grid of repeats, in steps of one owner's part."""
     stored = any(axis.kind == STORAGE and axis.name in atom.moving for axis in atom.axes)
     axis = storage_axis(atom, "repeats count", None if stored else "reg")
     step = atom.span(axis)

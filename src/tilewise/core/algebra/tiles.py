@@ -47,7 +47,7 @@ SLOW, FAST = 0, 1
 
 
 def tile(outer: Any, inner: Layout) -> Layout:
-    """`inner` laid out again and again by `outer`: (x, y) -> outer(x) .* span(inner) + inner(y).
+    """Return `inner` laid out by `outer`: (x, y) -> outer(x) .* span(inner) + inner(y).
 
     On every axis the span is 1 + max - min of inner, copies counted, the offset not; it scales outer's
     strides, copies and offset. An outer that is an extent or a shape is a grid on the storage axis that
@@ -73,7 +73,7 @@ def tile(outer: Any, inner: Layout) -> Layout:
 
 
 def tiled_by(inner: Layout, outer: Any, *more: Any) -> Layout:
-    """`tile` with the tile first: inner laid out again and again by outer, or by a grid of extents.
+    """Return `tile` with the tile first: inner laid out again and again by outer, or by a grid of extents.
 
     >>> from tilewise import S
     >>> tiled_by(S[(2, 3) : (3, 1)], 8, 8)
@@ -89,7 +89,7 @@ def _tiled(outer: Layout, inner: Layout) -> Layout:
 
 
 def direct_sum(a: Layout, b: Layout) -> Layout:
-    """Both layouts side by side in every mode, steps as they are: (x, y) -> a(x) + b(y).
+    """Return both layouts side by side in every mode, steps as they are: (x, y) -> a(x) + b(y).
 
         requires       as many modes in both
         postcondition  mode i is (a's, b's); copies of both, offsets added
@@ -135,7 +135,7 @@ def _side_by_side(a: Layout, b: Layout) -> Layout:
 
 
 def _as_grid(shape: Any, inner: Layout) -> tuple[Layout, Layout]:
-    """A row-major grid of tiles on inner's storage axis, and the tile, both of one rank."""
+    """Return a row-major grid of tiles on inner's storage axis, and the tile, both of one rank."""
     grid = as_shape(shape)
     axis = storage_axis(inner, "a grid of tiles lies")
     outer = Layout(grid, tuple(step["m"] @ axis for step in row_major(grid)), unit=inner.unit)
@@ -149,7 +149,7 @@ def _padded(layout: Layout, rank: int) -> Layout:
 
 
 def _stretched(outer: Layout, scale: Mapping[str, int]) -> Layout:
-    """The layout with every place multiplied, axis by axis, its swizzle with it."""
+    """Return the layout with every place multiplied, axis by axis, its swizzle with it."""
     axis = outer.swizzled_axis
     factor = scale.get(axis.name, 1) if axis else 1
     what = f"outer's swizzle does not scale by {factor}, the tile's span on {axis}"
@@ -162,7 +162,7 @@ def _stretched(outer: Layout, scale: Mapping[str, int]) -> Layout:
 
 
 def scalable(layout: Layout, factor: int, what: str, hint: str) -> Layout:
-    """The layout, settled where its swizzle would have to scale by no power of two; refused where it acts."""
+    """Return the layout, its idle swizzle dropped if scaling would break it; refuse a swizzle that acts."""
     if factor & (factor - 1):
         layout = settled(layout)
         if layout.swizzles:
@@ -172,7 +172,7 @@ def scalable(layout: Layout, factor: int, what: str, hint: str) -> Layout:
 
 
 def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> Axis:
-    """The storage axis of that name, or the one that the layout has; `m` where it has none.
+    """Return the storage axis of that name, or the only one of the layout; `m` where it has no storage axis.
 
     >>> from tilewise import S, laneid, reg
     >>> storage_axis(S[(8, 2) : (1@laneid, 1@reg)], "a grid lies")
@@ -211,7 +211,7 @@ def storage_axis(layout: Layout, what: str, axis: Axis | str | None = None) -> A
 
 
 def summed(shape: Shape, digits: Sequence[tuple[int, Iter]], a: Layout, b: Layout) -> Layout:
-    """The layout with a's digits and b's in a given order, that places (x, y) at a(x) + b(y).
+    """Return the layout with a's digits and b's in a given order, that places (x, y) at a(x) + b(y).
 
         requires  every digit of a comes once, as (SLOW, digit), and every one of b, as (FAST, digit)
         refused   TW504 where swizzling the sum is not summing the swizzled
@@ -253,7 +253,7 @@ def summed(shape: Shape, digits: Sequence[tuple[int, Iter]], a: Layout, b: Layou
 
 
 def settled(layout: Layout) -> Layout:
-    """The same layout without swizzles that have no effect, or that turn one constant into another.
+    """Return the same layout without swizzles that have no effect, or that turn one constant into another.
 
     >>> from tilewise import S, Swizzle, laneid
     >>> settled(Swizzle(1, 0, 1) @ (S[8 : 1@laneid] + 2))
@@ -288,7 +288,7 @@ class _Side:
 
     @property
     def granule(self) -> int:
-        """The largest power of two that divides all steps and lies below every bit of the chain."""
+        """Return the largest power of two that divides all steps and lies below every bit of the chain."""
         together = 1 << min((sw.base for sw in self.chain), default=0)
         for _, step in self.moves:
             together = min(together, step & -step)
@@ -296,7 +296,7 @@ class _Side:
 
 
 def _with_chain(plain: Layout, axis: Axis, chain: Chain, inside: int, outside: int) -> Layout:
-    """The plain sum, its offsets on the swizzled axis set apart."""
+    """Return the plain sum, its offsets on the swizzled axis set apart."""
     return replace(
         plain,
         swizzles=chain,
@@ -314,7 +314,7 @@ def _with_steps(vector: Vector, axis: Axis, steps: int) -> Vector:
 
 
 def _beside_plain(swizzled: _Side, plain: _Side) -> tuple[Chain, int, int] | None:
-    """Rules high and low: what the plain side adds below the granule goes inside, its constant too."""
+    """Apply rules high and low: steps of the plain side below the granule go inside, its constant too."""
     chain, period = swizzled.chain, period_of(swizzled.chain)
     low = [(extent, step) for extent, step in plain.moves if step % period]
     if not low:
@@ -364,7 +364,7 @@ def _by_trial(
 def _first_difference(
     made: Layout, axis: Axis, digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side]
 ) -> int | None:
-    """The first index at which the sum is not what its parts place there; None where all agree.
+    """Return the first index at which the sum misses the place of its parts, or None if they agree.
 
     Digits that do not move on the swizzled axis make no difference, and stay 0.
     """
@@ -387,7 +387,7 @@ def _first_difference(
 def _apart(
     digits: Sequence[tuple[int, Iter]], sides: Sequence[_Side], flat: int
 ) -> set[frozenset[tuple[str, int]]]:
-    """The places of an index, part by part."""
+    """Return the places of an index, part by part."""
     index, weights = [0, 0], [1, 1]
     for side, it in reversed(digits):
         flat, digit = divmod(flat, it.extent)

@@ -1,6 +1,6 @@
 """Divides and products: a layout as tiles, and a layout repeated; modes in two parts.
 
-Both make (first, second) of a layout, or of each of its modes: what lies in a tile and which tile it is.
+Both make (first, second) of a layout, or of each of its modes: the elements of a tile, and the tile's number.
 The parts stand side by side in each mode, or all firsts before all seconds.
 
     logical    A o (B, complement(B, size of A)):  (in a tile, which tile)
@@ -8,8 +8,8 @@ The parts stand side by side in each mode, or all firsts before all seconds.
 
 A tiler is a layout B of A's flat index, an extent n (for n : 1), or a tuple of tilers, one a mode: None
 keeps its mode whole, `...` all that are not named, and modes without a tiler are not cut. All is on the
-side of the index: copies, offsets and swizzles of A stay as they are. Nothing is rounded up: where tiles
-do not fill A exactly there is no answer.
+side of the index: copies, offsets and swizzles of A stay as they are. Nothing is rounded up: tiles
+that do not fill A exactly are refused.
 
     logical    (A, C o B) with C the complement of A:   (in the block, which repetition)
     zipped     ((block), (repetitions));   tiled  ((block), repetition, ...);   flat  all side by side
@@ -60,7 +60,7 @@ class Piece:
 
     @property
     def modes(self) -> list[Piece]:
-        """The modes directly inside."""
+        """Return the modes directly inside."""
         if isinstance(self.mode, int):
             return [self]
         pieces, start = [], 0
@@ -76,27 +76,27 @@ WHOLE = Piece(1, (ZERO,))
 
 
 def joined(pieces: Sequence[Piece]) -> Piece:
-    """Pieces as one mode of them."""
+    """Return pieces as one mode of them."""
     mode = one_mode(tuple([piece.mode for piece in pieces]))
     return Piece(mode, tuple([stride for piece in pieces for stride in piece.strides]) or (ZERO,))
 
 
 def piece_of(layout: Layout) -> Piece:
-    """A whole layout as one mode, without its offset, copies and swizzles."""
+    """Return a whole layout as one mode, without its offset, copies and swizzles."""
     return Piece(one_mode(layout.shape), layout.strides or (ZERO,))
 
 
 def layout_of(pieces: Sequence[Piece], around: Layout) -> Layout:
-    """The layout whose modes are the pieces, with the copies, offset, swizzles and unit of another."""
+    """Return the layout whose modes are the pieces, with the copies, offset, swizzles and unit of another."""
     strides = tuple([stride for piece in pieces for stride in piece.strides])
     modes = tuple([piece.mode for piece in pieces])
     return around.with_parts(modes, strides, around.replica, around.offset)
 
 
 def acting(layout: Layout) -> Layout:
-    """The same map without swizzles that have no effect on it, its digits as they are written.
+    """Return the same map without swizzles that have no effect on it, its digits as they are written.
 
-    Such a swizzle may well have one on what the layout is made part of.
+    Such a swizzle may have an effect on a larger layout of which this one becomes a part.
 
     >>> from tilewise import S, Swizzle
     >>> acting(Swizzle(1, 0, 3) @ S[(2, 4) : (4, 1)])
@@ -111,7 +111,7 @@ def acting(layout: Layout) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A layout whose modes are cut in two: what lies in a tile, and which tile.
+    """A layout whose modes are cut in two: the elements of a tile, and the tile's number.
 
     `pairs` has the two side by side. Copies, offset and swizzles are those of `around`.
     """
@@ -123,7 +123,7 @@ class Cut:
 
     @classmethod
     def of(cls, layout: Layout, tiler: Any, cut: Callable[[Layout, Any], Layout]) -> Cut:
-        """The cut of a layout by a tiler, or by a tuple of them mode by mode; modes without one stay."""
+        """Return the cut of a layout by a tiler, or mode by mode by a tuple; modes without one stay."""
         if not isinstance(tiler, tuple | list):
             made = cut(layout, tiler)
             first, second = Piece(made.shape, made.strides).modes
@@ -160,19 +160,19 @@ class Cut:
             raise Refused(no.code, message, witness=no.witness, hint=no.hint) from None
 
     def logical(self) -> Layout:
-        """Every mode as (first, second)."""
+        """Return every mode as (first, second)."""
         return layout_of(self.pairs, self.around)
 
     def zipped(self) -> Layout:
-        """((firsts), (seconds))."""
+        """Return ((firsts), (seconds))."""
         return layout_of([joined(self.firsts), joined(self.seconds)], self.around)
 
     def tiled(self) -> Layout:
-        """((firsts), second, second, ...)."""
+        """Return ((firsts), second, second, ...)."""
         return layout_of([joined(self.firsts), *self.seconds], self.around)
 
     def flat(self) -> Layout:
-        """(first, first, ..., second, second, ...)."""
+        """Return (first, first, ..., second, second, ...)."""
         return layout_of([*self.firsts, *self.seconds], self.around)
 
 
@@ -180,7 +180,7 @@ class Cut:
 
 
 def split_evenly(layout: Layout, inner: Layout) -> Layout | None:
-    """`compose` where it is nothing but splitting digits; None where it may be more than that.
+    """Return `compose` where it only splits digits, or None where it may do more.
 
     Digits of `inner` that step upwards from 1, each by a whole turn of the one before, count indices in
     another mixed radix. Where its places and those of the layout's digits divide one another, every digit
@@ -223,7 +223,7 @@ def split_evenly(layout: Layout, inner: Layout) -> Layout | None:
 
 
 def _own_digits(layout: Layout) -> list[_Digit] | None:
-    """The digits that move, the fastest last; None for a diagonal one."""
+    """Return the digits that move, the fastest last, or None where one is diagonal."""
     digits: list[_Digit] = []
     for extent, stride in layout.digits:
         if extent > 1:
@@ -235,7 +235,7 @@ def _own_digits(layout: Layout) -> list[_Digit] | None:
 
 
 def _append(run: list[_Digit], extent: int, axis: Axis | None, step: int) -> None:
-    """One more digit of a run, fastest first, joined to the last where it goes on with it."""
+    """Append one digit to a run, fastest first, joined to the last where it goes on with it."""
     if run:
         last, same, fast = run[-1]
         if step == last * fast and (not step or axis == same):
@@ -245,7 +245,7 @@ def _append(run: list[_Digit], extent: int, axis: Axis | None, step: int) -> Non
 
 
 def _refined(mode: Mode, runs: Iterator[list[_Digit]]) -> Mode:
-    """A mode with every digit replaced by its run."""
+    """Return a mode with every digit replaced by its run."""
     if isinstance(mode, tuple):
         return tuple([_refined(inner, runs) for inner in mode])
     run = next(runs)
@@ -258,7 +258,7 @@ def _refined(mode: Mode, runs: Iterator[list[_Digit]]) -> Mode:
 
 
 def logical_product(layout: Layout, other: Any, *more: Any) -> Layout:
-    """(the block, its repetitions in the order of `other`); of a tuple of layouts, so for every mode.
+    """Return (the block, its repetitions in the order of `other`); of a tuple of layouts, so for every mode.
 
     `other` is a layout of repetition numbers, an extent n (for n : 1), or a tuple, one a mode.
 
@@ -279,7 +279,7 @@ def logical_product(layout: Layout, other: Any, *more: Any) -> Layout:
 
 
 def zipped_product(layout: Layout, other: Any, *more: Any) -> Layout:
-    """((block), (repetitions)): the logical product, of a tuple with its modes sorted so.
+    """Return ((block), (repetitions)): the logical product, of a tuple with its modes sorted so.
 
     >>> from tilewise import S
     >>> zipped_product(S[(2, 4) : (4, 1)], S[(3, 2) : (2, 1)])
@@ -289,7 +289,7 @@ def zipped_product(layout: Layout, other: Any, *more: Any) -> Layout:
 
 
 def tiled_product(layout: Layout, other: Any, *more: Any) -> Layout:
-    """((block), repetitions, mode by mode).
+    """Return ((block), repetitions, mode by mode).
 
     >>> from tilewise import S
     >>> tiled_product(S[(2, 4) : (4, 1)], S[(3, 2) : (2, 1)])
@@ -299,7 +299,7 @@ def tiled_product(layout: Layout, other: Any, *more: Any) -> Layout:
 
 
 def flat_product(layout: Layout, other: Any, *more: Any) -> Layout:
-    """(the block, mode by mode, repetitions, mode by mode).
+    """Return (the block, mode by mode, repetitions, mode by mode).
 
     >>> from tilewise import S
     >>> flat_product(S[(2, 4) : (4, 1)], S[(3, 2) : (2, 1)])
@@ -309,7 +309,7 @@ def flat_product(layout: Layout, other: Any, *more: Any) -> Layout:
 
 
 def blocked_product(layout: Layout, other: Any) -> Layout:
-    """Mode by mode blocks of A, one beside another: mode i is (which block, where in the block).
+    """Return blocks of A side by side, mode by mode: mode i is (block number, element of the block).
 
         postcondition  result[(b_i, a_i) in mode i] == logical_product(A, other)(a, b), the shorter of the
                        two with modes of one element at its end
@@ -322,7 +322,7 @@ def blocked_product(layout: Layout, other: Any) -> Layout:
 
 
 def raked_product(layout: Layout, other: Any) -> Layout:
-    """Mode by mode the elements of A dealt out: mode i is (where in the block, which block).
+    """Return the elements of A dealt out, mode by mode: mode i is (element of the block, block number).
 
     >>> from tilewise import S
     >>> raked_product(S[(2, 5) : (5, 1)], S[(3, 4) : (1, 3)])
@@ -332,9 +332,9 @@ def raked_product(layout: Layout, other: Any) -> Layout:
 
 
 def tile_to_shape(block: Layout, shape: Any, order: Sequence[int] | None = None) -> Layout:
-    """Blocks up to a whole shape: the modes of the result are those of `shape`.
+    """Return blocks up to a whole shape: the modes of the result are those of `shape`.
 
-    Blocks lie in the order in which the block counts, or as `order` says: order[i] ranks mode i by its
+    Blocks lie in the order in which the block counts, or by `order`: order[i] ranks mode i by its
     stride, so blocks beside each other along the mode of the lowest rank are neighbours in memory. CuTe's
     Step<_1, _2>, and its own default, are order (0, 1); its Step<_2, _1> is (1, 0), which is row-major.
 
@@ -392,7 +392,7 @@ def _ranks(order: Sequence[int] | None, rank: int) -> list[int]:
 
 
 def _cut(layout: Layout, other: Any, more: tuple[Any, ...]) -> Cut:
-    """Block and repetitions, for a tuple mode by mode: each mode as though it were alone."""
+    """Return block and repetitions, for a tuple mode by mode: each mode as though it were alone."""
     other = as_tilers(other, more)
     if isinstance(other, tuple | list) and acting(layout).swizzles:
         raise Refused(
@@ -405,7 +405,7 @@ def _cut(layout: Layout, other: Any, more: tuple[Any, ...]) -> Cut:
 
 @orders.by_flat_in_modes
 def _repeated(layout: Layout, other: Any) -> Layout:
-    """The logical product with one layout: two modes."""
+    """Return the logical product with one layout: two modes."""
     axis, steps = image_of(layout)
     layout = acting(layout)
     repeats = _repetitions(layout, axis, steps, as_tiler(other))
@@ -416,7 +416,7 @@ def _repeated(layout: Layout, other: Any) -> Layout:
 
 
 def _repetitions(layout: Layout, axis: Axis, steps: list[Step], other: Layout) -> Layout:
-    """C o other: how far the block moves for every repetition."""
+    """Return C o other: the distance of the block for every repetition."""
     if other.replica or any(swizzle.bits for swizzle in other.swizzles):
         raise Refused(
             "TW509" if other.replica else "TW504",
@@ -446,7 +446,7 @@ def _repetitions(layout: Layout, axis: Axis, steps: list[Step], other: Layout) -
 
 
 def _interleaved(layout: Layout, other: Any, outer_first: bool) -> Layout:
-    """The product with the modes of block and repetitions paired."""
+    """Return the product with the modes of block and repetitions paired."""
     slow_first = outer_first == (layout.order == "row")  # in CuTe's order the fast part stands first
     numbers = as_tiler(other)
     product = _repeated(layout, numbers)
@@ -464,7 +464,7 @@ def _interleaved(layout: Layout, other: Any, outer_first: bool) -> Layout:
 
 
 def logical_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
-    """(what lies in a tile, which tile); of a tuple of tilers, so for every mode.
+    """Return (elements of a tile, tile number); of a tuple of tilers, so for every mode.
 
         requires       the translates of the tiler fill [0, size of A), or of the mode
         postcondition  result(t, r) == A(B(t) + C(r)) with C = complement(B, size of A)
@@ -482,7 +482,7 @@ def logical_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
 
 
 def zipped_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
-    """((all modes in a tile), (which tile, all modes)).
+    """Return ((all modes in a tile), (tile number, all modes)).
 
         postcondition  its first mode is compose(A, tiler)
 
@@ -494,7 +494,7 @@ def zipped_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
 
 
 def tiled_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
-    """((all modes in a tile), which tile, mode by mode).
+    """Return ((all modes in a tile), tile number, mode by mode).
 
     >>> from tilewise import S
     >>> tiled_divide(S[(8, 6) : (6, 1)], (4, 3))
@@ -504,7 +504,7 @@ def tiled_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
 
 
 def flat_divide(layout: Layout, tiler: Any, *more: Any) -> Layout:
-    """(in a tile, mode by mode, which tile, mode by mode).
+    """Return (in a tile, mode by mode, tile number, mode by mode).
 
     >>> from tilewise import S
     >>> flat_divide(S[(8, 6) : (6, 1)], (4, 3))
@@ -519,7 +519,7 @@ def _divided(layout: Layout, tiler: Any, more: tuple[Any, ...]) -> Cut:
 
 @orders.by_flat_in_modes
 def _in_tiles(layout: Layout, tiler: Any) -> Layout:
-    """`logical_divide` by one tiler of the flat index: a layout of two modes."""
+    """Return `logical_divide` by one tiler of the flat index: a layout of two modes."""
     inner = acting(as_tiler(tiler))
     try:
         rest = complement(inner, layout.size)
@@ -539,7 +539,7 @@ def _in_tiles(layout: Layout, tiler: Any) -> Layout:
 
 
 def _padded(layout: Layout, inner: Layout) -> str:
-    """Say what to change where tiles do not fill a layout: CuTe takes tiles that run over its end."""
+    """Return the advice for tiles that do not fill a layout: CuTe takes tiles that run over its end."""
     advice = "choose a tiler that repeats evenly, or pad the layout"
     try:
         rest = complement(inner, layout.size, round_up=True)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
 FIRST_PROBES, MAX_PROBES = 1 << 8, 1 << 12
-"""So many elements are tried to show that packs do not lie together: always, and at most."""
+"""The numbers of elements tried to show that packs do not lie together: always, and at most."""
 
 
 def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout]:
@@ -60,7 +60,7 @@ def _along_the_fastest(operation: Callable[..., Layout]) -> Callable[..., Layout
 
 @_along_the_fastest
 def unpack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -> Layout:
-    """Every element as `count` neighbouring ones, which follow the last mode as its fastest digit.
+    """Return every element as `count` neighbouring ones, which follow the last mode as its fastest digit.
 
     They lie on `axis`, or on the one storage axis that the layout has, or on m if it has none.
 
@@ -83,7 +83,7 @@ def unpack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None)
 
 @_along_the_fastest
 def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -> Layout:
-    """Every `count` neighbouring elements of the last mode as one.
+    """Return every `count` neighbouring elements of the last mode as one.
 
     They lie on `axis`, or on the one storage axis that the layout has, or on m if it has none.
 
@@ -110,7 +110,7 @@ def pack(layout: Layout, count: SupportsIndex, axis: Axis | str | None = None) -
 
 @_along_the_fastest
 def recast(layout: Layout, old: DType | str, new: DType | str, axis: Axis | str | None = None) -> Layout:
-    """The same bytes as elements of another width.
+    """Return the same bytes as elements of another width.
 
     A layout that counts bytes or bits keeps its places; one that counts elements counts the new ones.
 
@@ -167,7 +167,7 @@ def _count(layout: Layout, count: SupportsIndex) -> int:
 
 
 def _unpacked(layout: Layout, count: int, step: Vector) -> Layout:
-    """Every element as `count`, each `step` from the last."""
+    """Return every element as `count`, each `step` from the last."""
     shape = (*layout.shape[:-1], (layout.shape[-1], count)) if layout.shape else (count,)
     parts = Iter(count, step)
     digits = [(SLOW, it) for it in layout.shard] + [(FAST, parts)]
@@ -175,7 +175,7 @@ def _unpacked(layout: Layout, count: int, step: Vector) -> Layout:
 
 
 def _packed(layout: Layout, count: int, step: Vector, factor: int) -> Layout:
-    """Every `count` elements, each `step` from the last, as one, and storage divided by the factor."""
+    """Return every `count` elements, each `step` from the last, as one, and storage divided by the factor."""
     last = size_of(layout.shape[-1:])
     if last % count:
         raise Refused(

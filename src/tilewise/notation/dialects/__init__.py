@@ -1,7 +1,7 @@
 """The dialects: texts that compilers and libraries print. One module reads and writes each of them.
 
-    read(given)             the Reading of a text: a layout, and what the text says beside it
-    write(layout, given)    the text of a layout; TW008 where the dialect cannot say it
+    read(given)             the Reading of a text: a layout, and the other facts of the text
+    write(layout, given)    the text of a layout; TW008 where the dialect has no text for it
     EXAMPLES                real texts, each a Given as a user would write it
 
 This table tells dialects apart by their looks, and imports the module that is needed.
@@ -28,29 +28,29 @@ __all__ = ["DIALECTS", "Dialect", "Given", "Reading", "dialect_of", "read", "wri
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A dialect: its name, a sentence about it, and how its texts begin."""
+    """A dialect: its name, a sentence about it, and the beginnings of its texts."""
 
     name: str
     summary: str
     looks: str = ""
-    """A pattern of how texts begin. A dialect without looks is read where its name is given."""
+    """A pattern of the beginnings of texts. A dialect without looks is read only under its name."""
     reads: bool = True
     writes: bool = True
     counts_elements: bool = True
     """True where its strides count elements, whatever the unit of the reader."""
 
     def has_the_looks(self, text: str) -> bool:
-        """Return whether a text begins like one in this dialect."""
+        """Return True if a text begins like one in this dialect."""
         return bool(self.looks) and re.match(rf"\s*+(?:{self.looks})", text) is not None
 
     @property
     def module(self) -> ModuleType:
-        """The module that reads and writes the dialect."""
+        """Return the module that reads and writes the dialect."""
         return import_module(f"{__name__}.{self.name.replace('-', '_')}")
 
 
 # The beginnings of the texts of dialects, at the first character that is no space. No pattern claims a text
-# of another dialect. They are strings, for a start of the program compiles none of them.
+# of another dialect. They are strings, so that a start of the program compiles no pattern.
 
 _PREFIX = r"(?:ttg|ttng|triton_gpu|triton_nvidia_gpu|gluon)"
 _TRITON = (
@@ -175,7 +175,7 @@ def dialect_of(text: str) -> Dialect | None:
 
 
 def read(dialect: Dialect, given: Given) -> Reading:
-    """Return what a text in a dialect says."""
+    """Return the reading of a text in a dialect."""
     if not dialect.reads:
         raise LayoutError("TW008", f"{dialect.name} is written here, and not read")
     try:

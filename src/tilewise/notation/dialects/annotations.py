@@ -81,7 +81,7 @@ def _defined(cursor: Cursor) -> str:
 
 
 def _type(cursor: Cursor) -> list[TensorType]:
-    """Take the next word; return the type where it begins one, `tensor<16x8xf32>` or `f32[16,8]`."""
+    """Take the next word; return its type if it begins one, `tensor<16x8xf32>` or `f32[16,8]`."""
     start, opening = cursor.take(), cursor.next.text
     if start.text == "tensor" and opening == "<":
         extents, words = type_of(brackets := value(cursor))
@@ -98,7 +98,7 @@ def _type(cursor: Cursor) -> list[TensorType]:
 
 
 def unquoting(source: str) -> Iterator[Token]:
-    """Yield the words of a text without comments, and of what stands in quotes between braces.
+    """Yield the words of a text without comments, and those of strings in braces.
 
     >>> [token.text for token in unquoting('mhlo.sharding = "{replicated}"')]
     ['mhlo.sharding', '=', '{', 'replicated', '}']

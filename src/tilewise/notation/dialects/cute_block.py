@@ -13,7 +13,7 @@ copy_atom.hpp). An atom may stand alone. The parts of an MMA are A [M, K], B [N,
 copy the source and the destination, each of the whole tile: which thread holds which element, and in which
 of its values. A thread is a warp and a lane where it splits into those.
 
-CuTe's layouts go from (thread, value) to an element; what is read here goes the other way. A mode of it is a
+CuTe's layouts go from (thread, value) to an element; a layout here goes from an element to them. A mode is a
 mode of CuTe's tile, and a flat index counts as CuTe's does, the leftmost mode fastest. Threads of stride 0
 hold copies: of C those along K, each of which has a part of the sum.
 """
@@ -114,17 +114,17 @@ _TENSOR_CORE = 64
 
 @dataclass(slots=True)
 class _Block:
-    """The headings of a block, and what stands behind each label."""
+    """The headings of a block, and the text behind each label."""
 
     heads: list[str] = field(default_factory=list)
     lines: dict[str, Written] = field(default_factory=dict)
 
     def has(self, word: str) -> bool:
-        """Return whether a word is in a heading."""
+        """Return True if a word is in a heading."""
         return any(word in head for head in self.heads)
 
     def taken(self, name: str, take: Callable[[CuteParser], Taken]) -> Taken:
-        """Return what is taken of a line, which ends there."""
+        """Return the result of `take` on a line, and refuse words after it."""
         if name not in self.lines:
             labels = " or ".join([label for label, known in _LABELS.items() if known == name])
             raise LayoutError("TW004", f"the block has no line {labels}", hint="paste the block whole")
@@ -255,7 +255,7 @@ def _copy(block: _Block, given: Given) -> Reading:
 
 
 def _tiled_copy(block: _Block, atom: Layout, reference: Layout, values: int) -> Layout:
-    """Return a side of the tile: what the tiled layout counts are threads and values of the reference.
+    """Return a side of the tile. The tiled layout counts threads and values of the reference.
 
     CuTe's `TiledCopy::tile2thrfrg` in cute/atom/copy_atom.hpp does the same.
     """

@@ -63,7 +63,7 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _weights(layout: Layout) -> dict[str, int]:
-    """Return how many threads a step on each axis of threads is."""
+    """Return the number of threads of a step on each axis of threads."""
     weights = {"tx": 1}
     lanes = lanes_of(layout)
     for axis in ("tx", "warpid", "tid_in_wg"):

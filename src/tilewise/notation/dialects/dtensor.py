@@ -2,8 +2,8 @@
 
     (Shard(dim=0), Replicate()) on DeviceMesh((dp=2, tp=4))
 
-Each dimension of the mesh has a placement, and they act from left to right: Shard cuts what the placements
-before have left of a dimension into as many chunks as the mesh has devices there. _StridedShard(dim, sf) cuts
+Each dimension of the mesh has a placement, and they act from left to right: Shard cuts the rest of a
+dimension, after earlier placements, into as many chunks as the mesh has devices. _StridedShard(dim, sf) cuts
 it into sf pieces first, and every piece into chunks (torch/distributed/tensor/placement_types.py, _utils.py).
 Meshes are read as torch 2.2 to 2.14 print them, and as sizes alone: `on (2, 4)`. The axes are the names of
 the mesh; a mesh without names has the ranks along `gpuid`.
@@ -183,9 +183,9 @@ def _after_cuts(dimension: int, extent: int, cuts: Sequence[_Cut]) -> Layout:
 
 
 def _cut(extent: int, cuts: Sequence[_Cut]) -> Layout | None:
-    """Return the layout of a dimension after its cuts, or None where one does not divide what is there.
+    """Return the layout of a dimension after its cuts, or None where a cut does not divide the rest.
 
-    A cut is a layout of the positions in the chunk, composed with what the cuts before have left.
+    A cut is a layout of the positions in the chunk, composed with the rest that earlier cuts leave.
     """
     found, size = Layout((extent,), (1 @ m,)), extent
     for placement, devices in cuts:
@@ -272,9 +272,9 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _placement_of(dimensions: Sequence[Sequence[tuple[str, Iter]]], name: str, extent: int) -> str:
-    """Return the placement of a dimension of the mesh on what other placements have left, or nothing.
+    """Return the placement of a dimension of the mesh on the rest of other placements, or ''.
 
-    What lies before its digits makes the pieces of a strided one.
+    Digits before its own make the pieces of a strided placement.
     """
     for dimension, digits in enumerate(dimensions):
         mine = [at for at, (on, _) in enumerate(digits) if on == name]

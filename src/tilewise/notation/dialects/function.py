@@ -2,7 +2,7 @@
 
 A number is the offset of an element on `m`; several axes are named, as in `{laneid: i, reg: j}`. The text
 is arithmetic on integers and is not run (see `formulas`). The reader evaluates every element,
-so the layout is the function. Where no layout is, the refusal names the element that shows it.
+so the layout is the function. A refusal names the element that no layout can place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A text in a dialect with what its user says beside it, and what reading it gives."""
+"""A text in a dialect with its user's options, and the reading of it."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ _TOKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A text, and the options that say how to read it or what to write."""
+    """A text, and the options for reading it or for the text to write."""
 
     text: str = ""
     shape: Extents | None = None
     """The extents of the tensor, where the text does not tell them."""
     part: str | None = None
-    """Which layout of a text that has several."""
+    """The wanted layout of a text that has several."""
     triton: str | None = None
     """The version of Triton that printed the text, such as 3.2."""
     dtype: DType | None = None
     let: Mapping[str, int] = field(default_factory=dict)
     unit: str = "element"
-    """The unit that strides count where the dialect does not say."""
+    """The unit that strides count where the dialect does not fix it."""
 
     def cursor(self, without: str = "") -> Cursor:
-        """Return a cursor over the words of the text; what matches `without` says nothing."""
+        """Return a cursor over the words of the text; matches of `without` are blanks."""
         text = self.text
         if without:
             text = re.sub(without, lambda found: " " * len(found.group()), text)
@@ -60,13 +60,13 @@ class Given:
         return cursor
 
     def needs_shape(self, what: str) -> Extents:
-        """Return the shape, or refuse: `what` names the text that has no shape of its own."""
+        """Return the shape, or refuse: `what` names the text that has no shape."""
         if self.shape is None:
             raise LayoutError("TW202", f"{what} has no shape", hint="say the tensor's: shape=(128, 64)")
         return self.shape
 
     def chosen(self, parts: Iterable[str], what: str) -> str:
-        """Return the part that `part` names, or the only one; refuse where several are there and it is None.
+        """Return the part that `part` names, or the only one; refuse several parts if `part` is None.
 
         The sign before a name, as in `#blocked`, may be left out.
         """
@@ -83,7 +83,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A layout, and what its text says beside it."""
+    """A layout, and the other facts of its text."""
 
     layout: Layout
     dtype: DType | None = None

@@ -75,9 +75,9 @@ CLASSES = {
     ),
     "TensorMemoryScalesLayout": ("tensor_memory_scales_encoding", "cga_layout block_rep_order"),
 }
-"""The classes of Gluon's: the encoding that each is, and its fields in order."""
+"""Gluon's classes: the encoding of each, and its fields in order."""
 _OLD_FIELDS = " ctas_per_cga cta_split_num cta_order"
-"""The fields by which 3.4 and 3.5 said what a cluster holds."""
+"""The fields of 3.4 and 3.5 for the blocks of a cluster."""
 _KEYS = {
     "cga_layout": "CGALayout",
     "warps_per_cta": "warpsPerCTA",
@@ -98,7 +98,7 @@ _KEYS = {
     "amd_wmma transposed": "isTranspose",
     "padded_shared cga_layout": BLOCK,
 }
-"""The keys of encodings that are not the fields themselves in camel case; some are so for one kind alone."""
+"""The keys of encodings that are not the field's name in camel case; some differ for one kind alone."""
 _PAIRS = {
     "nvidia_mma": ("version", "versionMajor", "versionMinor"),
     "tensor_memory_encoding": ("block", "blockM", "blockN"),
@@ -128,10 +128,10 @@ def read(given: Given) -> Reading:
 
 
 class _Objects(Attributes):
-    """Makes encodings of objects, where Triton's IR has attributes."""
+    """A maker of encodings from objects, where Triton's IR has attributes."""
 
     def attribute(self, written: Sequence[Value]) -> Encoding:
-        """Return what `Name(field=value, ...)` is."""
+        """Return the encoding of `Name(field=value, ...)`."""
         word, name = written[0], written[0].name
         if name not in CLASSES:
             message = f"{word} is no layout of Gluon's that is read here"
@@ -150,7 +150,7 @@ class _Objects(Attributes):
         return replace(encoding, items=items, words=words)
 
     def key(self, kind: str, name: str, item: Item, taken: int) -> str:
-        """Return the key that a field is: fields without a name are in order."""
+        """Return the key of a field; fields without a name are in order."""
         fields = CLASSES[name][1]
         field = item.name or " ".join(fields.split()[taken : taken + 1])
         keys = _keys_of(kind, fields + _OLD_FIELDS)
@@ -160,7 +160,7 @@ class _Objects(Attributes):
 
 
 def write(layout: Layout, given: Given) -> str:
-    """Return the call that makes the object of a layout: the shortest that says exactly this."""
+    """Return the call that makes the object of a layout: the shortest that reads back as the layout."""
     from tilewise.notation.dialects.triton.writing import encoding_of
 
     encoding = encoding_of(layout, given, beside=("amd_rotating_shared",))

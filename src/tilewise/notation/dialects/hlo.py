@@ -2,7 +2,7 @@
 
     {devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}
 
-`devices` has the tiles of each dimension, and dimensions more for what holds copies. The numbers of devices
+`devices` has the tiles of each dimension, and more dimensions for copies. The numbers of devices
 fill that grid in row-major order: listed, or counted from 0 in the shape after `<=` and transposed by T. They
 are logical partitions, of which the device assignment of a module makes devices (xla/hlo/ir/hlo_sharding.cc,
 tile_assignment.h). Where tiles do not divide an extent, XLA pads every shard to the larger one.
@@ -86,7 +86,7 @@ def read(given: Given) -> Reading:
 
 
 def _sharding(braces: Value, given: Given) -> Tiles:
-    """Return what `{devices=[4,2]<=[8]}`, `{replicated}` or `{maximal device=3}` says."""
+    """Return the tiles of `{devices=[4,2]<=[8]}`, `{replicated}` or `{maximal device=3}`."""
     words = [word for item in braces.items for word in item.values]
     if not words:
         raise braces.error("TW004", "the sharding is empty", "such as {devices=[4,2]<=[8]}")
@@ -133,7 +133,7 @@ def _sharding(braces: Value, given: Given) -> Tiles:
 
 
 def _grid(where: Written, tiles: Value, words: Sequence[Value], kinds: Sequence[Value]) -> Tiles:
-    """Return what `[4,1,2]<=[2,4]T(1,0)` says, a grid of devices, with the kinds of its last dimensions."""
+    """Return the tiles of `[4,1,2]<=[2,4]T(1,0)`, a grid of devices; its last dimensions have `kinds`."""
     extents = device_extents(tiles, tiles.numbers())
     count, devices = prod(extents), list[int]()
     match words:

@@ -2,8 +2,8 @@
 
     NamedSharding(mesh=Mesh('x': 2, 'y': 4), spec=PartitionSpec('x', None), memory_kind=device)
 
-A PartitionSpec has the axes that shard each dimension, major to minor; what it leaves out is whole on every
-device, and axes that it does not name hold copies. Meshes are read as JAX 0.4 to 0.10 print them:
+A PartitionSpec has the axes that shard each dimension, major to minor. Dimensions without an axis are whole
+on every device, and axes that it does not name hold copies. Meshes are read as JAX 0.4 to 0.10 print them:
 `Mesh('x': 2)`, `Mesh(axis_sizes=(2,), axis_names=('x',))`, `Mesh(device_ids=array([0, 1]), axis_names=...)`,
 and `AbstractMesh(...)` of either kind. A PartitionSpec alone takes a mesh beside it,
 `P('x', None) on {'x': 2}`, or its axes as names with numbers; so does a type, `float32[16@x,8]`. JAX refuses
@@ -58,7 +58,7 @@ def read(given: Given) -> Reading:
 
 
 def _read(given: Given, words: Sequence[Value]) -> Reading:
-    """Return what a sharding says, such as `NamedSharding(...)` or `P('x', None) on {'x': 2, 'y': 4}`."""
+    """Return the reading of a sharding: `NamedSharding(...)` or `P('x', None) on {'x': 2, 'y': 4}`."""
     if len(words) < 2 or words[1].text not in ("(", "["):
         raise words[0].error("TW004", f"expected '(' after {words[0]}")
     word, call, *rest = words
@@ -99,7 +99,7 @@ def _read(given: Given, words: Sequence[Value]) -> Reading:
 
 
 def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:
-    """Return what `float32[16@(y,x),8]` says, the type of an array whose axes are explicit."""
+    """Return the reading of `float32[16@(y,x),8]`, the type of an array whose axes are explicit."""
     shape: list[int] = []
     cuts: list[Digits] = []
     for item in brackets.items:
@@ -112,7 +112,7 @@ def _type(given: Given, word: Value, brackets: Value, mesh: Mesh) -> Reading:
 
 
 def _spec(given: Given, call: Value, mesh: Mesh) -> Reading:
-    """Return what `P('x', None, ('y', 'z'))` says."""
+    """Return the reading of `P('x', None, ('y', 'z'))`."""
     cuts: list[Digits] = []
     notes: list[str] = []
     for item in call.items:

@@ -39,13 +39,13 @@ REPLICATED, MANUAL = "replicated", "manual"
 
 @dataclass(slots=True)
 class Mesh:
-    """The axes of a mesh with their extents, the slowest first, and which parts of them are used."""
+    """The axes of a mesh with their extents, the slowest first, and the parts of them that are used."""
 
     extents: dict[str, int]
     used: list[tuple[str, int, int, Written]] = field(default_factory=list)
 
     def digit(self, name: str, where: Written, before: int = 1, extent: int = 0) -> Iter:
-        """Return an axis, or the part of it that has so many steps before it, and mark it as used."""
+        """Return an axis, or the part of it with `before` steps before it, and mark it as used."""
         if name not in self.extents:
             known = ", ".join(self.extents) or "no axis"
             raise where.error("TW007", f"the mesh has no axis {name!r}", f"it has {known}")
@@ -58,11 +58,11 @@ class Mesh:
 
     @property
     def whole_axes(self) -> list[Digits]:
-        """The digits of each axis."""
+        """Return the digits of each axis."""
         return [[self._part(name, 1, extent)] for name, extent in self.extents.items()]
 
     def unused(self) -> Digits:
-        """Return what no dimension has used, axis by axis: it holds copies.
+        """Return the digits that no dimension has used, axis by axis: they hold copies.
 
         refused  TW003 where parts of an axis overlap, or do not divide it
         """
@@ -129,9 +129,9 @@ def axes_in_braces(mesh: Mesh, braces: Value, quoted: bool = True) -> Digits:
 
 
 def on_mesh(mesh: Mesh, items: Sequence[Item], quoted: bool = True) -> Tiles:
-    """Return what `[{"x"}, {"y", ?} p1], replicated={"z"}` says of a tensor on a mesh.
+    """Return the tiles that `[{"x"}, {"y", ?} p1], replicated={"z"}` makes on a mesh.
 
-    A priority such as `p1` speaks to the compiler alone.
+    A priority such as `p1` is for the compiler alone.
     """
     found = Tiles(None)
     for item in items:
@@ -156,7 +156,7 @@ def on_mesh(mesh: Mesh, items: Sequence[Item], quoted: bool = True) -> Tiles:
 
 
 def unread(word: Value, what: str, known: str = "") -> LayoutError:
-    """Return the error of a word that is not read: why it is no layout, or what is known."""
+    """Return the error of a word that is not read: the reason why it is no layout, or the known words."""
     if word.text in _WHY_NOT:
         return word.error("TW008", f"'{word.text}' is no layout: {_WHY_NOT[word.text]}")
     code = "TW002" if word.kind == NAME else "TW004"
@@ -236,7 +236,7 @@ class _Printed:
 
 
 def _printed(words: Sequence[Value]) -> _Printed:
-    """Return what any print of a mesh says, or `{'x': 2}`, or sizes alone."""
+    """Return the fields of a mesh's print: of any class, of `{'x': 2}`, or of sizes alone."""
     *name, call = words
     found = _Printed(between(words[0], call))
     is_print = call.text == "(" and [word.text for word in name] in _PRINTS

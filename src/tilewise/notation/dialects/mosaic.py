@@ -11,7 +11,7 @@ thread after another; of WGSplatFragLayout each thread has all.
 In shared memory tiles lie one after another. The swizzles are those of TMA and wgmma: groups of 16 bytes
 change their places inside lines of so many bytes.
 
-Calls of Python and attributes of MLIR say the same in other brackets: `Replicated(times=4)`,
+Calls of Python and attributes of MLIR have one meaning in different brackets: `Replicated(times=4)`,
 `#mosaic_gpu.Replicated<times = 4>`.
 
 Sources, all in https://github.com/jax-ml/jax under jax/experimental/mosaic/gpu: fragmented_array.py for
@@ -83,7 +83,7 @@ _AXES = (_REG, _LANE, _WARP)
 
 @dataclass(frozen=True, slots=True)
 class Replicated:
-    """In the place of a dimension: so many lanes or warps hold the same."""
+    """In the place of a dimension: the number of lanes or warps that hold the same."""
 
     times: int
 
@@ -102,7 +102,7 @@ class TiledLayout:
     vector: int
 
     def __str__(self) -> str:
-        """Return it as Python prints Mosaic's own."""
+        """Return it as Python prints Mosaic's class."""
         dimensions = f"warp_dims={self.warps}, lane_dims={self.lanes}, vector_dim={self.vector}"
         return f"TiledLayout(tiling=Tiling(tiles={self.tiles}), {dimensions})"
 
@@ -160,14 +160,14 @@ def _arguments(words: Sequence[Value], *names: str) -> list[Item]:
 
 
 def _bracketed(item: Item) -> tuple[Item, ...]:
-    """Return what stands in brackets of either kind."""
+    """Return the items in brackets of either kind."""
     if item.text not in ("(", "["):
         raise item.unexpected("numbers in brackets, such as (64, 8),")
     return item.single.items
 
 
 def tiled_layout(words: Sequence[Value]) -> TiledLayout:
-    """Return what `TiledLayout(...)` says."""
+    """Return the layout of `TiledLayout(...)`."""
     tiling, *items = _arguments(words, "tiling", "warp_dims", "lane_dims", "vector_dim")
     if tiling.values[0].name == "Tiling":
         (tiling,) = _arguments(tiling.values, "tiles")
@@ -365,7 +365,7 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _tiled_layout(layout: Layout, shape: Sequence[int]) -> TiledLayout:
-    """Return what would be the layout if its digits count through the axes as they have to."""
+    """Return the TiledLayout that is the layout, if its digits count through the axes in order."""
     runs = digits_of(layout)
     copies = [Digit(-1, it.extent, it.stride) for it in layout.replica if it.extent > 1]
     digits = [digit for run in (*runs, copies) for digit in run]
@@ -395,8 +395,8 @@ def _tiles(runs: list[list[Digit]], waiting: list[Digit]) -> list[Extents]:
     """Return tiles that take the digits of each dimension apart, and leave the waiting registers in order.
 
     Each tile takes the slowest digit off some dimensions, a register when all slower ones are gone. The first
-    takes registers alone, for it is what Mosaic repeats over the array; then those dimensions come first that
-    have the most digits left.
+    takes registers alone, since Mosaic repeats it over the array; then come the dimensions with the most
+    digits left.
     """
     tiles: list[Extents] = []
     while not tiles or any(runs):
@@ -413,7 +413,7 @@ def _tiles(runs: list[list[Digit]], waiting: list[Digit]) -> list[Extents]:
             message = "a TiledLayout counts registers along a dimension, the slow digits first"
             raise LayoutError("TW008", message)
         tile = [prod(digit.extent for digit in run) for run in runs]
-        # none but the first begins with 1
+        # only the first may begin with 1
         leading = next((at for at, extent in enumerate(tile) if extent != 1), len(tile) - 1) if tiles else 0
         tiles.append(tuple(tile[leading:]))
     return tiles[:-1] or tiles

@@ -1,7 +1,7 @@
-"""Shardings as layouts and back, for the dialects that say how a mesh of devices shares a tensor.
+"""Shardings as layouts and back, for the dialects of tensors that a mesh of devices shares.
 
 A dimension of the tensor is a list of digits, the slowest first: each steps along an axis of the mesh, or on
-`m` inside the shard, which is row-major. What no digit of a dimension uses of the mesh holds copies.
+`m` inside the shard, which is row-major. The part of the mesh that no dimension uses holds copies.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def sharded(
 
 @dataclass(slots=True)
 class Tiles:
-    """A sharding before a shape is known: what cuts each dimension, or None where each device has all."""
+    """A sharding before a shape is known: the cuts of each dimension, or None where each device has all."""
 
     cuts: list[Digits] | None
     copies: Digits = field(default_factory=list)
@@ -82,7 +82,7 @@ class Tiles:
 
 
 def shape_of(where: Written, given: Given, shape: Sequence[int] | None = None) -> Sequence[int]:
-    """Return the extents of the text's own tensor, or those given; refuse a tensor that holds no element."""
+    """Return the extents of the text's tensor, or those given; refuse a tensor that holds no element."""
     found = given.needs_shape("a sharding") if shape is None else shape
     if any(extent < 1 for extent in found):
         raise where.error("TW102", f"a tensor of {'x'.join(map(str, found))} holds no element")
@@ -109,11 +109,11 @@ class Sharding:
 
     @property
     def on_devices(self) -> Digits:
-        """The digits that step along devices, those of copies last."""
+        """Return the digits that step along devices, those of copies last."""
         return [it for digits in (*self.dimensions, self.copies) for it in digits if not it.stride["m"]]
 
     def unsaid(self, wanted: str, found: str, hint: str = "") -> LayoutError:
-        """Return a refusal: what the system says, and what this has."""
+        """Return a refusal: the limit of the system, and the layout's excess."""
         return LayoutError("TW008", f"{self.system} says {wanted}, and this has {found}", hint=hint)
 
     def axes(self, order: Iterable[str] = ()) -> dict[str, int]:
@@ -149,7 +149,7 @@ class Sharding:
 
 
 def sharding_of(layout: Layout, system: str) -> Sharding:
-    """Return the sharding that a layout is, or refuse: TW008 with what the system cannot say."""
+    """Return the sharding that a layout is, or refuse: TW008 with the part that the system cannot write."""
     layout = by_coordinates(layout)
     dimensions = by_mode(layout)
     copies, start = merged_replica(layout.replica)
@@ -175,7 +175,7 @@ def sharding_of(layout: Layout, system: str) -> Sharding:
 def named_cuts(
     layout: Layout, system: str, order: Iterable[str]
 ) -> tuple[dict[str, int], list[list[tuple[str, int, int]]]]:
-    """Return the axes of a mesh, and what cuts each dimension: (axis, what lies before the part, its extent).
+    """Return the axes of a mesh, and the cuts of each dimension: (axis, extent before the part, its extent).
 
     >>> from tilewise import parse
     >>> named_cuts(parse("S[((4, 4), 8) : ((1@x, 8), 1)] + R[2 : 4@x]"), "Shardy", ())

@@ -5,7 +5,7 @@
 
 A dimension has the axes that shard it, major to minor. `"y":(2)2` is a part of an axis: 2 steps of the axis
 lie before it, and it has 2 itself. Axes that shard no dimension hold copies. `?` leaves a dimension open, and
-`p1` after a dimension is a priority: both speak to the compiler alone (shardy/dialect/sdy/ir/attrs.td). Where
+`p1` after a dimension is a priority: both are for the compiler alone (shardy/dialect/sdy/ir/attrs.td). Where
 axes do not divide an extent, XLA pads every shard to the larger one.
 """
 
@@ -79,7 +79,7 @@ def _mesh(cursor: Cursor, given: Given, written: Item) -> tuple[Mesh, tuple[str,
 
 
 def _defined(cursor: Cursor, name: str) -> tuple[Value, ...]:
-    """Return what the last line `sdy.mesh @mesh = <...>` of that name says, if there is one."""
+    """Return the mesh of the last line `sdy.mesh @mesh = <...>` of that name, or ()."""
     found: tuple[Value, ...] = ()
     for at, token in enumerate(cursor.tokens[:-1]):
         if token.text == "sdy.mesh" and cursor.tokens[at + 1].text == name:

@@ -1,14 +1,14 @@
 """Letter tags of blocked layouts, read and written: `NCHW16c` of TVM, `aBcd16b` and `OIhw4i16o4i` of oneDNN.
 
 The letters stand in the order in which dimensions lie in memory, the slowest first. A number and a small
-letter are a block of that dimension, and the letter alone is what the blocks leave of it. Of two blocks of a
+letter are a block of that dimension, and the letter alone is the rest beside its blocks. Of two blocks of a
 dimension the first is the slower: in `ABcd4b16a4b` b is 16 to a block, 4 times 4. A dimension that its blocks
 do not divide is padded.
 
-A tag says no shape, and so no order of the tensor's dimensions either. Here it is that of oneDNN's logical
-tensors, for every tag: a, b, c, ... are dimensions 0, 1, 2, ...; images are n, c, d, h, w; weights g, o, i,
-d, h, w; sequences t, n, c; and weights and states of RNNs l, d, i, g, o and l, d, n, c. So NHWC and nhwc are
-both about a tensor of shape (n, c, h, w), as channels-last tensors of frameworks are.
+A tag has no shape, and so no order of the tensor's dimensions either. Here the order is that of oneDNN's
+logical tensors, for every tag: a, b, c, ... are dimensions 0, 1, 2, ...; images are n, c, d, h, w; weights
+g, o, i, d, h, w; sequences t, n, c; and weights and states of RNNs l, d, i, g, o and l, d, n, c. So NHWC and
+nhwc are both about a tensor of shape (n, c, h, w), as channels-last tensors of frameworks are.
 
 Sources: dnnl_format_tag_t in include/oneapi/dnnl/dnnl_types.h and
 doc/advanced/understanding_memory_formats.md of https://github.com/uxlfoundation/oneDNN; `SLayout` in
@@ -55,7 +55,7 @@ class _Piece(Written):
 
     @property
     def name(self) -> str:
-        """The dimension."""
+        """Return the dimension."""
         return self.letter.lower()
 
 
@@ -142,7 +142,7 @@ def _check(pieces: Sequence[_Piece]) -> None:
 
 
 def write(layout: Layout, given: Given) -> str:
-    """Return the tag of a layout in oneDNN's letters; TW008 where it has none.
+    """Return the tag of a layout in oneDNN's letters; TW008 where no tag has it.
 
     >>> from tilewise import parse
     >>> write(parse("NCHW16c", shape=(1, 64, 7, 7)), Given())

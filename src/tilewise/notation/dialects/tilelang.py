@@ -184,7 +184,7 @@ class _Text(Cursor):
 
 
 def _of(count: int, make: Callable[..., ast.expr | None]) -> Rewrite:
-    """Return what gives the expression for a call of so many arguments."""
+    """Return the rewriting of a call of so many arguments; None for another number of them."""
     return lambda given: make(*given) if len(given) == count else None
 
 

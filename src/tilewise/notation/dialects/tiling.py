@@ -1,8 +1,8 @@
-"""Tiles upon tiles, as XLA and Mosaic write them: what each dimension's digits are once all tiles have cut.
+"""Tiles upon tiles, as XLA and Mosaic write them: the digits of each dimension once all tiles have cut.
 
-A tile cuts the last dimensions of what is there, and what lies inside the tiles becomes new last dimensions,
-which the next tile may cut as well (https://openxla.org/xla/tiled_layout). `in_tiles` says where one index
-comes to. For all at once the digits of the dimensions go through the tiles.
+A tile cuts the last dimensions, and its inside becomes new last dimensions, which the next tile may cut as
+well (https://openxla.org/xla/tiled_layout). `in_tiles` finds the place of one index. For all at once the
+digits of the dimensions go through the tiles.
 
 Back from a layout, `packed_digits` has the digits in the order in which they lie in memory, and `tiled_order`
 finds the fewest tiles that bring them there.
@@ -43,7 +43,7 @@ class Part:
     dimension: int
     extent: int
     room: int
-    """There is place for so many steps: its own, and those of padding."""
+    """The steps that have room: the digit's, and those of padding."""
     weight: int = 1
     """One step of the digit is so many steps of the dimension."""
     leads: bool = True
@@ -54,7 +54,7 @@ _PADDING = Part(0, 1, 1, leads=False)
 
 
 def in_tiles(index: Sequence[int], shape: Sequence[int], tiles: Sequence[Sequence[int]]) -> list[Step]:
-    """Return where an index lies in the tiled array, (step, extent) a dimension: the definition.
+    """Return an index in the tiled array, (step, extent) a dimension: the definition.
 
     >>> in_tiles((6, 5), (8, 8), [(2, 4), (2, 1, 1, 1)])
     [(1, 2), (1, 2), (0, 2), (1, 4), (1, 2), (0, 1), (0, 1), (0, 1)]
@@ -63,7 +63,7 @@ def in_tiles(index: Sequence[int], shape: Sequence[int], tiles: Sequence[Sequenc
 
 
 def tiled(shape: Sequence[int], tiles: Sequence[Sequence[int]]) -> Extents:
-    """Return the shape after tiles have cut it; what a tile does not fill is padded.
+    """Return the shape after tiles have cut it; a tile that is not filled is padded.
 
     requires  the last extent of each tile is a number
 
@@ -140,7 +140,7 @@ def layout_in_tiles(
 
 
 def broken_index(place: Callable[[Extents], int], shape: Sequence[int]) -> Extents | None:
-    """Return an index that shows that no digits a dimension give these places, or None in what was searched.
+    """Return an index whose place no digits a dimension give, or None if the search finds no such index.
 
     Index 0 is at place 0. Along a dimension steps are equal inside the fastest digit. Dimensions add up.
 
@@ -166,7 +166,7 @@ def broken_index(place: Callable[[Extents], int], shape: Sequence[int]) -> Exten
 def _through(
     dimensions: list[Cut], tiles: Sequence[Sequence[int]], cut: Callable[[list[Cut], int], tuple[Cut, Cut]]
 ) -> list[Cut]:
-    """Return what tiles make of dimensions; `cut` parts joined ones into the outside and the inside."""
+    """Return the dimensions in tiles; `cut` parts joined ones into the outside and the inside."""
     for tile in tiles:
         kept = len(dimensions) - len(tile)
         if kept < 0:
@@ -194,7 +194,7 @@ def _cut_step(members: list[Step], extent: int) -> tuple[Step, Step]:
 
 
 def _cut_parts(members: list[list[Part]], extent: int) -> tuple[list[Part], list[Part]]:
-    """Return the digits outside of a tile, and those inside, which have so many steps."""
+    """Return the digits outside of a tile, and those inside, which have `extent` steps."""
     first, *others = members
     inner: list[Part] = []
     outer = first + [replace(part, leads=False) for run in others for part in run]
@@ -237,9 +237,9 @@ def _uneven(line: Sequence[int]) -> int | None:
 _Runs = tuple[Extents, ...]
 """An arrangement: the dimensions of a tiled array, each with its digits, the slowest first."""
 MAX_ORDERED = 5
-"""Up to so many dimensions, all their orders are tried."""
+"""The most dimensions whose orders are all tried."""
 MAX_STATES = 20_000
-"""At most so many arrangements are searched for the fewest tiles."""
+"""The most arrangements that are searched for the fewest tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +344,7 @@ def _runs(digits: Sequence[Digit], order: Sequence[int]) -> _Runs:
 
 
 def _fewest(state: _Runs, goal: Extents) -> int:
-    """Return how many tiles are needed at least to bring an arrangement to the goal.
+    """Return the fewest tiles that could bring an arrangement to the goal.
 
     A tile leaves some digits where they are and brings the others behind them, neither changing their order
     among themselves. So n tiles make at most 2**n rising pieces.
@@ -355,7 +355,7 @@ def _fewest(state: _Runs, goal: Extents) -> int:
 
 
 def _search(state: _Runs, goal: Extents, many: int, tried: Iterator[int]) -> list[_Runs] | None:
-    """Return the insides of so many tiles at most; None where no such tiles exist, or too many were tried."""
+    """Return the insides of at most `many` tiles; None if no such tiles exist, or the search is too long."""
     if _fewest(state, goal) > many:
         return None
     if _flat(state) == goal:
@@ -379,7 +379,7 @@ def _tiles(insides: Sequence[_Runs], digits: Sequence[Digit]) -> list[Extents]:
 
 
 def _tilings(state: _Runs) -> Iterator[tuple[_Runs, _Runs]]:
-    """Yield what a tile can make of an arrangement, and the insides of the tile: short tiles first."""
+    """Yield the results of a tile on an arrangement, and the insides of the tile: short tiles first."""
     for kept in reversed(range(len(state))):
         cut = state[kept:]
         if not cut[0]:

@@ -32,7 +32,7 @@ class Written:
 
     @property
     def spelled(self) -> str:
-        """The piece as it is written."""
+        """Return the piece as it is written."""
         return self.source[slice(*self.span)]
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ class Written:
 
     @contextmanager
     def blame(self) -> Iterator[None]:
-        """Let errors inside show the piece, where they show none."""
+        """Let errors inside that have no span show the piece."""
         try:
             yield
         except LayoutError as error:
@@ -66,12 +66,12 @@ class Value(Written):
 
     @property
     def name(self) -> str:
-        """The word without its module."""
+        """Return the word without its module."""
         return self.text.rpartition(".")[2]
 
     @property
     def keyed(self) -> dict[str, Item]:
-        """The items that have keys, by their keys."""
+        """Return the items that have keys, by their keys."""
         return {item.name: item for item in self.items if item.key}
 
     def numbers(self, least: int | None = None) -> Extents:
@@ -92,22 +92,22 @@ class Item(Written):
 
     @property
     def name(self) -> str:
-        """The key, or nothing."""
+        """Return the key, or ''."""
         return self.key.text if self.key else ""
 
     @property
     def text(self) -> str:
-        """The first word after the key."""
+        """Return the first word after the key."""
         return self.values[0].text
 
     @property
     def without_key(self) -> Item:
-        """The values alone."""
+        """Return the item with its values alone."""
         return replace(self, key=None) if self.key else self
 
     @property
     def single(self) -> Value:
-        """The one value that the item is, without a key."""
+        """Return the one value that the item is, without a key."""
         if len(self.values) > 1:
             raise self.values[1].error("TW004", f"expected ',' before {self.values[1]}")
         if self.key or not self.values:
@@ -167,7 +167,7 @@ def _item(cursor: Cursor, depth: int) -> Item:
 
 
 def values(cursor: Cursor, commas: bool = False) -> tuple[Value, ...]:
-    """Take the whole text: its values, with commas between them or not where `commas` are allowed.
+    """Take the whole text: its values, with optional commas between them if `commas` is True.
 
     >>> from tilewise.notation.dialects.given import Given
     >>> [found.text for found in values(Given("P('x') on {'x': 2}").cursor())]
@@ -232,7 +232,7 @@ def element_type(word: str) -> DType | None:
 
 
 def type_of(brackets: Value) -> tuple[Extents, tuple[Value, ...]]:
-    """Return the extents of `<128x64xf16, ...>`, and the words of its element; none where it has no shape.
+    """Return the extents of `<128x64xf16, ...>`, and the words of its element; () where it has no shape.
 
     >>> from tilewise.notation.dialects.given import Given
     >>> extents, words = type_of(value(Given("<128x64xf16, #blocked>").cursor()))

@@ -2,12 +2,12 @@
 
     bf16[256,512]{1,0:T(8,128)(2,1)S(1)}
 
-The numbers in braces are the array's dimensions, minor first. A tile cuts the minor dimensions of what is
-there, and what lies inside the tiles becomes new minor dimensions, which the next tile cuts. So a dimension
+The numbers in braces are the array's dimensions, minor first. A tile cuts the minor dimensions,
+and its inside becomes new minor dimensions, which the next tile cuts. So a dimension
 is a list of digits, and the strides of all digits are row-major over the order that the tiles leave.
 
-Sources, all in https://github.com/openxla/xla: docs/tiled_layout.md for the meaning, xla/layout.cc for what
-is printed, `ParseLayout` of xla/hlo/parser/hlo_parser.cc for what is taken, xla/layout.h for the attributes.
+Sources, all in https://github.com/openxla/xla: docs/tiled_layout.md for the meaning, xla/layout.cc for the
+prints, `ParseLayout` of xla/hlo/parser/hlo_parser.cc for the grammar, xla/layout.h for the attributes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ EXAMPLES = (
 _NAMES = {name: name for name in "f64 f32 f16 bf16 s64 s32 s16 s8 s4 u64 u32 u16 u8 u4".split()} | {
     name: ELEMENTS[name] for name in "f8e4m3fn f8e5m2 f8e4m3fnuz f8e5m2fnuz f8e8m0fnu f4e2m1fn".split()
 }
-"""XLA's names of types, and what they are called here (xla/xla_data.proto)."""
+"""XLA's names of types, and the names here (xla/xla_data.proto)."""
 _BITS = {"pred": 8, "c64": 64, "c128": 128, "f8e3m4": 8, "f8e4m3": 8, "f8e4m3b11fnuz": 8}
 _BITS |= {"s1": 1, "u1": 1, "s2": 2, "u2": 2}
 """Widths of XLA's types that are not known here."""
@@ -136,7 +136,7 @@ def _inside(brackets: Value, path: str) -> Iterable[tuple[str, tuple[Value, ...]
 
 
 def _array(words: tuple[Value, ...], shape: Extents | None) -> _Array:
-    """Return what `bf16[256,512]{1,0}` says; where there are braces alone, the shape is the one given."""
+    """Return the array of `bf16[256,512]{1,0}`; braces alone take the shape that the caller gives."""
     array = _Array(between(words[0], words[-1]), shape=shape)
     match words:
         case [Value(text="token" | "opaque" as name), *_]:
@@ -201,7 +201,7 @@ def _braces(braces: Value, array: _Array) -> None:
 
 
 def _attribute(word: Value, given: Sequence[Value], array: _Array) -> None:
-    """Read one of what follows the order, such as `T(8,128)(2,1)`."""
+    """Read one attribute after the order, such as `T(8,128)(2,1)`."""
     if word.text in _REFUSED:
         raise word.error("TW008", _REFUSED[word.text])
     if word.text != "T" and word.text not in _TOLD:
@@ -230,7 +230,7 @@ def _tile(brackets: Value) -> Extents:
 
 
 def _type(array: _Array) -> DType | None:
-    """Return the type of an element as it lies in memory, and note what is to be said about it.
+    """Return the type of an element as it lies in memory, and add notes where it differs from the name.
 
     Without E(n) an element has whole bytes, also one of fewer bits (`element_size_in_bits` of xla/layout.h).
     """

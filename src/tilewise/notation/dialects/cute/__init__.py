@@ -1,4 +1,4 @@
-"""CuTe's texts of one layout: what C++ and the DSL print, names of C++ types, and calls.
+"""CuTe's texts of one layout: the prints of C++ and the DSL, names of C++ types, and calls.
 
     ((8,2),(4,4)):((8,64),(1,4))    sA : smem_ptr[16b](0x400) o Sw<3,3,3> o _0 o (_8,_64):(_64,_1)
     tensor<ptr<f16, smem, align<1024>, S<3,4,3>> o (8,64):(64,1)>
@@ -8,8 +8,8 @@
 printed    the layout and the tensor as they print themselves, with pointers
 made       types and calls, which have one grammar, and the layouts that they make
 
-The layout has CuTe's order: its index counts with the leftmost digit fastest, at every level. What stands
-around a layout is left out: its label, the values that are printed below it, and other lines. A text that
+The layout has CuTe's order: its index counts with the leftmost digit fastest, at every level. The reader
+leaves out the surroundings of a layout: its label, the values printed below it, and other lines. A text that
 has several layouts has them by their labels.
 """
 
@@ -99,10 +99,10 @@ def write(layout: Layout, given: Given) -> str:
 
 
 def _parts(text: str) -> dict[str, tuple[int, int]]:
-    """Return where the layouts of a text are, by their labels; those without one have a number.
+    """Return the positions of the layouts of a text, by their labels; those without one have a number.
 
-    A line that is no layout is left out before the first layout, after a label, and where a layout says that
-    its values are printed below it. Else it belongs to the layout, whose reader refuses it.
+    A line that is no layout is left out before the first layout, after a label, and after a layout that
+    announces values below it. Else it belongs to the layout, whose reader refuses it.
     """
     found: dict[str, tuple[int, int]] = {}
     name, loose = "", True
@@ -133,7 +133,7 @@ def _parts(text: str) -> dict[str, tuple[int, int]]:
 
 
 def _labelled(line: str) -> tuple[str, int] | None:
-    """Return the label that a line begins with, or none, and where the layout after it begins."""
+    """Return the label that a line begins with, or '', and the start of the layout after it; or None."""
     indent = len(line) - len(line.lstrip())
     found = _LABEL.match(line, indent)
     for start in (indent, found.end()) if found else (indent,):
@@ -144,9 +144,9 @@ def _labelled(line: str) -> tuple[str, int] | None:
 
 
 def _end(text: str, start: int) -> int:
-    """Return where the layout ends that begins there: with its line, or the line that completes it.
+    """Return the end of the layout that begins at `start`: of its line, or of the line that completes it.
 
-    Brackets are closed there, and what is printed has its strides.
+    Brackets are closed there, and a printed layout has its strides.
     """
     named = _NAMED.match(text, start) is not None
     depth = -1 if text.startswith("tensor(", start) else 0  # it may be left open

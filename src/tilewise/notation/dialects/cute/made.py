@@ -6,8 +6,8 @@
     argument =  [ name "=" ] term
 
 Namespaces, modules, `const`, `&` and casts of numbers, `(int)8`, are left out: compilers print them. A type
-makes what a call of it makes: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
-Stride<_4,_1>{})`. Where no strides are given, the leftmost digit is the fastest. What the words mean is in
+makes the layout of its call: `Layout<Shape<_8,_4>,Stride<_4,_1>>` is `make_layout(Shape<_8,_4>{},
+Stride<_4,_1>{})`. Without strides the leftmost digit is the fastest. The meaning of the words is in
 CUTLASS: include/cute/layout.hpp, swizzle_layout.hpp, pointer_flagged.hpp, and python/pycute.
 """
 
@@ -59,7 +59,7 @@ _LAYOUTS = {
     "composition": ("inner", "offset", "outer"),
     "Tensor": ("engine", "layout"),
 }
-"""Words that make a layout, and the names of what is given to them."""
+"""Words that make a layout, and the names of their parameters."""
 _BASES = ("E", "ScaledBasis")
 _SWIZZLES = ("Swizzle", "make_swizzle")
 
@@ -76,12 +76,12 @@ class _Call(Written):
 
     @property
     def items(self) -> tuple[Item, ...]:
-        """The items given to a call, or to the type that it calls: `Shape<_8,_4>{}` is made of two."""
+        """Return the items of a call, or of the type that it calls: `Shape<_8,_4>{}` is made of two."""
         return self.given or self.angle or ()
 
 
 def _call(words: Sequence[Value]) -> _Call:
-    """Return the word that values are, with its brackets."""
+    """Return values as one word with its brackets."""
     first, *rest = _said(words)
     last = first
     if first.kind != NAME:
@@ -104,7 +104,7 @@ def _call(words: Sequence[Value]) -> _Call:
 
 
 def _said(words: Sequence[Value]) -> list[Value]:
-    """Return the words that say something of a layout; the stars of pointers do not."""
+    """Return the words of a layout, without qualifiers and the stars of pointers."""
     found = [word for word in words if word.text not in _LEFT_OUT]
     while len(found) > 1 and found[-1].text == "*":
         found.pop()
@@ -127,7 +127,7 @@ class Maker:
     dtype: DType | None = None
 
     def reading(self) -> Reading:
-        """The layout of the whole text."""
+        """Return the layout of the whole text."""
         if self.unit != "element":
             hint = f"drop --unit {self.unit}"
             raise self.cursor.error("TW106", "a type or a call counts elements", hint=hint)
@@ -144,7 +144,7 @@ class Maker:
     # -- tuples and numbers --------------------------------------------------------------------------
 
     def value(self, words: Sequence[Value]) -> Any:
-        """A number, a stride, a tuple of them, an order by its name, a swizzle, or a layout."""
+        """Return a number, a stride, a tuple of them, an order by its name, a swizzle, or a layout."""
         where = between(words[0], words[-1])
         factors: list[list[Value]] = [[]]
         for word in _said(words):
@@ -177,7 +177,7 @@ class Maker:
             return self.made(call)
 
     def product(self, where: Written, factors: Sequence[Any]) -> Any:
-        """The product of numbers, and of one stride at most."""
+        """Return the product of numbers, and of one stride at most."""
         numbers = [factor for factor in factors if isinstance(factor, int)]
         strides = [factor for factor in factors if isinstance(factor, Vector)]
         if len(numbers) < len(factors) - 1 or len(numbers) + len(strides) < len(factors):
@@ -187,7 +187,7 @@ class Maker:
         return strides[0] * many if strides else many
 
     def entries(self, items: Sequence[Item]) -> tuple[Any, ...]:
-        """The entries of a tuple."""
+        """Return the entries of a tuple."""
         found = []
         for item in items:
             if item.key:
@@ -198,7 +198,7 @@ class Maker:
         return tuple(found)
 
     def made(self, call: _Call) -> Any:
-        """What a word and its brackets stand for."""
+        """Return the value of a word and its brackets."""
         name, items = call.name, call.items
         if name == "decltype" and len(items) == 1:
             return self.value(items[0].values)
@@ -233,14 +233,14 @@ class Maker:
         return self.cursor.names.number(self.cursor, Token(NAME, name, *call.span))
 
     def number(self, item: Item) -> int:
-        """`8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
+        """Return the number of `8`, `_8`, `Int<8>{}`, `cute::C<8>`, a product, or a name with a value."""
         found = self.value(item.values)
         if not isinstance(found, int):
             raise item.error("TW004", f"expected a number, found {item}", "such as Int<8>{}")
         return found
 
     def swizzle(self, call: _Call) -> Swizzle:
-        """`Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
+        """Return the swizzle of `Swizzle<3,4,3>` or `make_swizzle(3, 4, 3)`."""
         if call.name not in _SWIZZLES or len(call.items) != 3:
             hint = "such as Swizzle<3,4,3> or make_swizzle(3, 4, 3)"
             raise call.error("TW004", "expected a swizzle of three numbers: B, M, S", hint)
@@ -251,7 +251,7 @@ class Maker:
     # -- layouts -----------------------------------------------------------------------------------
 
     def layout(self, words: Sequence[Value]) -> Layout:
-        """The layout that a type or a call makes."""
+        """Return the layout that a type or a call makes."""
         found = self.value(words)
         if not isinstance(found, Layout):
             where = between(words[0], words[-1])
@@ -259,7 +259,7 @@ class Maker:
         return found
 
     def called(self, call: _Call) -> Layout:
-        """The layout of a type or a call that is known to make one."""
+        """Return the layout of a type or a call that is known to make one."""
         if call.name == "make_layout" and call.items:
             first = self.value(call.items[0].values)
             if isinstance(first, Layout):
@@ -288,7 +288,7 @@ class Maker:
             return Layout(modes, tuple(_paired(shape, stride)), order="cute")
 
     def arguments(self, call: _Call) -> dict[str, Item]:
-        """The items given to a call, by the names of its parameters."""
+        """Return the items of a call, by the names of its parameters."""
         if call.name not in _LAYOUTS:
             hint = "print its result, and give that"
             raise call.error("TW008", f"{call.name} computes a layout, which is not done here", hint)
@@ -310,7 +310,7 @@ class Maker:
         return given
 
     def concatenated(self, call: _Call, first: Layout) -> Layout:
-        """`make_layout(layout, layout)`, with a mode for each."""
+        """Return the layout of `make_layout(layout, layout)`, with a mode for each."""
         parts = [first, *[self.layout(item.values) for item in call.items[1:]]]
         if any(part.swizzles or part.offset for part in parts) or any(item.key for item in call.items):
             raise call.error("TW008", "layouts with a swizzle are no modes of another")
@@ -318,7 +318,10 @@ class Maker:
         return Layout(shape, tuple([stride for part in parts for stride in part.strides]), order="cute")
 
     def composed(self, inner: Item, offset: Item | None, outer: Item) -> Layout:
-        """`ComposedLayout<Swizzle, offset, Layout>`; the offset may be a flag of the bits of an element."""
+        """Return the layout of `ComposedLayout<Swizzle, offset, Layout>`.
+
+        The offset may be a flag of the bits of an element.
+        """
         first = _call(inner.values)
         if first.name in _LAYOUTS:
             hint = "give the result of the composition; of a swizzle and a layout it is read"
@@ -338,7 +341,10 @@ class Maker:
         return layout.swizzled((swizzle,))
 
     def tensor(self, engine: _Call, layout: Layout) -> Layout:
-        """`Tensor<ViewEngine<smem_ptr<half_t*>>, Layout<...>>`; the swizzle of a pointer acts on bytes."""
+        """Return the layout of `Tensor<ViewEngine<smem_ptr<half_t*>>, Layout<...>>`.
+
+        The swizzle of a pointer acts on bytes.
+        """
         swizzle = None
         while engine.angle:
             if engine.name == "ArithmeticTupleIterator":

@@ -5,9 +5,9 @@
     ArithTuple(0,_0) o (4,8):(_1@0,_1@1)    tensor(raw_ptr(0x400: f16, gmem, align<16>) o (8,4):(4,1)
 
 A swizzle before a pointer or in its type acts on bytes, while the strides count elements: then it is
-converted. A swizzle after the pointer counts elements. tests/oracle/test_cute_texts.py holds that to what
-the DSL loads. The address of a pointer is no part of the layout. The DSL prints a swizzle of the pointer
-when it traces alone.
+converted. A swizzle after the pointer counts elements. tests/oracle/test_cute_texts.py compares that with
+the loads of the DSL. The address of a pointer is no part of the layout. The DSL prints the pointer's
+swizzle only while it traces.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Pointer:
     """True where the text was printed at run time."""
 
     def notes(self, layout: Layout) -> Iterator[str]:
-        """Yield what its reader should know beside the layout."""
+        """Yield notes on the pointer for a reader of the layout."""
         words = [f"to {_SPACES[self.space]}"] if self.space else []
         words += [f"aligned to {self.alignment} bytes"] if self.alignment else []
         if words:
@@ -94,12 +94,12 @@ class CuteParser(NumberCursor):
         self.pointed = Pointer()
 
     def reading(self) -> Reading:
-        """The whole text as a layout, and what its pointer says beside it."""
+        """Take the whole text as a layout, and return it with the facts of its pointer."""
         layout = self.layout()
         return Reading(layout, self.pointed.dtype, notes=tuple(self.pointed.notes(layout)))
 
     def layout(self) -> Layout:
-        """The whole text as a layout."""
+        """Take the whole text as a layout."""
         opened = self.opened()
         offset = self.first_value(opened is not None and not self.pointed.space)
         swizzles = self.pointer(self.swizzles())
@@ -115,7 +115,7 @@ class CuteParser(NumberCursor):
         return (plain + offset if offset.terms else plain).swizzled(tuple(swizzles))
 
     def opened(self) -> Token | None:
-        """The bracket of `tensor<`, `tensor(` or `Tensor<`, which the DSL prints around a tensor."""
+        """Take the bracket of `tensor<`, `tensor(` or `Tensor<`, which the DSL prints around a tensor."""
         if self.next.text not in ("tensor", "Tensor") or self.ahead(1).text not in ("<", "("):
             return None
         word, opened = self.take(), self.take()
@@ -127,7 +127,7 @@ class CuteParser(NumberCursor):
         return opened
 
     def first_value(self, in_tensor: bool) -> Vector:
-        """The first value of a tensor of numbers or coordinates, such as that of `ArithTuple(2,_0) o`."""
+        """Take the first value of a tensor of numbers or coordinates, as in `ArithTuple(2,_0) o`."""
         if self.accept("counting_iter"):
             opened = self.expect("(")
             first = as_vector(self.number())
@@ -142,13 +142,13 @@ class CuteParser(NumberCursor):
         return first
 
     def compose(self) -> None:
-        """The `o` between two functions."""
+        """Take the `o` between two functions."""
         if not self.accept(*_O):
             hint = "functions are composed with o: Sw<3,4,3> o (8,64):(64,1)"
             raise self.error("TW004", f"expected 'o', found {self.next}", hint=hint)
 
     def swizzles(self) -> list[Swizzle]:
-        """The swizzles that come next. An `o` follows each, unless a pointer is attached to it."""
+        """Take the swizzles that come next. An `o` follows each, unless a pointer is attached to it."""
         found: list[Swizzle] = []
         while _PYCUTE.fullmatch(self.next.text) or (self.next.text in SWIZZLES and self.ahead(1).text == "<"):
             found.append(self.swizzle())
@@ -157,7 +157,7 @@ class CuteParser(NumberCursor):
         return found
 
     def swizzle(self) -> Swizzle:
-        """`Sw<B,M,S>`, `Swizzle<B,M,S>`, `S<B,M,S>` or `SW_B_M_S`."""
+        """Take `Sw<B,M,S>`, `Swizzle<B,M,S>`, `S<B,M,S>` or `SW_B_M_S`."""
         start = self.take()
         with self.blame(start):
             if pycutes := _PYCUTE.fullmatch(start.text):
@@ -173,7 +173,7 @@ class CuteParser(NumberCursor):
             return Swizzle(bits, base, shift)
 
     def pointer(self, before: list[Swizzle]) -> list[Swizzle]:
-        """The swizzles of a layout with a pointer, in elements; `before` are those that stand before it."""
+        """Take the swizzles of a layout with a pointer, in elements; `before` are the ones in front of it."""
         start = self.next
         inside: list[Swizzle] = []
         if start.text in ("ptr", "raw_ptr") and self.ahead(1).text in ("<", "("):
@@ -194,7 +194,7 @@ class CuteParser(NumberCursor):
         return inside + [swizzle.scaled(8, bits) for swizzle in before] + self.swizzles()
 
     def width_pointer(self) -> Pointer:
-        """`smem_ptr[16b](0x400)`."""
+        """Take `smem_ptr[16b](0x400)`."""
         start = self.take()
         opened = self.expect("[")
         width = self.take()
@@ -216,7 +216,10 @@ class CuteParser(NumberCursor):
         return Pointer(bits, space="tmem" if start.text == "tmem_" else "")
 
     def typed_pointer(self) -> tuple[Pointer, list[Swizzle]]:
-        """`ptr<f16, smem, align<1024>, S<3,4,3>>` or `raw_ptr(0x400: f16)`, and its swizzle in elements."""
+        """Take `ptr<f16, smem, align<1024>, S<3,4,3>>` or `raw_ptr(0x400: f16)`.
+
+        Return it with its swizzle in elements.
+        """
         word, opened = self.take(), self.take()
         if opened.text == "(":
             self.number()
@@ -248,7 +251,7 @@ class CuteParser(NumberCursor):
         return pointer, swizzles
 
     def space(self) -> str:
-        """The memory that a pointer is to."""
+        """Take the memory that a pointer is to."""
         word = self.take()
         if word.text in _SPACES:
             return word.text
@@ -256,7 +259,7 @@ class CuteParser(NumberCursor):
         raise self.error("TW002", f"{word} is no part of a pointer of CuTe", word.span, hint)
 
     def plain(self) -> Layout:
-        """`shape:stride`."""
+        """Take `shape:stride`."""
         found = self.shape_or_layout()
         if isinstance(found, Layout):
             return found
@@ -264,7 +267,7 @@ class CuteParser(NumberCursor):
         raise self.error("TW004", f"expected ':' and the strides, found {self.next}", hint=hint)
 
     def shape_or_layout(self) -> Layout | Tree:
-        """`shape:stride`, or a shape where no strides follow."""
+        """Take `shape:stride`, or a shape where no strides follow."""
         start = self.next
         if start.kind == END:
             raise self.error("TW001", "there is no layout", hint="a layout of CuTe looks like (8,4):(4,1)")
@@ -281,12 +284,12 @@ class CuteParser(NumberCursor):
             return Layout(modes, vectors, unit=self.unit, order="cute")
 
     def integer(self) -> Leaf:
-        """`8` or `_8`."""
+        """Take `8` or `_8`."""
         start = self.next
         return Leaf(self.number(), self.since(start))
 
     def stride(self) -> Leaf:
-        """`8`, `_8`, or a basis stride `1@0`, which is 1 step on axis e0."""
+        """Take `8`, `_8`, or a basis stride `1@0`, which is 1 step on axis e0."""
         start = self.next
         vector = as_vector(self.number())
         if self.accept("@"):
@@ -300,7 +303,7 @@ class CuteParser(NumberCursor):
         return Leaf(vector, self.since(start))
 
     def number(self) -> int:
-        """`8`, `_8`, `-8`, `_-8`, or a name with a value."""
+        """Take `8`, `_8`, `-8`, `_-8`, or a name with a value."""
         if self.accept("-"):
             return -self.magnitude()
         if self.next.text == "_" and self.ahead(1).text == "-":  # C++ prints _-1
@@ -309,7 +312,7 @@ class CuteParser(NumberCursor):
         return self.magnitude()
 
     def magnitude(self) -> int:
-        """`8`, `_8`, or a name with a value."""
+        """Take `8`, `_8`, or a name with a value."""
         token = self.take()
         if token.kind == NUMBER:
             return self.literal(token.text)

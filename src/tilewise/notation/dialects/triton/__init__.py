@@ -65,7 +65,7 @@ def reading_of(found: Typed, given: Given) -> Reading:
 
 
 def write(layout: Layout, given: Given) -> str:
-    """Return the encoding of a layout: the shortest that says exactly this."""
+    """Return the encoding of a layout: the shortest that reads back as the layout."""
     from tilewise.notation.dialects.triton.writing import written
 
     return written(layout, given)

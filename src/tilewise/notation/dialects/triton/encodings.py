@@ -92,7 +92,7 @@ class Encoding:
     def _get(
         self, key: str, wanted: str, fits: Callable[[Setting], bool], default: Setting | None = None
     ) -> Any:
-        """Return what a key has, which fits what is wanted."""
+        """Return the value of a key, or refuse one that does not fit."""
         value = self.items.get(key, default)
         word = self.called(key)
         if value is None:
@@ -102,7 +102,7 @@ class Encoding:
         return value
 
     def among(self, key: str, value: Setting, known: Collection[Setting]) -> None:
-        """Refuse what is not known here."""
+        """Refuse an unknown value."""
         if value not in known:
             listed = " ".join(map(spelled, known))
             message = f"{self.called(key)} = {spelled(value)} is not read here"
@@ -124,13 +124,13 @@ class Encoding:
         return found
 
     def word(self, key: str, *known: str) -> str:
-        """Return one of the words that are known: the first where none is written."""
+        """Return one of the known words: the first where the key is missing."""
         value = str(self.items.get(key, known[0]))
         self.among(key, value, known)
         return value
 
     def inner(self, key: str, kinds: Collection[str]) -> Encoding:
-        """Return the encoding that this one is made of, of one of these kinds."""
+        """Return the inner encoding of this one, of one of these kinds."""
         found: Encoding = self._get(key, "an encoding", lambda value: isinstance(value, Encoding))
         self.among(key, found.kind, kinds)
         return found
@@ -170,7 +170,7 @@ class Encoding:
         return found
 
     def bases(self, key: str, rank: int | None = None) -> tuple[Extents, ...]:
-        """Return bases: a list of vectors, a number for each dimension. A missing key has none."""
+        """Return bases: a list of vectors, a number for each dimension. A missing key has no bases."""
         found: list[Extents] = []
         for vector in self._get(key, "a list of bases", _are_bases, ()):
             found.append((vector,) if isinstance(vector, int) else vector)
@@ -188,7 +188,7 @@ def _are_numbers(value: Setting) -> bool:
 
 
 def _are_bases(value: Setting) -> bool:
-    """Return whether these are lists of numbers; those of rank 1 may be plain numbers."""
+    """Return True for lists of numbers; those of rank 1 may be plain numbers."""
     return isinstance(value, tuple) and all(_is_number(one) or _are_numbers(one) for one in value)
 
 
@@ -208,12 +208,12 @@ def spelled(value: object, most: int = 8) -> str:
 
 @dataclass(slots=True)
 class Attributes:
-    """Makes encodings of values; aliases are what names such as `#blocked` stand for."""
+    """A maker of encodings from values; `aliases` has the encodings of names such as `#blocked`."""
 
     aliases: Mapping[str, Encoding] = field(default_factory=dict)
 
     def attribute(self, written: Sequence[Value]) -> Encoding:
-        """Return what `#ttg.kind<...>` is, or a name that stands for one."""
+        """Return the encoding of `#ttg.kind<...>`, or of a name that stands for one."""
         word, *brackets = written
         prefix, _, kind = word.text.rpartition(".")
         alias = self.aliases.get(word.text)
@@ -228,7 +228,7 @@ class Attributes:
         return alias or self.encoding(kind, word.text, written, _entries(brackets))
 
     def encoding(self, kind: str, name: str, written: Sequence[Value], items: Iterable[Item]) -> Encoding:
-        """Return the encoding of these keys. One that is not known is refused: it would be read wrong."""
+        """Return the encoding of these keys; refuse an unknown key, which could change the meaning."""
         found: dict[str, Setting] = {}
         at: dict[str, Written] = {}
         for item in items:
@@ -296,7 +296,7 @@ MAX_PARTS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """An encoding, and what a type says beside it."""
+    """An encoding, and the shape and type of element beside it."""
 
     encoding: Encoding
     shape: Extents | None = None
@@ -334,7 +334,7 @@ def chosen(given: Given) -> Typed:
 
 
 def _closing(text: str, start: int) -> int:
-    """Return where the `<` before `start` is closed, or the end of the text."""
+    """Return the position that closes the `<` before `start`, or the end of the text."""
     depth = 1
     for found in _BRACKETS.finditer(text, start):
         depth += _DEPTH.get(found[0], 0)
@@ -411,7 +411,7 @@ NEWEST = (3, 9)
 
 @dataclass(slots=True)
 class Context:
-    """The version that printed a text, the type of an element, and what is to be said of choices."""
+    """The version that printed a text, the type of an element, and notes on choices."""
 
     number: Extents = NEWEST
     given: bool = False
@@ -433,7 +433,7 @@ class Context:
         return cls((int(found[1]), int(found[2])), True, dtype)
 
     def elements_in_32_bits(self, encoding: Encoding) -> int:
-        """Return how many elements a register or an unpacked column of 32 bits holds."""
+        """Return the number of elements that a register or an unpacked column of 32 bits holds."""
         if self.dtype is None:
             message = f"{encoding.name} fills 32 bits with elements: say how many bits one has"
             raise encoding.error("TW105", message, hint="--dtype f16")

@@ -89,13 +89,13 @@ def _layout_of(
 
 
 def _still(place: str, step: int) -> int | None:
-    """Return what a bit that moves nothing stands for: 0 for a copy, None for a hole in memory."""
+    """Return the column of a bit that moves nothing: 0 for a copy, None for a hole in memory."""
     hole = place in (OFFSET, COL) or (place == ROW and step not in memory.COPIED_ROWS)
     return None if hole else 0
 
 
 def _spread(offset: int, paddings: Sequence[tuple[int, int]]) -> int:
-    """Return where an offset lies once every interval has its padding.
+    """Return an offset once every interval has its padding.
 
     >>> _spread(256, [(128, 4), (64, 1)])
     268

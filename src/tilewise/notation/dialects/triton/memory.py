@@ -1,7 +1,7 @@
 """The encodings of shared memory and of Blackwell's tensor memory, and paddings.
 
-These are linear maps from (offset, block), and from (row, col, block), to elements. The meaning is Triton's
-own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what it follows. A basis of 0
+These are linear maps from (offset, block), and from (row, col, block), to elements. The meaning is that of
+Triton, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names its source. A basis of 0
 stands for a hole; those of rows 32 and 64 of tensor memory stand for copies. A column of tensor memory has
 the width of an element.
 """
@@ -27,7 +27,7 @@ from tilewise.notation.dialects.triton.tile import (
 )
 
 BOX = 256
-"""A box of TMA has at most so many elements in each dimension."""
+"""The most elements of a box of TMA in each dimension."""
 COPIED_ROWS = (32, 64)
 _PIECES = (
     "swizzled_shared",
@@ -40,7 +40,7 @@ _PIECES = (
 
 
 def rank_in_memory(encoding: Encoding, rank: int) -> int:
-    """Return how many dimensions an encoding lays out; a descriptor may have more before, for buffers."""
+    """Return the number of dimensions that an encoding lays out; descriptors may have buffers before them."""
     if encoding.kind.startswith("tensor_memory"):
         return 2
     if encoding.kind == "partitioned_shared":

@@ -1,7 +1,7 @@
 """The encodings of tensors in registers, as linear maps from (register, lane, warp, block) to elements.
 
-The meaning is Triton's own, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names what
-it follows.
+The meaning is that of Triton, lib/Dialect/TritonGPU/IR/LinearLayoutConversions.cpp; each function names its
+source.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _WMMA_LANES = 16
 def blocked(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.blocked: registers, lanes, warps, in an order. BlockedEncodingAttr.
 
-    Registers that reach beyond the shape held copies before 3.9. Found with the compilers themselves: 3.8.0
-    answers to_linear_layout with bases of 0 for them, 3.9.0 with none.
+    Registers that reach beyond the shape held copies before 3.9. The compilers show it: for such registers
+    3.8.0 answers to_linear_layout with bases of 0, 3.9.0 with no bases.
     """
     tile = _threads(encoding, shape)
     spare = sum(not any(basis) for basis in tile.bases[REGISTER])
@@ -126,7 +126,7 @@ def operand(encoding: Encoding, shape: Shape, context: Context) -> Tile:
 
 
 def _nvidia(encoding: Encoding, rank: int) -> tuple[bool, int, int]:
-    """Return whether it is wgmma's, and the rows and columns of an instruction."""
+    """Return True for wgmma, and the rows and columns of an instruction."""
     hopper = encoding.number("versionMajor", known=(2, 3)) == 3
     extents = encoding.powers("instrShape", 3 if hopper else rank)
     *others, rows, columns = extents[:2] if hopper else extents
@@ -168,7 +168,7 @@ def _nvidia_operand(tile: Tile, encoding: Encoding, parent: Encoding, context: C
 def matrix_fma(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.amd_mfma, the accumulators of v_mfma. AMDMfmaEncodingAttr.
 
-    The tiles go on along N first, beyond what a block's warps hold.
+    The tiles go on along N first, beyond the reach of a block's warps.
     """
     rows, columns = _mfma(encoding)
     rank = rank_of_product(encoding, shape)
@@ -221,7 +221,7 @@ def wave_matrix(encoding: Encoding, shape: Shape, context: Context) -> Tile:
 def wave_matrix_operand(tile: Tile, encoding: Encoding, parent: Encoding) -> None:
     """Lay an operand of v_wmma. wmmaDotOperandToLinearLayout.
 
-    The upper 16 lanes hold what the lower hold in generation 1, and more of K later.
+    In generation 1 the upper 16 lanes hold the elements of the lower; later they hold more of K.
     """
     generation, rows, columns, depth = _wmma(parent)
     reduced, kept = tile.order[:2]
@@ -251,7 +251,7 @@ def _tiles_per_warp(encoding: Encoding, rank: int) -> tuple[int, ...]:
 
 def _wmma(encoding: Encoding) -> tuple[int, int, int, int]:
     """Return the generation, and an instruction's M, N and K."""
-    # Triton 3.0 and 3.1, which print #triton_gpu, knew version 1 alone and named none
+    # Triton 3.0 and 3.1, which print #triton_gpu, have version 1 alone and print no version
     default = 1 if encoding.name.startswith("#triton_gpu.") else None
     generation = encoding.number("version", default, (1, 2, 3))
     rows, columns, depth = encoding.powers("instrShape", 3, (16, 16, 16))
@@ -260,7 +260,7 @@ def _wmma(encoding: Encoding) -> tuple[int, int, int, int]:
 
 
 def _tiles(encoding: Encoding, rank: int) -> Mapping[str, Sequence[Basis]]:
-    """Return how registers and warps go over tiles: 3.0 to 3.5 said how many there are in each dimension."""
+    """Return the steps of registers and warps over tiles: 3.0 to 3.5 print their number in each dimension."""
     encoding.number("rank", rank, (rank,))
     tile = Tile(rank)
     if "warpsPerCTA" in encoding.items:

@@ -1,7 +1,7 @@
-"""Linear maps from places to elements, built as Triton builds its own: one power of two after the other.
+"""Linear maps from places to elements, built as Triton builds them: one power of two after the other.
 
-Triton's words are in include/triton/Tools/LinearLayout.h: an input dimension such as `lane` has a basis for
-every bit, and a basis says by how much the bit moves each coordinate of the element, by XOR.
+Triton's words are in include/triton/Tools/LinearLayout.h. An input dimension such as `lane` has a basis for
+every bit: the move of that bit on each coordinate of the element, by XOR.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_BITS = 64
 
 @dataclass(slots=True)
 class Tile:
-    """The bases of a map that covers a tile, and how far it reaches in each dimension.
+    """The bases of a map that covers a tile, and the tile's size in each dimension.
 
     >>> tile = Tile(2).step(REGISTER, 2, 1).step(LANE, 4, 0)
     >>> tile.fit((8, 2), REGISTER).bases
@@ -52,7 +52,7 @@ class Tile:
         self.size = self.size or [1] * self.rank
 
     def put(self, place: str, *bases: Basis) -> Tile:
-        """Let the next bits of a place move so."""
+        """Append the moves of the next bits of a place."""
         known = self.bases.setdefault(place, [])
         for basis in bases:
             known.append(basis)
@@ -62,7 +62,7 @@ class Tile:
         return self
 
     def step(self, place: str, extent: int, dimension: int | None) -> Tile:
-        """Let the next places go on along a dimension; along none they hold what those before them hold."""
+        """Append places along a dimension; without one they repeat the elements of those before them."""
         self.put(place)
         for _ in range(_bits(extent)):
             step = 0 if dimension is None else self.size[dimension]
@@ -70,7 +70,7 @@ class Tile:
         return self
 
     def steps(self, place: str, extents: Shape, order: Iterable[int], still: int | None = None) -> Tile:
-        """Step along several dimensions, in order; along one of them the places hold the same."""
+        """Step along several dimensions, in order; along `still` the places hold the same."""
         for dimension in order:
             self.step(place, extents[dimension], None if dimension == still else dimension)
         return self
@@ -83,7 +83,7 @@ class Tile:
         return self
 
     def fit(self, shape: Shape, grows: str) -> Tile:
-        """Cut off what lies beyond a shape, and let the places of `grows` reach its end.
+        """Cut off the part beyond a shape, and let the places of `grows` reach its end.
 
         Triton's ensureLayoutNotSmallerThan and ensureLayoutNotLargerThan (lib/Tools/LayoutUtils.cpp): a
         basis beyond the shape becomes 0.
@@ -101,12 +101,12 @@ class Tile:
     def over_blocks(
         self, encoding: Encoding, shape: Shape, grows: str = REGISTER, still: int | None = None
     ) -> Tile:
-        """Fit what one block of the cluster holds, and lay the blocks over the shape."""
+        """Fit the part of one block of the cluster, and lay the blocks over the shape."""
         self.fit(shape_of_a_block(encoding, shape, still), grows)
         return self.repeat({BLOCK: blocks_of(encoding, self.rank, still)}).fit(shape, grows)
 
     def without(self, place: str) -> Tile:
-        """Drop the places that hold what others hold."""
+        """Drop the places that repeat the elements of others."""
         self.bases[place] = [basis for basis in self.bases.get(place, []) if any(basis)]
         return self
 
@@ -121,13 +121,13 @@ def unit(rank: int, dimension: int | None, step: int) -> Basis:
 
 
 def shape_of_a_block(encoding: Encoding, shape: Shape, still: int | None = None) -> list[int]:
-    """Return the shape of what one block holds: Triton's getShapePerCTA."""
+    """Return the shape of one block's part: Triton's getShapePerCTA."""
     split = Tile(len(shape)).put(BLOCK, *blocks_of(encoding, len(shape), still)).size
     return [max(1, extent // many) for extent, many in zip(shape, split, strict=True)]
 
 
 def flattened(bases: Mapping[str, Sequence[Basis]], shape: Shape) -> dict[str, list[int]]:
-    """Return by how much bases move the flat index of a shape.
+    """Return the moves of bases on the flat index of a shape.
 
     >>> flattened({"lane": [(2, 1)]}, (4, 8))
     {'lane': [17]}
@@ -136,7 +136,7 @@ def flattened(bases: Mapping[str, Sequence[Basis]], shape: Shape) -> dict[str, l
 
 
 def _bits(extent: int) -> int:
-    """Return how many bits so many places have; Triton lays out powers of two alone."""
+    """Return the number of bits of so many places; Triton lays out powers of two alone."""
     if extent < 1 or extent & extent - 1:
         raise LayoutError("TW102", f"{extent} is no power of two, and Triton lays out powers of two alone")
     return extent.bit_length() - 1
@@ -150,13 +150,13 @@ _OLD_OF_TENSOR_MEMORY = ("CTASplitM", "CTASplitN")
 
 
 def blocks_of(encoding: Encoding, rank: int, still: int | None = None) -> list[Basis]:
-    """Return the bases of the blocks, in parts that a block holds; none where a cluster has one block.
+    """Return the bases of the blocks, in parts that a block holds; [] where a cluster has one block.
 
-    Along one dimension they may hold the same.
+    Along `still`, blocks hold the same.
 
-    Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys said how many blocks there
-    are in each dimension, how many of these hold parts of their own, and in which order they come
-    (makeCgaLayout). Those of tensor memory said how many there are along M and N.
+    Today an encoding lists them, `CGALayout = [[0, 1]]`. Before 3.6 three keys had the number of blocks
+    in each dimension, the number of these with different parts, and their order (makeCgaLayout). Those
+    of tensor memory had the numbers of blocks along M and N.
     """
     tile = Tile(rank).put(BLOCK, *encoding.bases("CGALayout", rank))
     if any(sum(map(int.bit_count, basis)) > 1 for basis in tile.bases[BLOCK]):

@@ -42,7 +42,7 @@ def written(layout: Layout, given: Given) -> str:
 
 
 def encoding_of(layout: Layout, given: Given, beside: tuple[str, ...] = ()) -> Encoding:
-    """Return the encoding that says exactly this layout: the shortest that there is, or a list of bases.
+    """Return the encoding of exactly this layout: the shortest that there is, or a list of bases.
 
     The kinds that are named `beside` are left out.
     """
@@ -55,7 +55,7 @@ def encoding_of(layout: Layout, given: Given, beside: tuple[str, ...] = ()) -> E
 
 
 def _says(encoding: Encoding, layout: Layout, shape: Shape, given: Given) -> bool:
-    """Return whether an encoding is read as a layout."""
+    """Return True if an encoding reads back as a layout."""
     try:
         read = layout_of(encoding, shape, None, Context.of(given.triton, given.dtype))
     except LayoutError:
@@ -109,7 +109,7 @@ def _encoding(kind: str, items: Mapping[str, Setting]) -> Encoding:
 
 
 def _cluster(blocks: Sequence[Basis], shape: Shape) -> tuple[Shape, dict[str, Setting]]:
-    """Return the shape of what one block holds, and the key that says how the blocks lie over the tensor."""
+    """Return the shape of one block's part, and the key that lays the blocks over the tensor."""
     inside = shape
     for basis in blocks:
         inside = tuple(extent // 2 if x else extent for extent, x in zip(inside, basis, strict=True))
@@ -136,7 +136,7 @@ def _check_registers(held: Mapping[Axis, Sequence[int | None]], bases: Bases) ->
 
 
 def _blocked(bases: Bases, inside: Shape, cluster: Mapping[str, Setting]) -> Iterator[Encoding]:
-    """Yield the blocked encodings that begin so; reading them back says whether they go on so too."""
+    """Yield the blocked encodings with such first bases; only reading them back can confirm the rest."""
     rank = len(inside)
     if rank > _MOST_DIMENSIONS:
         return
@@ -162,7 +162,7 @@ def _blocked(bases: Bases, inside: Shape, cluster: Mapping[str, Setting]) -> Ite
 def _swizzled(
     layout: Layout, bases: Sequence[Basis], inside: Shape, cluster: Mapping[str, Setting]
 ) -> Iterator[Encoding]:
-    """Yield the encoding whose rows are swizzled as the swizzle with the smallest distance says."""
+    """Yield the encoding whose rows are swizzled as by the swizzle with the smallest distance."""
     order = order_of(bases, len(inside))
     vector = per_phase = phases = 0
     for swizzle in sorted(layout.swizzles, key=lambda swizzle: swizzle.shift)[:1]:
@@ -188,8 +188,8 @@ def _for_mma(dtype: DType, rank: int, cluster: Mapping[str, Setting]) -> Iterato
 def _padded(layout: Layout, shape: Shape) -> Iterator[Encoding]:
     """Yield the padded encodings that have the steps of a layout.
 
-    Bit k of the offset is at 2^k and what pads it: twice what pads bit k - 1, and the padding of the
-    interval 2^k.
+    Bit k of the offset is at 2^k plus its padding. That is twice the padding of bit k - 1, plus the padding
+    of the interval 2^k.
     """
     steps: list[tuple[int, Basis]] = []
     element = 1
