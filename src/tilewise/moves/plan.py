@@ -226,7 +226,7 @@ class Plan:
 
     @cached_property
     def copy_fraction(self) -> float | None:
-        """Return the expected part of the rate of a copy of as many bytes, to two digits; None if not measured.
+        """Return the expected part of the rate of a copy of as many bytes, to two digits; None: not measured.
 
         The bytes that are filled before take time, but do not count as moved.
         """
@@ -280,7 +280,7 @@ class Plan:
 
     @property
     def swizzle(self) -> str | None:
-        """Return the swizzle of the tile in shared memory, over bytes; None if rows lie apart, or without a tile."""
+        """Return the swizzle of the tile in shared memory, over bytes; None if its rows lie apart."""
         return self.way.swizzle
 
     @property

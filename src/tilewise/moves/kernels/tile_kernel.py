@@ -255,7 +255,7 @@ class TileKernel(Elements):
         yield "    }"
 
     def _beside(self, begin: str, part: tuple[int, int]) -> Iterator[str]:
-        """Yield a line that skips vectors without a byte of their row, which is `begin` bytes into a sector."""
+        """Yield a line that skips vectors without a byte of their row; it is `begin` bytes into a sector."""
         (first, vectors), taken, run = part, self.tile.taken, self.tile.run_bytes
         tests = [f"c * {taken} >= {begin} + {run}"] if (first + vectors) * taken > run else []
         tests += [f"c * {taken} + {taken} <= {begin}"] if (first + 1) * taken < SECTOR else []

@@ -390,7 +390,7 @@ class Tile:
         return reads, 1.0 if self.halo else self._covered("write", self.write_run, aligned)
 
     def _covered(self, name: str, run: tuple[int, ...], aligned: int) -> float:
-        """Return the bytes of sectors for a byte of elements; a gap on a side without room for a sector is read."""
+        """Return the bytes of sectors for a byte of elements; gaps smaller than a sector are touched too."""
         sector = SECTOR * (2 if self.pair.spread else 1)
         length = elements = prod(self.extents[i] for i in run)
         steps = sorted((abs(getattr(digit, name)), i) for i, digit in enumerate(self.digits) if i not in run)
