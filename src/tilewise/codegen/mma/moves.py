@@ -30,7 +30,7 @@ WARPS = {"A": ("down", ""), "B": ("along", ""), "D": ("down", "along")}
 
 @dataclass(frozen=True, slots=True)
 class AddressTerm:
-    """The number that a digit of an argument adds to an address, or flips in it; its place value and its extent."""
+    """The number that an argument's digit adds to an address, or flips in it; its place value, its extent."""
 
     by: int
     flips: bool
@@ -108,7 +108,7 @@ class Moves:
 
     @cached_property
     def _steps(self) -> dict[str, list[AddressTerm]] | None:
-        """Return the terms of each argument that counts loads, or None where a digit changes an address unevenly."""
+        """Return the terms of each argument that counts loads; None if a digit changes addresses unevenly."""
         tile = self.fill.tile
         flips: dict[Digit, int] = {}
         origin = 0
@@ -141,7 +141,7 @@ class Moves:
 
     @property
     def first(self) -> str:
-        """Return the declaration of the first load's address, without its type; empty if no load follows from it."""
+        """Return `NAME = VALUE` of the first load's address; empty if no other load follows from it."""
         if self._steps is None:
             return ""
         return f"{self.own.letter}_first = {call(self.source, **{own: own for own in self.given})}"

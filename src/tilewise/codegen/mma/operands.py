@@ -167,7 +167,7 @@ def tile_of(
     arch: Architecture,
     form: str | None,
 ) -> WarpTile:
-    """Return a tile with the given layout, or with the usual one for its contiguous direction in global memory.
+    """Return a tile with the given layout, or the usual one for its contiguous direction in global memory.
 
     With a layout and no major, the matrix lies in global memory in the way that lets threads copy more bytes
     at once.

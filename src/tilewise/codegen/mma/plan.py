@@ -145,7 +145,7 @@ class MmaPlan(GemmPlan):
 
     @cached_property
     def span(self) -> int:
-        """Return the instructions along K in a turn of the loop: one, unless a load brings parts of several."""
+        """Return the instructions along K in a turn of the loop: one, unless one load serves several."""
         return span_of([own.fill for own in self.operands], self.a.steps)
 
     @cached_property
