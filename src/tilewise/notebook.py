@@ -74,7 +74,7 @@ class Selected:
 class NotTaken(LayoutError, traitlets.TraitError):
     """A value that the widget refuses, from Python or from the page; the value before stays.
 
-    traitlets restores a value only for its own errors, and so the class is one of them.
+    traitlets restores a value only for its own errors, so this class is one of them.
     """
 
 

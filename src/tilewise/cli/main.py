@@ -71,7 +71,7 @@ def _lacking(error: ModuleNotFoundError) -> LayoutError:
 
 
 def _written(stream: TextIO, write: Callable[[], None], code: int) -> int:
-    """Write to a stream, and return the exit code: `code`, also if nobody reads the stream."""
+    """Write to a stream, and return the exit code: `code`, also if the reader has gone."""
     try:
         write()
         stream.flush()

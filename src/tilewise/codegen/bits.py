@@ -1,8 +1,8 @@
 """Values as XORs of bit fields that move: the GF(2) view of an expression.
 
-A diagonal takes the bits of a mask of an expression and moves all of them by one distance,
-`(x & mask) << 3`: all bits that move by one distance cost one mask and one shift. A
-swizzle is linear, and so only adds diagonals.
+A diagonal takes the bits of a mask of an expression and moves all of them by one distance, `(x & mask) << 3`:
+all bits that move by one distance cost one mask and one shift. A swizzle is linear, and so only adds
+diagonals.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Integer expressions, each with the known range of its value, and the bits that may be set.
 
-A set of bits is a Python integer. A negative one, such as -64, has all bits from some bit on, as the
-values of an expression that can be negative do. The functions here make expressions, and
-leave out all without effect: a mask that hides nothing, a quotient that is 0, a sum with 0.
+A set of bits is a Python integer. A negative one, such as -64, has all bits from some bit on, as the values
+of an expression that can be negative do. The functions here make expressions, and leave out all without
+effect: a mask that hides nothing, a quotient that is 0, a sum with 0.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ OPERATION, PRODUCT, DIVISION = 2, 3, 10
 class Expr:
     """A value between `low` and `high` that has no other bits than `bits`.
 
-    `of` are its parts, `numbers` the numbers. Two expressions are equal if they
-    are made alike, whatever is known of them.
+    `of` are its parts, `numbers` the numbers. Two expressions are equal if they are made alike, whatever is
+    known of them.
     """
 
     __slots__ = ("_hash", "bits", "high", "low", "name", "numbers", "of")

@@ -48,7 +48,7 @@ def checked(name: str, what: str) -> str:
 
 
 def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
-    """Return the names of the arguments: those that a user gave, one for each, or the defaults."""
+    """Return the names of the arguments: the user's names, one for each, or the defaults."""
     if not given:
         return defaults
     names = [checked(name, "an argument") for name in given]

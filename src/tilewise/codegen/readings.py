@@ -1,7 +1,7 @@
 """From digits to an expression: the sum of the digits' steps.
 
-A reading is a value with its digits, slowest first. Its text is the
-cheapest of a few forms, each exact for every digit:
+A reading is a value with its digits, slowest first. Its text is the cheapest of a few forms, each exact for
+every digit:
 
     digits   (x >> 3) * 9 + (x & 7)       a mask and a shift for each distance that bits move
     runs     x + (x >> 3)                 no mask: the next digit takes back a step too much
@@ -114,7 +114,7 @@ def cheapest_together(ways: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
 
 
 def _digits_of(reading: DigitReading, position: int) -> list[_Read]:
-    """Return the digits for one result, merged, slowest first, with those that do not move it."""
+    """Return the digits for one result, merged, slowest first, with digits that do not move it."""
     digits = merged((extent, steps[position]) for extent, steps in reading.digits)
     weights = place_values(extent for extent, _ in digits)[::-1]
     read = zip(digits, weights, strict=True)
@@ -194,7 +194,7 @@ def _in_runs(value: Expr, digits: Sequence[_Read]) -> Expr:
 def _run(value: Expr, digits: Sequence[_Read]) -> Expr:
     """Return the sum of neighbouring digits without a mask between them.
 
-    Every quotient counts all slower digits too; their sum is subtracted from each step. If the
+    Every quotient counts all slower digits too, so each step is reduced by their part. If the
     intermediate terms need wider integers than the sum and the value do, each digit stands alone.
     """
     if not any(digit.step for digit in digits):
@@ -258,7 +258,7 @@ def _upward(factor: int, value: Diagonals) -> _Part:
 
 
 def _apart(parts: Iterable[_Part]) -> list[_Part]:
-    """Return parts with those that share a bit joined."""
+    """Return the parts; parts that share a bit are joined."""
     separate: list[_Part] = []
     for part in parts:
         while met := [other for other in separate if other.bits.possible & part.bits.possible]:

@@ -55,7 +55,7 @@ def cubin(source: Source, *, cache: Path | None = None) -> bytes:
     try:
         options = core.ProgramOptions(arch=source.arch, name=source.name, minimal=True)
         code = bytes(core.Program(source.text, "c++", options).compile("cubin", logs=log).code)
-    except Exception as error:  # the binding has its own exceptions; the log says more than they do
+    except Exception as error:  # the binding has its own exceptions; the log is more detailed
         raise CompileError(source.name, f"{log.getvalue()}\n{error}") from error
     keep(kept, code)
     return code

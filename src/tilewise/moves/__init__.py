@@ -127,8 +127,9 @@ def move(
     where source and target differ: the move fills elements of the target beyond the box. Addresses that no
     element of the target has are filled in new storage, and stay unchanged in `out`.
 
-    `dtype` is the type that x's bytes are read as, whatever x's type is. Source, target and fill then count
-    it: two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is of x's type.
+    `dtype` is the type that x's bytes are read as, whatever x's type is. Source, target and fill are
+    then of this type: two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is
+    of x's type.
 
     On a GPU the kernel runs on `stream`, or on the stream that x's library works on.
 

@@ -280,7 +280,7 @@ class Plan:
 
     @property
     def swizzle(self) -> str | None:
-        """Return the swizzle of the tile in shared memory, over bytes; None if its rows lie apart."""
+        """Return the swizzle of the tile in shared memory, over bytes, or None."""
         return self.way.swizzle
 
     @property

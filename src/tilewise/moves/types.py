@@ -101,7 +101,7 @@ def refuse_objects(kind: Any) -> None:
 
 
 def refuse_apart(kind: Any, dtype: DType) -> None:
-    """Refuse to read an array as packed elements if its own, of less than a byte, have a byte each.
+    """Refuse to read an array as packed elements if each of its elements has a byte.
 
     >>> refuse_apart("int4", DType.of("s4"))
     Traceback (most recent call last):

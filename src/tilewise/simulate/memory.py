@@ -1,8 +1,8 @@
 """Bytes of global or shared memory, with a mark for each byte that was written.
 
 A step of a program touches memory in rows: a row for each lane of a warp, chunk of a copy, or element of an
-operand. Where a device would give an error, or arbitrary old bytes, the model refuses
-(TW612) with its culprit: the instruction, the warp, the lane, the address, the byte.
+operand. Where a device would give an error, or arbitrary old bytes, the model refuses (TW612) with its
+culprit: the instruction, the warp, the lane, the address, the byte.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class Memory:
         return made
 
     def within(self, *names: str) -> Memory:
-        """Return the same memory, of which only these parts may be touched; writes there are writes here.
+        """Return the same memory restricted to these parts; writes there are writes here.
 
         >>> shared = Memory(4096)
         >>> a, b = shared.region("A", 8), shared.region("B", 8)
@@ -214,7 +214,7 @@ class Memory:
             self._put_bits(own, bits, element)
 
     def take(self, dtype: DType | str, layout: Layout | int | tuple[int, ...], *, at: int = 0) -> Array:
-        """Return the numbers of a type at a layout's places, or so many from `at` on, one after another.
+        """Return the numbers of a type at a layout's places, or a row of them from `at` on.
 
         >>> from tilewise import S
         >>> shared = Memory(64)

@@ -1,9 +1,8 @@
 """mma.sync and mma.sp: every warp multiplies the fragments in its registers, D = A B + C.
 
 `hardware.mma` has the lane of each element, in tables that a device has confirmed; `sums` has a tensor core's
-arithmetic. A sparse instruction multiplies a stored half of A, whose metadata give the
-columns of its elements. No document says how a device adds the floats of a sparse product: sums are exact
-and rounded once.
+arithmetic. A sparse instruction multiplies a stored half of A, whose metadata give the columns of its
+elements. No document says how a device adds the floats of a sparse product: sums are exact and rounded once.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ class Registers:
 
     @classmethod
     def holding(cls, numbers: Any, layout: Layout, dtype: HeldType) -> Registers:
-        """Return as many registers as a layout needs, with the numbers at its places; the bits between are 0."""
+        """Return the registers that a layout needs, with numbers at its places; the bits between are 0."""
         place = Placed.of(layout, Padded.of(dtype))
         return cls.empty(place.registers, place.warps).put(numbers, layout, dtype)
 
@@ -131,7 +131,7 @@ class Registers:
         return Registers(*(np.concatenate(pair, axis=2) for pair in both))
 
     def over(self, old: Registers) -> Registers:
-        """Return these registers where they were written, else the old ones: for lanes that were not active."""
+        """Return these registers where they were written, else the old ones: lanes that were not active."""
         return Registers(self.words & self.known | old.words & ~self.known, self.known | old.known)
 
     def held(self, step: Step) -> Array:
@@ -145,7 +145,7 @@ class Registers:
     # -- tiles ---------------------------------------------------------------------------------------
 
     def put(self, numbers: Any, layout: Layout, dtype: HeldType, *, each: bool = False) -> Registers:
-        """Return the registers with numbers at a layout's places, each rounded once to the type; other bits stay.
+        """Return the registers with numbers at a layout's places, rounded once to the type; other bits stay.
 
         With `each` the layout covers one warp, and there is a tile a warp, [warp, ...].
 
@@ -188,7 +188,7 @@ class Registers:
         return decode(self.codes(layout, element, step=step, each=each), element.dtype)
 
     def codes(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
-        """Return the bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
+        """Return the bits of a tile's elements as whole numbers, whatever they mean: `numbers`, not decoded.
 
         >>> from tilewise import S, laneid, reg
         >>> held = Registers.of(np.full((32, 1), 0xE4))
@@ -278,7 +278,7 @@ class Placed:
         return (int(self.bit.max()) // taken * taken + taken - 1) // REGISTER_BITS + 1
 
     def parts(self, count: int) -> list[tuple[Array, Array, int]]:
-        """Return, for every 32 bits of an element, the word, of `count` a thread; its lowest bit there; the mask."""
+        """Return (word, of `count` a thread; lowest bit in it; mask) for every 32 bits of an element."""
         first = self.thread * count + self.bit // REGISTER_BITS
         shift = (self.bit % REGISTER_BITS).astype(np.uint32)
         bits = self.element.dtype.bits
@@ -286,7 +286,7 @@ class Placed:
         return [(first + part, shift, mask) for part in range(max(1, bits // REGISTER_BITS))]
 
     def whole(self, own: Array) -> Array:
-        """Return the bits that an element's write covers: those of the element, and the padding around them."""
+        """Return the bits that an element's write covers: those of the element, and its padding."""
         taken = self.element.taken
         if taken == self.element.dtype.bits:
             return own

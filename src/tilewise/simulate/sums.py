@@ -38,7 +38,7 @@ DOUBLE = 53
 """Bits of a double: sums of whole multiples of one step below 2^53 of it have no error."""
 
 F8_LOST = 2.0**-53
-"""Largest loss of a product of two subnormal f16 numbers of which 25 bits are kept: 2^(-14 - 14 - 25)."""
+"""Largest loss of a product of two subnormal f16 numbers if 25 bits are kept: 2^(-14 - 14 - 25)."""
 
 NO_EXPONENT = -126
 """The exponent of a zero on a device."""

@@ -321,8 +321,7 @@ def _code(arch: str) -> bytes:
 def _against_the_rules(
     findings: Findings, case: object, result: int, broken: Sequence[str] | None, unnamed: str = ""
 ) -> bool:
-    """Add a difference if driver and rules disagree on a refusal; return True if
-    either refuses."""
+    """Add a difference if driver and rules disagree on a refusal; return True if either refuses."""
     refused = broken is None or bool(broken)
     if bool(result) != refused:
         message = (

@@ -8,7 +8,7 @@ For each bit plane it fills shared memory with one bit of each element's index, 
 (operands that the host wrote) over it, and runs its jobs: a job is two descriptors, or registers of A and one
 descriptor. A one in D sets the plane's bit of its word, a zero does not, and any other value sets bit 31.
 
-The first question is D: the operands tell its rows and columns, and they lie in memory in PTX's plainest way.
+The first question is D: the operands give its rows and columns, and they lie in memory in PTX's plainest way.
 Then come A in registers, and the reads of descriptors, by the elements of D that show them. The plainest
 way settles the names of rows and columns; the device tells everything else.
 

@@ -67,7 +67,7 @@ class Loaded:
             self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
         try:
-            taken = _FREE.pop()  # nobody else's until it is given back
+            taken = _FREE.pop()  # no other call has it until it is given back
         except IndexError:
             taken = _arguments(0, 0)
         cells, arguments = taken
@@ -154,7 +154,7 @@ def gpu_of(index: int) -> devices.Gpu:
         )
         major, minor = (int(_checked(driver.cuDeviceGetAttribute(own, device))[0]) for own in asked)
         (name,) = _checked(driver.cuDeviceGetName(128, device))
-    except Exception:  # the binding's own kinds; what is wrong is said where a device is looked for
+    except Exception:  # the binding has its own exceptions; `find` gives the reason
         return devices.find(index)
     return devices.Gpu(index, bytes(name).partition(b"\0")[0].decode(), (major, minor))
 

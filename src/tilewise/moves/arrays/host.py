@@ -47,7 +47,7 @@ ROW, COLUMN = 512, 256
 """Bytes of a block's runs in the source, words of its runs in the target."""
 
 SHORT, APART = 16, 64
-"""The largest extent of which each value becomes an array, as NumPy's inner loop would have no more words;
+"""The largest extent at which each value becomes an array, as NumPy's inner loop would have no more words;
 and the most arrays of a part, for this or by its swizzles."""
 
 WORKERS, ALONE, SHARES = 4, 1 << 22, 8

@@ -179,7 +179,7 @@ class _Torch(Library):
                 "the tensor's bits are not its values: it is a lazy view",
                 hint="x.resolve_conj().resolve_neg()",
             )
-        if array.is_quantized:  # no type tells it: a view may have another
+        if array.is_quantized:  # the type does not show it: a view may have another
             raise LayoutError(
                 "TW704",
                 "the tensor is quantized, and a move has no scale for its result",

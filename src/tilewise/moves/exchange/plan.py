@@ -23,7 +23,7 @@ from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.kinds import KINDS
 
 LANE_TO_LANE = 1.5
-"""Factor by which an H200 ran shuffles faster than their cycles say, beside memory: more where few warps run,
+"""Factor by which shuffles took longer on an H200 than their cycles, beside memory: more if few warps run,
 since each waits for the one before (`bench/registers.py`)."""
 
 ARCH = "sm_90"

@@ -1,8 +1,8 @@
 """The device function of a move between registers, CUDA C++ that includes nothing.
 
-What the function does stands above it. Addresses are computed from the thread's number, never read; byte
-permutations
-are `__byte_perm`; stores, loads and matrices are PTX, so that their widths are those of the plan.
+The steps of the function stand above it. Addresses are computed from the thread's number, never read; byte
+permutations are `__byte_perm`; stores, loads and matrices are PTX, so that their widths are those of the
+plan.
 """
 
 from __future__ import annotations

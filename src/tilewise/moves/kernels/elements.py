@@ -101,7 +101,7 @@ class Elements(Terms):
             yield [] if place else lines, added(f"at{chosen}", further)
 
     def _past(self) -> Iterator[Spelled]:
-        """Yield elements along several digits of which the fastest ends at most once.
+        """Yield elements along several digits; the fastest ends at most once.
 
         The part before the end and the part after it have an address each; every element takes one of both.
         """

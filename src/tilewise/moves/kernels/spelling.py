@@ -1,4 +1,4 @@
-"""How kernels spell types, numbers and sums."""
+"""Types, numbers and sums in the text of kernels."""
 
 from __future__ import annotations
 

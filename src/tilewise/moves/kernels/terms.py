@@ -125,7 +125,7 @@ class Terms:
 
     @cached_property
     def run_ragged(self) -> bool:
-        """True if the last tile along a row is not whole."""
+        """Return True if the last tile along a row is not whole."""
         return any(i in self.tile.ragged for i in self.tile.read_run[-1:])
 
     @cached_property

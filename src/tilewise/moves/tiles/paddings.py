@@ -77,7 +77,7 @@ def _words(tile: Tile, way: Gathering) -> Int64s:
 
 
 def _elements(tile: Tile) -> int:
-    """Return the number of elements of a vector to examine: those that may begin at other bytes of a word.
+    """Return the number of elements of a vector to examine, which may begin at different bytes of a word.
 
     With the next element all lanes go on by one step. All go to the same banks, shifted, if the step
     is whole words, or if all of them are at the same byte of a word, wherever their rows begin.

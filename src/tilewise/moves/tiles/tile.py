@@ -44,7 +44,7 @@ that are turned by words (docs/move.md)."""
 def is_forgotten(between: int, along: int, touched: int) -> bool:
     """Return True if the cache loses a sector that neighbours of a row share, and another order would help.
 
-    `between` blocks come between the two, each of which touches `touched` bytes; `along` tiles are in the
+    `between` blocks come between the two, and each touches `touched` bytes; `along` tiles are in the
     row.
 
     >>> is_forgotten(4093, 2, 1 << 16), is_forgotten(129, 64, 1 << 16), is_forgotten(4, 2029, 1 << 16)
@@ -193,7 +193,7 @@ class Tile:
 
     @property
     def unread(self) -> int:
-        """Return the rows of a halo of whole digits before those that a vector of the target may begin in."""
+        """Return the rows of a halo of whole digits before the first in which a target vector may begin."""
         if not self.halo or self.rows != self.write_run:
             return 0
         return self.halo * self.write_inner - self._before

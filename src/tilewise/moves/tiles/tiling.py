@@ -25,10 +25,10 @@ HALO, HALO_OF_SMALL = 1.34, 2.0
 no more time by it than by fewer threads."""
 
 SLACK = 1.3
-"""How much longer than its run a run's vectors may be together, where others are shorter."""
+"""Largest length of a run's vectors together, in lengths of the run, where others are shorter."""
 
 EVEN = 1.1
-"""How much longer than a digit its tiles may be together; longer ones are made equal."""
+"""Largest length of a digit's tiles together, in lengths of the digit; longer ones are made equal."""
 
 THREADS = (128, 256, 512)
 """Threads that a block may have."""
