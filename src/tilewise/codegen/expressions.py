@@ -1,8 +1,8 @@
 """Integer expressions, each with the known range of its value, and the bits that may be set.
 
-A set of bits is a Python integer. A negative one, such as -64, has all bits from some bit on, as the values
-of an expression that can be negative do. The functions here make expressions, and leave out all without
-effect: a mask that hides nothing, a quotient that is 0, a sum with 0.
+A set of bits is a Python integer. A negative one, such as -64, has all bits from some bit on, like a negative
+value. The functions here make expressions, and leave out all without effect: a mask that hides nothing, a
+quotient that is 0, a sum with 0.
 """
 
 from __future__ import annotations

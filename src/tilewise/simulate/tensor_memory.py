@@ -6,9 +6,9 @@
     cp    rows of shared memory by a descriptor, to every lane that gets a copy
 
 Words have a mark for each written bit, and a load copies the marks. Registers may hold words of lanes that no
-row of an accumulator has; their use is refused (TW612). Refused at once are a store of a register that
-nothing has written, a copy of bytes that were not all written, a lane that the warp does not reach or the
-form does not begin at, and a column past the last allocated one.
+row of an accumulator has; their use is refused (TW612). A store of a register that nothing has written is
+refused at once. So are a copy of bytes that were not all written, a lane that the warp does not reach or the
+form does not begin at, and a column past the last allocated.
 
 `hardware.tcgen05` has the place of each word; its authors had no Blackwell for a test.
 """

@@ -1,7 +1,8 @@
 """TMA in the model: a box of a tensor into shared memory, and back.
 
-Element i of the box, dimension by dimension, is element corner + i * step of the tensor, and lies where
-`hardware.tma.landing` puts it: rows one after another from the copy's address, swizzled by absolute address.
+Element i of the box, dimension by dimension, is element corner + i * step of the tensor.
+`hardware.tma.landing` has its place: rows one after another from the copy's address, swizzled by absolute
+address.
 
     load     all of the box arrives; elements outside the tensor as zeros, or as the NaN of the map
     store    elements outside the tensor are not written, except those that fill a row's last 16 bytes

@@ -1,8 +1,8 @@
 """A device's answers, kept: the cases of a part as JSON, and the answers as arrays.
 
 A record is a zip of some parts, compressed with LZMA. Each part has `cases.json`, with the device that
-answered, and its arrays as `.npy` of neighbours' differences, which compress ten times better than
-addresses do. A record holds nothing of the catalogue: it has answers, not agreements.
+answered, and its arrays as `.npy`. The arrays hold neighbours' differences, which compress ten times better
+than addresses. A record holds nothing of the catalogue: it has answers, not agreements.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Some descriptors are legal, as in kernels, and some are odd, as no kernel should
 `descriptors.end` end with shared memory or go past it, each in a separate process.
 
 A kernel of CUDA source has one wgmma, and every element of its D spells bits. It knows nothing of layouts.
-For each bit plane it fills shared memory with one bit of each element's index, lays the plane's overlay
-(operands that the host wrote) over it, and runs its jobs: a job is two descriptors, or registers of A and one
-descriptor. A one in D sets the plane's bit of its word, a zero does not, and any other value sets bit 31.
+For each bit plane it fills shared memory with one bit of each element's index, and lays the plane's overlay
+over it: operands that the host wrote. Then it runs its jobs: a job is two descriptors, or registers of A and
+one descriptor. A one in D sets the plane's bit of its word, a zero does not, and any other value sets bit 31.
 
 The first question is D: the operands give its rows and columns, and they lie in memory in PTX's plainest way.
 Then come A in registers, and the reads of descriptors, by the elements of D that show them. The plainest

@@ -1,9 +1,9 @@
 """The part of a move that a block of threads makes: a box of the digits, by way of shared memory.
 
-The box is contiguous for a while in the source (its read run) and in the target (its write run), so that both
-are touched in whole sectors. Vectors of 16 bytes go from the source to shared memory unchanged; threads
-then gather the elements of a vector of the target. Where runs of a side do not begin at multiples of 16
-bytes, vectors still do:
+The box is contiguous for a while in the source (its read run) and in the target (its write run). Both are
+then touched in whole sectors. Vectors of 16 bytes go from the source to shared memory unchanged; threads then
+gather the elements of a vector of the target. Where runs of a side do not begin at multiples of 16 bytes,
+vectors still do:
 
     source  rows of shared memory are shifted as the rows of the source are, so that a vector lands whole
     target  a block owns the sectors that end in its run, and reads the rows before that these need
