@@ -119,7 +119,7 @@ class Diagonals:
 
 
 def _distances(chain: Sequence[Swizzle]) -> dict[int, int]:
-    """Return {distance: the bits that move so far} of a chain as a linear map."""
+    """Return {distance: the bits that move by it} of a chain as a linear map."""
     bits = period_of(chain).bit_length() - 1
     distances = {0: moved(-1, bits)}
     for bit in range(bits):

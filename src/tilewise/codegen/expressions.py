@@ -229,7 +229,7 @@ def _bits_of_product(factor: int, term: Expr) -> int:
 
 
 def shifted(of: Expr, by: int) -> Expr:
-    """Return of >> by.
+    """Return `of >> by`.
 
     >>> x = variable("x", 0, 63)
     >>> shifted(shifted(x, 1), 2) == shifted(x, 3), shifted(x, 6) == constant(0)
@@ -239,7 +239,7 @@ def shifted(of: Expr, by: int) -> Expr:
 
 
 def quotient(of: Expr, by: int) -> Expr:
-    """Return of // by, of a value that is not negative.
+    """Return `of // by`, of a value that is not negative.
 
     >>> x = variable("x", 0, 100)
     >>> quotient(x, 4) == shifted(x, 2), quotient(quotient(x, 3), 5) == quotient(x, 15)
@@ -262,7 +262,7 @@ def quotient(of: Expr, by: int) -> Expr:
 
 
 def remainder(of: Expr, by: int) -> Expr:
-    """Return of % by, of a value that is not negative."""
+    """Return `of % by`, of a value that is not negative."""
     if is_power(by):
         return masked(of, by - 1)
     if of.low // by == of.high // by:
@@ -271,7 +271,7 @@ def remainder(of: Expr, by: int) -> Expr:
 
 
 def masked(of: Expr, mask: int) -> Expr:
-    """Return of & mask.
+    """Return `of & mask`.
 
     >>> x = variable("x", 0, 63)
     >>> masked(x, 127) is x, masked(masked(x, 24), 15) == masked(x, 8)

@@ -29,13 +29,13 @@ WIDTH = 100
 
 
 def cuda_source(plan: Plan, name: str = "") -> str:
-    """Return the fitting way, or the one of the fewest instructions, as a function; one for each round.
+    """Return the fitting way, or the way of the fewest instructions, as a function for each round.
 
     `d` is the address of the data in tensor memory. `warp` is the number of the warp in its warpgroup, 0 to
     3: its number in the block would name lanes that do not exist. Where warpgroups share the data, `warp` is
-    the number in the block, as the fragment counts warpgroups, and each begins at its columns. All lanes of
-    the warp call it. Register i of the fragment is `to[i]`, or `from[i]` of a store; each of several rounds
-    counts from 0.
+    the number in the block, as the fragment counts warpgroups, and each warpgroup begins at other columns.
+    All lanes of the warp call it. Register i of the fragment is `to[i]`, or `from[i]` of a store; each of
+    several rounds counts from 0.
 
         requires  a plan with a way
 

@@ -109,7 +109,7 @@ def result(this: Instruction | str, registers: Registers, name: str = "D") -> Ar
 def bound(
     this: Instruction | str, a: Registers, b: Registers, c: Registers, arch: Architecture | str
 ) -> Array:
-    """Return a bound of D on an architecture from the model's exact D, [warp, product, M, N].
+    """Return a bound of the distance of an architecture's D from the model's exact D, [warp, product, M, N].
 
     It is 0 for integers and f64; `sums.slack` if the addition of floats is known; and a wider bound, for any
     order, if an architecture replaces the instruction by others.

@@ -105,7 +105,7 @@ def load(
     corner: Sequence[int],
     to: int = 0,
 ) -> Copy:
-    """Do the work of cp.async.bulk.tensor from global to shared memory; return the copy.
+    """Do the work of cp.async.bulk.tensor from global to shared memory, and return the copy.
 
         requires       a legal copy; every element of the box that the tensor has was written
         postcondition  the bytes of the box are those of the tensor, or of its fill; bytes beside a row
@@ -136,7 +136,9 @@ def store(
     corner: Sequence[int],
     start: int = 0,
 ) -> Copy:
-    """Do the work of cp.async.bulk.tensor from shared to global memory; return the copy. `start` is shared.
+    """Do the work of cp.async.bulk.tensor from shared to global memory, and return the copy.
+
+    `start` is the box's address in shared memory.
 
         requires       a legal copy, with no negative coordinate; every element of the box that is stored was
                        written; element strides of 1: no document describes a store with others

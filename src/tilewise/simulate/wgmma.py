@@ -149,7 +149,7 @@ def bound(
     memory: Memory,
     d: Registers | None = None,
 ) -> Array:
-    """Return a bound of a device's D from the model's exact one, [M, N]: `sums.slack`, 0 for integers."""
+    """Return a bound of a device's distance from the exact D, [M, N]: `sums.slack`, 0 for integers."""
     this = Wgmma.of(this)
     if not is_float(this.d):
         return np.zeros((M, this.n))

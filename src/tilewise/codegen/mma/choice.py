@@ -99,7 +99,7 @@ def grids(shape: Shape, bits: int, m: int, n: int) -> list[tuple[int, int]]:
 
     Every warp has whole instructions of `shape`. The best grid has four warps or more, if there are that many
     instructions, and at most 128 registers of D in a lane; of those the fewest warps; and of those the
-    warps that read the fewest rows of A and B.
+    grid whose warps read the fewest rows of A and B.
 
         refused  TW602 where D alone is too much for any number of warps
 

@@ -1,4 +1,4 @@
-"""A kernel around mma.sync, before its text: the tile, its warps, its operands, the way of D.
+"""A kernel around mma.sync, before its text: the tile, its warps, its operands, D's way out.
 
 Warps share the tile as a grid, each with a whole number of instructions down M and along N.
 """
@@ -252,7 +252,7 @@ def _load(
     first: Architecture,
     operands: tuple[WarpTile, WarpTile],
 ) -> str:
-    """Return the way of tiles: as wanted, or by cp.async if it is needed or possible."""
+    """Return the way in which tiles come: as wanted, or by cp.async if it is needed or possible."""
     stages = 1 if asked is None else asked
     narrow = next((own for own in operands if own.width < ASYNC_BYTES), None)
     if wanted is None:

@@ -1,4 +1,4 @@
-"""The parts of a kernel that wgmma decides: the arrival of tiles, the chain of instructions, the way of D."""
+"""The parts of a kernel that wgmma decides: arrival of tiles, the chain of instructions, D's way out."""
 
 from __future__ import annotations
 

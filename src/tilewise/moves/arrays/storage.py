@@ -237,7 +237,7 @@ class _Torch(Library):
         return "" if out.array.is_contiguous() else "is not contiguous"
 
     def written(self, out: Storage) -> None:
-        """Tell autograd to refuse the elements that it kept from before."""
+        """Make autograd refuse a backward pass through elements that it kept from before."""
         self._raise_version(out.array)
 
     @cached_property

@@ -141,7 +141,7 @@ class Fault(ctypes.Structure):
 
 
 class BeyondStorage(RuntimeError):
-    """A checked kernel met an access outside its storage; the target is incomplete."""
+    """The error of a checked kernel that met an access outside its storage; the target is incomplete."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault}")

@@ -1,9 +1,9 @@
 """The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors.
 
-From the source to shared memory all vectors are under way at once. Few tiles test what they read: those with
-an end of the storage, a fill, or an edge of a swizzled tensor. Other tiles replace rows that the tensor lacks
-by the nearest rows that it has. Only tiles with an edge of the tensor test what they write. Elements of 4
-bits that take a byte each in shared memory are spread when a vector is read, and packed again: 8 bytes of a
+From the source to shared memory all vectors are under way at once. Only tiles with an end of the storage, a
+fill, or an edge of a swizzled tensor test what they read. Other tiles replace rows that the tensor lacks by
+the nearest rows that it has. Only tiles with an edge of the tensor test what they write. Elements of 4 bits
+that take a byte each in shared memory are spread when a vector is read, and packed again: 8 bytes of a
 storage hold 16 of them.
 """
 
@@ -388,8 +388,7 @@ class TileKernel(Elements):
     ) -> Iterator[str]:
         """Yield lines that write a vector to the target: by elements if it is partly beyond a run or a limit.
 
-        Words have a column each. Gathered elements of 4 bits are packed already; turned ones are
-        packed here.
+        Words have a column each. Gathered elements of 4 bits are packed already; turned ones are packed here.
         """
         vector, ends = self.tile.vector, self._run_ends(tested)
         whole = [f"k >= {ends[0]} && k + {vector} <= {ends[1]}"] if ends else []

@@ -34,7 +34,7 @@ EACH = 12.0
 """Cost of a vector beside its wavefronts: idle threads are dear."""
 
 IDLE = 1.125
-"""Largest number of threads for a vector, where nothing else tells orders apart."""
+"""Largest ratio of threads to vectors for orders that differ in nothing else."""
 
 STAGGERS = {
     Stagger(2, of_words=False): 0.1,
@@ -88,7 +88,7 @@ class Gathering(NamedTuple):
     more: float
     """Wavefronts that a vector is worth: by itself, for stores, lines that are not whole, and its order."""
     idle: float
-    """Threads for a vector."""
+    """Ratio of threads to vectors."""
 
 
 def _ways(tile: Tile) -> Iterator[Gathering]:
@@ -112,7 +112,7 @@ def _staggers(tile: Tile) -> list[Stagger | None]:
 
 
 def _orders(vectors: int, widest: int = max(COLUMNS)) -> list[tuple[int, float]]:
-    """Return orders of threads, each with its threads for a vector; a short run has a thread for each."""
+    """Return orders of threads, each with its ratio of threads to vectors; a short run has one for each."""
     counts = [count for count in (widest, *COLUMNS) if vectors >= count] or [vectors]
     counts += [vectors] if vectors % 2 == 0 and vectors <= SHORT_RUN else []
     counts += [WHOLE_WARP] if vectors > 2 * WHOLE_WARP else []
