@@ -1,7 +1,7 @@
 """The explorer's panels in a notebook: Jupyter, marimo, VS Code. They need the extra `tilewise[notebook]`.
 
-The widget draws what `tilewise.pictures.scene` builds, by the component that the explorer's page has. What is
-clicked comes back to Python as flat indices, and `selected` says what they are and where they live.
+The widget draws the scene of `tilewise.pictures.scene`, by the component of the explorer's page. A click
+comes back to Python as flat indices; `selected` has their elements and places.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def explore(
     access: Layout | str | None = None,
     beside: Layout | None = None,
 ) -> Explorer:
-    """A widget that shows where every element of a layout lives, or of two, side by side.
+    """Return a widget that shows the place of every element of a layout, or of two, side by side.
 
-    With `shape` the grid has that one; with `dtype` there are bytes and banks, with `access` its wavefronts
-    are the steps. `selection`, `step` and `theme` go both ways: what is clicked in the page is in Python.
+    `shape` is the shape of the grid; with `dtype` there are bytes and banks; with `access` the steps are its
+    wavefronts. `selection`, `step` and `theme` go both ways: clicks in the page arrive in Python.
 
-        refused  what `Layout` refuses, and TW301 what is too large to be drawn
+        refused  layouts that `Layout` refuses, and TW301 layouts too large to draw
 
     >>> from tilewise import S, laneid, reg
     >>> widget = explore(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], shape=(8, 8))
@@ -60,21 +60,21 @@ def explore(
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """An element that is selected: its index, and where it lives."""
+    """A selected element: its index, and its places."""
 
     flat: int
     index: tuple[int, ...]
-    """In the shape that is shown."""
+    """The index in the shown shape."""
     places: tuple[Vector, ...]
-    """All its copies."""
+    """The places of all its copies."""
     beside: tuple[Vector, ...] = ()
-    """Its places in the layout beside; none where there is one layout."""
+    """Its places in the layout beside; empty without one."""
 
 
 class NotTaken(LayoutError, traitlets.TraitError):
-    """A value that the widget refuses, from Python or from the page; what was there before stays.
+    """A value that the widget refuses, from Python or from the page; the value before stays.
 
-    traitlets takes a value back for its own errors alone, so this is one of them.
+    traitlets restores a value only for its own errors, so this class is one of them.
     """
 
 
@@ -82,21 +82,21 @@ class Explorer(anywidget.AnyWidget):
     """The widget that `explore` makes.
 
     invariant  `selection` has elements that are shown, each once
-    refused    TW101, TW201 a selection or a step that there is not, TW401 a theme, another document
+    refused    TW101, TW201 a selection or a step that does not exist, TW401 a theme, another document
     """
 
     _esm = ending("render", "export default{render:{}};\n")
 
     document = traitlets.Dict().tag(sync=True)
-    """What is drawn, as JSON has it; `look` replaces it."""
+    """The drawing as JSON; `look` replaces it."""
     selection: traitlets.List[int] = traitlets.List().tag(sync=True)
-    """The flat indices of the elements that are selected."""
+    """The flat indices of the selected elements."""
     step = traitlets.Any(NO_STEP).tag(sync=True)
-    """Which step is shown; -1 for none."""
+    """The step that is shown; -1 for none."""
     theme = traitlets.Any("auto").tag(sync=True)
     """auto, light or dark."""
     options = traitlets.Dict().tag(sync=True)
-    """What else is asked of the component, such as {"table": True}."""
+    """Further options of the component, such as {"table": True}."""
 
     _layouts: tuple[Layout, Layout | None]
     _shape: Any
@@ -107,9 +107,9 @@ class Explorer(anywidget.AnyWidget):
         super().__init__(document=self._shown)
 
     def look(self, layout: Layout, **options: Any) -> None:
-        """Show a layout, or two, in place of what is shown; the options are those of `explore`.
+        """Show a layout, or two, in place of the old one; the options are those of `explore`.
 
-        Elements that were selected stay so where there are such; steps begin anew.
+        Selected elements stay selected if they still exist; steps begin anew.
 
         >>> from tilewise import S
         >>> widget = explore(S[(8, 8)])
@@ -124,7 +124,7 @@ class Explorer(anywidget.AnyWidget):
             self.document, self.step = self._shown, NO_STEP
 
     def select(self, *indices: int | Sequence[Any]) -> None:
-        """Select elements by their indices: flat, or one number a mode of the shape that is shown.
+        """Select elements by their indices: flat, or one number a mode of the shown shape.
 
         >>> from tilewise import S
         >>> widget = explore(S[(8, 8) : (1, 8)])
@@ -138,7 +138,7 @@ class Explorer(anywidget.AnyWidget):
 
     @property
     def selected(self) -> tuple[Selected, ...]:
-        """What is selected, one after the other as it was: indices and places.
+        """Return the selected elements in the order of selection: indices and places.
 
         >>> from tilewise import S, R, gpuid_x, laneid, m
         >>> mesh = S[(2, 4) : (4@m, 1@m)] + R[2 : 1@gpuid_x]
@@ -178,7 +178,7 @@ class Explorer(anywidget.AnyWidget):
 
     @traitlets.validate("selection")
     def _a_selection(self, proposal: Any) -> list[int]:
-        """The flat indices, each once: hosts send them anew, and pages send what they like."""
+        """Return the flat indices, each once: hosts send copies, and pages may send anything."""
         flats = list(dict.fromkeys(_whole(flat, "a selected element") for flat in proposal.value))
         size = self._layouts[0].size
         for flat in flats:
@@ -205,7 +205,7 @@ class Explorer(anywidget.AnyWidget):
 
 
 def _pair(first: Layout, second: Layout, **options: Any) -> Document:
-    """Two layouts side by side, of as many elements: a selection is of both; each has its own name."""
+    """Return two layouts side by side, of as many elements: a selection covers both; each has a name."""
     if as_layout(first).size != as_layout(second).size:
         raise LayoutError(
             "TW202",

@@ -1,4 +1,4 @@
-"""From words to the arguments of a question: its signature is what a shell may say."""
+"""From words to the arguments of a question, by the question's signature."""
 
 from __future__ import annotations
 
@@ -44,8 +44,15 @@ An operation of the algebra is a command as well: tilewise compose A B, tilewise
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
+<<<<<<< HEAD
+=======
+_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
+"""The word that stands for a value, at the begin of a help; an option before it is another spelling."""
+
+
+>>>>>>> prose3
 JOINED = ("IndexText", "Place")
-"""Inputs that may be given as several words: 5 3 1 is 5,3,1."""
+"""Inputs that may be several words: 5 3 1 is 5,3,1."""
 
 _VALUE = re.compile(r"[^\W\d]\w*=[\w.]+")
 """A name with its value, such as M=4096."""
@@ -55,9 +62,9 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are errors like all others, and that guesses no option."""
 
     words: Sequence[str] = ()
-    """The words to be read: a question may leave out options that these cannot ask for."""
+    """The words to read: a question may leave out options that they cannot use."""
     subject: Callable[[], str] = str
-    """The words behind the command whose help an error names."""
+    """A function that returns the words behind the command whose help an error names."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(allow_abbrev=False, **settings)
@@ -79,21 +86,21 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(words) if takes_rest else self.parse_intermixed_args(words)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Return the value of a word, which may be in any case where it is one of a few words."""
+        """Return the value of a word; words of a fixed list may be in any case."""
         known = {choice for choice in action.choices or () if isinstance(choice, str)}
         meant = known if arg_string in known else {one for one in known if one.lower() == arg_string.lower()}
         word = meant.pop() if len(meant) == 1 else arg_string
         return super()._get_value(action, word)
 
     def _kept_apart(self, option: str) -> str:
-        """Return a hint to a value that was taken for an option, as it begins like one."""
+        """Return a hint if a value that begins with - was read as an option."""
         for word, value in pairwise(self.words):
             if word == option and value.startswith("-") and not value.startswith("--"):
                 return f"a value that begins with - follows an equals sign: {option}={value}"
         return ""
 
     def _meant(self, words: Sequence[str]) -> str:
-        """Return a hint to the option that is near or left out, or that words were not kept together."""
+        """Return a hint: a near option, a missing option, or words that belong in quotes."""
         options = [word.partition("=")[0][2:] for word in words if word.startswith("--")]
         if not options:
             from tilewise.core.dtypes import known_type
@@ -123,7 +130,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def _nearest(word: str, *known: str) -> str:
-    """Return a hint to the word that is near, or nothing."""
+    """Return a hint to the nearest word, or an empty text."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, known, n=1)
@@ -131,7 +138,7 @@ def _nearest(word: str, *known: str) -> str:
 
 
 class WordAction(argparse.Action):
-    """What keeps a word, and refuses one that an option contradicts."""
+    """An action that keeps a word, and refuses a word that an option contradicts."""
 
     def __call__(
         self,
@@ -169,7 +176,7 @@ def read(words: Sequence[str], as_json: bool = False) -> Callable[[], Report]:
 
 
 def _completed(words: Sequence[str]) -> Sequence[str]:
-    """Return words with the one that is left out: algebra before an operation, move before two layouts."""
+    """Return words with a missing word added: algebra before an operation, move before two layouts."""
     if words and words[0] not in SUMMARIES and not words[0].startswith("-"):
         from tilewise.questions.operations import OPERATIONS
 
@@ -182,7 +189,7 @@ def _completed(words: Sequence[str]) -> Sequence[str]:
 
 
 def _named(command: str, words: Sequence[str]) -> Iterator[str]:
-    """Yield the words, and `M=4096` as `--let M=4096` where the question has no other use for it."""
+    """Yield the words, with `M=4096` as `--let M=4096` unless the question has another use for it."""
     kinds = {parameter.kind for parameter in inputs(command)}
     lets = reads_texts(command) and not kinds & {"Place", "Words", "Word"}
     for before, word in pairwise(("", *words)):
@@ -234,7 +241,7 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
             groups[each.group] = parser.add_argument_group(each.group)
         if each.name not in ("dtype", "json") or each.help:
             _add(groups[each.group], each)
-    if shown.inputs[:1] and shown.inputs[0].group:  # which then stands before those without a title
+    if shown.inputs[:1] and shown.inputs[0].group:  # that group goes before those without a title
         parser._action_groups.insert(0, parser._action_groups.pop(2))
     if reads_texts(command):
         _add_reading(parser, {each.name: each for each in inputs(command)})
@@ -243,8 +250,13 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
 
 
 def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
+<<<<<<< HEAD
     """Add a parameter, as its annotation and its default say."""
     told = METAVAR.match(parameter.help)
+=======
+    """Add a parameter by its annotation and its default."""
+    told = _METAVAR.match(parameter.help)
+>>>>>>> prose3
     settings: dict[str, Any] = {"help": parameter.help[told.end() :] if told else parameter.help}
     other = told[1] if told else None
     if told:
@@ -286,7 +298,7 @@ def _default(parameter: ShellInput) -> dict[str, Any]:
 
 
 def _add_reading(parser: Parser, own: dict[str, ShellInput]) -> None:
-    """Add the options that say how to read a layout; --shape is the tensor's, where no other is meant."""
+    """Add the options that say how to read a layout; --shape is the tensor's, unless the question has one."""
     group = parser.add_argument_group("reading the layout")
     absent: dict[str, Any] = {"default": argparse.SUPPRESS}
     group.add_argument(

@@ -53,7 +53,7 @@ def _options(command: str) -> list[str]:
 
 
 def _first_words(command: str) -> Iterable[str]:
-    """Return what may stand first, where that is one of a few words."""
+    """Return the words that may stand first, if there are only a few."""
     if command == "catalog":
         return [entry["entry"] for entry in question("catalog")().entries]
     if command == "algebra":
@@ -64,7 +64,7 @@ def _first_words(command: str) -> Iterable[str]:
 
 
 def _values(command: str) -> dict[str, str]:
-    """{option: its values} of the options that have few, and of `--dtype`."""
+    """Return {option: its values} of the options that have few, and of `--dtype`."""
     from tilewise.core.dtypes import DTYPES
 
     actions = parser_for(command)._option_string_actions.items()

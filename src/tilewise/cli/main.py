@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 YES, NO, NOT_UNDERSTOOD, UNDECIDED = 0, 1, 2, 3
 REQUIRED = ("numpy", "rich")
-"""What some commands import, when they run."""
+"""Packages that some commands import when they run."""
 
 _NUMBER = re.compile(r"-\s*[\d(]")
 
@@ -59,7 +59,7 @@ def _answer(words: list[str], as_json: bool) -> Report:
 
 
 def _lacking(error: ModuleNotFoundError) -> LayoutError:
-    """What to install, where the sources run without what they need; a module of their own is a fault."""
+    """Return the error with the package to install; raise again if tilewise itself lacks a module."""
     package = str(error.name).partition(".")[0]
     if package not in REQUIRED:
         raise error
@@ -71,7 +71,7 @@ def _lacking(error: ModuleNotFoundError) -> LayoutError:
 
 
 def _written(stream: TextIO, write: Callable[[], None], code: int) -> int:
-    """Run what writes to a stream, and return the exit code: `code`, also where nobody reads the stream."""
+    """Write to a stream, and return the exit code: `code`, also if the reader has gone."""
     try:
         write()
         stream.flush()
@@ -86,7 +86,7 @@ def _written(stream: TextIO, write: Callable[[], None], code: int) -> int:
 
 
 def _drop(stream: TextIO) -> None:
-    """Send what the stream still holds nowhere, so that the end of the process is quiet."""
+    """Discard the rest of a stream, so that the end of the process is quiet."""
     with suppress(OSError):  # a stream of another program, such as a notebook's, need not be a file
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -94,7 +94,7 @@ def _drop(stream: TextIO) -> None:
 
 
 def _positional(word: str) -> str:
-    """A word such as -1,2 is a number, not an option: the space says so to argparse."""
+    """Return a word such as -1,2 with a space before it: argparse then reads a number, not an option."""
     return f" {word}" if _NUMBER.match(word) else word
 
 
@@ -148,7 +148,7 @@ def _print_error(error: LayoutError, as_json: bool) -> int:
 
 
 def _never_fail_to_print() -> None:
-    """What a stream cannot show becomes a question mark, a closed one takes all, numbers have any size."""
+    """Let both streams take all text: unknown characters as question marks, numbers of any size."""
     sys.set_int_max_str_digits(0)
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - open to the end
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115 - open to the end

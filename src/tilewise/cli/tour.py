@@ -66,12 +66,12 @@ STOPS: Sequence[tuple[str, Sequence[str]]] = (
         ],
     ),
 )
-"""(what the tour says, the command that shows it)."""
+"""(text of the tour, the command that shows it)."""
 
 
 @asks(no_pause="do not wait for Enter between the stops")
 def tour(*, no_pause: bool = False) -> Report:
-    """Return the stops of the tour, each with its command; whoever prints the report walks along them.
+    """Return the stops of the tour, each with its command; the report's text walks along them.
 
     >>> tour().stops[0]["command"]
     "tilewise show 'S[(4, 4) : (4, 1)]'"
@@ -100,7 +100,7 @@ def _walk(pause: bool) -> None:
 
 
 def _own_name() -> str:
-    """The command as it can be typed here: with its path, where the shell does not find it alone."""
+    """Return the command as typed here: with its path, if the shell does not find it without."""
     from shutil import which
 
     called = sys.argv[0]

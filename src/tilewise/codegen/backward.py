@@ -1,8 +1,8 @@
 """The function from a place to the index of the element that lives there.
 
-Digits are read off an axis from the largest step down: what is left after a digit is smaller than one
-step of it. That reads a place wherever every step is larger than all smaller ones together can move; an
-axis that is not so may become so once digits that move it are known from another axis.
+Digits are read off an axis from the largest step down: the rest after a digit is smaller than one
+step of it. A place can be read so if every step is larger than the reach of all smaller ones. Another
+axis may become readable once digits that move it are known from the first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """A digit to be found: what it moves, and what every result gains by a step of it."""
+    """A digit to find: its extent, its steps on the axes, and its steps in every result."""
 
     extent: int
     stride: Vector
@@ -71,7 +71,7 @@ def index_function(layout: Layout, name: str, index: Index, arguments: Sequence[
 
 
 def _is_full(layout: Layout, given: Iterable[Range]) -> bool:
-    """Whether every place within the ranges is known to hold an element."""
+    """Return True if every place within the ranges is known to hold an element."""
     places = 1
     for own in given:
         if own.low is None or own.high is None:
@@ -81,10 +81,10 @@ def _is_full(layout: Layout, given: Iterable[Range]) -> bool:
 
 
 class _Search:
-    """Digits to be found, axis by axis, and the readings that find them.
+    """Digits to find, axis by axis, and the readings that find them.
 
-    A reading serves the results and the axes alike: the position after the last result is what the
-    digits found so far add to the first axis, and so on.
+    A reading serves the results and the axes alike: the position after the last result is the sum that
+    the digits found so far add to the first axis, and so on.
     """
 
     def __init__(self, layout: Layout, index: Index, names: Sequence[str]) -> None:
@@ -98,7 +98,7 @@ class _Search:
         for position, mode in enumerate([*modes, copies]):
             weight = 1
             for it in reversed(merged_shard(tuple(mode)) if position < len(modes) else copies[::-1]):
-                # by copies nothing is gained
+                # copies add nothing to the index
                 gains = tuple(weight if i == position else 0 for i in range(len(modes)))
                 self.unknown.append(_Unknown(it.extent, it.stride, gains))
                 weight *= it.extent
@@ -112,7 +112,7 @@ class _Search:
             self._read(axis)
 
     def _moving(self, axis: Axis) -> list[_Unknown]:
-        """The unknown digits that move an axis, the largest step first."""
+        """Return the unknown digits that move an axis, the largest step first."""
         moving = [digit for digit in self.unknown if digit.stride[axis]]
         return sorted(moving, key=lambda digit: abs(digit.stride[axis]), reverse=True)
 
@@ -145,7 +145,7 @@ class _Search:
     # -- one axis ----------------------------------------------------------------------------------
 
     def _read(self, axis: Axis) -> None:
-        """Find the digits that move an axis, in blocks of which each step divides the one before it."""
+        """Find the digits that move an axis, in blocks in which each step divides the one before it."""
         digits = self._moving(axis)
         self.unknown = [digit for digit in self.unknown if not digit.stride[axis]]
         value = self._value(axis, digits)
@@ -157,7 +157,7 @@ class _Search:
             read, coarser = [], block[0].stride[axis] * block[0].extent
             for digit in block:
                 gains = (*digit.gains, *self.layout.on_axes(digit.stride))
-                if digit.stride[axis] < 0:  # what is read counts down from the last
+                if digit.stride[axis] < 0:  # the value counts down from the last
                     last = digit.extent - 1
                     self.added = [a + gain * last for a, gain in zip(self.added, gains, strict=True)]
                     gains = tuple(-gain for gain in gains)
@@ -167,7 +167,7 @@ class _Search:
             value = value.modulo(step)
 
     def _value(self, axis: Axis, digits: list[_Unknown]) -> Diagonals:
-        """The sum of |step| * digit over the unknown digits of an axis, as it is read off the place."""
+        """Return the sum of |step| * digit over the unknown digits of an axis, read off the place."""
         layout = self.layout
         position = self.results + layout.axes.index(axis)
         down = sum(min(0, digit.stride[axis] * (digit.extent - 1)) for digit in digits)
@@ -181,7 +181,7 @@ class _Search:
         return Diagonals({(value, 0): value.bits & bits})
 
     def _before_swizzle(self, axis: Axis) -> Diagonals:
-        """The place on an axis before the swizzles, as far as the layout's elements need it."""
+        """Return the place on an axis before the swizzles, as far as the layout's elements need it."""
         layout = self.layout
         name = self.names[layout.axes.index(axis)]
         low, high = plain_extremes(layout, axis.name)
@@ -197,6 +197,6 @@ class _Search:
 
 
 def _reach(digits: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    """Return the largest, and the bits, of the sum of |step| * digit."""
+    """Return the largest value, and the bits, of the sum of |step| * digit."""
     _, reach, bits = known_of_sum((abs(step), variable("", 0, extent - 1)) for extent, step in digits)
     return reach, bits

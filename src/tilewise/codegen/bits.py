@@ -1,8 +1,8 @@
 """Values as XORs of bit fields that move: the GF(2) view of an expression.
 
-A diagonal takes the bits of a mask of an expression and moves all of them by one distance,
-`(x & mask) << 3`: bits that move by one distance cost one mask and one shift, however many they are. A
-swizzle, being linear, only adds diagonals.
+A diagonal takes the bits of a mask of an expression and moves all of them by one distance, `(x & mask) << 3`:
+all bits that move by one distance cost one mask and one shift. A swizzle is linear, and so only adds
+diagonals.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ BitField = tuple[int, Expr, int]
 
 @dataclass(frozen=True, slots=True)
 class Diagonals:
-    """flipped XOR the diagonals: {(expression, how far its bits move): which of its bits}."""
+    """flipped XOR the diagonals: {(expression, distance that its bits move): those bits}."""
 
     diagonals: Mapping[tuple[Expr, int], int]
     flipped: int = 0
 
     @classmethod
     def of(cls, expression: Expr) -> Diagonals:
-        """An expression as bits that stay where they are."""
+        """Return an expression as bits that do not move."""
         if isinstance(expression, Masked):
             return cls.of(expression.of[0]).kept(expression.number)
         if isinstance(expression, Shifted):
@@ -63,17 +63,17 @@ class Diagonals:
 
     @property
     def possible(self) -> int:
-        """The bits that may be set."""
+        """Return the bits that may be set."""
         return reduce(or_, (moved(mask, by) for (_, by), mask in self.diagonals.items()), self.flipped)
 
     def moved(self, by: int) -> Diagonals:
-        """Shifted up, or down where `by` is negative."""
+        """Return the value shifted up, or down where `by` is negative."""
         kept = self.kept(moved(-1, max(0, -by)))
         shifted_up = {(of, distance + by): mask for (of, distance), mask in kept.diagonals.items()}
         return Diagonals(shifted_up, moved(kept.flipped, by))
 
     def kept(self, bits: int) -> Diagonals:
-        """Without the bits that are not in `bits`."""
+        """Return the value without bits outside `bits`."""
         kept = {(of, by): mask & moved(bits, -by) for (of, by), mask in self.diagonals.items()}
         return Diagonals({key: mask for key, mask in kept.items() if mask}, self.flipped & bits)
 
@@ -84,7 +84,7 @@ class Diagonals:
         return Diagonals.of(quotient(self.expression, by))
 
     def modulo(self, by: int) -> Diagonals:
-        """Return what that leaves."""
+        """Return the remainder of that division."""
         return self.kept(by - 1) if is_power(by) else Diagonals.of(remainder(self.expression, by))
 
     def __xor__(self, other: Diagonals) -> Diagonals:
@@ -96,7 +96,7 @@ class Diagonals:
         return Diagonals(diagonals, self.flipped ^ other.flipped)
 
     def swizzled(self, chain: Sequence[Swizzle]) -> Diagonals:
-        """The chain after this value.
+        """Return the value after a chain of swizzles.
 
         >>> from tilewise import Swizzle
         >>> from tilewise.codegen.expressions import variable
@@ -112,14 +112,14 @@ class Diagonals:
 
     @property
     def expression(self) -> Expr:
-        """The cheapest of the expressions for it that are tried."""
+        """Return the cheaper of two expressions for the value."""
         fields = [_field(of, by, mask) for (of, by), mask in self.diagonals.items()]
         plain, gathered = _joined(fields, self.flipped), _joined(_gathered(fields), self.flipped)
         return gathered if cost([gathered]) < cost([plain]) else plain
 
 
 def _distances(chain: Sequence[Swizzle]) -> dict[int, int]:
-    """{how far bits move: which do} of a chain as a linear map."""
+    """Return {distance: the bits that move by it} of a chain as a linear map."""
     bits = period_of(chain).bit_length() - 1
     distances = {0: moved(-1, bits)}
     for bit in range(bits):
@@ -132,12 +132,12 @@ def _distances(chain: Sequence[Swizzle]) -> dict[int, int]:
 
 
 def image_of(bits: int, chain: Sequence[Swizzle]) -> int:
-    """The bits that a value without other bits than `bits` can have after the chain."""
+    """Return the bits that a value with no bits outside `bits` can have after the chain."""
     return reduce(or_, (moved(bits & read, distance) for distance, read in _distances(chain).items()))
 
 
 def _field(expression: Expr, distance: int, mask: int) -> BitField:
-    """One diagonal."""
+    """Return one diagonal as a field."""
     image, below = moved(mask, distance), lowest_bit(mask)
     is_top = mask == expression.bits & moved(-1, below) != expression.bits
     if is_top and expression.low >= 0 and distance + below >= 0:
@@ -145,13 +145,13 @@ def _field(expression: Expr, distance: int, mask: int) -> BitField:
         return 1 << distance + below, shifted(expression, below), image
     if distance >= 0:
         return 1 << distance, masked(expression, mask), image
-    if expression.low < 0:  # the mask first: what is shifted is then not negative
+    if expression.low < 0:  # mask first: the shifted value is then not negative
         return 1, shifted(masked(expression, mask), -distance), image
     return 1, masked(shifted(expression, -distance), mask >> -distance), image
 
 
 def _gathered(fields: Iterable[BitField]) -> list[BitField]:
-    """Copies of one field that do not meet, as one product: `x * 72` for `(x << 6) + (x << 3)`."""
+    """Return fields with disjoint copies of one joined in a product: `x * 72` for `(x << 6) + (x << 3)`."""
     together: dict[Expr, BitField] = {}
     apart: list[BitField] = []
     for factor, expression, bits in fields:
@@ -164,7 +164,7 @@ def _gathered(fields: Iterable[BitField]) -> list[BitField]:
 
 
 def _joined(fields: Sequence[BitField], flipped: int) -> Expr:
-    """Fields that do not meet are added, in layers; the layers are XORed."""
+    """Return disjoint fields added, in layers; the layers are XORed."""
     taken = reduce(or_, (bits for _, _, bits in fields), 0)
     added = 0 if taken & flipped else flipped
     waiting = sorted(fields, key=lambda field: (field[2] < 0, field[2].bit_count()), reverse=True)
@@ -187,5 +187,5 @@ def _joined(fields: Sequence[BitField], flipped: int) -> Expr:
 
 
 def union(parts: Iterable[Diagonals]) -> Diagonals:
-    """Values of which no two share a bit, as one."""
+    """Return the union of values, no two of which share a bit."""
     return reduce(Diagonals.__xor__, parts, Diagonals({}))

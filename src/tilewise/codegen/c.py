@@ -1,8 +1,8 @@
-"""C and CUDA: a function of plain integers, to be pasted into a kernel or a header.
+"""C and CUDA: a function of plain integers, to paste into a kernel or a header.
 
 Arithmetic is unsigned and may wrap; a result that can be negative is converted at the end. An argument
-that can be negative is signed, and then no sum overflows. Nothing that is divided or shifted down is
-negative.
+that can be negative is signed, and then no sum overflows. No division and no shift down acts on a
+negative value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tilewise.codegen.text import LARGEST_INT, Spelling, body_of, width_of
 
 @dataclass(frozen=True, slots=True)
 class Flavour:
-    """How C and CUDA differ."""
+    """The differences between C and CUDA."""
 
     types: dict[int, tuple[str, str]]
     """{bits: (signed, unsigned)}."""
@@ -52,7 +52,7 @@ def c_source(function: Function) -> str:
 
 
 def cuda_source(function: Function) -> str:
-    """Return CUDA C++: a function for host and device, and a constant where its arguments are."""
+    """Return CUDA C++: a function for host and device, constant if its arguments are."""
     return _source(function, CUDA)
 
 
@@ -75,7 +75,7 @@ def _source(function: Function, flavour: Flavour) -> str:
     results = []
     for expression, kind, text in zip(function.expressions, types, body.results, strict=True):
         used = {part.name for part in parts_of([expression]) if isinstance(part, Variable)}
-        # braces convert nothing in C++, and a return converts what has no sign
+        # braces convert nothing in C++, and a return converts a value without a sign
         is_cast = expression.low < 0 or (len(types) > 1 and used & negative)
         results.append(f"({kind})({text})" if is_cast else text)
     lines += [f"    return {value.format(name=returned, values=', '.join(results))};", "}"]
@@ -83,7 +83,7 @@ def _source(function: Function, flavour: Flavour) -> str:
 
 
 def _fields(function: Function, types: list[str]) -> str:
-    """The fields of the struct, neighbours of one type together."""
+    """Return the fields of the struct, neighbours of one type together."""
     names, fields = FreeNames(), ""
     for result, kind, before in zip(function.results, types, ["", *types], strict=False):
         fields += f", {names.free(result.name)}" if kind == before else f"; {kind} {names.free(result.name)}"

@@ -1,4 +1,4 @@
-"""CuTe: the layout itself as a static C++ value, coordinates kept."""
+"""CuTe: the layout as a static C++ value, coordinates kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tilewise.notation import to_cute
 
 
 def cute_source(function: Function) -> str:
-    """A constant layout; calling it is calling the function.
+    """Return a constant layout; a call of it is a call of the function.
 
     refused  TW008 where CuTe has no words for the layout: copies, an offset without a swizzle, ...
     """

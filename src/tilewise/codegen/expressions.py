@@ -1,8 +1,8 @@
-"""Integer expressions, each with what is known of its value: its range, and the bits that may be set.
+"""Integer expressions, each with the known range of its value, and the bits that may be set.
 
-A set of bits is a Python integer; a negative one, such as -64, has all bits from some bit on, as the
-values of an expression that can be negative do. Expressions are made by the functions here, which
-leave out what has no effect: a mask that hides nothing, a quotient that is 0, a sum with 0.
+A set of bits is a Python integer. A negative one, such as -64, has all bits from some bit on, like a negative
+value. The functions here make expressions, and leave out all without effect: a mask that hides nothing, a
+quotient that is 0, a sum with 0.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from math import gcd
 from operator import or_
 
 OPERATION, PRODUCT, DIVISION = 2, 3, 10
-"""What an operation costs: a product is one instruction or two shifts, a division a long product and more."""
+"""Cost of an operation: a product is one instruction or two shifts, a division a long product and more."""
 
 
 class Expr:
     """A value between `low` and `high` that has no other bits than `bits`.
 
-    `of` are the expressions that it is made of, `numbers` the numbers. Two expressions are equal where they
-    are made alike; what is known of them does not count.
+    `of` are its parts, `numbers` the numbers. Two expressions are equal if they are made alike, whatever is
+    known of them.
     """
 
     __slots__ = ("_hash", "bits", "high", "low", "name", "numbers", "of")
@@ -47,12 +47,12 @@ class Expr:
 
     @property
     def number(self) -> int:
-        """The constant of a sum or a XOR, a mask, or a divisor."""
+        """Return the constant of a sum or a XOR, a mask, or a divisor."""
         return self.numbers[0]
 
     @property
     def known(self) -> tuple[int, int, int]:
-        """(low, high, bits)."""
+        """Return (low, high, bits)."""
         return self.low, self.high, self.bits
 
 
@@ -69,7 +69,7 @@ class Sum(Expr):
 
     @property
     def terms(self) -> tuple[tuple[int, Expr], ...]:
-        """(factor, expression) of each."""
+        """Return (factor, expression) for each term."""
         return tuple(zip(self.numbers[1:], self.of, strict=True))
 
 
@@ -92,7 +92,7 @@ class Quotient(Expr):
 
 
 class Shifted(Expr):
-    """The same by a power of two."""
+    """of / number, of a value that is not negative, by a power of two."""
 
     __slots__ = ()
 
@@ -107,12 +107,12 @@ class Remainder(Expr):
 
 
 def is_power(number: int) -> bool:
-    """Whether a positive number is a power of two."""
+    """Return True if a positive number is a power of two."""
     return number & (number - 1) == 0
 
 
 def lowest_bit(bits: int) -> int:
-    """The position of the lowest bit of a number other than 0.
+    """Return the position of the lowest bit of a number other than 0.
 
     >>> lowest_bit(-64), lowest_bit(40)
     (6, 3)
@@ -121,7 +121,7 @@ def lowest_bit(bits: int) -> int:
 
 
 def bits_between(low: int, high: int) -> int:
-    """The bits that a number in [low, high] can have.
+    """Return the bits that a number in [low, high] can have.
 
     >>> bin(bits_between(8, 11)), bits_between(0, 9), bits_between(-8, -5), bits_between(-1, 1)
     ('0b1011', 15, -5, -1)
@@ -132,7 +132,7 @@ def bits_between(low: int, high: int) -> int:
 
 
 def moved(bits: int, by: int) -> int:
-    """Bits shifted up, or down where `by` is negative."""
+    """Return bits shifted up, or down where `by` is negative."""
     return bits << by if by >= 0 else bits >> -by
 
 
@@ -140,14 +140,14 @@ def moved(bits: int, by: int) -> int:
 
 
 def variable(name: str, low: int, high: int, bits: int = -1) -> Expr:
-    """An argument in [low, high] without other bits than `bits`; a number where there is only one."""
+    """Return an argument in [low, high] without bits outside `bits`, or a number if there is only one."""
     if low == high:
         return constant(low)
     return Variable((), (), (low, high, bits & bits_between(low, high)), name)
 
 
 def constant(number: int) -> Expr:
-    """A number."""
+    """Return a number as an expression."""
     return Sum((), (number,), (number, number, number))
 
 
@@ -157,9 +157,9 @@ def linear(
     within: tuple[int, int] | None = None,
     inline: bool = True,
 ) -> Expr:
-    """added + the sum of factor * expression, which is known to lie `within`.
+    """Return added + the sum of factor * expression, known to lie `within`.
 
-    Terms that are sums themselves are taken apart, unless `inline` is False: they are used elsewhere.
+    Terms that are sums are taken apart, unless `inline` is False because they are used elsewhere too.
 
     >>> x = variable("x", 0, 7)
     >>> linear([(8, x), (-8, x)], 5) == constant(5), linear([(1, x)]) is x
@@ -188,7 +188,7 @@ def linear(
 
 
 def _factored(total: Sum) -> Expr:
-    """`(a + b) << 6` instead of `(a << 6) + (b << 6)`, where that is cheaper."""
+    """Return `(a + b) << 6` instead of `(a << 6) + (b << 6)`, where that is cheaper."""
     common = gcd(*total.numbers)
     if common == 1 or len(total.of) == 1:
         return total
@@ -229,7 +229,7 @@ def _bits_of_product(factor: int, term: Expr) -> int:
 
 
 def shifted(of: Expr, by: int) -> Expr:
-    """of >> by.
+    """Return `of >> by`.
 
     >>> x = variable("x", 0, 63)
     >>> shifted(shifted(x, 1), 2) == shifted(x, 3), shifted(x, 6) == constant(0)
@@ -239,7 +239,7 @@ def shifted(of: Expr, by: int) -> Expr:
 
 
 def quotient(of: Expr, by: int) -> Expr:
-    """of // by, of a value that is not negative.
+    """Return `of // by`, of a value that is not negative.
 
     >>> x = variable("x", 0, 100)
     >>> quotient(x, 4) == shifted(x, 2), quotient(quotient(x, 3), 5) == quotient(x, 15)
@@ -262,7 +262,7 @@ def quotient(of: Expr, by: int) -> Expr:
 
 
 def remainder(of: Expr, by: int) -> Expr:
-    """of % by, of a value that is not negative."""
+    """Return `of % by`, of a value that is not negative."""
     if is_power(by):
         return masked(of, by - 1)
     if of.low // by == of.high // by:
@@ -271,7 +271,7 @@ def remainder(of: Expr, by: int) -> Expr:
 
 
 def masked(of: Expr, mask: int) -> Expr:
-    """of & mask.
+    """Return `of & mask`.
 
     >>> x = variable("x", 0, 63)
     >>> masked(x, 127) is x, masked(masked(x, 24), 15) == masked(x, 8)
@@ -281,7 +281,7 @@ def masked(of: Expr, mask: int) -> Expr:
     if mask == of.bits:
         return of
     alike = moved(-1, (of.low ^ of.high).bit_length()) if (of.low < 0) == (of.high < 0) else 0
-    if not mask & ~alike:  # bits that are alike in all values
+    if not mask & ~alike:  # bits that are the same in all values
         return constant(of.low & mask)
     if isinstance(of, Masked):
         return masked(of.of[0], of.number & mask)
@@ -290,7 +290,7 @@ def masked(of: Expr, mask: int) -> Expr:
 
 
 def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
-    """The parts and the number `flipped`, XORed."""
+    """Return the XOR of the parts and the number `flipped`."""
     of = []
     for part in parts:
         if isinstance(part, Sum) and not part.of:
@@ -314,7 +314,7 @@ def xored(parts: Iterable[Expr], flipped: int = 0) -> Expr:
 
 
 def parts_of(expressions: Iterable[Expr]) -> list[Expr]:
-    """Every distinct expression in some, each after what it is made of."""
+    """Return every distinct expression in some, each after its parts."""
     done: dict[Expr, None] = {}
 
     def visit(expression: Expr) -> None:
@@ -329,7 +329,7 @@ def parts_of(expressions: Iterable[Expr]) -> list[Expr]:
 
 
 def cost(expressions: Iterable[Expr]) -> int:
-    """What some expressions cost together; what they share counts once.
+    """Return the cost of some expressions together; shared parts count once.
 
     >>> x = variable("x", 0, 63)
     >>> cost([linear([(9, shifted(x, 3)), (1, masked(x, 7))])]), cost([linear([(1, x), (1, shifted(x, 3))])])
@@ -354,7 +354,7 @@ def _own_cost(expression: Expr, quotients: set[Quotient]) -> int:
 
 
 def _cost_of_sum(total: Sum) -> int:
-    """A sum takes in one product by a power of two: it is one instruction, on a GPU as on a CPU."""
+    """Return the cost of a sum; a GPU and a CPU add a product by a power of two in one instruction."""
     added, *factors = total.numbers
     sums = len(factors) + (added != 0) - 1 + (not added and all(factor < 0 for factor in factors))
     shifts = sum(abs(factor) > 1 and is_power(abs(factor)) for factor in factors)

@@ -1,4 +1,4 @@
-"""How a warp moves a tile, as CUDA: the address of every lane, and the instruction."""
+"""Moves of a tile by a warp, as CUDA: the address of every lane, and the instruction."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ _TYPES = {
 
 
 def code_of(found: Feed) -> str:
-    """The address that a lane gives to the first step, and the instruction, each as a CUDA function.
+    """Return a lane's address in the first step, and the instruction, each as a CUDA function.
 
-    What the first function gives counts from the tile. Steps add their numbers to it, or XOR it with them,
-    before the tile's address is added; with the pattern "address" it is the address itself.
+    The first function counts from the tile. Steps add their numbers to its result, or XOR them into it,
+    before the tile's address is added; with the pattern "address" the result is the address.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding import feed
@@ -76,7 +76,7 @@ def code_of(found: Feed) -> str:
 
 
 def source_of_tile(found: Feed) -> str:
-    """The same, and a function that moves the whole tile, step by step.
+    """Return the two functions, and a function that moves the whole tile, step by step.
 
     >>> from tilewise import S, Swizzle
     >>> from tilewise.check.feeding import feed
@@ -131,14 +131,14 @@ def _address(found: Feed, addresses: Layout, name: str, when: str = "") -> str:
 
 
 def _words(found: Feed) -> tuple[str, str, str, str]:
-    """The operand's letter, what is done with it, a register's type in CUDA, and its letter in asm."""
+    """Return the operand's letter, its verb, a register's type in CUDA, and its letter in asm."""
     form = found.form
     kind, constraint = _TYPES[min(form.bits, form.unit) if isinstance(form, Vector) else 32]
     return found.operand.lower(), "store" if found.operand == "D" else "load", kind, constraint
 
 
 def address_of(found: Feed) -> str:
-    """Return the address that a lane gives to the first step, from that of the tile, as a CUDA function."""
+    """Return the address that a lane gives to the first step, from the tile's address, as a CUDA function."""
     return _address(found, from_the_tile(found).addresses, f"{found.operand.lower()}_address")
 
 

@@ -1,4 +1,4 @@
-"""What is written: a function from arguments to results, before it is spelled in a language."""
+"""A function from arguments to results, before its text in a language."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An integer by its name, and the ends between which it lies; None where they were not decided."""
+    """An integer by its name, and the ends between which it lies; None where they are not decided."""
 
     name: str
     low: int | None
@@ -33,38 +33,38 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """How the index of an element is given: one number a mode, or flat in one of two orders."""
+    """The form of an element's index: one number a mode, or flat in one of two orders."""
 
     flat: bool = False
     leftmost_fastest: bool = False
 
     @property
     def order(self) -> str:
-        """The order of a flat index, in words."""
+        """Return the order of a flat index, in words."""
         if self.leftmost_fastest:
             return "CuTe's order, the first mode fastest"
         return "row-major, the last mode fastest"
 
     def counted(self, layout: Layout) -> Layout:
-        """The layout whose row-major flat index is this one."""
+        """Return the layout whose row-major flat index is this one."""
         if not (self.flat and self.leftmost_fastest):
             return layout
         return by_flat_index(layout.in_order("cute"))
 
     def modes(self, layout: Layout) -> list[Sequence[Iter]]:
-        """The iters that each number of the index counts."""
+        """Return the iters that each number of the index counts."""
         if self.flat:
             return [self.counted(layout).shard]
         iters = iter(layout.shard)
         return [[*islice(iters, sum(1 for _ in leaves(mode)))] for mode in layout.shape]
 
     def names(self, layout: Layout) -> list[str]:
-        """The names of its numbers: `x`, `i, j, k` for up to three modes, or `i0, i1, ...`."""
+        """Return the names of its numbers: `x`, `i, j, k` for up to three modes, or `i0, i1, ...`."""
         count = len(layout.shape)
         return ["x"] if self.flat else [*"ijk"[:count]] if count <= 3 else [f"i{n}" for n in range(count)]
 
     def of(self, layout: Layout, row_major: int) -> int:
-        """A row-major flat index in the order of this one.
+        """Return a row-major flat index in the order of this one.
 
         >>> from tilewise import S
         >>> Index(leftmost_fastest=True).of(S[4, 8], 1)
@@ -86,27 +86,27 @@ class Function:
     layout: Layout
     index: Index
     sentences: tuple[str, ...]
-    """What it computes, for the comment above it."""
+    """Sentences on its results, for the comment above it."""
     is_inverse: bool = False
-    """Whether it goes from places to indices."""
+    """True if it goes from places to indices."""
     text: str = ""
-    """How the comment spells the layout, where that is not as this project does."""
+    """The layout's spelling in the comment, if it differs from this project's."""
 
     @property
     def comment(self) -> tuple[str, ...]:
-        """The lines of the comment: the layout, what is computed, the ranges."""
+        """Return the lines of the comment: the layout, the results, the ranges."""
         ranges = [", ".join(map(str, ends)) for ends in (self.arguments, self.results)]
         return (self.text or str(self.layout), *self.sentences, "; ".join(filter(None, ranges)))
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """The arguments on which no result depends."""
+        """Return the arguments on which no result depends."""
         used = {part.name for part in parts_of(self.expressions) if isinstance(part, Variable)}
         return tuple(argument.name for argument in self.arguments if argument.name not in used)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as words of a sentence.
+    """Return names as words of a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"])
     ('a', 'a, b and c')

@@ -1,4 +1,4 @@
-"""FreeNames that are identifiers in every language that is written."""
+"""Free names: identifiers in every language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FreeNames:
         self.taken = set(taken)
 
     def free(self, wanted: str) -> str:
-        """`wanted`, or the nearest name to it that is free and that every language takes."""
+        """Return `wanted`, or the nearest free name that every language takes."""
         name = "".join(c if c.isascii() else f"u{ord(c):x}" for c in wanted)
         while name in _RESERVED or name.startswith("__") or name in self.taken:
             name = f"{name.lstrip('_')}_"
@@ -36,7 +36,7 @@ class FreeNames:
 
 
 def checked(name: str, what: str) -> str:
-    """A name that a user chose."""
+    """Return a name that a user chose; refuse one that is no identifier."""
     of_kind(name, str, "a name", "such as 'turn'")
     if name.isascii() and name.isidentifier() and name not in _RESERVED and not name.startswith("__"):
         return name
@@ -48,7 +48,7 @@ def checked(name: str, what: str) -> str:
 
 
 def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
-    """The names of the arguments: those that a user gave, one for each, or the defaults."""
+    """Return the names of the arguments: the user's names, one for each, or the defaults."""
     if not given:
         return defaults
     names = [checked(name, "an argument") for name in given]

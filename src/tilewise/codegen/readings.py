@@ -1,10 +1,10 @@
-"""From digits to an expression: the sum of steps that the digits of some values make.
+"""From digits to an expression: the sum of the digits' steps.
 
-A reading is a value and how it is read in digits, slowest first. What is written for it is the
-cheapest of a few forms, each exact for every digit:
+A reading is a value with its digits, slowest first. Its text is the cheapest of a few forms, each exact for
+every digit:
 
     digits   (x >> 3) * 9 + (x & 7)       a mask and a shift for each distance that bits move
-    runs     x + (x >> 3)                 no mask: a step too much is taken back by the next digit
+    runs     x + (x >> 3)                 no mask: the next digit takes back a step too much
     bits     ((x & 7) << 3) ^ ...         a swizzle folded into the fields whose bits it reads
 """
 
@@ -39,7 +39,7 @@ MOST_DIGITS_IN_RUNS = 16
 
 @dataclass(frozen=True, slots=True)
 class DigitReading:
-    """A value and its digits, slowest first: (extent, what one step of it adds to each result)."""
+    """A value and its digits, slowest first: (extent, the number that one step adds to each result)."""
 
     value: Diagonals
     digits: tuple[tuple[int, tuple[int, ...]], ...]
@@ -47,7 +47,7 @@ class DigitReading:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """(value // weight) % extent, times step; without the remainder where nothing is slower."""
+    """(value // weight) % extent, times step; without the remainder if no digit is slower."""
 
     extent: int
     weight: int
@@ -55,7 +55,7 @@ class _Read:
     is_slowest: bool
 
     def field(self, value: Expr) -> Expr:
-        """The digit of a value."""
+        """Return the digit of a value."""
         digit = quotient(value, self.weight)
         return digit if self.is_slowest else remainder(digit, self.extent)
 
@@ -80,7 +80,7 @@ def candidates(
 def _swizzled_sums(
     read: Sequence[tuple[Diagonals, list[_Read]]], added: int, chain: Sequence[Swizzle]
 ) -> list[Expr]:
-    """Ways to write chain(added + the steps of all digits)."""
+    """Return ways to write chain(added + the steps of all digits)."""
     sums = [_swizzled(total, chain) for total in _sums(read, added)]
     if not chain and all(len(value.diagonals) < 2 for value, _ in read):
         return sums
@@ -95,9 +95,9 @@ def cheapest(ways: Iterable[Expr]) -> Expr:
 
 
 def cheapest_together(ways: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
-    """Return one of the candidates for each result: what results share is paid once.
+    """Return one of the candidates for each result; a part that results share costs once.
 
-    Each result in turn takes what suits the others' choice, until none changes.
+    Each result in turn takes the candidate that suits the others' choice, until none changes.
     """
     chosen = [*map(cheapest, ways)]
     price = cost(chosen)
@@ -114,7 +114,7 @@ def cheapest_together(ways: Sequence[Sequence[Expr]]) -> tuple[Expr, ...]:
 
 
 def _digits_of(reading: DigitReading, position: int) -> list[_Read]:
-    """The digits for one result, merged, slowest first; those that do not move it included."""
+    """Return the digits for one result, merged, slowest first, with digits that do not move it."""
     digits = merged((extent, steps[position]) for extent, steps in reading.digits)
     weights = place_values(extent for extent, _ in digits)[::-1]
     read = zip(digits, weights, strict=True)
@@ -122,7 +122,7 @@ def _digits_of(reading: DigitReading, position: int) -> list[_Read]:
 
 
 def _swizzled(total: Expr, chain: Sequence[Swizzle]) -> Expr:
-    """The chain after a value: at once, or one swizzle after the other."""
+    """Return the value after a chain of swizzles: at once, or one swizzle after the other."""
     if not chain:
         return total
     in_turn = total
@@ -135,7 +135,7 @@ def _swizzled(total: Expr, chain: Sequence[Swizzle]) -> Expr:
 
 
 def _terms(value: Diagonals, digits: Iterable[_Read]) -> list[tuple[int, Diagonals]]:
-    """(factor, bits): one for all digits whose bits move by one distance, one for each of the others."""
+    """Return (factor, bits): one for all digits whose bits move by one distance, one for each other digit."""
     masks: dict[tuple[int, int], int] = {}
     apart: list[tuple[int, Diagonals]] = []
     for digit in digits:
@@ -156,7 +156,7 @@ def _terms(value: Diagonals, digits: Iterable[_Read]) -> list[tuple[int, Diagona
 
 
 def _sums(read: Sequence[tuple[Diagonals, list[_Read]]], added: int) -> list[Expr]:
-    """The plain sum: each value in its cheaper form, and all by digits."""
+    """Return the plain sum: each value in its cheaper form, and all by digits."""
     low = high = added
     by_digits, cheaper = [], []
     for value, digits in read:
@@ -169,13 +169,13 @@ def _sums(read: Sequence[tuple[Diagonals, list[_Read]]], added: int) -> list[Exp
 
 
 def _ends(digits: Iterable[_Read]) -> tuple[int, int]:
-    """The smallest and the largest sum of steps."""
+    """Return the smallest and the largest sum of steps."""
     reaches = [(digit.extent - 1) * digit.step for digit in digits]
     return sum(min(0, reach) for reach in reaches), sum(max(0, reach) for reach in reaches)
 
 
 def _in_runs(value: Expr, digits: Sequence[_Read]) -> Expr:
-    """The sum over the cheapest way to cut the digits into runs."""
+    """Return the sum over the cheapest way to cut the digits into runs."""
     if len(digits) > MOST_DIGITS_IN_RUNS:
         return _run(value, digits)
     shared = cost([value])
@@ -192,10 +192,10 @@ def _in_runs(value: Expr, digits: Sequence[_Read]) -> Expr:
 
 
 def _run(value: Expr, digits: Sequence[_Read]) -> Expr:
-    """Neighbouring digits without a mask between them.
+    """Return the sum of neighbouring digits without a mask between them.
 
-    Every quotient counts all slower digits too, so each step is lessened by what they add already. Where
-    what is taken and given back needs wider integers than the sum and the value do, each digit stands alone.
+    Every quotient counts all slower digits too, so each step is reduced by their part. If the
+    intermediate terms need wider integers than the sum and the value do, each digit stands alone.
     """
     if not any(digit.step for digit in digits):
         return constant(0)
@@ -225,13 +225,13 @@ class _Part:
     added: int = 0
 
     def plus(self, terms: tuple[tuple[int, Expr], ...], added: int) -> _Part:
-        """More added to it."""
+        """Return the part with more terms added to it."""
         terms, added = self.terms + terms, self.added + added
         return _Part(Diagonals.of(linear(terms, added)), terms, added)
 
 
 def _without_carries(terms: Iterable[tuple[int, Diagonals]], added: int) -> Diagonals:
-    """The sum as a XOR: parts that share bits are added first, until no two of them do."""
+    """Return the sum as a XOR: parts that share bits are added first, until no two do."""
     parts = [_upward(factor, value) for factor, value in terms]
     added -= sum(part.added for part in parts)
     while True:
@@ -240,14 +240,14 @@ def _without_carries(terms: Iterable[tuple[int, Diagonals]], added: int) -> Diag
         if i is None:
             return union(part.bits for part in parts) ^ Diagonals({}, added)
         own = added & parts[i].bits.possible
-        if added < 0:  # its bits have no end, so a carry would meet them again and again
+        if added < 0:  # its bits have no end: a carry would meet them again and again
             own = added & moved(-1, lowest_bit(own))
         parts[i] = parts[i].plus((), own)
         added -= own
 
 
 def _upward(factor: int, value: Diagonals) -> _Part:
-    """A term that is never negative: one with a negative factor counts down from its largest value."""
+    """Return a term that is never negative: with a negative factor it counts down from its largest value."""
     expression = value.expression
     if factor == 1:
         return _Part(value, ((1, expression),))
@@ -258,7 +258,7 @@ def _upward(factor: int, value: Diagonals) -> _Part:
 
 
 def _apart(parts: Iterable[_Part]) -> list[_Part]:
-    """Parts that share a bit as one."""
+    """Return the parts; parts that share a bit are joined."""
     separate: list[_Part] = []
     for part in parts:
         while met := [other for other in separate if other.bits.possible & part.bits.possible]:

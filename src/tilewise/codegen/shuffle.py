@@ -1,6 +1,7 @@
-"""A move inside a warp as CUDA C++: a device function on 32-bit registers, which includes nothing.
+"""A move inside a warp as CUDA C++: a device function on 32-bit registers, without headers.
 
-What differs between lanes is spelled out of the lane's number: a few operations, and never a table in memory.
+Values that differ between lanes are computed from the lane's number: a few operations, and never a table in
+memory.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SHUFFLES = {"bfly": "__shfl_xor_sync", "up": "__shfl_up_sync", "down": "__shfl_
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One register of the program: its name, and what it is, for people and for CUDA."""
+    """One register of the program: its name, and its value, for people and for CUDA."""
 
     name: str
     told: str
@@ -36,10 +37,10 @@ class Line:
 
 
 def cuda_source(plan: WarpPlan, name: str = "shuffle") -> str:
-    """The plan as a function: `from` are the 32-bit registers of FROM, `to` those of TO.
+    """Return the plan as a function: `from` are the 32-bit registers of FROM, `to` those of TO.
 
     Element e of n bits is in bits n e and up, counted through the registers. All 32 lanes call it together.
-    Both may be one array, where they have as many registers.
+    Both may be one array if they have as many registers.
 
     >>> from tilewise import S, laneid, reg
     >>> from tilewise.check.shuffle import shuffle
@@ -66,7 +67,7 @@ def cuda_source(plan: WarpPlan, name: str = "shuffle") -> str:
 
 
 def device_function(plan: WarpPlan, name: str) -> str:
-    """The function alone, and nothing above it."""
+    """Return the function without comments."""
     called = checked(name, "a function")
     lines = [line.cuda for line in lines_of(plan)]
     head = []
@@ -92,7 +93,7 @@ def device_function(plan: WarpPlan, name: str) -> str:
 
 
 def lines_of(plan: WarpPlan) -> list[Line]:
-    """Every step as a line."""
+    """Return every step as a line."""
     found = []
     for at, step in enumerate(plan.program.steps):
         name = f"t{at}"
@@ -108,7 +109,7 @@ def lines_of(plan: WarpPlan) -> list[Line]:
 
 
 def register_name(plan: WarpPlan, register: int) -> str:
-    """a0, a1, ... for the registers of the source, t0, t1, ... for what the steps make."""
+    """Return a0, a1, ... for the registers of the source, t0, t1, ... for the results of steps."""
     inputs = plan.program.inputs
     return f"a{register}" if register < inputs else f"t{register - inputs}"
 
@@ -119,7 +120,7 @@ def _used(plan: WarpPlan) -> set[int]:
 
 
 def _spelled(step: WarpStep, operands: Sequence[str]) -> tuple[str, str]:
-    """(for people, for CUDA) what a step makes."""
+    """Return the result of a step, (for people, for CUDA)."""
     a = operands[0]
     if step.operation == "movmatrix":
         return f"movmatrix({a})", ""
@@ -151,11 +152,11 @@ def _shuffled(lanes: LaneMap, a: str) -> tuple[str, str]:
     return f"shfl.idx({a}, {read})", f"__shfl_sync({EVERY_LANE}, {a}, {read})"
 
 
-# -- numbers out of the lane's ---------------------------------------------------------------------
+# -- numbers from the lane's number ---------------------------------------------------------------
 
 
 def lane_text(lanes: LaneMap) -> str:
-    """The lane that every lane reads, as an expression of `lane`.
+    """Return the lane that every lane reads, as an expression of `lane`.
 
     >>> lane_text(LaneMap.of([lane // 4 for lane in range(32)]))
     'lane >> 2'
@@ -171,7 +172,7 @@ def lane_text(lanes: LaneMap) -> str:
 
 
 def number(by: Sequence[int], hexadecimal: bool = False) -> str:
-    """A number that differs between lanes, as an expression of `lane`."""
+    """Return a number that differs between lanes, as an expression of `lane`."""
     if len(set(by)) == 1:
         return _literal(by[0], hexadecimal)
     if hexadecimal or max(by) >= LANES:
@@ -180,7 +181,7 @@ def number(by: Sequence[int], hexadecimal: bool = False) -> str:
 
 
 def condition(by: Sequence[int]) -> str:
-    """Whether by[lane] is 1, as an expression of `lane`.
+    """Return the test that by[lane] is 1, as an expression of `lane`.
 
     >>> condition([lane >> 2 & 1 for lane in range(32)]), condition([lane < 5 for lane in range(32)])
     ('lane & 4', 'lane < 5')
@@ -207,7 +208,7 @@ def _literal(value: int, hexadecimal: bool) -> str:
 
 
 def _affine(by: Sequence[int]) -> str:
-    """Fields of the lane's bits, each moved, XORed; nothing where the number is none."""
+    """Return fields of the lane's bits, each moved, XORed; an empty text for numbers of another form."""
     columns = [by[1 << bit] ^ by[0] for bit in range(LANE_BITS)]
     if any(by[0] ^ combined(columns, lane) != own for lane, own in enumerate(by)):
         return ""
@@ -227,7 +228,7 @@ def _bracketed(text: str) -> str:
 
 
 def _field(mask: int, distance: int) -> str:
-    """Bits of the lane's number, moved up by a distance."""
+    """Return bits of the lane's number, moved up by a distance."""
     if distance >= 0:
         bits = "lane" if mask == LANES - 1 else f"lane & {mask}"
         return bits if not distance else f"({bits}) << {distance}" if "&" in bits else f"{bits} << {distance}"
@@ -236,7 +237,7 @@ def _field(mask: int, distance: int) -> str:
 
 
 def _turning(by: Sequence[int]) -> str:
-    """(factor lane + start) mod 32; nothing where the number is none."""
+    """Return (factor lane + start) mod 32; an empty text for numbers of another form."""
     factor, start = (by[1] - by[0]) % LANES, by[0]
     if any(own != (factor * lane + start) % LANES for lane, own in enumerate(by)):
         return ""
@@ -245,7 +246,7 @@ def _turning(by: Sequence[int]) -> str:
 
 
 def _asked_or_masked(by: Sequence[int]) -> str:
-    """Few numbers by questions; many bit by bit, each out of a mask of the lanes that have it."""
+    """Return few numbers by tests of the lane; many bit by bit, each bit from a mask of its lanes."""
     if len(set(by)) <= 4:
         return _asked(by, str)
     masks = [sum((own >> bit & 1) << lane for lane, own in enumerate(by)) for bit in range(LANE_BITS)]
@@ -254,7 +255,7 @@ def _asked_or_masked(by: Sequence[int]) -> str:
 
 
 def _asked(by: Sequence[int], spelled: Callable[[int], str]) -> str:
-    """One of several numbers, by questions about the lane: the bits of its number first."""
+    """Return one of several numbers by tests of the lane: the bits of its number first."""
     return _by_questions(list(enumerate(by)), spelled)
 
 
@@ -270,7 +271,7 @@ def _by_questions(by: list[tuple[int, int]], spelled: Callable[[int], str]) -> s
 
 
 def _question(by: list[tuple[int, int]], values: list[int]) -> int:
-    """Lanes that part the numbers, none of which is on both sides; nearly in halves."""
+    """Return lanes that part the numbers, nearly in halves; no number is on both sides."""
     for mask in parities():
         inside = {value for lane, value in by if mask >> lane & 1}
         outside = {value for lane, value in by if not mask >> lane & 1}

@@ -13,15 +13,15 @@ from tilewise.core.layout import Layout
 from tilewise.core.orders import by_coordinates
 
 _MODULES = {"cuda": "c", "c": "c", "python": "text", "triton": "text", "cute": "cute"}
-"""{language: the one module that is imported for it}."""
+"""{language: the module that it imports}."""
 
 LANGUAGES = tuple(_MODULES)
-"""What a layout can be written in."""
+"""Languages in which a layout can be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source text, which is what prints, the name that it defines, and what that takes and gives."""
+    """Source text, which prints itself; the name that it defines, its arguments and its results."""
 
     lang: str
     name: str

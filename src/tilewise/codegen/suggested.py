@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from tilewise.hardware.operands.stepping import Digits
 
 ROOM = {"wgmma": "GMMA", "tcgen05": "UMMA"}
-"""Where CuTe has the atoms of an engine."""
+"""CuTe's namespace for the atoms of an engine."""
 
 ATOMS = {**ATOM, "128B_ATOM_32B": "SW128_32B"}
 
 STATIC_BYTES = 48 * 1024
-"""Shared memory that a kernel can declare; more is asked for at the launch."""
+"""Shared memory that a kernel can declare; the launch has to request more."""
 
 CUDA = """\
 // ${found.operand} [${found.rows}, ${found.k}] ${found.dtype}, $major, mode ${found.mode}: $tile
@@ -49,9 +49,9 @@ struct ${found.operand}Storage {
 
 
 def cuda_of(found: Suggestion) -> str | None:
-    """Shared memory, the bare constant, and a function from a step to its descriptor, in CUDA C++.
+    """Return shared memory, the bare constant, and a function from a step to its descriptor, in CUDA C++.
 
-    None where steps differ in more than their start: K of 48 bytes, in one chunk or in two.
+    Return None where steps differ in more than their start: K of 48 bytes, in one chunk or in two.
 
     >>> from tilewise.check.suggest import suggest
     >>> print(cuda_of(suggest(operand="A", rows=128, k=128, dtype="bf16")).splitlines()[-1 - 1])
@@ -78,7 +78,7 @@ def cuda_of(found: Suggestion) -> str | None:
 
 
 def cute_of(found: Suggestion) -> str | None:
-    """The layout as CuTe makes it of an atom; None for types that CuTe has no atoms for.
+    """Return the layout as CuTe makes it from an atom; None for types without atoms in CuTe.
 
     >>> from tilewise.check.suggest import suggest
     >>> print(cute_of(suggest(operand="A", rows=128, k=64, dtype="bf16", major="mn")).splitlines()[1])
@@ -118,7 +118,7 @@ def _declaration(found: Suggestion, name: str) -> str:
 
 
 def _step(letter: str, digits: Digits) -> str:
-    """What an index adds to the descriptor, in 16 bytes.
+    """Return the number that an index adds to the descriptor, in 16 bytes.
 
     >>> _step("k", ((2, 16384), (4, 32)))
     'k / 4 * 1024 + k % 4 * 2'

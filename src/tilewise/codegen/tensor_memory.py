@@ -1,7 +1,7 @@
-"""Loads and stores of tensor memory as CUDA C++: device functions on 32-bit registers, which include nothing.
+"""Loads and stores of tensor memory as CUDA C++: device functions on 32-bit registers, without headers.
 
-All instructions of a round stand in one statement with the wait for them, so that nothing uses a register
-before it is there.
+All instructions of a round stand in one statement with the wait for them. No register is used
+before its value is there.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 WARP_SHIFT = LANE_SHIFT + WARP_LANES.bit_length() - 1
-"""By so many bits the number of a warp is moved in an address."""
+"""Bits by which the number of a warp is shifted in an address."""
 
 WIDTH = 100
-"""So long a line of an instruction is at most."""
+"""Longest line of an instruction."""
 
 
 def cuda_source(plan: Plan, name: str = "") -> str:
-    """The way that fits, or the one of the fewest instructions, as a function; of several rounds one each.
+    """Return the fitting way, or the way of the fewest instructions, as a function for each round.
 
-    `d` is the address of what lies in tensor memory, and `warp` the number of the warp in its warpgroup, 0 to
-    3: that in the block would name lanes that there are not. Where warpgroups share it is that in the block,
-    as the fragment counts warpgroups, and each begins at its own columns. All lanes of the warp call it.
-    Register i of the fragment is `to[i]`, or `from[i]` of a store; of several rounds each counts its own.
+    `d` is the address of the data in tensor memory. `warp` is the number of the warp in its warpgroup, 0 to
+    3: its number in the block would name lanes that do not exist. Where warpgroups share the data, `warp` is
+    the number in the block, as the fragment counts warpgroups, and each warpgroup begins at other columns.
+    All lanes of the warp call it. Register i of the fragment is `to[i]`, or `from[i]` of a store; each of
+    several rounds counts from 0.
 
         requires  a plan with a way
 
@@ -77,7 +78,7 @@ def cuda_source(plan: Plan, name: str = "") -> str:
 
 
 def _warp(way: Way) -> str:
-    """Which warps call it, by their numbers in their warpgroup, or in the block where warpgroups share."""
+    """Return the comment on the warps that call it, by their numbers in a warpgroup, or in the block."""
     groups, own = way.words.groups, way.words.warps
     if not groups.apart:
         return f"// warp is {spans(own)}, its number in the warpgroup: (threadIdx.x / {THREADS}) % {WARPS}"
@@ -89,7 +90,7 @@ def _warp(way: Way) -> str:
 
 
 def _beginning(groups: Warpgroups) -> str:
-    """What a warp adds to the address: its lanes, and where its warpgroup begins."""
+    """Return the offset of a warp: its lanes, and the begin of its warpgroup."""
     if not groups.apart:
         return f"(warp << {WARP_SHIFT})"
     first, last = groups.numbers[0], groups.numbers[-1]
@@ -104,7 +105,7 @@ def _beginning(groups: Warpgroups) -> str:
 
 
 def _spare(plan: Plan) -> list[str]:
-    """Of the registers that are loaded and not wanted, which count on after the fragment's last."""
+    """Return the comment on loaded registers without a wanted value, which follow the fragment's last."""
     spare = plan.fit.spare if plan.fit else ()
     return [f"// registers {spare[0]} to {spare[-1]} hold nothing that is wanted"] if spare else []
 
@@ -114,7 +115,7 @@ def _registers(move: Move) -> range:
 
 
 def _function(way: Way, moves: list[Move], name: str, slots: dict[int, int]) -> list[str]:
-    """A function around the instructions of a round, which register is in which slot of the array given."""
+    """Return the function around the instructions of a round; `slots` maps registers to the array's."""
     array, const = ("from", "const ") if way.store else ("to", "")
     count = max(slots[at] for move in moves for at in _registers(move)) + 1
     texts, held, addresses = _instructions(moves, 0 if not way.store else len(moves))
@@ -139,7 +140,7 @@ def _function(way: Way, moves: list[Move], name: str, slots: dict[int, int]) -> 
 
 
 def _instructions(moves: list[Move], first: int) -> tuple[list[str], list[int], list[Address]]:
-    """The instructions with numbered operands; the registers in their order, from number `first` on."""
+    """Return the instructions with operands numbered from `first`, their registers, and their addresses."""
     texts: list[str] = []
     held: list[int] = []
     addresses: list[Address] = []
@@ -153,7 +154,7 @@ def _instructions(moves: list[Move], first: int) -> tuple[list[str], list[int], 
             f"{move.words} {place}{split}, {names}" if way.store else f"{move.words} {names}, {place}{split}"
         )
         held += _registers(move)
-        addresses.append(Address(move.lane, move.column))  # of any warp, which `at` has moved
+        addresses.append(Address(move.lane, move.column))  # for any warp: `at` has its offset
     return texts, held, addresses
 
 
@@ -162,23 +163,23 @@ def _sum(address: Address) -> str:
 
 
 def _literals(text: str) -> list[str]:
-    """A text as literals, one on each line, which together are it."""
+    """Return the parts of a text as literals, one on each line."""
     return _filled(re.findall(r"\S+ ?", text), WIDTH - len('        " "'))
 
 
 def _wrapped(operands: Iterable[str]) -> str:
-    """Operands with commas between them, as many on a line as it has room for."""
+    """Return operands with commas between them, on as few lines as possible."""
     *most, last = operands
     lines = _filled([*(f"{operand}, " for operand in most), last], WIDTH - len(BEFORE) - 1)
     return f"\n{BEFORE}".join(line.rstrip() for line in lines)
 
 
 BEFORE = " " * 10
-"""Before operands on further lines; on the first, :: takes one more."""
+"""The indent of operands on further lines; on the first, :: takes one more."""
 
 
 def _filled(parts: Iterable[str], room: int) -> list[str]:
-    """Parts in their order, on as few lines of that room as can be.
+    """Return parts in their order, on as few lines of that width as possible.
 
     >>> _filled(["{%0, ", "%1, ", "%2}"], 9)
     ['{%0, %1, ', '%2}']

@@ -1,6 +1,6 @@
 """Expressions as text: operators that C, C++, CUDA, Python and Triton share, and literals that differ.
 
-Python and Triton have nothing else; integers of C have a width.
+Python and Triton need nothing else; integers of C have a width.
 
 Parentheses stand wherever two kinds of operators meet, except for a product in a sum. A product by a power
 of two is a shift.
@@ -40,10 +40,10 @@ WIDTHS = (32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """What differs between languages: the sign of a division that rounds down, and large literals.
+    """The differences between languages: the sign of a division that rounds down, and large literals.
 
     With `fields_by_product` a sum has `(i & 7) * 8`: a CPU's compiler makes one instruction of the product
-    and the sum, but of a shift after a mask a mask after a shift, which takes more.
+    and the sum. It would turn a shift after a mask into a mask after a shift, which costs more.
     """
 
     division: str = "//"
@@ -52,7 +52,7 @@ class Spelling:
     fields_by_product: bool = False
 
     def number(self, number: int, mask: bool = False) -> str:
-        """A literal; masks of several digits in hexadecimal, and without a sign where integers have none."""
+        """Return a literal; masks of several digits in hexadecimal, without a sign if integers have none."""
         if mask and number < 0 and self.suffix:
             return f"~{self.number(~number, mask=True).removesuffix(self.suffix)}{self.suffix}"
         digits = f"{number:#x}" if mask and number >= _PLAIN_DIGITS else str(number)
@@ -98,7 +98,7 @@ def _statements(function: Function) -> list[str]:
 
 
 def body_of(function: Function, spelling: Spelling = PYTHON) -> Body:
-    """Return the expressions of a function as text; what is used twice has a name."""
+    """Return the expressions of a function as text; expressions that are used twice have a name."""
     return spelled(
         function.expressions, FreeNames([function.name, *(own.name for own in function.arguments)]), spelling
     )
@@ -130,7 +130,7 @@ def spelled(expressions: Sequence[Expr], names: FreeNames, spelling: Spelling = 
 
 
 def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
-    """Return expressions as they are written: `x - q * 7` instead of `x % 7` where q = x // 7 is there."""
+    """Return expressions in their written form: `x - q * 7` instead of `x % 7` where q = x // 7 exists."""
     parts = parts_of(expressions)
     quotients = {part for part in parts if isinstance(part, Quotient)}
     made: dict[Expr, Expr] = {}
@@ -149,10 +149,10 @@ def with_shared_quotients(expressions: Sequence[Expr]) -> list[Expr]:
 
 
 def width_of(expressions: Sequence[Expr], signed: bool) -> int:
-    """Return how many bits hold all values on the way, as they are written.
+    """Return the bits that hold all intermediate values, in their written form.
 
-    With `signed`, no partial sum overflows either. Without, sums and products may wrap: only what is
-    divided, shifted or masked counts, with the results and the literals.
+    With `signed`, no partial sum overflows either. Without, sums and products may wrap: only values that are
+    divided, shifted or masked count, with the results and the literals.
 
         refused  TW302 where 64 bits are too few
 
@@ -170,7 +170,7 @@ def width_of(expressions: Sequence[Expr], signed: bool) -> int:
             for factor, term in part.terms if signed else ():
                 reaches = factor * term.low, factor * term.high
                 below, above = below + min(0, *reaches), above + max(0, *reaches)
-                ends.append(abs(factor) * term.high)  # `a - (b << 3)`: what is taken away is a value too
+                ends.append(abs(factor) * term.high)  # `a - (b << 3)`: the subtracted term is a value too
             ends += [below, above]
         elif part.bits >= 0:
             ends.append(part.bits)
@@ -189,7 +189,7 @@ def width_of(expressions: Sequence[Expr], signed: bool) -> int:
 
 
 def _letter(part: Expr) -> str:
-    """q for a quotient, r for what it leaves, t for the rest."""
+    """Return q for a quotient, r for a remainder, t for the rest."""
     if isinstance(part, Quotient):
         return "q"
     leaves = isinstance(part, Sum) and any(
@@ -201,7 +201,7 @@ def _letter(part: Expr) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """(text, kind of the outermost operator) of expressions, with names for those that are known."""
+    """Texts of expressions, each (text, kind of the outermost operator), with names for the known ones."""
 
     spelling: Spelling
     known: dict[Expr, str]
@@ -234,7 +234,7 @@ class _Text:
             return number(added), ATOM if added >= 0 else PRODUCT
         if len(total.of) == 1 and not added:
             return self._product(*total.terms[0])
-        terms = sorted(total.terms, key=lambda term: term[0] < 0)  # what is taken away comes last
+        terms = sorted(total.terms, key=lambda term: term[0] < 0)  # subtracted terms come last
         words = [number(added)] if terms[0][0] < 0 < added else []
         for factor, term in terms:
             text, kind = self._product(abs(factor) if words else factor, term, in_sum=True)
@@ -247,7 +247,7 @@ class _Text:
         return " ".join(words), SUM
 
     def _product(self, factor: int, term: Expr, in_sum: bool = False) -> tuple[str, int]:
-        """A shift where the factor is a power of two; not of what may be negative, which C does not shift."""
+        """Return a shift if the factor is a power of two and no value is negative, else a product."""
         if factor == 1:
             return self.of(term)
         if factor < 0:

@@ -48,7 +48,7 @@ asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");  // the tile may 
 
 
 def encode_call(tensor_map: TensorMap, name: str = "map", address: str = "global") -> str:
-    """Statements that make the map `name` of the tensor at `address`; dimensions are innermost first.
+    """Return statements that make the map `name` of the tensor at `address`; dimensions are innermost first.
 
     >>> from tilewise.hardware.tma.tensor_map import TensorMap
     >>> print(encode_call(TensorMap.of("bf16", (4096, 4096), (128, 64), mode="128B")))
@@ -79,7 +79,7 @@ def encode_call(tensor_map: TensorMap, name: str = "map", address: str = "global
 
 
 def copy_calls(plan: Plan, name: str = "map", *, stores: bool = False) -> str:
-    """The instructions that one thread issues for a plan, as PTX in C++: what to expect, and every box.
+    """Return the instructions of the thread that issues a plan, as PTX in C++: expected bytes, and every box.
 
     `tile` is the 32-bit shared address of the tile, `bar` that of its mbarrier; the map is a parameter of
     the kernel, const __grid_constant__. With `stores` the boxes go out, and one group waits for them.

@@ -1,6 +1,6 @@
-"""Code on a device: find one, compile for it, launch, and let the hardware say what it does.
+"""Code on a device: find one, compile for it, launch, and compare the hardware with the catalogue.
 
-Everything of NVIDIA's Python packages is in `device`, `compile` and `launch`, imported when first used.
+`device`, `compile` and `launch` have all uses of NVIDIA's Python packages, imported when first used.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ class Tunable(Protocol[Way]):
     """A plan that can be made in several ways."""
 
     def tuned(self, index: int = 0) -> Way:
-        """The plan with the fastest of its ways on a GPU."""
+        """Return the plan with the fastest of its ways on a GPU."""
 
 
 def tune(plan: Tunable[Way], index: int = 0) -> Way:
-    """The plan with the fastest of its ways on that GPU: each is measured there, and the fastest remembered.
+    """Return the plan with the fastest of its ways on that GPU: all are measured, the fastest is remembered.
 
-    Moves of the plan's class of shapes take it from then on, here and in other processes. `tilewise.plan`
-    makes plans, `bind()` calls them.
+    Moves of the plan's class of shapes take that way from then on, here and in other processes.
+    `tilewise.plan` makes plans, `bind()` calls them.
 
-        refused  TW608 where there is no GPU; TW701 where nothing is in memory
+        refused  TW608 without a GPU; TW701 a plan that is not in memory
     """
     return plan.tuned(index)

@@ -1,6 +1,6 @@
-"""CUDA C++ to machine code with NVRTC: in parallel, kept on disk by what was compiled, errors with the log.
+"""CUDA C++ to machine code with NVRTC: in parallel, kept on disk by its source, errors with the log.
 
-Neither a GPU nor a driver is needed.
+It needs neither a GPU nor a driver.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tilewise.gpu.device import package
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A program, and the architecture that it is compiled for."""
+    """A program, and the architecture for which it is compiled."""
 
     name: str
     text: str
@@ -30,7 +30,7 @@ class Source:
 
 
 class CompileError(LayoutError):
-    """The compiler refused a program that tilewise wrote; `log` is what it said."""
+    """The compiler refused a program that tilewise wrote; `log` is the compiler's text."""
 
     def __init__(self, name: str, log: str) -> None:
         super().__init__("TW608", f"{name} does not compile: {log.strip()[:2000]}")
@@ -41,9 +41,9 @@ class CompileError(LayoutError):
 
 
 def cubin(source: Source, *, cache: Path | None = None) -> bytes:
-    """Machine code of a program; from the cache where it was compiled before.
+    """Return the machine code of a program; from the cache if it was compiled before.
 
-    `cache` is a folder, the user's cache folder where it is None.
+    `cache` is a folder; None is the user's cache folder.
     """
     folder = cache or cache_folder()
     kept = folder / f"{_key(source, _compiler_version(folder))}.cubin"
@@ -55,7 +55,7 @@ def cubin(source: Source, *, cache: Path | None = None) -> bytes:
     try:
         options = core.ProgramOptions(arch=source.arch, name=source.name, minimal=True)
         code = bytes(core.Program(source.text, "c++", options).compile("cubin", logs=log).code)
-    except Exception as error:  # the binding's own kinds; the log says more than they do
+    except Exception as error:  # the binding has its own exceptions; the log is more detailed
         raise CompileError(source.name, f"{log.getvalue()}\n{error}") from error
     keep(kept, code)
     return code
@@ -68,7 +68,7 @@ def cubins(
     cache: Path | None = None,
     done: Callable[[str], None] = lambda name: None,
 ) -> list[bytes]:
-    """Machine code of many programs, in their order; `done` is told the name of each that is ready."""
+    """Return the machine code of many programs, in their order; `done` gets the name of each when ready."""
     workers = min(len(sources), workers or _cores())
     if workers <= 1:
         codes = []
@@ -84,9 +84,9 @@ def cubins(
 
 
 def cache_folder() -> Path:
-    """Where machine code is kept: $TILEWISE_CACHE, or `tilewise` in the user's cache folder.
+    """Return the folder of machine code: $TILEWISE_CACHE, or `tilewise` in the user's cache folder.
 
-    Without a home it is none that could be: in a folder for all, machine code may be anybody's.
+    Without a home directory there is no safe cache: anyone could plant machine code in a shared folder.
     """
     if named := os.environ.get("TILEWISE_CACHE"):
         return Path(named)
@@ -105,9 +105,9 @@ def _user_folder() -> Path:
 
 
 def keep(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; a folder that cannot be written to costs time alone.
+    """Write a file whole or not at all; a read-only folder only costs time.
 
-    Its part has a name of its own: other threads, and processes of the same number in other containers,
+    The temporary file has a random name: other threads, and processes of the same number in other containers,
     may write the same file.
     """
     part = path.with_suffix(f".{os.urandom(8).hex()}")
@@ -121,22 +121,22 @@ def keep(path: Path, content: bytes) -> None:
 
 
 def _cores() -> int:
-    """The cores that this process may use."""
+    """Return the number of cores that this process may use."""
     ours = getattr(os, "sched_getaffinity", None)
     return len(ours(0)) if ours else os.cpu_count() or 1
 
 
 def _key(source: Source, version: str) -> str:
-    """A name that changes with the program, the target and the compiler."""
+    """Return a name that changes with the program, the target and the compiler."""
     words: Iterable[str] = (source.arch, version, source.name, source.text)
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:32]
 
 
 def _compiler_version(folder: Path) -> str:
-    """The compiler's version.
+    """Return the compiler's version.
 
-    Its library takes longer to load than a kernel. A note beside the kernels says which version it was when
-    it was last loaded, and holds as long as the library's file is the same.
+    Its library takes longer to load than a kernel. A note beside the kernels keeps the version of the last
+    load. It is valid as long as the library's file is unchanged.
     """
     note = folder / f"{hashlib.sha256(sys.prefix.encode()).hexdigest()[:16]}.compiler"
     if "cuda.bindings.nvrtc" not in sys.modules:
@@ -146,7 +146,7 @@ def _compiler_version(folder: Path) -> str:
                 return version
     error, major, minor = package("cuda.bindings.nvrtc").nvrtcVersion()
     version = f"{error}{major}.{minor}"
-    with suppress(Exception):  # without the note it is loaded again, and no more than that
+    with suppress(Exception):  # without the note the library is loaded again, nothing worse
         library = package("cuda.pathfinder").load_nvidia_dynamic_lib("nvrtc").abs_path
         said = "\n".join((version, library, _stamp(library))).encode()
         if not note.exists() or note.read_bytes() != said:
@@ -155,6 +155,6 @@ def _compiler_version(folder: Path) -> str:
 
 
 def _stamp(file: str) -> str:
-    """What changes with a file."""
+    """Return a text that changes with a file."""
     found = Path(file).stat()
     return f"{found.st_size} {found.st_mtime_ns}"

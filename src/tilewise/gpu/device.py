@@ -1,4 +1,4 @@
-"""The GPU of this machine, or a plain word why there is none to use."""
+"""The GPU of this machine, or a plain reason why it has none."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ class Gpu:
 
     @property
     def arch(self) -> str:
-        """The target of the compiler; `a` for the instructions of this generation alone."""
+        """Return the target of the compiler; `a` for the instructions of this generation alone."""
         major, minor = self.capability
         return f"sm_{major}{minor}" + ("a" if major >= 9 else "")
 
 
 def find(index: int = 0, *, capability: tuple[int, int] | None = None) -> Gpu:
-    """The GPU of that number.
+    """Return the GPU of that number.
 
-    requires       NVIDIA's packages, a driver, the GPU, and its capability where one is asked for
+    requires       NVIDIA's packages, a driver, the GPU, and its capability if one is given
     """
     core = package("cuda.core")
     try:
         device = core.Device(index)
         major, minor = device.compute_capability
         gpu = Gpu(index, device.name, (int(major), int(minor)))
-    except Exception as error:  # every binding raises its own kinds; none of them is of use to a caller
+    except Exception as error:  # every binding raises its own exceptions, which do not help a caller
         raise _no_gpu(index, error) from error
     if capability is not None and gpu.capability != capability:
         wanted, found = (".".join(map(str, pair)) for pair in (capability, gpu.capability))
@@ -55,7 +55,7 @@ def find(index: int = 0, *, capability: tuple[int, int] | None = None) -> Gpu:
 
 
 def package(name: str) -> ModuleType:
-    """A module of NVIDIA's Python packages, or a refusal that says how to install it."""
+    """Return a module of NVIDIA's Python packages; refuse a missing one with its installation."""
     try:
         return import_module(name)
     except ImportError as error:

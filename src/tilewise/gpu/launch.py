@@ -36,12 +36,12 @@ class Session:
         self.stream = self._device.create_stream()
 
     def kernel(self, code: bytes, name: str, *, shared: int = 0) -> LoadedKernel:
-        """A kernel of some machine code, with as many bytes of dynamic shared memory."""
+        """Return a kernel of some machine code, with as many bytes of dynamic shared memory."""
         (kernel,) = self.kernels(code, [name], shared=shared)
         return kernel
 
     def kernels(self, code: bytes, names: Sequence[str], *, shared: int = 0) -> list[LoadedKernel]:
-        """Kernels of one piece of machine code."""
+        """Return kernels of one piece of machine code."""
         module = package("cuda.core").ObjectCode.from_cubin(code)
         handles = [module.get_kernel(name) for name in names]
         for handle in handles:
@@ -49,31 +49,31 @@ class Session:
         return [LoadedKernel(self, handle, shared) for handle in handles]
 
     def empty(self, size: int) -> Any:
-        """A buffer of the device of that many bytes."""
+        """Return a buffer of the device of that many bytes."""
         return self._device.allocate(max(size, 16), stream=self.stream)
 
     def upload(self, array: Array) -> Any:
-        """A buffer of the device with a copy of an array."""
+        """Return a buffer of the device with a copy of an array."""
         array = np.ascontiguousarray(array)
         buffer = self.empty(array.nbytes)
-        self.wait()  # the allocation is in the stream's order, the copy is not
+        self.wait()  # the stream orders the allocation, but not the copy
         if array.nbytes:
             checked(_driver().cuMemcpyHtoD(int(buffer.handle), array.ctypes.data, array.nbytes))
         return buffer
 
     def download(self, buffer: Any, dtype: str, shape: tuple[int, ...]) -> Array:
-        """An array of what a buffer of the device holds when all work is done."""
+        """Return the content of a buffer of the device as an array, when all work is done."""
         array = np.empty(shape, dtype)
         self.wait()
         checked(_driver().cuMemcpyDtoH(array.ctypes.data, int(buffer.handle), array.nbytes))
         return array
 
     def wait(self) -> None:
-        """Wait for all work; an error of the device is raised here."""
+        """Wait for all work; raise an error of the device."""
         self.stream.sync()
 
     def _allow(self, handle: Any, shared: int) -> None:
-        """Beyond 48 KB a kernel has to ask for its shared memory."""
+        """Request shared memory beyond 48 KB for a kernel."""
         if shared <= 48 * 1024:
             return
         driver = _driver()
@@ -99,9 +99,9 @@ class DriverError(RuntimeError):
 
 
 def checked(answer: tuple[Any, ...]) -> Any:
-    """Return what a call of the driver gives besides its status: one value, or all of them.
+    """Return the values of a driver's answer without its status: one value, or all of them.
 
-    refused  DriverError where the status is not 0
+    refused  DriverError if the status is not 0
     """
     status, *values = answer
     if int(status):

@@ -5,7 +5,7 @@ tiles      the box that a block of threads moves: which one, and how it lies in 
 kernels    CUDA C++ of tiles, and of what no tile takes
 types      types of elements, by name or as arrays have them
 ways       how elements go: all together, by tiles, or one by one
-plan       the plan in memory, and what it costs
+plan       the plan in memory, and its cost
 lines      plans in lines of text
 named      moves that have names
 source     a kernel as a file, with its launch
@@ -30,6 +30,84 @@ if TYPE_CHECKING:
 
 __all__ = ["Bound", "Exchange", "Plan", "move", "plan", "tune"]
 
+<<<<<<< HEAD
+=======
+_OF_MEMORY = {
+    "shape": "box",
+    "device": "device whose times are expected",
+    "fill": "fill",
+    "aligned": "storages that are aligned",
+    "checked": "accesses that are checked",
+}
+"""Options of memory plans only, with the noun used in errors."""
+
+
+def plan(
+    source: Layout | Named,
+    target: Layout | None = None,
+    dtype: DType | str | None = None,
+    *,
+    arch: Architecture | str | int | None = None,
+    **asked: Unpack[OfMemory],
+) -> Plan | Exchange:
+    """Return the plan that moves a tensor of a type from one layout to another, or by a named move.
+
+    `dtype` is the name of a type, or a dtype of NumPy or torch: an array's dtype gives the plan of its move.
+
+    Between two layouts of memory the plan is a `Plan`. `shape=None` is the box that moves, where the two
+    differ; `fill=0` is a number, or the bytes of an element, for places of the target that no element takes;
+    `aligned=256` is the alignment of both storages in bytes, a power of two; `device="h200"` is the device
+    whose times are expected. The kernel of a plan with `checked=True` tests every access. The environment
+    variable TILEWISE_CHECKED=1 checks every plan.
+
+    Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
+    architecture that has its instructions, sm_90 by default.
+
+    Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
+    `kernel`, and as `code(name)` under another name. `str` gives lines of text, `data()` gives JSON.
+
+        postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
+        refused        TW302 storages beyond 64 bits; TW701 layouts that are not both of one memory, or of
+                       registers; TW702 sizes; TW703 a target where elements meet; TW705 a fill that is no
+                       element; TW609 no way for registers
+
+    >>> from tilewise import S, parse, reg, tx
+    >>> print(plan(S[512], S[512] + 64, "f32"))
+    copy: one copy of memory
+      bytes  4096 read and written
+      time   4.0 us expected on an H200, a copy of as much 2.0 us; most of it is the launch
+      1  fill 576 elements of the target with 0: it has places that no element takes
+      2  copy 2048 bytes from byte 0 to byte 256, all together
+    >>> print(plan(parse("wgmma.D(f32, n=64)"), S[(64, 64) : (1 @ reg, 1 @ tx)], "bf16"))
+    shared: through shared memory, about 44 cycles for a warp, for sm_90 and later
+      shared memory  8192 bytes, 1 barrier
+      1  store 4 times by stmatrix.x4.trans: 64 wavefronts for the block
+      2  wait for the block, once
+      3  load 8 vectors of 16 B a thread: 64 wavefronts for the block
+    """
+    if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
+        usual = memory_plan.__kwdefaults__ or {}
+        for name, given in asked.items():
+            if isinstance(given, str | int | float | None) and given in (usual.get(name), None, False):
+                continue
+            raise LayoutError(
+                "TW401",
+                f"a move between registers has no {_OF_MEMORY.get(name, name)}",
+                hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
+            )
+        from tilewise.moves.exchange import exchange
+        from tilewise.moves.exchange.plan import ARCH
+
+        return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch)
+    if arch is not None:
+        raise LayoutError(
+            "TW401",
+            "a move in memory is planned for no architecture: its kernel is for each that has room for it",
+            hint="leave out arch=",
+        )
+    return memory_plan(source, target, dtype, **asked)
+
+>>>>>>> prose3
 
 def move(
     x: Any,
@@ -42,17 +120,18 @@ def move(
     fill: Any = 0,
     stream: Any = None,
 ) -> Any:
-    """The tensor x, which lies as `source` says, as `target` says: in new storage, or in `out`.
+    """Return the tensor x, moved from the layout `source` to `target`: in new storage, or in `out`.
 
-    x is storage, read as one row of elements from its first one; without a source it is read by its own
-    strides. A named move is given in place of both layouts, and has its box. `shape` is the box that moves
-    where source and target differ: elements of the target beyond it are filled. Addresses that no element of
-    the target has are filled in new storage, and stay as they are in `out`.
+    x is storage: one row of elements from its first one. Without a source, the move reads x by its strides.
+    A named move takes the place of both layouts, and has its box. `shape` is the box that moves
+    where source and target differ: the move fills elements of the target beyond the box. Addresses that no
+    element of the target has are filled in new storage, and stay unchanged in `out`.
 
-    `dtype` says what x's bytes are read as, whatever x's type is, and then source, target and fill are of it:
-    two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is of x's type.
+    `dtype` is the type that x's bytes are read as, whatever x's type is. Source, target and fill are
+    then of this type: two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is
+    of x's type.
 
-    On a GPU it is launched on `stream`, or on the one that x's library works on.
+    On a GPU the kernel runs on `stream`, or on the stream that x's library works on.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
         refused        TW106 elements of another width than the named move's, or than x's own strides count,
@@ -97,10 +176,10 @@ def tune(
     dtype: DType | str | None = None,
     **asked: Unpack[OfMemory],
 ) -> Plan:
-    """The plan between two layouts with the tile that a GPU makes fastest, measured there and remembered.
+    """Return the plan whose tile is the fastest on a GPU: measured there, and remembered.
 
-    It is asked as `plan` is of memory. Moves of its class of shapes take that tile from then on, here and in
-    other processes.
+    The arguments are those of `plan` for memory. Moves of the same class of shapes take that tile from then
+    on, here and in other processes.
 
         refused  TW608 where there is no GPU
     """
@@ -108,7 +187,7 @@ def tune(
 
 
 def __getattr__(name: str) -> Any:
-    """What takes NumPy is imported when it is asked for."""
+    """Return `Bound` or `Exchange`: modules that need NumPy are imported late."""
     if name == "Bound":
         from tilewise.moves.arrays.run import Bound
 

@@ -29,7 +29,7 @@ _IN_REGISTERS = {
 
 
 def lines_of_memory(plan: Plan) -> Iterator[str]:
-    """What is moved, in what time, how."""
+    """Yield the bytes that move, the time, and the steps."""
     if plan.kind == "view":
         yield f"view: {plan.steps[0]}"
         return
@@ -45,7 +45,7 @@ def lines_of_memory(plan: Plan) -> Iterator[str]:
 
 
 def steps_of_memory(plan: Plan) -> Iterator[str]:
-    """How a plan in memory moves, in sentences."""
+    """Yield the steps of a plan in memory, in sentences."""
     value = spelled(plan.fill, plan.dtype)
     if plan.fill_from:
         yield f"fill the last byte of the target with {value}: half of it is no element"
@@ -91,7 +91,7 @@ def _tile_steps(plan: Plan, way: Tile) -> Iterator[str]:
 
 
 def _rows(way: Tile) -> str:
-    """How rows lie in shared memory that no swizzle parts."""
+    """Return the place of rows in shared memory where no swizzle parts them, in words."""
     if not way.rows:
         return "one row"
     return f"rows {'padded, ' if way.padding else ''}{max(way.pitches)} B apart"
@@ -114,7 +114,7 @@ def _threads(way: Way) -> str:
 
 
 def _of_sectors(times: float) -> str:
-    """How many times their elements' bytes sectors are, where they are more.
+    """Return how many times their elements' bytes the sectors are, or an empty text.
 
     >>> _of_sectors(1.0), _of_sectors(1.392)
     ('', ": sectors of 1.39 times the elements' bytes")
@@ -128,11 +128,11 @@ STEPS: dict[type[Way], Callable[[Plan, Any], Iterator[str]]] = {
     Turned: _turned_steps,
     Gather: _gather_steps,
 }
-"""What says how a plan moves, for each way."""
+"""The writer of each way's steps."""
 
 
 def lines_of_registers(plan: Exchange) -> Iterator[str]:
-    """What a warp does, and what it takes."""
+    """Yield the steps of a warp, and their cost."""
     from tilewise.moves.exchange.plan import FIRST
 
     if plan.kind == "view":
@@ -150,7 +150,7 @@ def lines_of_registers(plan: Exchange) -> Iterator[str]:
 
 
 def _swizzled(bits: Sequence[int]) -> str:
-    """Which bits of addresses are XORs.
+    """Return the bits of addresses that are XORs, in words.
 
     >>> _swizzled([5, 6])
     ', address bits 5, 6 swizzled'
@@ -173,7 +173,7 @@ def _rate(plan: Plan) -> str:
 
 
 def _time(seconds: float) -> str:
-    """A time as people say it.
+    """Return a time in the unit that people use for it.
 
     >>> _time(7.118e-05), _time(0.0123), _time(12.3)
     ('71.2 us', '12.3 ms', '12.3 s')

@@ -1,7 +1,7 @@
-"""Moves that have names: each is a pair of layouts, and the box that moves where one of them is larger.
+"""Named moves: each is a pair of layouts, and the box that moves where one of them is larger.
 
-The extents are those of the array that is read, row by row as it lies in memory. What is rounded up to whole
-blocks or atoms is the target's, or the source's on the way back; `shape` is what is there.
+The extents are those of the array that the move reads, row by row as it lies in memory. The target is rounded
+up to whole blocks or atoms, or on the way back the source; `shape` holds the extents of the elements.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from tilewise.moves.plan import Plan
 
 LAYOUT = "such as S[(4, 8) : (8, 1)]; parse() reads texts"
-"""How a layout is given."""
+"""The hint for a layout."""
 
 SCALE = DType.of("b8")
-"""The bits of a scale factor, of whatever kind."""
+"""The bits of a scale factor of any kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """Where the elements lie, where they shall lie, and which of them move.
+    """The places of elements before and after, and the box that moves.
 
     >>> move = transpose(8192, 4096)
     >>> move.plan("bf16").kind
@@ -52,9 +52,9 @@ class Named:
     source: Layout
     target: Layout
     shape: tuple[int, ...] | None = None
-    """The box that moves; None where source and target are of one size."""
+    """The box that moves; None where source and target have one size."""
     dtype: DType | None = None
-    """What the elements are, where the name says it."""
+    """The type of an element, if the move fixes it."""
 
     def __post_init__(self) -> None:
         for layout, name in ((self.source, "the source"), (self.target, "the target")):
@@ -63,7 +63,7 @@ class Named:
             object.__setattr__(self, "dtype", given_type(self.dtype))
 
     def plan(self, dtype: DType | str | None = None, **asked: Any) -> Plan:
-        """How it is moved; `tilewise.plan` says what else can be asked.
+        """Return the plan of the move; `tilewise.plan` describes the options.
 
         >>> pack_scales_128x4(300, 5).plan().bytes
         4572
@@ -73,7 +73,7 @@ class Named:
         return cast("Plan", plan(self, dtype=dtype, **asked))
 
     def move(self, x: Any, **asked: Any) -> Any:
-        """The elements of x, moved; `tilewise.move` says what else can be asked.
+        """Return the elements of x, moved; `tilewise.move` describes the options.
 
         >>> import numpy as np
         >>> pack_scales_128x4(2, 4).move(np.arange(8, dtype=np.uint8), fill=9)[:20].tolist()
@@ -84,7 +84,7 @@ class Named:
         return move(x, self, **asked)
 
     def element(self, dtype: DType | str | None = None) -> DType:
-        """The type that is asked for, or the one that the name says; of another width it is refused."""
+        """Return the given type, or the type of the name; refuse a type of another width."""
         asked = given_type(self.dtype if dtype is None else dtype)
         if self.dtype is not None and asked.bits != self.dtype.bits:
             raise LayoutError(
@@ -95,7 +95,7 @@ class Named:
         return asked
 
     def element_of(self, itemsize: int, dtype: DType | str | None = None) -> DType | str | None:
-        """What elements of an array of so many bytes are; None where they are what the array has.
+        """Return the type that an array's elements of `itemsize` bytes are read as; None for its own type.
 
         >>> tile_for_wgmma(64, 64, "bf16").element_of(2), core_matrices(64, 64, "e2m1").element_of(1)
         (None, e2m1)
@@ -115,7 +115,7 @@ class Named:
 
 
 def whole_move(source: Any, target: Any, shape: Any) -> Named:
-    """The named move that is given in the place of two layouts; it has its target and its box already.
+    """Return the named move given in place of two layouts; refuse a target or a box beside it.
 
     >>> whole_move(transpose(2, 3), None, None) == transpose(2, 3)
     True
@@ -150,7 +150,7 @@ def whole_move(source: Any, target: Any, shape: Any) -> Named:
 
 
 def _given(wrong: Any) -> str:
-    """How the layouts of a move are given, and a named move in their place."""
+    """Return the hint for the layouts of a move, and for a named move in their place."""
     name = wrong.partition("(")[0].strip() if isinstance(wrong, str) else ""
     if name in NAMES:
         return f"a named move is no text: from tilewise.moves.named import {name}, and {name}(...) is one"
@@ -162,7 +162,7 @@ def _given(wrong: Any) -> str:
 
 
 def transpose(rows: int, columns: int) -> Named:
-    """A matrix, row by row, to its columns, one after another: `numpy.transpose`, in memory.
+    """Return the move of a matrix, row by row, to its columns in turn: `numpy.transpose`, in memory.
 
     >>> transpose(8192, 4096).target
     S[(8192, 4096) : (1, 8192)]
@@ -171,7 +171,7 @@ def transpose(rows: int, columns: int) -> Named:
 
 
 def permute(shape: Sequence[int] | int, order: Sequence[int] | int) -> Named:
-    """An array of that shape with its modes in another order: `numpy.transpose(x, order)`, in memory.
+    """Return the move of an array's modes to another order: `numpy.transpose(x, order)`, in memory.
 
         requires  an order that has every mode once; negative ones count from the end
 
@@ -194,7 +194,7 @@ def permute(shape: Sequence[int] | int, order: Sequence[int] | int) -> Named:
 
 
 def nchw_to_nhwc(n: int, c: int, h: int, w: int) -> Named:
-    """Images with their channels first to images with their channels last.
+    """Return the move of images with their channels first to images with their channels last.
 
     >>> nchw_to_nhwc(8, 64, 56, 56).target
     S[(8, 64, 56, 56) : (200704, 1, 3584, 64)]
@@ -203,7 +203,7 @@ def nchw_to_nhwc(n: int, c: int, h: int, w: int) -> Named:
 
 
 def nhwc_to_nchw(n: int, h: int, w: int, c: int) -> Named:
-    """Images with their channels last to images with their channels first.
+    """Return the move of images with their channels last to images with their channels first.
 
     >>> nhwc_to_nchw(8, 56, 56, 64).source.shape
     (8, 56, 56, 64)
@@ -215,9 +215,9 @@ def nhwc_to_nchw(n: int, h: int, w: int, c: int) -> Named:
 
 
 def pack_scales_128x4(rows: int, sf_k: int) -> Named:
-    """Scale factors [rows, sf_k], row by row, to the blocks of 128 x 4 that tcgen05 and cuBLAS read.
+    """Return the move of scale factors [rows, sf_k], row by row, to the 128 x 4 blocks of tcgen05 and cuBLAS.
 
-    The last blocks are filled up; `tilewise.simulate.scales.pack` is the same on the CPU.
+    The move fills up the last blocks; `tilewise.simulate.scales.pack` does the same on the CPU.
 
     >>> pack_scales_128x4(300, 5).shape, pack_scales_128x4(300, 5).target.size
     ((300, 5), 3072)
@@ -228,7 +228,7 @@ def pack_scales_128x4(rows: int, sf_k: int) -> Named:
 
 
 def unpack_scales_128x4(rows: int, sf_k: int) -> Named:
-    """Scale factors from their blocks of 128 x 4 to [rows, sf_k]; what fills the last blocks is left out.
+    """Return the move of scale factors from blocks of 128 x 4 to [rows, sf_k]; it leaves out the filling.
 
     >>> unpack_scales_128x4(128, 4).target
     S[(128, 4) : (4, 1)]
@@ -246,15 +246,14 @@ def tile_for_wgmma(
     major: str = "k",
     order: str = "mn",
 ) -> Named:
-    """A row-major matrix [rows, columns] to a tile of swizzled atoms, as wgmma reads it from shared memory.
+    """Return the move of a row-major matrix [rows, columns] to a tile of swizzled atoms, as wgmma reads it.
 
     The rows are those of A or of B, and the columns K. Atoms follow one another down the rows first, or with
-    order "k" along K; what is no whole number of them is filled up. So a tensor that is prepared once, such
-    as weights, comes to shared memory by copies of bytes: down the rows first, every 8 rows of one atom's
-    width are one run.
+    order "k" along K; the move fills up to whole atoms. A tensor prepared once, such as weights, then comes
+    to shared memory by copies of bytes: down the rows first, every 8 rows of one atom's width are one run.
 
-        requires  a type that wgmma multiplies, in a major in which it reads it; b16, u16 and such, which say
-                  no more than a width, stand for the types that are as wide
+        requires  a type that wgmma multiplies, in a major in which it reads it; b16, u16 and others that only
+                  name a width stand for the types of that width
 
     >>> print(tile_for_wgmma(128, 64, "bf16").target)
     Swizzle<3,3,3> o S[((16, 8), (1, 64)) : ((512, 64), (8192, 1))]
@@ -271,7 +270,7 @@ def tile_for_wgmma(
 
 
 def core_matrices(rows: int, columns: int, dtype: DType | str) -> Named:
-    """A row-major matrix to core matrices: 8 rows of 16 bytes, one after another, and no swizzle.
+    """Return the move of a row-major matrix to core matrices: 8 rows of 16 bytes each, without swizzle.
 
     >>> print(core_matrices(16, 16, "bf16").target)
     S[((2, 8), (2, 8)) : ((64, 8), (128, 1))]
@@ -292,11 +291,11 @@ NAMES: dict[str, Callable[..., Named]] = {
         core_matrices,
     )
 }
-"""Every named move by its name."""
+"""All named moves by their names."""
 
 
 def _tiled(rows: int, columns: int, element: DType, mode: Mode, major: str, order: str) -> Named:
-    """A row-major matrix to a tile of whole atoms."""
+    """Return the move of a row-major matrix to a tile of whole atoms."""
     extents = as_extent(rows), as_extent(columns)
     deep = tiles.extents(mode, major, element)
     whole = [-(-extent // step) * step for extent, step in zip(extents, deep, strict=True)]
@@ -319,20 +318,20 @@ def _check_read_by_wgmma(element: DType, major: str) -> None:
 
 
 def _listed(modes: Sequence[int] | int) -> tuple[int, ...]:
-    """What stands for the modes of an array; of one mode its number alone will do."""
+    """Return the modes of an array as a tuple; a single mode may be a number."""
     return tuple(modes) if hasattr(modes, "__iter__") else (modes,)
 
 
 def _rows(extents: Sequence[int]) -> Layout:
-    """An array of those extents, row by row."""
+    """Return the layout of an array of those extents, row by row."""
     return Layout(tuple(extents), tuple(map(as_vector, _dense(extents))))
 
 
 def _dense(extents: Sequence[int]) -> list[int]:
-    """Strides of an array that lies row by row."""
+    """Return the strides of an array that lies row by row."""
     return [*accumulate(reversed(extents[1:]), mul, initial=1)][::-1] if extents else []
 
 
 def _box(extents: tuple[int, ...], blocked: Layout) -> tuple[int, ...] | None:
-    """The box that moves, where a layout in blocks is larger."""
+    """Return the box that moves if a layout in blocks is larger, else None."""
     return None if blocked.size == prod(extents) else extents

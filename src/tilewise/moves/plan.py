@@ -1,4 +1,4 @@
-"""How a tensor gets from one layout to another: the plan, what it costs, and the kernel that makes it."""
+"""Moves of a tensor from one layout to another: the plan, its cost, and its kernel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tilewise.moves.named import Named
 
     class OfMemory(TypedDict, total=False):
-        """The options of `memory_plan`, as what passes them on has them."""
+        """The options of `memory_plan`, for functions that pass them on."""
 
         shape: Any
         device: str
@@ -58,10 +58,10 @@ KERNELS: dict[type, Callable[[Any, int, bytes, str], str]] = {
     Turned: lambda way, storage, fill, name: turned_kernel(way, storage, name),
     Gather: lambda way, storage, fill, name: gather_kernel(way, name),
 }
-"""The writer of each way's kernel, by the bytes of its source, its fill and its name."""
+"""The writer of each way's kernel, from the bytes of its source, its fill and its name."""
 
 OFF = ("", "0", "false", "no", "off")
-"""What TILEWISE_CHECKED says where nothing is to be checked, in any case."""
+"""Values of TILEWISE_CHECKED, in any case, that turn checks off."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,36 +84,36 @@ class Plan:
     device: str
     fill: bytes
     aligned: int = ALIGNED
-    """Bytes to which both storages are."""
+    """Alignment of both storages in bytes."""
     checked: bool = False
-    """Whether the kernel tests every access of its storages."""
+    """True if the kernel tests every access of its storages."""
     chosen: Way | None = None
-    """The way to take, where it is another than would be taken."""
+    """The way to take instead of the usual one, or None."""
 
     @cached_property
     def way(self) -> Way:
-        """How the elements go, found when it is first asked for: no move on the CPU does."""
+        """Return how the elements go, found on first use: a move on the CPU never needs it."""
         return self.chosen or way_of(self.pair, self.aligned)
 
     @cached_property
     def kind(self) -> str:
-        """How it moves: `view` not at all, `copy` all together, `tile` by shared memory, `gather` apart."""
+        """Return `view`: nothing moves; `copy`: all together; `tile`: by shared memory; `gather`: apart."""
         stays = self.way.stays and self.pair.source.size == self.pair.target.size
         return "view" if stays and not self.fills else self.way.kind
 
     @property
     def source(self) -> Layout:
-        """Where the elements are."""
+        """Return the layout from which elements move."""
         return self.pair.layouts[0]
 
     @property
     def target(self) -> Layout:
-        """Where they shall be."""
+        """Return the layout to which elements move."""
         return self.pair.layouts[1]
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Bytes of the source, and of the target, from address zero to the end of their last element."""
+        """Return the bytes of the source and of the target, from address 0 to the end of the last element."""
         read, written = (-(-side.size * self.pair.bits // 8) for side in (self.pair.source, self.pair.target))
         return read, written
 
@@ -121,45 +121,45 @@ class Plan:
 
     @property
     def fills(self) -> bool:
-        """Whether the target is filled before the kernel writes it."""
+        """Return True if the target is filled before the kernel writes it."""
         return self._keeps_room or self.ends_amid
 
     @property
     def fill_from(self) -> int:
-        """The byte of the target from which on it is filled: the last, where no other has room."""
+        """Return the first byte of the target to fill: the last byte, if all others belong to elements."""
         return self.sizes[1] - 1 if self.ends_amid and not self._keeps_room else 0
 
     @property
     def fills_apart(self) -> bool:
-        """Whether elements beyond the box are filled by no kernel of this plan."""
+        """Return True if no kernel of this plan fills the elements beyond the box."""
         return self.pair.beyond > 0 and not self.way.fills_beyond
 
     @property
     def has_room(self) -> bool:
-        """Whether the target has places that no element takes."""
+        """Return True if the target has places that no element takes."""
         return self.pair.holes or self.pair.beyond > 0
 
     @cached_property
     def _keeps_room(self) -> bool:
-        """Whether the kernel leaves such places as they are."""
+        """Return True if the kernel leaves such places unchanged."""
         target = self.target
         is_whole = self.way.fills_beyond and target.holes.count == 0 and target.min(target.axes[0]) == 0
         return self.has_room and not is_whole
 
     @property
     def ends_amid(self) -> bool:
-        """Whether the last byte of the target is not all an element's."""
+        """Return True if the last byte of the target belongs to an element only in part."""
         return self.pair.target.size * self.pair.bits % 8 != 0
 
     # -- its kernel --------------------------------------------------------------------------------
 
     @property
     def kernel(self) -> str:
-        """The source of the kernel, CUDA C++; nothing where a copy of memory is enough."""
+        """Return the source of the kernel, CUDA C++; empty if a copy of memory is enough."""
         return self.code()
 
     def code(self, name: str = NAME) -> str:
-        """The kernel under that name."""
+        """Return the kernel under that name; refuse more blocks than a grid has."""
         way = self.way
         if way.blocks > BLOCKS:
             raise Refused(
@@ -176,29 +176,29 @@ class Plan:
 
     @property
     def changes_words(self) -> bool:
-        """Whether elements are changed in words of 4 bytes, the last of which may end behind the target."""
+        """Return True if elements change in words of 4 bytes; the last word may end behind the target."""
         return self.way.changes_words
 
     @property
     def launch(self) -> tuple[int, int, int]:
-        """Blocks, threads of each, and bytes of shared memory."""
+        """Return the blocks, the threads of a block, and the bytes of shared memory."""
         return self.way.blocks, self.way.threads, self.way.shared_bytes
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory of a block."""
+        """Return the bytes of shared memory of a block."""
         return self.way.shared_bytes
 
     # -- to run it ---------------------------------------------------------------------------------
 
     def for_alignment(self, aligned: int) -> Plan:
-        """The plan for storages that are aligned to as many bytes."""
+        """Return the plan for storages aligned to that many bytes."""
         if aligned == self.aligned:
             return self
         return replace(self, aligned=_known_alignment(aligned, self.dtype), chosen=None)
 
     def bind(self) -> Bound:
-        """The plan as what is called with arrays: checked, compiled once, and launched.
+        """Return the plan ready for arrays: each call checks them, and launches a kernel compiled once.
 
         >>> import numpy as np
         >>> from tilewise import S
@@ -211,7 +211,7 @@ class Plan:
         return Bound(self)
 
     def tuned(self, index: int = 0) -> Plan:
-        """The plan with the fastest of its tiles on a GPU, which is measured and remembered.
+        """Return the plan with the fastest of its tiles on a GPU: measured, and remembered.
 
         Moves of its class take that tile from then on: see `tilewise.moves.arrays.tuned`.
         """
@@ -223,29 +223,29 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """What the layouts touch once, read and written."""
+        """Return the bytes that the layouts touch once, read and written."""
         return self.pair.bytes
 
     @cached_property
     def copy_fraction(self) -> float | None:
-        """The rate that is expected, of that of a copy of as many bytes, to two digits; None: not measured.
+        """Return the expected part of the rate of a copy of as many bytes, to two digits; None: not measured.
 
-        The bytes that are filled before take their time, and are none of those that are moved.
+        The bytes that are filled before take time, but do not count as moved.
         """
         rate = self._rate
         return None if rate is None else float(f"{rate * self.bytes / (self.bytes + self._filled_bytes):.2g}")
 
     @property
     def _rate(self) -> float | None:
-        """That of the kernel: of its way, or less where its sectors are more than a copy's."""
+        """Return the rate of the kernel: that of its way, or less if it has more sectors than a copy."""
         most = self.way.rate
         return most if most is None or self.sectors is None else min(most, 2 / sum(self.sectors))
 
     @cached_property
     def sectors(self) -> tuple[float, float] | None:
-        """Sectors that blocks read, and write, for as many bytes of elements as one has.
+        """Return the sectors that blocks read, and write, divided by those that hold the elements' bytes.
 
-        None where threads take elements one by one: which sectors they share, a cache decides.
+        Return None where threads take elements one by one: then a cache decides which sectors they share.
         """
         return self.way.sectors(self.aligned)
 
@@ -255,7 +255,7 @@ class Plan:
 
     @property
     def seconds(self) -> float | None:
-        """The time that is expected; None where no rate is known."""
+        """Return the expected time, or None if no rate is known."""
         rate = self._rate
         if rate is None:
             return None
@@ -264,40 +264,40 @@ class Plan:
 
     @property
     def copy_seconds(self) -> float:
-        """The time of a copy of as many bytes."""
+        """Return the time of a copy of as many bytes."""
         return LAUNCH + self.bytes / COPY_RATES[self.device]
 
     @property
     def is_mostly_launch(self) -> bool:
-        """Whether a copy of as many bytes takes less time than its launch."""
+        """Return True if a copy of as many bytes takes less time than its launch."""
         return self.copy_seconds < 2 * LAUNCH
 
     # -- what it says ------------------------------------------------------------------------------
 
     @property
     def vector(self) -> dict[str, int]:
-        """Bytes that a thread reads, and writes, at once."""
+        """Return the bytes that a thread reads, and writes, at once."""
         read, write = self.way.vectors
         return {"read": read, "write": write}
 
     @property
     def swizzle(self) -> str | None:
-        """That of the tile in shared memory, over bytes; None where its rows lie apart, or where none is."""
+        """Return the swizzle of the tile in shared memory, over bytes, or None."""
         return self.way.swizzle
 
     @property
     def together(self) -> int:
-        """How many elements, that stay neighbours on both sides, are one of a tile's."""
+        """Return the number of elements, neighbours on both sides, that are one element of the tile."""
         way = self.way
         return way.pair.bits // self.dtype.bits if isinstance(way, Tile) and not way.pair.spread else 1
 
     @property
     def steps(self) -> list[str]:
-        """The plan in sentences."""
+        """Return the plan in sentences."""
         return list(steps_of_memory(self))
 
     def data(self) -> dict[str, Any]:
-        """The plan as JSON has it."""
+        """Return the plan as JSON."""
         return {
             "class": self.kind,
             "kernel": {"view": "none", "copy": "memory copy"}.get(self.kind, self.kind),
@@ -339,11 +339,11 @@ def memory_plan(
     aligned: int = ALIGNED,
     checked: bool | None = None,
 ) -> Plan:
-    """How to move a tensor of that type from one layout of memory to another, or as a named move says.
+    """Return the plan that moves a tensor of a type from one layout of memory to another, or by a named move.
 
     `shape` is the box that moves, where the two differ; `fill` is a number, or the bytes of an element;
-    `aligned` are bytes to which both storages are, a power of two. A `checked` plan has a kernel that tests
-    every access; so has each where the environment says TILEWISE_CHECKED=1.
+    `aligned` is the alignment of both storages in bytes, a power of two. The kernel of a `checked` plan tests
+    every access. The environment variable TILEWISE_CHECKED=1 checks every plan.
 
         requires  layouts of one memory each; see `pair_of`
 
@@ -390,7 +390,7 @@ def memory_plan(
 
 
 def between_registers(source: Layout, target: Layout) -> bool:
-    """Whether both layouts are of the registers of threads.
+    """Return True if both layouts are of the registers of threads.
 
     >>> from tilewise import S, laneid, reg
     >>> rows, columns = S[(32, 2) : (1@laneid, 1@reg)], S[(32, 2) : (1@reg, 1@laneid)]
@@ -405,7 +405,7 @@ def between_registers(source: Layout, target: Layout) -> bool:
 
 
 def _known_alignment(aligned: int, dtype: DType) -> int:
-    """The bytes to which storages are aligned: a power of two, and whole elements."""
+    """Return the alignment of storages in bytes; refuse one that is no power of two, or no whole elements."""
     number = as_int(aligned, "an alignment")
     if number < 1 or number & (number - 1):
         raise LayoutError("TW401", f"{number} bytes are no alignment", hint="a power of two, such as 16")

@@ -1,4 +1,4 @@
-"""The kernel of a plan as a file: what it does and how it is launched above it, and a host's part below.
+"""The kernel of a plan as a file: above it its steps and its launch, below it a host's part.
 
 A file has everything in a namespace of the kernel's name, so that several can stand in one program.
 """
@@ -78,7 +78,7 @@ _WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long"}
 
 
 def name_of(plan: Plan, name: str = "") -> str:
-    """The kernel's name: as asked, or of the type.
+    """Return the kernel's name: the given one, or one with the type.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
@@ -90,7 +90,7 @@ def name_of(plan: Plan, name: str = "") -> str:
 
 
 def kernel_source(plan: Plan, name: str = "") -> str:
-    """The kernel under a name, with what it does and how it is launched; nothing is included.
+    """Return the kernel under a name, with comments on its steps and its launch; it includes nothing.
 
         requires  a plan with a kernel: no view, and no copy of memory
 
@@ -111,7 +111,7 @@ def kernel_source(plan: Plan, name: str = "") -> str:
 
 
 def host_source(plan: Plan, name: str = "") -> str:
-    """The kernel, and a function of the host that launches it, for nvcc: one .cu file.
+    """Return the kernel, and a function of the host that launches it, for nvcc: one .cu file.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
@@ -148,7 +148,7 @@ def _facts(plan: Plan, name: str) -> Iterator[str]:
 
 
 def _needed(plan: Plan, name: str) -> Iterator[str]:
-    """How it is launched, and what it takes for granted."""
+    """Yield comments on the launch, and on the kernel's requirements."""
     blocks, threads, shared = plan.launch
     if plan.kernel:
         dynamic = f", {shared} bytes of dynamic shared memory, which is to be allowed before" * (
@@ -172,12 +172,12 @@ def _tested(plan: Plan) -> bool:
 
 
 def _even(plan: Plan) -> bool:
-    """Whether the fill is one byte again and again."""
+    """Return True if all bytes of the fill are equal."""
     return len(set(plan.fill)) == 1
 
 
 def alignment(plan: Plan) -> int:
-    """Bytes to which both pointers are to be: no access is wider than a vector, nor than a word of the fill.
+    """Return the required alignment of both pointers: no access is wider than a vector or a word of the fill.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
@@ -193,7 +193,7 @@ def alignment(plan: Plan) -> int:
 
 
 def _launch(plan: Plan, name: str) -> Iterator[str]:
-    """The statements of the host: each call is followed by a look at what it answers."""
+    """Yield the statements of the host: a test of its status follows each call."""
     least = alignment(plan)
     if least > 1:
         yield f"if (((std::uintptr_t)source | (std::uintptr_t)target) % {least})"
@@ -212,7 +212,7 @@ def _launch(plan: Plan, name: str) -> Iterator[str]:
 
 
 def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:
-    """(a launch, or nothing; the expression of its status) of all that is to be done."""
+    """Yield (lines of a launch, perhaps none; the expression of its status) of all calls."""
     if plan.fills and _even(plan):
         to, count = _beyond("char", "target", plan.fill_from), plan.sizes[1] - plan.fill_from
         yield [], f"cudaMemsetAsync({to}, {plan.fill[0]:#04x}, {count}, stream)"
@@ -236,12 +236,12 @@ def _calls(plan: Plan, name: str) -> Iterator[tuple[list[str], str]]:
 
 
 def _beyond(kind: str, name: str, bytes_: int) -> str:
-    """An address so many bytes further."""
+    """Return an address that many bytes further."""
     return f"({kind} *){name} + {bytes_}" if bytes_ else name
 
 
 def _fill_words(plan: Plan) -> tuple[int, int]:
-    """Bytes of the words in which the target is filled, and how many there are."""
+    """Return the bytes of a word of the fill, and the number of words in the target."""
     word = min(len(plan.fill), 8)
     return word, plan.sizes[1] // word
 

@@ -1,6 +1,6 @@
-"""Types of elements as they are given: by their names, or as libraries of arrays have them.
+"""Types of elements as callers give them: by their names, or as libraries of arrays have them.
 
-No library is imported: who has a type of one has imported it.
+No library is imported: whoever has a type of a library has imported it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tilewise.core.integers import counted
 
 _NARROW = re.compile(r"(torch\.)?(u?int|float)[1-7](_[a-z0-9]+)?")
 _PACKED = re.compile(r".*_x\d")
-"""How names of types of less than a byte are spelled, and of those among them of which a byte has several."""
+"""Names of types of less than a byte, and of those among them that pack several into a byte."""
 
 _ABSTRACT = (
     *("generic", "number", "integer", "signedinteger", "unsignedinteger"),
     *("inexact", "floating", "complexfloating", "flexible", "character"),
 )
-"""Classes of NumPy that are no type's, but several types' together."""
+"""Classes of NumPy that stand for several types together."""
 
 
 def given_type(dtype: Any) -> DType:
-    """The type that is given; it is refused to give none.
+    """Return the given type; refuse None.
 
-    One of NumPy or torch is what `move` takes elements of such arrays for: the type of its name where that is
-    as wide as they lie in memory, and else the word that is.
+    A dtype of NumPy or torch gives the type as which `move` takes elements of such arrays: the type of its
+    name if that has the width of an element in memory, else the word of that width.
 
     >>> import numpy as np
     >>> given_type("bf16"), given_type(np.float32), given_type(np.dtype("bool")), given_type(np.dtype(">f4"))
@@ -52,7 +52,7 @@ def given_type(dtype: Any) -> DType:
 
 
 def type_of_arrays(dtype: Any) -> Any:
-    """A type as NumPy or torch has it for its arrays; None where it is of neither.
+    """Return a type of NumPy or torch arrays, or None for anything else.
 
     >>> import numpy as np
     >>> type_of_arrays(np.complex64), type_of_arrays("c8"), type_of_arrays(np.floating)
@@ -75,7 +75,7 @@ def type_of_arrays(dtype: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def words_of(itemsize: int) -> DType:
-    """The words that elements of an array are moved as."""
+    """Return the words as which elements of an array are moved; refuse other widths."""
     if itemsize not in (1, 2, 4, 8, 16):
         raise LayoutError(
             "TW704",
@@ -86,7 +86,7 @@ def words_of(itemsize: int) -> DType:
 
 
 def says_a_width(dtype: DType) -> bool:
-    """Whether a type is of whole numbers or of bits, which hold whatever is as wide.
+    """Return True if a type is of whole numbers or of bits, which hold any type of their width.
 
     >>> [name for name in ("b16", "u16", "s32", "bf16", "ue8m0") if says_a_width(DType.of(name))]
     ['b16', 'u16', 's32']
@@ -95,13 +95,13 @@ def says_a_width(dtype: DType) -> bool:
 
 
 def refuse_objects(kind: Any) -> None:
-    """Refuse a type of NumPy whose elements are references to what lies elsewhere."""
+    """Refuse a type of NumPy whose elements are references."""
     if getattr(kind, "hasobject", False):
         raise LayoutError("TW704", f"elements of type {kind} are not moved", hint="numbers or bytes are")
 
 
 def refuse_apart(kind: Any, dtype: DType) -> None:
-    """Refuse to read an array as packed elements if its own, of less than a byte, have a byte each.
+    """Refuse to read an array as packed elements if each of its elements has a byte.
 
     >>> refuse_apart("int4", DType.of("s4"))
     Traceback (most recent call last):

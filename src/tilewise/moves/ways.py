@@ -1,7 +1,7 @@
 """The ways of a plan's elements: all together, by tiles, turned in registers, or one by one.
 
-A way has what a plan asks: its launch, what it writes, what it costs, its tile. A new one is a class with
-the members of these, a row in the tables of `tilewise.moves.plan` and `tilewise.moves.lines`, and a line in
+A way has the answers that a plan needs: its launch, its writes, its cost, its tile. A new way is a class with
+these members, a row in the tables of `tilewise.moves.plan` and `tilewise.moves.lines`, and a line in
 `way_of`.
 """
 
@@ -18,16 +18,16 @@ from tilewise.moves.tiles.turned import Turned, turned_of
 
 THREADS = 256
 IN_WORD = 8
-"""Elements of 4 bits that a thread has together, where the target has them side by side."""
+"""Elements of 4 bits that a thread moves together, if they are side by side in the target."""
 
 RATE = 0.04
-"""Of a copy's rate, what words of 4 bits were seen to reach (docs/move.md); that of wider elements was not
+"""Measured part of a copy's rate for words of 4 bits (docs/move.md); that of wider elements was not
 measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """Bytes that stay together: where they begin in the source and in the target, and how many they are."""
+    """Bytes that stay together: their begin in the source and in the target, and their number."""
 
     read: int
     write: int
@@ -41,16 +41,16 @@ class Bulk:
 
     @property
     def stays(self) -> bool:
-        """True if they begin in the target where they do in the source."""
+        """Return True if they begin in the target where they do in the source."""
         return self.read == self.write
 
     def sectors(self, aligned: int) -> tuple[float, float]:
-        """Sectors that are read, and written, for as many bytes as one has."""
+        """Return the sectors read, and written, divided by those that hold the bytes."""
         return 1.0, 1.0
 
 
 def bulk_of(pair: Pair) -> Bulk | None:
-    """Return the bytes of a pair; None where they are not one run of neighbours on both sides alone.
+    """Return the bytes of a pair, or None if they are not one run of neighbours on both sides.
 
         requires  the simplest digits
 
@@ -83,22 +83,22 @@ class Gather:
 
     @property
     def digits(self) -> list[Digit]:
-        """The digits of the pair by their steps in the target, the least first."""
+        """Return the digits of the pair by their steps in the target, the least first."""
         return sorted(self.pair.digits or (), key=lambda digit: (abs(digit.write), abs(digit.read)))
 
     @property
     def in_words(self) -> bool:
-        """True if a thread has a word of the target, wherever runs begin."""
+        """Return True if a thread has a word of the target, wherever runs begin."""
         return self.changes_words and self.vector > 1
 
     @property
     def run_words(self) -> int:
-        """Words that a run of the target may be part of."""
+        """Return the number of words that a run of the target may be part of."""
         return (self.digits[0].extent + 2 * IN_WORD - 2) // IN_WORD
 
     @property
     def items(self) -> int:
-        """The number of threads that have elements, copies or fill to write."""
+        """Return the number of threads that have elements, copies or fill to write."""
         target = self.pair.layouts[1]
         if self.pair.digits is None:
             return target.size * prod(it.extent for it in target.replica)
@@ -109,30 +109,30 @@ class Gather:
 
     @property
     def blocks(self) -> int:
-        """The number of blocks of threads."""
+        """Return the number of blocks of threads."""
         return -(-self.items // self.threads)
 
     def sectors(self, aligned: int) -> None:
-        """None: which sectors elements share that are taken one by one, a cache decides."""
+        """Return None: a cache decides which sectors the elements share that threads take one by one."""
 
     @property
     def changes_words(self) -> bool:
-        """True if elements of less than a byte are changed in words of 4 bytes."""
+        """Return True if elements of less than a byte are changed in words of 4 bytes."""
         return self.pair.bits < 8
 
     @property
     def rate(self) -> float | None:
-        """The part of a copy's rate that it reaches; None of whole bytes, whose rate was not measured."""
+        """Return the part of a copy's rate that it reaches, or None for whole bytes: not measured."""
         return RATE if self.changes_words else None
 
     @property
     def vectors(self) -> tuple[int, int]:
-        """Bytes that a thread reads, and writes, at once."""
+        """Return the bytes that a thread reads, and writes, at once."""
         return -(-self.pair.bits // 8), -(-self.vector * self.pair.bits // 8)
 
 
 def gather_of(pair: Pair, aligned: int = ALIGNED) -> Gather:
-    """Return the move of a pair element by element, as many at once as the target has them side by side.
+    """Return the move of a pair element by element, with neighbours of the target moved together.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -159,7 +159,7 @@ Way = Bulk | Tile | Turned | Gather
 
 
 def way_of(pair: Pair, aligned: int = ALIGNED) -> Way:
-    """Return the way that a pair takes between storages that are aligned to as many bytes.
+    """Return the way of a pair between storages aligned to `aligned` bytes.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of

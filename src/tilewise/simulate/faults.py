@@ -1,9 +1,9 @@
-"""What a program must not do to memory or registers, told with its culprit.
+"""Faults: steps of a program that memory or registers forbid, with their culprits.
 
-outside      a row that leaves memory, or the part of it that it began in
-misaligned   an address that is no multiple of what the instruction asks for
-unwritten    a byte, or a register, is read that nothing has been written to
-overlapping  two rows of one step write different bytes to one address
+outside      a row that leaves memory, or the part of memory in which it began
+misaligned   an address that is not a multiple of the instruction's alignment
+unwritten    a read of a byte, or a register, that nothing has written
+overlapping  two rows of one step that write different bytes to one address
 apart        copies of one element that hold different numbers
 """
 
@@ -19,14 +19,14 @@ from tilewise.core.errors import Refused
 Array = np.ndarray[Any, Any]
 
 FAULTS = ("outside", "misaligned", "unwritten", "overlapping", "apart")
-"""The `fault` of a witness."""
+"""Values of `fault` in a witness."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One instruction, as a culprit is told: what it is, whose it is, and what its rows are.
+    """One instruction as a culprit: its name, its warp, and the form of its rows.
 
-    A row is what has one address: a lane of a warp, a chunk of a copy, an element of an operand.
+    A row is the part with one address: a lane of a warp, a chunk of a copy, an element of an operand.
 
     >>> Step("ldmatrix.x4", warp=2).culprit(5)
     {'instruction': 'ldmatrix.x4', 'warp': 2, 'lane': 5}
@@ -37,22 +37,22 @@ class Step:
     instruction: str
     warp: int | None = None
     rows: tuple[str, ...] = ("lane",)
-    """What a row of an access is counted by."""
+    """The names by which a row of an access is counted."""
     shape: tuple[int, ...] = ()
-    """How many of each of those there are, where they are several; the last counts fastest."""
+    """The number of values of each name, if there are several names; the last counts fastest."""
 
     def culprit(self, row: int) -> dict[str, Any]:
-        """The instruction, and which of its rows."""
+        """Return the instruction, and the numbers of a row."""
         whose = {} if self.warp is None else {"warp": self.warp}
         return {"instruction": self.instruction, **whose, **self.counted(row)}
 
     def counted(self, row: int) -> dict[str, int]:
-        """Which of its rows."""
+        """Return the numbers of a row."""
         numbers = np.unravel_index(row, self.shape) if self.shape else (row,)
         return dict(zip(self.rows, map(int, numbers), strict=True))
 
     def words(self, row: int) -> str:
-        """The same as a message says it.
+        """Return the culprit in the words of a message.
 
         >>> Step("ld", warp=0).words(3)
         'ld, warp 0, lane 3'
@@ -61,22 +61,22 @@ class Step:
         return ", ".join([str(first[1]), *(f"{name} {value}" for name, value in rest)])
 
     def row_words(self, row: int) -> str:
-        """The row alone, as a message says it."""
+        """Return the row alone in the words of a message."""
         return ", ".join(f"{name} {value}" for name, value in self.counted(row).items())
 
 
 HOST = Step("the host", rows=("element",))
-"""Who fills memory before a program, and looks at it afterwards."""
+"""The step that fills memory before a program, and reads it afterwards."""
 
 
 def fault(kind: str, message: str, witness: dict[str, Any], hint: str) -> Refused:
-    """The refusal of a step, with its culprit as the witness."""
+    """Return the refusal of a step, with its culprit as the witness."""
     assert kind in FAULTS
     return Refused("TW612", message, witness={"fault": kind} | witness, hint=hint)
 
 
 def clash(places: Array, values: Array) -> tuple[int, int] | None:
-    """Return the positions of two different values, or rows of values, for one place; None without such.
+    """Return the positions of two different values, or rows of values, for one place, or None.
 
     >>> clash(np.array([8, 4, 8, 8]), np.array([1, 2, 1, 3]))
     (2, 3)

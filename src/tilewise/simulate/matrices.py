@@ -1,7 +1,7 @@
 """ldmatrix, stmatrix and movmatrix: matrices between shared memory and the registers of a warp.
 
-Who supplies the address of a row, and who holds an element, `hardware.matrices` says, in tables that a
-device has confirmed. Only what is done with them is here.
+`hardware.matrices` has tables that a device has confirmed: the lane that supplies the address of a row, and
+the lane that holds an element. Only the moves are here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Array = np.ndarray[Any, Any]
 def ldmatrix(
     memory: Memory, form: Form | str, addresses: Addresses, *, trans: bool = False, warp: int = 0
 ) -> Registers:
-    """The registers after an ldmatrix, whose lanes supply the addresses of rows.
+    """Return the registers after an ldmatrix, whose lanes supply the addresses of rows.
 
-    Bytes of padding, of the forms that unpack, are not read.
+    The padding bytes of forms that unpack are not read.
 
         requires  an address from every lane that the form reads one of, a multiple of 16
 
@@ -74,7 +74,7 @@ def stmatrix(
 
 
 def movmatrix(registers: Registers, *, warp: int = 0) -> Registers:
-    """An 8 x 8 matrix of 16-bit elements, transposed: movmatrix.sync.aligned.m8n8.trans.b16.
+    """Return an 8 x 8 matrix of 16-bit elements, transposed: movmatrix.sync.aligned.m8n8.trans.b16.
 
     >>> rows = Registers.of(np.arange(32)[:, None] * 2 + 0x10000 * (np.arange(32)[:, None] * 2 + 1))
     >>> [hex(word) for word in movmatrix(rows).words[0, 1].tolist()]  # elements [2, 0] and [3, 0]
@@ -93,7 +93,7 @@ def _asked(instruction: str, form: Form | str, trans: bool, warp: int) -> tuple[
 
 
 def _rows(form: Form, addresses: Addresses, step: Step) -> Array:
-    """The address of every row, matrix after matrix."""
+    """Return the address of every row, matrix after matrix; refuse a lane without an address."""
     owners = _owners(form)
     at = by_lane(addresses, step)[owners]
     if (at == NOBODY).any():
@@ -108,5 +108,5 @@ def _rows(form: Form, addresses: Addresses, step: Step) -> Array:
 
 @cache
 def _owners(form: Form) -> Array:
-    """The lane that supplies the address of each row."""
+    """Return the lane that supplies the address of each row."""
     return table(form.addresses).columns["laneid"].reshape(-1)

@@ -1,8 +1,8 @@
-"""Bytes of global or shared memory, and which of them hold anything.
+"""Bytes of global or shared memory, with a mark for each byte that was written.
 
-A step of a program touches memory in rows: one row a lane of a warp, a chunk of a copy, an element of an
-operand. What a device would answer with an error, or with whatever happened to be there, is refused here
-(TW612) with its culprit: the instruction, the warp, the lane, the address, the byte.
+A step of a program touches memory in rows: a row for each lane of a warp, chunk of a copy, or element of an
+operand. Where a device would give an error, or arbitrary old bytes, the model refuses (TW612) with its
+culprit: the instruction, the warp, the lane, the address, the byte.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tilewise.tables import table
 Array = np.ndarray[Any, Any]
 
 NOBODY = -1
-"""What stands for the address of a lane that is not active."""
+"""The address of a lane that is not active."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Region:
 
     @property
     def end(self) -> int:
-        """The first address past it."""
+        """Return the first address past it."""
         return self.start + self.bytes
 
     def __str__(self) -> str:
@@ -52,8 +52,8 @@ class Region:
 class Memory:
     """Bytes from one address on, each written or not.
 
-    Where parts of it are named, they alone may be touched, and a row of a step stays inside the one that it
-    begins in.
+    If parts of it are named, only they may be touched, and a row of a step must stay inside the part in which
+    it begins.
 
     >>> shared = Memory(1024)
     >>> a = shared.region("A", 256, align=128)
@@ -78,30 +78,30 @@ class Memory:
 
     @property
     def end(self) -> int:
-        """The first address past it."""
+        """Return the first address past it."""
         return self.start + self.size
 
     @property
     def data(self) -> Array:
-        """Every byte as it is now, 0 where nothing was written. Not to be written to."""
+        """Return every byte as a read-only view, 0 where nothing was written."""
         return _read_only(self._data)
 
     @property
     def written(self) -> Array:
-        """Whether each byte holds anything. Not to be written to."""
+        """Return a read-only mask of the bytes that were written."""
         return _read_only(self._written)
 
     @property
     def regions(self) -> tuple[Region, ...]:
-        """The named parts, by address."""
+        """Return the named parts, by address."""
         return self._regions
 
     def copy(self) -> Memory:
-        """The same bytes and parts, which go their own way from here."""
+        """Return the same bytes and parts, independent from here on."""
         return deepcopy(self)
 
     def region(self, name: str, bytes: int, *, align: int = 1, at: int | None = None) -> Region:
-        """Name a part of memory: behind those there are, aligned, or at an address of its own.
+        """Name a part of memory, behind the last part and aligned, or at a given address; return it.
 
         >>> shared = Memory(4096)
         >>> shared.region("a", 100), shared.region("b", 1024, align=1024).start
@@ -125,7 +125,7 @@ class Memory:
         return made
 
     def within(self, *names: str) -> Memory:
-        """The same memory, of which only these parts may be touched; what is written there is written here.
+        """Return the same memory restricted to these parts; writes there are writes here.
 
         >>> shared = Memory(4096)
         >>> a, b = shared.region("A", 8), shared.region("B", 8)
@@ -143,10 +143,10 @@ class Memory:
         part._regions = tuple(one for one in self._regions if one.name in names)
         return part
 
-    # -- what steps do -------------------------------------------------------------------------------
+    # -- steps ---------------------------------------------------------------------------------------
 
     def read(self, step: Step, addresses: Any, bytes: int, *, aligned: int = 1) -> Array:
-        """The bytes of every row, a last dimension behind those of the addresses; zeros where one is NOBODY.
+        """Return the bytes of every row, as a last dimension behind the addresses'; zeros for NOBODY.
 
         requires  each row inside one part, at a multiple of `aligned`, every byte of it written
         """
@@ -168,11 +168,11 @@ class Memory:
         return found.reshape(*np.shape(addresses), bytes)
 
     def write(self, step: Step, addresses: Any, data: Any, *, aligned: int = 1) -> None:
-        """Put the bytes of every row, the last dimension, at its address, where that is not NOBODY.
+        """Put the bytes of every row, the last dimension, at its address, except for NOBODY.
 
         requires       each row inside one part, at a multiple of `aligned`; rows of one step that meet
                        in a byte write the same to it
-        postcondition  all of it is written, or, where it is refused, nothing
+        postcondition  all of it is written, or, if it is refused, nothing
         """
         given = np.ascontiguousarray(data, np.uint8)
         at = self._bytes(step, addresses, given.shape[-1], aligned, "writes")
@@ -185,12 +185,12 @@ class Memory:
         self._data[to - self.start] = values
         self._written[to - self.start] = True
 
-    # -- what the host does --------------------------------------------------------------------------
+    # -- the host ------------------------------------------------------------------------------------
 
     def put(self, numbers: Any, dtype: DType | str, layout: Layout | None = None, *, at: int = 0) -> None:
-        """Write numbers of a type, one after another from `at` on, or each where a layout says.
+        """Write numbers of a type, one after another from `at` on, or each at its place in a layout.
 
-            requires       places in memory, in the layout's own unit; `at` is added inside its swizzle, as
+            requires       places in memory, in the layout's unit; `at` is added inside its swizzle, as
                            hardware adds a base
             postcondition  take(dtype, layout, at=at) gives them back
 
@@ -214,7 +214,7 @@ class Memory:
             self._put_bits(own, bits, element)
 
     def take(self, dtype: DType | str, layout: Layout | int | tuple[int, ...], *, at: int = 0) -> Array:
-        """The numbers of a type where a layout says, or so many, one after another from `at` on.
+        """Return the numbers of a type at a layout's places, or a row of them from `at` on.
 
         >>> from tilewise import S
         >>> shared = Memory(64)
@@ -245,7 +245,7 @@ class Memory:
         return decode(codes[:, 0], element).reshape(shape)
 
     def _codes(self, bits: Array, element: DType) -> Array:
-        """The codes that begin at these bits."""
+        """Return the codes that begin at these bits."""
         if element.bits % 8 == 0:
             return cut(self.read(HOST, bits // 8, element.bits // 8), element.bits)[..., 0]
         held = self.read(HOST, np.stack([bits // 8, (bits + element.bits - 1) // 8], axis=-1), 1)
@@ -253,7 +253,7 @@ class Memory:
         return both >> (bits % 8).astype(np.uint64) & np.uint64((1 << element.bits) - 1)
 
     def _put_bits(self, codes: Array, bits: Array, element: DType) -> None:
-        """Write elements that share bytes with others; bits beside them stay."""
+        """Write elements that share bytes with others; leave the bits beside them."""
         each = np.arange(element.bits)
         places = (bits[..., None] + each).ravel()
         values = (codes[..., None] >> each.astype(np.uint64) & np.uint64(1)).astype(np.uint8).ravel()
@@ -267,16 +267,16 @@ class Memory:
         self.write(HOST, touched, np.packbits(held, bitorder="little")[:, None])
 
     def _from_zero(self, bits: Array) -> Array:
-        """The places themselves; one below 0 is a fault here, and nobody's address in what a step does."""
+        """Return the places; refuse one below 0, which a step would take for NOBODY's address."""
         if (bits < 0).any():
             row = int(np.argwhere(bits < 0)[0][0])
             raise self._outside(HOST, row, int(bits[bits < 0].flat[0]) // 8, 1, "reaches for")
         return bits
 
-    # -- what is refused -----------------------------------------------------------------------------
+    # -- refusals ------------------------------------------------------------------------------------
 
     def _bytes(self, step: Step, addresses: Any, bytes: int, aligned: int, does: str) -> Array:
-        """[row, byte]: the address of every byte, NOBODY in the rows that have none."""
+        """Return [row, byte]: the address of every byte, NOBODY in rows without an address."""
         given = np.asarray(addresses)
         if given.size and given.dtype.kind not in "iu":
             raise LayoutError(
@@ -305,7 +305,7 @@ class Memory:
         return np.where(active[:, None], flat[:, None] + np.arange(bytes), NOBODY)
 
     def _limits(self, flat: Array) -> tuple[Array, Array]:
-        """The first address of the part that each row belongs to, and the first past it."""
+        """Return the first address of the part that each row belongs to, and the first past it."""
         if not self._regions:
             return np.full(flat.shape, self.start), np.full(flat.shape, self.end)
         starts = np.array([one.start for one in self._regions])
@@ -362,12 +362,12 @@ class Memory:
 
 
 def _in_a_row(count: int, element: DType, at: int) -> Array:
-    """Return the first bit of so many elements, one after another from a byte on: [element, 1]."""
+    """Return the first bit of `count` elements, one after another from a byte on: [element, 1]."""
     return as_int(at, "at") * 8 + np.arange(count)[:, None] * element.bits
 
 
 def bits_of(layout: Layout, dtype: DType | str, at: int = 0) -> Array:
-    """[element, copy]: the first bit of every place of a layout of memory, counted from address 0.
+    """Return [element, copy]: the first bit of every place of a layout of memory, counted from address 0.
 
         requires  places on storage `m` alone; `at`, in bytes, is a whole number of the layout's units
 

@@ -1,9 +1,8 @@
-"""mma.sync and mma.sp: every warp multiplies the fragments that lie in its registers, D = A B + C.
+"""mma.sync and mma.sp: every warp multiplies the fragments in its registers, D = A B + C.
 
-Which lane holds which element, `hardware.mma` says, in tables that a device has confirmed; what a tensor core
-makes of the numbers, `sums`. A sparse instruction multiplies a stored half of A, whose metadata say which
-columns its elements have. How a device adds the floats of a sparse product, nobody has said: sums are exact
-and rounded once.
+`hardware.mma` has the lane of each element, in tables that a device has confirmed; `sums` has a tensor core's
+arithmetic. A sparse instruction multiplies a stored half of A, whose metadata give the columns of its
+elements. No document says how a device adds the floats of a sparse product: sums are exact and rounded once.
 """
 
 from __future__ import annotations
@@ -47,14 +46,14 @@ def mma(
     saturate: bool = False,
     adds_as: Architecture | str | None = None,
 ) -> Registers:
-    """D's registers, of as many warps as A, B and C are of, each on its own; of a sparse instruction of one.
+    """Return D's registers, of as many warps as A, B and C, each multiplied alone; a sparse one has one warp.
 
-    Floats are added exactly and rounded once, or as an architecture adds them, where that is known. The word
+    Floats are added exactly and rounded once, or as an architecture is known to add them. The word
     satfinite in the instruction, or `saturate`, keeps integers at the ends of their range.
 
-        requires       an instruction without scales; registers that were written. Of a sparse one the
-                       metadata, by the lanes that the selector names, with indices that ascend where the
-                       instruction says that they do
+        requires       an instruction without scales; registers that were written. A sparse one needs its
+                       metadata, in the lanes that the selector names; the indices of an ordered instruction
+                       ascend
         postcondition  result(...) of it is sums.product(A, B, C)
 
     >>> a = operand("m16n8k16.row.col.f32.f16.f16.f32", "A", np.eye(16))
@@ -87,10 +86,10 @@ def mma(
 
 
 def operand(this: Instruction | str, name: str, numbers: Any) -> Registers:
-    """The registers of one warp that hold A [M, K], B [N, K], C or D [M, N], rounded to the type.
+    """Return the registers of one warp that hold A [M, K], B [N, K], C or D [M, N], rounded to the type.
 
-    A sparse A is its stored half, [M, K/2]. Volta's m8n8k4 of f16 takes four of them, [product, ...]; one
-    alone is all four.
+    A sparse A is its stored half, [M, K/2]. Volta's m8n8k4 of f16 takes four of them, [product, ...]; a
+    single one stands for all four.
     """
     own = _known(this)
     fragments = fragments_of(own, name)
@@ -102,7 +101,7 @@ def operand(this: Instruction | str, name: str, numbers: Any) -> Registers:
 
 
 def result(this: Instruction | str, registers: Registers, name: str = "D") -> Array:
-    """The numbers of D, or of another operand, of one warp: [rows, columns], Volta's [product, ...]."""
+    """Return the numbers of D, or another operand, of one warp: [rows, columns], Volta's [product, ...]."""
     found: Array = numbers_of(_known(this), name, registers)[0]
     return found[0] if len(found) == 1 else found
 
@@ -110,10 +109,10 @@ def result(this: Instruction | str, registers: Registers, name: str = "D") -> Ar
 def bound(
     this: Instruction | str, a: Registers, b: Registers, c: Registers, arch: Architecture | str
 ) -> Array:
-    """How far D of an architecture may be from the model's exact one, [warp, product, M, N].
+    """Return a bound of the distance of an architecture's D from the model's exact D, [warp, product, M, N].
 
-    0 for integers and f64; `sums.slack` where it is known how floats are added; a wider bound, for any order,
-    where an architecture runs the instruction as others.
+    It is 0 for integers and f64; `sums.slack` if the addition of floats is known; and a wider bound, for any
+    order, if an architecture replaces the instruction by others.
     """
     dense = _dense(this)
     left, right, start = _numbers(dense, a, b, c)
@@ -124,9 +123,10 @@ def bound(
 
 
 def adder_of(this: Instruction | str, arch: Architecture | str) -> Adder | None:
-    """How an architecture adds the floats of an instruction.
+    """Return an architecture's addition of the floats of an instruction.
 
-    None where sums leave no choice, and where it runs the instruction as others, in an order nobody has said.
+    Return None if sums leave no choice, or if other instructions replace it, in an order that no document
+    gives.
 
     >>> adder_of("m16n8k16.row.col.f32.f16.f16.f32", "sm_90").fraction
     25
@@ -144,7 +144,7 @@ def adder_of(this: Instruction | str, arch: Architecture | str) -> Adder | None:
 
 @cache
 def fragments_of(this: Instruction, name: str) -> tuple[Layout, ...]:
-    """The layouts of an operand, one for each product that the instruction computes."""
+    """Return the layouts of an operand, one for each product that the instruction computes."""
     dtype = dtype_of(this, name)
     if this.sparse:
         half = Sparse.of(this.shape, this.a)
@@ -158,7 +158,7 @@ def fragments_of(this: Instruction, name: str) -> tuple[Layout, ...]:
 
 
 def dtype_of(this: Instruction, name: str) -> DType:
-    """The type of an operand."""
+    """Return the type of an operand."""
     types = {"A": this.a, "B": this.b, "C": this.d if this.sparse else this.c, "D": this.d}
     if name not in types:
         raise LayoutError("TW601", f"{name!r} is no operand of {this}", hint="A, B, C and D are")
@@ -167,7 +167,7 @@ def dtype_of(this: Instruction, name: str) -> DType:
 
 @cache
 def registers_of(this: Instruction, name: str) -> int:
-    """32-bit registers that a lane has of an operand.
+    """Return the 32-bit registers that a lane has of an operand.
 
     >>> registers_of(named("m16n8k16.row.col.f32.f16.f16.f32"), "A")
     4
@@ -177,7 +177,7 @@ def registers_of(this: Instruction, name: str) -> int:
 
 
 def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
-    """[warp, product, rows, columns]: what the registers hold of an operand."""
+    """Return [warp, product, rows, columns]: the numbers of an operand in registers."""
     if held.count != registers_of(this, name):
         raise LayoutError(
             "TW203", f"{name} of {this} is in {registers_of(this, name)} registers, not {held.count}"
@@ -188,7 +188,7 @@ def numbers_of(this: Instruction, name: str, held: Registers) -> Array:
 
 
 def _numbers(this: Instruction, a: Registers, b: Registers, c: Registers) -> list[Array]:
-    """What the warps hold of A, B and C."""
+    """Return the numbers of A, B and C in the warps' registers."""
     if not a.warps == b.warps == c.warps:
         raise LayoutError(
             "TW203",
@@ -199,7 +199,7 @@ def _numbers(this: Instruction, a: Registers, b: Registers, c: Registers) -> lis
 
 
 def _into(this: Instruction, name: str, numbers: Array, held: Registers) -> Registers:
-    """The registers with numbers [warp, product, ...] in them."""
+    """Return the registers with numbers [warp, product, ...] in them."""
     for number, fragment in enumerate(fragments_of(this, name)):
         held = held.put(numbers[:, number], fragment, _element(this, name), each=True)
     return held
@@ -240,9 +240,9 @@ def _dense(this: Instruction | str) -> Instruction:
 
 
 def stored(this: Instruction | str, whole: Any, *, selector: int = 0) -> tuple[Registers, Registers]:
-    """The registers of the stored half of A, and of its metadata, which lanes that supply none leave empty.
+    """Return the registers of A's stored half, and of its metadata, empty in lanes that supply none.
 
-    requires  an A [M, K] of whose every chunk no more than half is other than 0
+    requires  an A [M, K] in whose every chunk at most half of the elements differ from 0
     """
     own, half = _sparse(this)
     kept, indices = half.compress(encode(np.asarray(whole) + 0, own.a).astype(np.int64).tolist())
@@ -254,7 +254,7 @@ def stored(this: Instruction | str, whole: Any, *, selector: int = 0) -> tuple[R
 
 
 def columns_of(this: Instruction | str, metadata: Registers, selector: int = 0) -> Array:
-    """[M, K/2]: the column of A that each stored element has."""
+    """Return [M, K/2]: the column of A of each stored element."""
     own, half = _sparse(this)
     step = Step(f"{own}, metadata")
     indices = metadata.codes(half.metadata(selector), INDEX, step=step)
@@ -275,7 +275,7 @@ def _sparse(this: Instruction | str) -> tuple[Instruction, Sparse]:
 
 @cache
 def _choices(half: Sparse) -> tuple[Array, Array]:
-    """The first index of each stored element, and by its value, [4, K/2], the column that the element has."""
+    """Return the first index of each stored element, and its column for each value of that, [4, K/2]."""
     elements = range(half.stored)
     values = [[half.column(s, [value] * half.indices) for s in elements] for value in range(UNITS)]
     return np.array([half.indices_of(s)[0] for s in elements]), np.array(values)

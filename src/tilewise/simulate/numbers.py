@@ -1,4 +1,4 @@
-"""What the bits of an element mean, and which bits a number has: every type, whole arrays at once.
+"""Numbers from bits, and bits from numbers: every type, whole arrays at once.
 
 A code is the bits of one element as a whole number. Of a float with m bits of mantissa, least exponent e and
 code s|x|f, the number is (-1)^s 2^(e - m) times
@@ -34,12 +34,12 @@ OCP_MX = Source(
 )
 
 SPECIAL = ("ieee", "one nan", "none")
-"""What the highest codes of a float are: infinity and NaNs, one NaN a sign, or numbers like the others."""
+"""Meanings of a float's highest codes: infinity and NaNs, one NaN a sign, or numbers like the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """How the bits of a float are dealt out.
+    """The fields of a float's bits.
 
     >>> FLOATS["e4m3"].largest, FLOATS["e5m2"].largest, FLOATS["e2m1"].largest
     (448.0, 57344.0, 6.0)
@@ -67,28 +67,28 @@ class Float:
 
     @property
     def least(self) -> int:
-        """The exponent of the smallest normal number, and of the subnormal ones."""
+        """Return the exponent of the smallest normal number, and of the subnormal ones."""
         return 1 - self.bias
 
     @property
     def top(self) -> int:
-        """The code of the largest number, without the unread bits."""
+        """Return the code of the largest number, without the unread bits."""
         every = (1 << self.exponent + self.mantissa) - 1
         return every - {"ieee": 1 << self.mantissa, "one nan": 1, "none": 0}[self.special]
 
     @property
     def largest(self) -> float:
-        """The largest number."""
+        """Return the largest number."""
         return float(_magnitude(np.array(self.top), self))
 
     @property
     def smallest(self) -> float:
-        """The smallest number above zero; what the others are multiples of."""
+        """Return the smallest number above zero; all others are multiples of it."""
         return float(_magnitude(np.array(1), self))
 
     @property
     def step(self) -> float:
-        """From 1 to the next number: twice the most that rounding to the nearest changes a number by, of it.
+        """Return the step from 1 to the next number: twice the largest relative error of a nearest rounding.
 
         >>> FLOATS["bf16"].step == 2.0**-7
         True
@@ -112,17 +112,17 @@ FLOATS = {
         Float("e2m1", 2, 1, 1, "none", OCP_MX),
     )
 }
-"""{name: float}; ue8m0, which is powers of two alone, has a rule of its own."""
+"""{name: float}; ue8m0 has only powers of two, and a separate rule."""
 
 SCALE_BIAS, SCALE_NAN = 127, 0xFF
-"""ue8m0: code x is 2^(x - 127), and the last one is no number."""
+"""ue8m0: code x is 2^(x - 127), and the last code is NaN."""
 
 SIGNED = ("s4", "s8", "s16", "s32", "s64")
 UNSIGNED = ("b1", "u4", "u8", "u16", "u32")
 
 
 def is_float(dtype: DType | str) -> bool:
-    """Whether numbers of the type are floats.
+    """Return True if numbers of the type are floats.
 
     >>> is_float("bf16"), is_float("s8")
     (True, False)
@@ -130,11 +130,11 @@ def is_float(dtype: DType | str) -> bool:
     return DType.of(dtype).name in (*FLOATS, "ue8m0")
 
 
-# -- numbers out of bits ---------------------------------------------------------------------------
+# -- numbers from bits -----------------------------------------------------------------------------
 
 
 def decode(codes: Any, dtype: DType | str) -> Array:
-    """The numbers that codes are: doubles for floats, 64-bit integers for integers.
+    """Return the numbers of codes: doubles for floats, 64-bit integers for integers.
 
     Bits above those of the type are ignored.
 
@@ -180,19 +180,19 @@ def _magnitude(codes: Array, own: Float) -> Array:
     return steps
 
 
-# -- bits out of numbers ---------------------------------------------------------------------------
+# -- bits from numbers -----------------------------------------------------------------------------
 
 ROUNDINGS = ("nearest", "zero")
-"""To the nearest, of two as near the one with an even code; or towards zero."""
+"""To the nearest, in a tie to the even code; or towards zero."""
 
 
 def encode(numbers: Any, dtype: DType | str, *, rounding: str = "nearest", saturate: bool = False) -> Array:
-    """The codes of numbers, rounded once.
+    """Return the codes of numbers, rounded once.
 
-    What is too large for a float becomes infinity, or NaN where the type has no infinity, or the largest
-    number where it has neither, as it does with `saturate`. NaN is the code with all bits but the sign's set,
-    of f64 the usual one. Integers that the type does not have are refused, or saturate; ue8m0 has the powers
-    of two alone.
+    A number too large for a float becomes infinity, or NaN if the type has no infinity, or the largest
+    number if it has neither, as with `saturate`. NaN is the code with all bits but the sign's set,
+    for f64 the usual one. Integers outside the type are refused, or saturate; ue8m0 has only the powers
+    of two.
 
         requires       numbers that a double holds; whole ones for integers
         postcondition  decode(encode(x)) == x for every x that the type has
@@ -257,7 +257,7 @@ def _encoded_scale(numbers: Array) -> Array:
 
 def _encoded_whole(numbers: Array, element: DType, saturate: bool) -> Array:
     low, high = whole_range(element)
-    with np.errstate(invalid="ignore"):  # what is no number, or too large for 64 bits, is refused below
+    with np.errstate(invalid="ignore"):  # NaN, and numbers too large for 64 bits, are refused below
         given = numbers.astype(np.int64)
     if not np.array_equal(given, numbers):
         odd = numbers[given != numbers].flat[0]
@@ -277,7 +277,7 @@ def _encoded_whole(numbers: Array, element: DType, saturate: bool) -> Array:
 
 
 def fitted(numbers: Any, extents: tuple[int, ...]) -> Array:
-    """The numbers of a tile, given in its extents, or one after another; in others they are refused.
+    """Return the numbers of a tile, given in its extents, or one after another; refuse other extents.
 
     >>> fitted(range(6), (2, 3)).shape
     (6,)
@@ -297,7 +297,7 @@ def fitted(numbers: Any, extents: tuple[int, ...]) -> Array:
 
 
 def whole_range(dtype: DType | str) -> tuple[int, int]:
-    """The least and the largest integer of a type.
+    """Return the least and the largest integer of a type.
 
     >>> whole_range("s4"), whole_range("b1")
     ((-8, 7), (0, 1))
@@ -318,7 +318,7 @@ def _check_known(element: DType) -> None:
 
 
 def cut(data: Array, bits: int) -> Array:
-    """The codes in the bytes of the last dimension, one after another from the lowest bit on.
+    """Return the codes in the bytes of the last dimension, one after another from the lowest bit on.
 
         requires  a whole number of codes of 1 to 64 bits in those bytes
 
@@ -338,7 +338,7 @@ def cut(data: Array, bits: int) -> Array:
 
 
 def joined(codes: Array, bits: int) -> Array:
-    """The bytes that hold codes of the last dimension, one after another: `cut`, backwards.
+    """Return the bytes of the codes in the last dimension, one after another: the inverse of `cut`.
 
         requires       a whole number of bytes
         postcondition  cut(joined(codes, bits), bits) == codes

@@ -1,6 +1,6 @@
-"""The 32-bit registers of warps, which of their bits hold anything, and tiles in them by layout.
+"""The 32-bit registers of warps, with a mark for each written bit, and tiles in them by layout.
 
-A layout says who holds an element: its lane, its warp where there are several, and `reg`, which counts
+A layout gives the holder of an element: its lane, its warp if there are several, and `reg`, which counts
 elements of one thread from the lowest bits of its first register on. An element may be `Padded`: types of
 4 and 6 bits take more bits of a register than they have.
 """
@@ -40,13 +40,13 @@ class Padded:
 
     dtype: DType
     taken: int
-    """Bits that an element takes."""
+    """Bits of a register that an element takes."""
     lowest: int
-    """The lowest of them that is its own."""
+    """The lowest of them that belongs to the element."""
 
     @classmethod
     def of(cls, dtype: DType | str | Padded) -> Padded:
-        """Return a type as it is, without padding where it has none."""
+        """Return a type with its padding, or with none if it has none."""
         if isinstance(dtype, Padded):
             return dtype
         element = DType.of(dtype)
@@ -59,7 +59,7 @@ HeldType = DType | str | Padded
 
 @dataclass(frozen=True, eq=False)
 class Registers:
-    """What registers hold: a value, from which an instruction makes the next one.
+    """The content of registers: a value, from which an instruction makes the next one.
 
     >>> from tilewise.hardware.mma.fragments import d_fragment
     >>> d = Registers.holding(np.arange(128).reshape(16, 8), d_fragment("m16n8k16", "f32"), "f32")
@@ -70,11 +70,11 @@ class Registers:
     words: Array
     """[warp, lane, register], 32 bits each."""
     known: Array
-    """The bits of each that something was written to, as ones."""
+    """The bits of each that were written, as ones."""
 
     @classmethod
     def of(cls, words: Any) -> Registers:
-        """Registers that all hold something, [warp, lane, register], or [lane, register] of one warp."""
+        """Return registers that were all written, [warp, lane, register], or [lane, register] of one warp."""
         given = np.asarray(words)
         if given.ndim == 2:
             given = given[None]
@@ -91,24 +91,24 @@ class Registers:
 
     @classmethod
     def empty(cls, count: int, warps: int = 1) -> Registers:
-        """So many registers a lane that hold nothing."""
+        """Return `count` registers a lane in which nothing was written."""
         nothing = np.zeros((warps, LANES, count), np.uint32)
         return cls(nothing, nothing.copy())
 
     @classmethod
     def holding(cls, numbers: Any, layout: Layout, dtype: HeldType) -> Registers:
-        """As many registers as a layout needs, with the numbers where it says; the bits between are 0."""
+        """Return the registers that a layout needs, with numbers at its places; the bits between are 0."""
         place = Placed.of(layout, Padded.of(dtype))
         return cls.empty(place.registers, place.warps).put(numbers, layout, dtype)
 
     @property
     def count(self) -> int:
-        """Registers of a lane."""
+        """Return the number of registers of a lane."""
         return int(self.words.shape[2])
 
     @property
     def warps(self) -> int:
-        """How many warps they are of."""
+        """Return the number of warps."""
         return len(self.words)
 
     def __repr__(self) -> str:
@@ -116,26 +116,26 @@ class Registers:
         return f"Registers({self.warps} x {LANES} x {self.count}{held})"
 
     def __getitem__(self, some: slice) -> Registers:
-        """Some of the registers of every lane."""
+        """Return some of the registers of every lane."""
         return Registers(self.words[:, :, some], self.known[:, :, some])
 
     def warp(self, number: int) -> Registers:
-        """Those of one warp."""
+        """Return the registers of one warp."""
         if not 0 <= number < self.warps:
             raise LayoutError("TW201", f"there is no warp {number}", hint=f"these are of {self.warps}")
         return Registers(self.words[number : number + 1], self.known[number : number + 1])
 
     def beside(self, other: Registers) -> Registers:
-        """These, and behind them those of another, lane by lane."""
+        """Return these registers, and behind them those of another, lane by lane."""
         both = [(self.words, other.words), (self.known, other.known)]
         return Registers(*(np.concatenate(pair, axis=2) for pair in both))
 
     def over(self, old: Registers) -> Registers:
-        """These where they hold anything, and the old ones where they do not: lanes that were not active."""
+        """Return these registers where they were written, else the old ones: lanes that were not active."""
         return Registers(self.words & self.known | old.words & ~self.known, self.known | old.known)
 
     def held(self, step: Step) -> Array:
-        """The words, all of which an instruction needs: one that nothing wrote is refused."""
+        """Return the words, which an instruction needs whole; refuse a register that nothing wrote."""
         missing = self.known != EVERY
         if missing.any():
             warp, lane, register = map(int, np.argwhere(missing)[0])
@@ -145,11 +145,11 @@ class Registers:
     # -- tiles ---------------------------------------------------------------------------------------
 
     def put(self, numbers: Any, layout: Layout, dtype: HeldType, *, each: bool = False) -> Registers:
-        """The same with numbers where a layout says, each rounded once to the type; other bits stay.
+        """Return the registers with numbers at a layout's places, rounded once to the type; other bits stay.
 
-        With `each` the layout speaks of one warp, and there is a tile a warp, [warp, ...].
+        With `each` the layout covers one warp, and there is a tile a warp, [warp, ...].
 
-            requires       elements that share a place are the same
+            requires       equal elements if they share a place
             postcondition  numbers(layout, dtype) gives them back
 
         >>> from tilewise import S, laneid
@@ -180,7 +180,7 @@ class Registers:
         return Registers(words.reshape(shape), known.reshape(shape))
 
     def numbers(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
-        """The numbers of a tile, or of a tile a warp, that a layout places, in the layout's extents.
+        """Return the numbers of a tile, or of a tile a warp, at a layout's places, in the layout's extents.
 
         requires  every bit of them was written, and copies of an element are the same
         """
@@ -188,7 +188,7 @@ class Registers:
         return decode(self.codes(layout, element, step=step, each=each), element.dtype)
 
     def codes(self, layout: Layout, dtype: HeldType, *, step: Step = HOST, each: bool = False) -> Array:
-        """The bits of the elements of a tile as whole numbers, whatever they mean: `numbers`, not decoded.
+        """Return the bits of a tile's elements as whole numbers, whatever they mean: `numbers`, not decoded.
 
         >>> from tilewise import S, laneid, reg
         >>> held = Registers.of(np.full((32, 1), 0xE4))
@@ -219,7 +219,7 @@ class Registers:
         return (self.warps, *tile) if each else tile
 
     def _tiles(self, place: Placed, layout: Layout, each: bool) -> int:
-        """Return how many tiles there are, each of which has the registers that it needs."""
+        """Return the number of tiles; refuse tiles that need more registers than there are."""
         tiles = self.warps if each else 1
         warps = self.warps // tiles
         if place.warps > warps or place.registers > self.count:
@@ -240,7 +240,7 @@ class Placed:
     element: Padded
 
     @classmethod
-    @lru_cache(maxsize=512)  # a program asks for its few fragments again and again
+    @lru_cache(maxsize=512)  # a program uses its few fragments again and again
     def of(cls, layout: Layout, element: Padded) -> Placed:
         """Return the places of a layout on lanes, warps and `reg`."""
         places = table(layout)
@@ -268,17 +268,17 @@ class Placed:
 
     @property
     def warps(self) -> int:
-        """Warps that hold anything, and those before them."""
+        """Return the warps that hold elements, and those before them."""
         return int(self.thread.max()) // LANES + 1
 
     @property
     def registers(self) -> int:
-        """Registers of a lane, up to the last that is needed."""
+        """Return the registers of a lane, up to the last one needed."""
         taken = self.element.taken
         return (int(self.bit.max()) // taken * taken + taken - 1) // REGISTER_BITS + 1
 
     def parts(self, count: int) -> list[tuple[Array, Array, int]]:
-        """Of every 32 bits of an element: the word, of `count` a thread; its lowest bit there; the mask."""
+        """Return (word, of `count` a thread; lowest bit in it; mask) for every 32 bits of an element."""
         first = self.thread * count + self.bit // REGISTER_BITS
         shift = (self.bit % REGISTER_BITS).astype(np.uint32)
         bits = self.element.dtype.bits
@@ -286,7 +286,7 @@ class Placed:
         return [(first + part, shift, mask) for part in range(max(1, bits // REGISTER_BITS))]
 
     def whole(self, own: Array) -> Array:
-        """The bits that are written with an element: its own, and the padding around them."""
+        """Return the bits that an element's write covers: those of the element, and its padding."""
         taken = self.element.taken
         if taken == self.element.dtype.bits:
             return own

@@ -1,7 +1,7 @@
 """Scale factors as arrays: [rows, sf] into blocks of 128 x 4 and back.
 
-`pack` is what libraries call `to_blocked`. Where rows or factors do not fill their last blocks, the rest is
-`fill`.
+`pack` does what libraries call `to_blocked`. Rows or factors that do not fill their last blocks leave a rest,
+which is `fill`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def pack(scales: Array, fill: int = 0) -> Array:
-    """Factors [rows, sf] of one byte each, as their blocks lie in memory: one dimension, of whole blocks.
+    """Return factors [rows, sf] of one byte each, in the order of their blocks: one dimension, whole blocks.
 
-    `fill` is a byte: the bits of a factor, as they are.
+    `fill` is a byte with the bits of a factor.
 
         requires       two dimensions, a type of one byte; a fill of 0 to 255
         postcondition  unpack(pack(scales), *scales.shape) == scales
@@ -50,7 +50,7 @@ def pack(scales: Array, fill: int = 0) -> Array:
 
 
 def unpack(packed: Array, rows: int, sf_k: int) -> Array:
-    """The factors [rows, sf] that blocks in memory hold.
+    """Return the factors [rows, sf] from blocks in memory.
 
     >>> unpack(np.arange(512, dtype=np.uint16).astype(np.uint8), 3, 2).tolist()
     [[0, 1], [16, 17], [32, 33]]
@@ -68,5 +68,5 @@ def unpack(packed: Array, rows: int, sf_k: int) -> Array:
 
 
 def _places(layout: Layout, rows: int, sf_k: int) -> Array:
-    """The byte of each factor."""
+    """Return the byte of each factor."""
     return table(layout, window=((0, rows), (0, sf_k))).array

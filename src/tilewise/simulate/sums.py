@@ -1,13 +1,13 @@
-"""What a tensor core makes of numbers: D = A B^T + C, exactly, or as a device is known to add.
+"""A tensor core's arithmetic: D = A B^T + C, exactly, or by a device's known rounding.
 
-Integers are exact: the low 32 bits of the sum, or, with satfinite, the nearest integer that there is. Bits
+Integers are exact: the low 32 bits of the sum, or, with satfinite, the nearest integer of the type. Bits
 are compared and counted. f64 is a chain of fused multiply-adds, each rounded to the nearest, as PTX has it;
-from the first of K on, as MMA_SIM found.
+the chain starts with the first of K, as MMA_SIM found.
 
-Of the other floats no document says how they are added. The model adds exactly and rounds once, to the
-nearest. Devices do not: they line all terms up to the largest, cut each off, add, and cut off the sum. An
-`Adder` says at which bits, as others have found by experiment (MMA_SIM), and as an H200 does for sm_90, bit
-for bit; `summed` follows it, and `slack` bounds how far its result, and so a device's, may be from the exact
+No document says how the other floats are added. The model adds exactly and rounds once, to the nearest.
+Devices do not: they line all terms up to the largest, cut each off, add, and cut off the sum. An `Adder` has
+the bits of these cuts. They come from experiments (MMA_SIM), and agree with an H200 for sm_90, bit for bit.
+`summed` follows an adder. `slack` bounds the distance of its result, and so of a device's, from the exact
 one.
 """
 
@@ -35,22 +35,22 @@ MMA_SIM = Source(
 )
 
 DOUBLE = 53
-"""Bits of a double: whole multiples of one step below 2^53 of them are added without an error."""
+"""Bits of a double: sums of whole multiples of one step below 2^53 of it have no error."""
 
 F8_LOST = 2.0**-53
-"""What a product of two subnormal numbers of f16 may lose where 25 bits of it are kept: 2^(-14 - 14 - 25)."""
+"""Largest loss of a product of two subnormal f16 numbers if 25 bits are kept: 2^(-14 - 14 - 25)."""
 
 NO_EXPONENT = -126
-"""The exponent that a device takes a zero to have."""
+"""The exponent of a zero on a device."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adder:
-    """How a tensor core adds floats.
+    """A tensor core's addition of floats.
 
-    All products and C are lined up to the largest exponent among them, an exponent being the sum of those of
-    the factors; `fraction` bits behind the point are kept of each. Their sum loses what is behind the last
-    bit of D: towards zero in f32, to the nearest in f16.
+    All products and C are lined up to the largest exponent among them. A product's exponent is the sum of its
+    factors' exponents; `fraction` bits behind the point are kept of each term. Their sum loses all bits
+    behind the last bit of D: towards zero in f32, to the nearest in f16.
 
     >>> Adder.of("mma", "bf16", "bf16", 16)
     Adder(least=(-126, -126), fraction=25, parts=1, kept=23)
@@ -61,10 +61,10 @@ class Adder:
     """
 
     least: tuple[int, int]
-    """The exponent of the subnormal numbers of A and of B, which are lined up as if they had it."""
+    """The exponent of the subnormal numbers of A and of B, by which they are lined up."""
     fraction: int
     parts: int = 1
-    """K in so many parts, one after the other, D of one being C of the next."""
+    """Number of parts of K, one after the other: D of a part is C of the next."""
     kept: int = 23
     """Bits behind the point of a sum in f32."""
     source: ClassVar[Source] = MMA_SIM
@@ -73,10 +73,10 @@ class Adder:
     def of(
         cls, engine: str, a: DType | str, b: DType | str, k: int, arch: Architecture | str = "sm_90"
     ) -> Adder:
-        """That of an engine, `mma` or `wgmma`, for the types of A and B and the K of an instruction.
+        """Return the adder of an engine, `mma` or `wgmma`, for the types of A and B and an instruction's K.
 
-        requires  floats; for mma an architecture that the source has: 7.0, 7.5, 8.0 to 8.9, 9.0 but for
-                  8-bit floats, which run there as products of f16 in an order that nobody has said
+        requires  floats; for mma an architecture of the source: 7.0, 7.5, 8.0 to 8.9, 9.0 without
+                  8-bit floats, which run there as products of f16 in an order that no document gives
         """
         bits, target = DType.of(a).bits, Architecture.of(arch).number
         least = tuple(FLOATS[DType.of(name).name].least for name in (a, b))
@@ -97,10 +97,10 @@ class Adder:
 
 
 FRACTIONS = ((70, 72, 23), (75, 75, 24), (80, 89, 24), (90, 90, 25))
-"""(first and last architecture, bits that mma.sync keeps behind the point); of MMA_SIM."""
+"""(first and last architecture, bits that mma.sync keeps behind the point); from MMA_SIM."""
 
 SPLIT_BITS = 256
-"""Bits of a row of A that 8.0 to 8.9 multiply in two halves; of MMA_SIM."""
+"""Bits of a row of A that 8.0 to 8.9 multiply in two halves; from MMA_SIM."""
 
 
 # -- D = A B^T + C ---------------------------------------------------------------------------------
@@ -116,9 +116,9 @@ def product(
     saturate: bool = False,
     adder: Adder | None = None,
 ) -> Array:
-    """D [M, N] of a type, out of the numbers of A [M, K], B [N, K] and C [M, N]; more dimensions go before.
+    """Return D [M, N] of a type, from numbers A [M, K], B [N, K] and C [M, N]; more dimensions go before.
 
-        requires       numbers as `decode` gives them; `op` where they are bits
+        requires       numbers from `decode`; `op` if they are bits
         postcondition  numbers that the type has
 
     >>> a, b = np.array([[1, 2]]), np.array([[3, 4]])
@@ -154,7 +154,7 @@ def _whole(a: Array, b: Array, c: Array, dtype: DType | str, op: str, saturate: 
 
 
 def _chained(a: Array, b: Array, c: Array) -> Array:
-    """Fused multiply-adds in doubles, element by element, K upwards."""
+    """Return the sum of fused multiply-adds in doubles, element by element, K upwards."""
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-2])
     found = np.broadcast_to(c, shape).astype(np.float64)
     for k in range(a.shape[-1]):
@@ -164,7 +164,7 @@ def _chained(a: Array, b: Array, c: Array) -> Array:
 
 
 def _fused(x: Array, y: Array, z: Array) -> Array:
-    """x y + z, rounded once; infinities, NaN and zeros as doubles have them."""
+    """Return x y + z, rounded once; infinities, NaN and zeros as doubles have them."""
     with np.errstate(invalid="ignore", over="ignore"):
         plain = np.where(np.isfinite(x) & np.isfinite(y) & np.isinf(z), z, x * y + z)
         size = np.frexp(np.abs(x * y) + np.abs(z))[1]
@@ -188,17 +188,17 @@ def _nearest(whole: Fraction) -> float:
 
 
 def _exact(a: Array, b: Array, c: Array, own: Float) -> Array:
-    """Doubles that round to what the exact sums round to, in a float of up to 51 bits.
+    """Return doubles that round to the same numbers as the exact sums, in a float of up to 51 bits.
 
-    Where all terms are multiples of one step, and less than 2^52 of them together, the double is exact. Where
-    all that may be near it rounds to one number, it will do. Else the sum is a fraction, rounded to odd: a
-    double that is not exact has its last bit set, so that it is no tie, and on the right side of every one.
+    If all terms are multiples of one step, and less than 2^52 of them together, the double is exact. If all
+    numbers near it round to one number, it is good enough. Else the sum is a fraction, rounded to odd: an
+    inexact double has its last bit set, so that it is no tie, and on the right side of every tie.
     """
     found: Array = a @ np.swapaxes(b, -1, -2) + c
     every = np.abs(a) @ np.abs(np.swapaxes(b, -1, -2)) + np.abs(c)
     step = np.minimum(_last_bit(a).min(-1)[..., :, None] + _last_bit(b).min(-1)[..., None, :], _last_bit(c))
     inexact = np.frexp(every)[1] > step + DOUBLE - 1
-    near = every * (a.shape[-1] + 2) * 2.0 ** (2 - DOUBLE)  # in any order, four times what a sum may lose
+    near = every * (a.shape[-1] + 2) * 2.0 ** (2 - DOUBLE)  # four times the loss of a sum in any order
     apart = encode(found - near, own.name) != encode(found + near, own.name)
     for at in map(tuple, np.argwhere(inexact & apart)):
         *more, m, n = at
@@ -209,7 +209,7 @@ def _exact(a: Array, b: Array, c: Array, own: Float) -> Array:
 
 
 def _last_bit(numbers: Array) -> Array:
-    """The exponent of the last bit that is set; of 0 a high one, for it limits nothing."""
+    """Return the exponent of the last bit that is set; for 0 a high one, which limits nothing."""
     fraction, exponent = np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))
     whole = np.ldexp(fraction, DOUBLE).astype(np.int64)
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
@@ -225,11 +225,11 @@ def _to_odd(whole: Fraction) -> float:
     return below if int(np.float64(below).view(np.int64)) % 2 else above
 
 
-# -- as devices add --------------------------------------------------------------------------------
+# -- sums of devices -------------------------------------------------------------------------------
 
 
 def summed(a: Array, b: Array, c: Array, dtype: Float | str, adder: Adder) -> Array:
-    """D as an adder makes it, of finite numbers.
+    """Return D by an adder, for finite numbers.
 
     >>> terms, hopper = np.array([[1.0, 2.0**-25, 2.0**-26]]), Adder.of("mma", "tf32", "tf32", 8)
     >>> summed(terms, np.ones((1, 3)), np.array([[-1.0]]), "f32", hopper).item() == 2.0**-25
@@ -245,20 +245,20 @@ def summed(a: Array, b: Array, c: Array, dtype: Float | str, adder: Adder) -> Ar
 
 
 def rounding_float(dtype: DType | str) -> Float | None:
-    """Return the float of whose sums no document says how they are rounded; None of integers and of f64."""
+    """Return the float if no document says how its sums are rounded; None for integers and f64."""
     name = DType.of(dtype).name
     return FLOATS[name] if is_float(name) and name != "f64" else None
 
 
 def slack(a: Array, b: Array, c: Array, dtype: DType | str, adder: Adder) -> Array:
-    """How far what an adder makes may be from the exact sum, rounded once: a bound, [M, N].
+    """Return a bound of the distance between an adder's D and the exact sum, rounded once, [M, N].
 
     Lined up to exponent e, each of n terms loses less than 2^(e - fraction). The sum loses less than a step
-    of its last bit, 2^-kept of its size, or the smallest number; the exact one half of that.
+    of its last bit, 2^-kept of its size, or the smallest number; the exact sum loses half of that.
 
         requires       finite numbers
         postcondition  product(..., adder=adder) is that near product(...); 0 for integers and f64, and
-                       infinite where a sum on the way may be larger than the type holds
+                       infinite if an intermediate sum may be larger than the type holds
 
     >>> ones = np.ones((1, 16))
     >>> slack(ones, ones, np.zeros((1, 1)), "f32", Adder.of("mma", "f16", "f16", 16)).item() < 1e-5
@@ -282,14 +282,14 @@ def slack(a: Array, b: Array, c: Array, dtype: DType | str, adder: Adder) -> Arr
 
 
 def slack_in_any_order(a: Array, b: Array, c: Array, dtype: DType | str) -> Array:
-    """The same where nothing is known but that each step keeps the bits of D: a bound, [M, N].
+    """Return the bound for unknown adders whose every step keeps the bits of D, [M, N].
 
     There are no more than 2 K + 2 steps, products and sums, whatever their order and grouping, and no step
-    has more than all terms together in it. 8-bit floats that are multiplied as f16 may lose 2^-53 each.
+    has more than all terms together in it. Products of 8-bit floats as f16 may lose 2^-53 each.
 
         requires       finite numbers
-        postcondition  slack(...) of any adder whose terms keep those bits is no larger, but for what factors
-                       lose that are subnormal; infinite where a sum may be larger than the type holds
+        postcondition  slack(...) of any adder whose terms keep those bits is no larger, except for losses of
+                       subnormal factors; infinite if a sum may be larger than the type holds
 
     >>> ones = np.ones((1, 32))
     >>> slack_in_any_order(ones, ones, np.zeros((1, 1)), "f32").item() < 3e-4
@@ -304,12 +304,12 @@ def slack_in_any_order(a: Array, b: Array, c: Array, dtype: DType | str) -> Arra
 
 
 def _parts(a: Array, b: Array, adder: Adder) -> list[tuple[Array, Array]]:
-    """A and B, K in as many parts as the adder takes."""
+    """Return A and B, cut along K into the adder's parts."""
     return list(zip(np.split(a, adder.parts, axis=-1), np.split(b, adder.parts, axis=-1), strict=True))
 
 
 def _terms(a: Array, b: Array, c: Array, own: Float, adder: Adder) -> tuple[Array, Array]:
-    """[M, N, K + 1]: every product and C, and the exponent of each."""
+    """Return [M, N, K + 1]: every product and C, and the exponent of each."""
     left, right = a[..., :, None, :], b[..., None, :, :]
     products = left * right
     start = np.broadcast_to(c[..., None], (*products.shape[:-1], 1))
@@ -323,7 +323,7 @@ def _exponent(numbers: Array, least: int) -> Array:
 
 
 def _cut(sums: Array, own: Float, adder: Adder) -> Array:
-    """What D keeps of sums."""
+    """Return the part of sums that D keeps."""
     if own.name == "f16":
         return decode(encode(sums, own.name), own.name)
     exponent = np.maximum(np.frexp(sums)[1] - 1, own.least)

@@ -1,17 +1,16 @@
 """Tensor memory in the model: 128 lanes of 512 words of a CTA; tcgen05.ld, tcgen05.st and tcgen05.cp.
 
-    ld    the registers of one warp, from the words of its own 32 lanes
-    st    the other way; with unpack::16b the upper halves of the words that it writes hold nothing
-          afterwards, for no document says what they hold
-    cp    rows of shared memory, as a descriptor has them, to every lane that gets a copy
+    ld    the registers of one warp, from the words of the warp's 32 lanes
+    st    the other way; with unpack::16b the upper halves of its words count as not written
+          afterwards, for no document gives their content
+    cp    rows of shared memory by a descriptor, to every lane that gets a copy
 
-Words carry which of their bits were written. A load takes that along: what it reads of lanes that no row of
-an accumulator has may lie in registers, and is refused (TW612) where a program makes use of it. A store of a
-register that nothing was ever written to is refused at once, and so is a copy of bytes of which some were
-not written, a lane that the warp does not reach or the form does not begin at, and a column past the last
-one that is allocated.
+Words have a mark for each written bit, and a load copies the marks. Registers may hold words of lanes that no
+row of an accumulator has; their use is refused (TW612). A store of a register that nothing has written is
+refused at once. So are a copy of bytes that were not all written, a lane that the warp does not reach or the
+form does not begin at, and a column past the last allocated.
 
-`hardware.tcgen05` says which word is which; nobody who wrote this had a Blackwell to ask.
+`hardware.tcgen05` has the place of each word; its authors had no Blackwell for a test.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _LOW_HALF = np.uint32((1 << HALF) - 1)
 
 
 class TensorMemory:
-    """The words of one CTA's tensor memory, each bit written or not; `columns` are those that are allocated.
+    """The words of one CTA's tensor memory, each bit written or not; `columns` is the number allocated.
 
     >>> from tilewise.hardware.catalog import find
     >>> d = find("tcgen05.D")("f32", 128, 64).layout
@@ -69,18 +68,18 @@ class TensorMemory:
 
     @property
     def words(self) -> Array:
-        """[lane, column], 32 bits each, 0 where nothing was written."""
+        """Return [lane, column], 32 bits each, 0 where nothing was written."""
         return self._held.words.reshape(LANES, self.columns)
 
     @property
     def known(self) -> Array:
-        """The bits of each that something was written to, as ones."""
+        """Return the bits of each that were written, as ones."""
         return self._held.known.reshape(LANES, self.columns)
 
-    # -- what the host does --------------------------------------------------------------------------
+    # -- the host ------------------------------------------------------------------------------------
 
     def put(self, numbers: Any, layout: Layout, dtype: HeldType) -> None:
-        """Write numbers of a type where a layout over TLane and TCol says; 1@TCol is an element.
+        """Write numbers of a type at the places of a layout over TLane and TCol; 1@TCol is an element.
 
         requires       the layout of one CTA
         postcondition  take(layout, dtype) gives them back
@@ -88,7 +87,7 @@ class TensorMemory:
         self._held = self._held.put(numbers, _as_registers(layout, self.columns, dtype), dtype)
 
     def take(self, layout: Layout, dtype: HeldType) -> Array:
-        """The numbers of a type where a layout says.
+        """Return the numbers of a type at a layout's places.
 
         requires  every bit of them was written, and copies of an element are the same
         """
@@ -98,17 +97,17 @@ class TensorMemory:
         except Refused as no:
             raise _in_lanes(no, layout) from None
 
-    # -- what steps do -------------------------------------------------------------------------------
+    # -- steps ---------------------------------------------------------------------------------------
 
     def read(self, step: Step, lanes: Array, columns: Array) -> tuple[Array, Array]:
-        """(the words, the bits of each that were written) of some places."""
+        """Return (the words, their written bits) of some places."""
         self._check(step, lanes, columns, "reads")
         return self.words[lanes, columns], self.known[lanes, columns]
 
     def write(self, step: Step, lanes: Array, columns: Array, words: Array, known: Array) -> None:
-        """Put words, with the bits of each that hold anything, at some places.
+        """Put words, with their written bits, at some places.
 
-        requires  places that meet get the same
+        requires  equal words where places meet
         """
         self._check(step, lanes, columns, "writes")
         to = (lanes * self.columns + columns).reshape(-1)
@@ -132,7 +131,7 @@ class TensorMemory:
         self._held = Registers(*held)
 
     def _check(self, step: Step, lanes: Array, columns: Array, does: str) -> None:
-        """Refuse a lane that is none, or that the warp does not reach, and a column past the last."""
+        """Refuse a lane that does not exist or that the warp does not reach, and a column past the last."""
         reach = range(LANES) if step.warp is None else lanes_of(step.warp)
         whose = "tensor memory" if step.warp is None else f"warp {step.warp}"
         lane_says = f"and {whose} has lanes {reach[0]} to {reach[-1]}"
@@ -162,10 +161,10 @@ def ld(
     split: int | None = None,
     warp: int = 0,
 ) -> Registers:
-    """The registers of a warp after a tcgen05.ld from an address, with `packed` one of pack::16b.
+    """Return the registers of a warp after a tcgen05.ld from an address; `packed` means pack::16b.
 
-    `split` is the columns from the first half of 16x32bx2 to the second, as far as the first one goes where
-    it is left out.
+    `split` is the number of columns from the first half of 16x32bx2 to the second; by default the first
+    half's width.
 
         requires  the address has the warp's first lane, 32 w; with forms of 16 lanes 32 w + 16 too
     """
@@ -187,9 +186,9 @@ def st(
     split: int | None = None,
     warp: int = 0,
 ) -> None:
-    """Write registers of a warp to tensor memory by a tcgen05.st, with `packed` one of unpack::16b.
+    """Write registers of a warp to tensor memory by a tcgen05.st; `packed` means unpack::16b.
 
-    requires  as for ld; as many registers as the form has, to each of which something was written
+    requires  as for ld; as many registers as the form has, each written in part at least
 
     >>> held = TensorMemory(32)
     >>> st(held, "16x64b", 2, 16 << 16, Registers.of(np.arange(64).reshape(32, 2)))
@@ -219,9 +218,9 @@ def _access(
     split: int | None,
     warp: int,
 ) -> tuple[Step, Array, Array]:
-    """Return the step, and the lane and the column of every register, of packed ones of both halves.
+    """Return the step, and the lane and the column of every register, for packed ones of both halves.
 
-    refused  an address whose lane is none that the form begins at in some warp
+    refused  an address at whose lane the form does not begin in any warp
     """
     this = Form.of(form)
     count = this.check_repeat(repeat)
@@ -273,7 +272,7 @@ def cp(
 ) -> None:
     """Copy rows of shared memory to tensor memory: tcgen05.cp of one CTA.
 
-    `source` spreads elements of 6 or 4 bits to bytes; of the 16 bytes that have 16 of them the padding is not
+    `source` spreads elements of 6 or 4 bits to bytes; padding in the 16 bytes of 16 elements is not
     read.
 
         requires  every byte that is read was written; rows that lie inside a row of the swizzle's atom
@@ -305,7 +304,7 @@ def cp(
 
 
 def _spread(data: Array, source: str) -> Array:
-    """The bytes that elements of 6 or 4 bits become, each at its lowest bit, with zeros around it."""
+    """Return the bytes of elements of 6 or 4 bits, each at its lowest bit, with zeros around it."""
     bits, _ = SOURCES[source]
     held = np.unpackbits(data, axis=-1, bitorder="little").reshape(*data.shape[:-1], CHUNK, bits)
     each = np.packbits(held, axis=-1, bitorder="little")[..., 0]
@@ -316,7 +315,7 @@ def _spread(data: Array, source: str) -> Array:
 
 
 def _as_registers(layout: Layout, columns: int, dtype: HeldType) -> Layout:
-    """A layout of tensor memory as one of 128 threads with as many registers as there are columns."""
+    """Return a layout of tensor memory as registers of 128 threads, with a register for each column."""
     names = {"TLane": "tid_in_wg", "TCol": "reg"}
     own = [str(axis) for axis in layout.axes]
     if strange := [name for name in own if name not in names]:
@@ -338,7 +337,7 @@ def _as_registers(layout: Layout, columns: int, dtype: HeldType) -> Layout:
 
 
 def _in_lanes(no: Refused, layout: Layout) -> Refused:
-    """A refusal of registers in the words of tensor memory."""
+    """Return a refusal of registers in the words of tensor memory."""
     witness = dict(no.witness)
     if witness.get("fault") == "unwritten":
         lane, column = THREADS * witness.pop("warp") + witness.pop("lane"), witness.pop("register")

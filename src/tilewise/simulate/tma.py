@@ -1,10 +1,11 @@
 """TMA in the model: a box of a tensor into shared memory, and back.
 
-Element i of the box, dimension by dimension, is element corner + i * step of the tensor, and lies where
-`hardware.tma.landing` puts it: rows one after another from the copy's address, swizzled by absolute address.
+Element i of the box, dimension by dimension, is element corner + i * step of the tensor.
+`hardware.tma.landing` has its place: rows one after another from the copy's address, swizzled by absolute
+address.
 
-    load     all of the box arrives; what lies outside the tensor as zeros, or as the NaN that is asked for
-    store    what lies outside the tensor is not written, but for what fills a row's last 16 bytes
+    load     all of the box arrives; elements outside the tensor as zeros, or as the NaN of the map
+    store    elements outside the tensor are not written, except those that fill a row's last 16 bytes
 
 Copies that the driver or the hardware refuses are refused, with the rules that they break (TW607).
 """
@@ -30,7 +31,7 @@ from tilewise.tables import table
 Array = np.ndarray[Any, Any]
 
 DIMENSIONS = ("i0", "i1", "i2", "i3", "i4")
-"""What the index of an element of the box is called, the slowest dimension first."""
+"""Names of the index of an element of the box, the slowest dimension first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,21 +43,21 @@ class Copy:
     tensor: Array
     """The byte of global memory at which each element begins; NOBODY outside the tensor."""
     shared: Array
-    """The byte of shared memory at which it begins."""
+    """The byte of shared memory at which each element begins."""
 
     @property
     def bytes(self) -> int:
-        """What the mbarrier of a load counts: the whole box, also where it is filled."""
+        """Return the bytes that the mbarrier of a load counts: the whole box, filled or not."""
         return self.tensor_map.bytes
 
     @property
     def inside(self) -> Array:
-        """Whether each element is moved."""
+        """Return True for each element that is moved."""
         inside: Array = self.tensor != NOBODY
         return inside
 
     def instruction(self, verb: str) -> Step:
-        """How it is called where it is a culprit."""
+        """Return the step that names the copy as a culprit."""
         rank = self.tensor_map.rank
         return Step(f"TMA {verb}", rows=DIMENSIONS[:rank], shape=self.tensor.shape)
 
@@ -64,10 +65,10 @@ class Copy:
 def copy_of(
     tensor_map: TensorMap, *, address: int = 0, corner: Sequence[int], to: int = 0, stores: bool = False
 ) -> Copy:
-    """Where every element of a copy is in both memories.
+    """Return the place of every element of a copy in both memories.
 
     `address` is the tensor's, `to` that of the box in shared memory, `corner` the box's first element in the
-    tensor, the slowest dimension first; `stores` says that the box goes out.
+    tensor, the slowest dimension first; with `stores` the box goes out.
 
         requires  a copy that the driver and the hardware take; interleave none
 
@@ -104,11 +105,11 @@ def load(
     corner: Sequence[int],
     to: int = 0,
 ) -> Copy:
-    """Do what cp.async.bulk.tensor does from global to shared memory.
+    """Do the work of cp.async.bulk.tensor from global to shared memory, and return the copy.
 
         requires       a legal copy; every element of the box that the tensor has was written
-        postcondition  the bytes of the box are those of the tensor, or of its fill; what a row narrower than
-                       its swizzle leaves is as it was
+        postcondition  the bytes of the box are those of the tensor, or of its fill; bytes beside a row
+                       narrower than its swizzle are unchanged
 
     >>> tensor, tile = Memory(4096, name="global"), Memory(2048)
     >>> tensor.put(range(12 * 32), "f32")
@@ -135,12 +136,14 @@ def store(
     corner: Sequence[int],
     start: int = 0,
 ) -> Copy:
-    """Do what cp.async.bulk.tensor does from shared to global memory; `start` is the box's shared address.
+    """Do the work of cp.async.bulk.tensor from shared to global memory, and return the copy.
+
+    `start` is the box's address in shared memory.
 
         requires       a legal copy, with no negative coordinate; every element of the box that is stored was
-                       written; element strides of 1: what a store does with others, no document says
-        postcondition  the tensor has the box's bytes where it meets the box, and so have the bytes behind a
-                       row up to a multiple of 16, as an H200 has it; nothing else is written
+                       written; element strides of 1: no document describes a store with others
+        postcondition  the tensor has the box's bytes where it meets the box, and the bytes behind a
+                       row up to a multiple of 16 have them too, as on an H200; nothing else is written
 
     >>> tile, tensor = Memory(2048), Memory(4096, name="global")
     >>> out = TensorMap.of("f32", (12, 32), (8, 32), mode="128B")
@@ -165,7 +168,7 @@ def store(
 
 
 def _of_the_tensor(tensor_map: TensorMap, address: int, corner: tuple[int, ...], stores: bool) -> Array:
-    """The byte of every element of the box that is moved, NOBODY of the others."""
+    """Return the byte of every element of the box that is moved, NOBODY for the others."""
     each = tensor_map.dtype.bits // 8
     strides = (*tensor_map.global_strides_bytes, each)
     steps = (*tensor_map.element_strides[:-1], 1)
@@ -189,16 +192,16 @@ def _of_the_tensor(tensor_map: TensorMap, address: int, corner: tuple[int, ...],
     return places
 
 
-# -- types that change what they carry ---------------------------------------------------------------
+# -- types that change numbers -----------------------------------------------------------------------
 
 _F32, _TF32 = FLOATS["f32"], FLOATS["tf32"]
 _FLUSHED = ("FLOAT32_FTZ", "TFLOAT32_FTZ")
 _SHORTENED = ("TFLOAT32", "TFLOAT32_FTZ")
-"""Of TFLOAT32 CUTLASS's main loops for Hopper say that TMA converts f32 to tf32 on the way."""
+"""CUTLASS's main loops for Hopper say of TFLOAT32 that TMA converts f32 to tf32 on the way."""
 
 
 def _check_unchanged(row: ElementType, held: Array) -> None:
-    """Refuse numbers that a type of a tensor map may change on the way: how, no document says."""
+    """Refuse numbers that a type of a tensor map may change on the way: no document says how."""
     name = row.name.removeprefix("CU_TENSOR_MAP_DATA_TYPE_")
     if name not in (*_FLUSHED, *_SHORTENED):
         return

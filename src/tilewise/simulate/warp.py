@@ -1,7 +1,7 @@
-"""What the lanes of a warp do on their own: loads and stores of 1 to 16 bytes, and shuffles.
+"""Single lanes of a warp: their loads and stores of 1 to 16 bytes, and shuffles.
 
-An address for each lane; None where a lane is not active. A layout of lanes will do, such as the addresses
-that `tilewise match` tells. Addresses are multiples of the bytes, as hardware wants them.
+Each lane has an address; None if the lane is not active. A layout of lanes is allowed too, such as the
+addresses from `tilewise match`. Addresses are multiples of the bytes, as hardware requires.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ Array = np.ndarray[Any, Any]
 Addresses = Sequence[int | None] | Array | Layout
 
 MODES = ("idx", "up", "down", "bfly")
-"""How shfl.sync finds the lane that is read."""
+"""Ways in which shfl.sync finds the lane to read."""
 
 _WORD = REGISTER_BITS // 8
 
 
 def by_lane(addresses: Addresses, step: Step) -> Array:
-    """The address of every lane of a warp; NOBODY for None, and for lanes past the last.
+    """Return the address of every lane of a warp; NOBODY for None, and for lanes past the last.
 
     >>> by_lane([0, None, 8], Step("ld"))[:4].tolist()
     [0, -1, 8, -1]
@@ -66,7 +66,7 @@ def by_lane(addresses: Addresses, step: Step) -> Array:
 def load(
     memory: Memory, addresses: Addresses, bytes: int, *, signed: bool = False, step: Step | None = None
 ) -> Registers:
-    """The registers after each active lane has loaded so many bytes, those of the others not written.
+    """Return the registers after each active lane has loaded `bytes` bytes; those of others are not written.
 
     One or two bytes fill a register with zeros, or with copies of the sign.
 
@@ -90,7 +90,7 @@ def load(
 def store(
     memory: Memory, addresses: Addresses, registers: Registers, bytes: int, *, step: Step | None = None
 ) -> None:
-    """Each active lane writes the first bytes of its registers.
+    """Write the first bytes of the registers of each active lane.
 
     >>> shared = Memory(128)
     >>> store(shared, [2 * lane for lane in range(32)], Registers.of(np.arange(32)[:, None]), 2)
@@ -126,11 +126,11 @@ def shuffle(
     width: int = LANES,
     active: Sequence[int] = range(LANES),
 ) -> Registers:
-    """Every lane has the registers of another one of its group: shfl.sync, as CUDA spells it.
+    """Return for every lane the registers of another lane of its group: shfl.sync, as CUDA spells it.
 
-    The warp falls into groups of `width` lanes. The lane that is read is lane `amount` of the group (idx),
-    one so many lower (up) or higher (down), or the own number XOR it (bfly); the own lane where that leaves
-    the group. What a lane that is not active gives, or gets, counts as not written.
+    The warp falls into groups of `width` lanes. A lane reads lane `amount` of the group (idx), a lane
+    that many lower (up) or higher (down), or its number XOR the amount (bfly); it reads itself if that leaves
+    the group. Registers from or for a lane that is not active count as not written.
 
         requires  width a power of two up to 32; amounts of 0 to 31, one for all lanes or one each
 
@@ -151,7 +151,7 @@ def shuffle(
 
 
 def _amounts(amount: int | Sequence[int]) -> Array:
-    """The amount of every lane."""
+    """Return the amount of every lane."""
     given = np.asarray(amount)
     if (
         given.shape not in ((), (LANES,))
@@ -165,7 +165,7 @@ def _amounts(amount: int | Sequence[int]) -> Array:
 
 
 def _source(mode: str, amount: Array, width: int) -> Array:
-    """The lane that each lane reads; the numbers of a lane and of a group are in different bits."""
+    """Return the lane that each lane reads; the numbers of a lane and of a group are in different bits."""
     lane = np.arange(LANES)
     first = lane & -width
     if mode == "idx":

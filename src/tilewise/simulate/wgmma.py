@@ -1,10 +1,10 @@
-"""wgmma in the model: a warpgroup multiplies what two descriptors read, or registers and one descriptor.
+"""wgmma in the model: a warpgroup multiplies the elements of two descriptors, or registers and a descriptor.
 
     D = A B^T + D        or, where scale-d is 0,        D = A B^T
 
-Which byte each element of an operand is, `hardware.wgmma.engine` says, for any descriptor, legal or odd;
-which thread holds which element of A and D, `hardware.wgmma.fragments`. Both are held to a device, element
-by element. How numbers are added, `sums` says: exactly, or as a device is known to add.
+`hardware.wgmma.engine` has the byte of each element of an operand, for any descriptor, legal or odd;
+`hardware.wgmma.fragments` has the thread of each element of A and D. Both are compared with a device, element
+by element. `sums` has the addition: exact, or by a device's known rounding.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WORDS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Wgmma:
-    """One wgmma.mma_async: types, N, majors of what lies in shared memory, what is negated.
+    """One wgmma.mma_async: types, N, majors of operands in shared memory, negations.
 
     >>> this = Wgmma.of("m64n128k16.f32.bf16.bf16", b_major="mn")
     >>> this.shape, this.registers, str(this)
@@ -56,10 +56,10 @@ class Wgmma:
     a_major: str = "k"
     b_major: str = "k"
     negate_a: bool = False
-    """imm-scale-a is -1."""
+    """True if imm-scale-a is -1."""
     negate_b: bool = False
     saturate: bool = False
-    """.satfinite, of s8 and u8."""
+    """True for .satfinite, of s8 and u8."""
 
     def __post_init__(self) -> None:
         Input.of(self.a).check_product(self.b, self.d, self.n, self.a_major, self.b_major)
@@ -70,7 +70,7 @@ class Wgmma:
 
     @classmethod
     def of(cls, words: str | Wgmma, **more: Any) -> Wgmma:
-        """The instruction of these words, as PTX has them: m64n128k16.f32.bf16.bf16, D, A and B."""
+        """Return the instruction of these words, as PTX has them: m64n128k16.f32.bf16.bf16, D, A and B."""
         if isinstance(words, Wgmma):
             return words
         said = _WORDS.fullmatch(words)
@@ -87,22 +87,22 @@ class Wgmma:
 
     @property
     def k(self) -> int:
-        """K of the instruction, in elements."""
+        """Return K of the instruction, in elements."""
         return Input.of(self.a).k
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(M, N, K)."""
+        """Return (M, N, K)."""
         return M, self.n, self.k
 
     @property
     def registers(self) -> int:
-        """32-bit registers of D in a thread."""
+        """Return the 32-bit registers of D in a thread."""
         return M * self.n * DType.of(self.d).bits // REGISTER_BITS // (WARPS * LANES)
 
     @property
     def adder(self) -> Adder:
-        """How a device adds its floats, as far as that is known."""
+        """Return a device's addition of its floats, if it is known."""
         return Adder.of("wgmma", self.a, self.b, self.k)
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Wgmma:
         return words + ".satfinite" * self.saturate
 
 
-# -- what it does ------------------------------------------------------------------------------------
+# -- products ----------------------------------------------------------------------------------------
 
 
 def multiply(
@@ -122,10 +122,10 @@ def multiply(
     *,
     adder: Adder | None = None,
 ) -> Registers:
-    """D of the four warps after one wgmma.
+    """Return D of the four warps after one wgmma.
 
-    `d` is what the registers held before, None where scale-d is 0 and nothing is added. Floats are added as
-    `adder` says, such as `this.adder`; without one exactly, and rounded once.
+    `d` has the registers before it, or None if scale-d is 0 and nothing is added. Floats are added by
+    `adder`, such as `this.adder`; without one exactly, and rounded once.
 
         requires       every element that a descriptor names, and every register, was written
         postcondition  D, by its fragment, is A B^T + D
@@ -149,7 +149,7 @@ def bound(
     memory: Memory,
     d: Registers | None = None,
 ) -> Array:
-    """How far D of a device may be from the model's exact one, [M, N]: `sums.slack`, 0 for integers."""
+    """Return a bound of a device's distance from the exact D, [M, N]: `sums.slack`, 0 for integers."""
     this = Wgmma.of(this)
     if not is_float(this.d):
         return np.zeros((M, this.n))
@@ -157,7 +157,7 @@ def bound(
 
 
 def read(this: Wgmma | str, operand: str, descriptor: Descriptor | int, memory: Memory) -> Array:
-    """The numbers [rows, K] that a descriptor reads of an operand."""
+    """Return the numbers [rows, K] that a descriptor reads of an operand."""
     this = Wgmma.of(this)
     dtype = this.a if operand == "A" else this.b
     bits = DType.of(dtype).bits
@@ -169,7 +169,7 @@ def read(this: Wgmma | str, operand: str, descriptor: Descriptor | int, memory: 
 
 
 def places(this: Wgmma | str, operand: str, descriptor: Descriptor | int) -> Array:
-    """The byte [rows, K] that a descriptor reads for each element of an operand.
+    """Return the byte [rows, K] that a descriptor reads for each element of an operand.
 
     >>> places("m64n8k16.f32.f16.f16", "B", Descriptor(start=1024, sbo=1024, mode="128B"))[1, ::8].tolist()
     [1168, 1152]
@@ -187,7 +187,7 @@ def places(this: Wgmma | str, operand: str, descriptor: Descriptor | int) -> Arr
 def _operands(
     this: Wgmma, a: Descriptor | int | Registers, b: Descriptor | int, memory: Memory, d: Registers | None
 ) -> tuple[Array, Array, Array]:
-    """The numbers of A, B and D, with the signs that the instruction gives them."""
+    """Return the numbers of A, B and D, with the signs of the instruction."""
     if not isinstance(a, Registers):
         left = read(this, "A", a, memory)
     elif this.a_major != "k":
@@ -203,6 +203,6 @@ def _operands(
 
 
 def _step(this: Wgmma, operand: str) -> Step:
-    """One operand of the instruction, as a culprit is told."""
+    """Return the step that names one operand of the instruction as a culprit."""
     rows, name = (M, "m") if operand == "A" else (this.n, "n")
     return Step(f"wgmma.{this}, {operand}", rows=(name, "k"), shape=(rows, this.k))

@@ -1,11 +1,11 @@
-"""Kernels around mma.sync, written out of layouts: any tile of shared memory that a warp can read.
+"""Kernels around mma.sync, written from layouts: any tile of shared memory that a warp can read.
 
 from tilewise.codegen.mma import planned, kernel_source
 
-plan        what a kernel does: tile, warps, operands, stages
-choice      the instruction and the grid of warps, where they are not asked
-operands    tiles of A, B and D in shared memory, as asked or as is usual
-moves       what a warp loads and stores, and from where: check.feeding as lines of a kernel
+plan        the parts of a kernel: tile, warps, operands, stages
+choice      the instruction and the grid of warps, where the caller leaves them open
+operands    tiles of A, B and D in shared memory, as given or usual
+moves       the loads and stores of a warp: check.feeding as lines of a kernel
 kernel      the program in CUDA C++, and its launch
 fragments   its loads out of shared memory and its stores of D
 """

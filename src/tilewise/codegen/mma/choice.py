@@ -1,4 +1,4 @@
-"""What a kernel around mma.sync is made of where it is not asked: the instruction, the grid of warps."""
+"""The choices of a kernel around mma.sync that the caller leaves open: the instruction, the grid of warps."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tilewise.hardware.limits import LANES, REGISTER_BITS, THREADS
 from tilewise.hardware.mma.instructions import Family, Instruction, Shape, check_input, families_of
 
 CONVERTED = {"f32": ("f16", "bf16")}
-"""What D can be rounded to where it is stored."""
+"""Types to which D can be rounded when it is stored."""
 
 WARPS = 4
-"""Warps that a block has where its tile has so many instructions: a multiprocessor has four tensor cores."""
+"""Warps of a block whose tile has as many instructions: a multiprocessor has four tensor cores."""
 
 WARP_ACCUMULATORS = 128
-"""32-bit registers of D that a warp has in a lane, at most, where no grid of warps is asked."""
+"""Most 32-bit registers of D in a lane of a warp, unless the caller gives a grid of warps."""
 
 
 def instruction_of(
@@ -35,9 +35,9 @@ def instruction_of(
     op: str | None,
     arch: Architecture | None,
 ) -> tuple[Family, Instruction]:
-    """Return the largest instruction that there is for all that was said, and its family.
+    """Return the largest instruction that meets all the given words, and its family.
 
-        refused  TW602 where there is none
+    refused  TW602 if there is no such instruction
 
     >>> print(instruction_of("f16", None, None, None, None, Architecture.of("sm_75"))[1])
     mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32
@@ -77,9 +77,9 @@ def _size(family: Family) -> int:
 
 
 def stored_as(instruction: Instruction, wanted: DType | str | None) -> DType:
-    """Return the type of D in memory: that of its sums, unless they are to be rounded.
+    """Return the type of D in memory: that of its sums, unless they are rounded.
 
-    refused  TW602 what they are not rounded to
+    refused  TW602 a type to which they are not rounded
     """
     out = DType.of(wanted or instruction.d)
     rounded = CONVERTED.get(instruction.d, ()) if instruction.products == 1 else ()
@@ -100,9 +100,9 @@ def stored_as(instruction: Instruction, wanted: DType | str | None) -> DType:
 def grids(shape: Shape, bits: int, m: int, n: int) -> list[tuple[int, int]]:
     """Return the grids of warps that hold a tile [m, n] of D in registers, the best first.
 
-    Every warp has whole instructions of `shape`. The best has four warps or more, where there are so many
-    instructions, and D of 128 registers in a lane at most; of those the fewest warps; and of those whose
-    warps read the fewest rows of A and B.
+    Every warp has whole instructions of `shape`. The best grid has four warps or more, if there are that many
+    instructions, and at most 128 registers of D in a lane; of those the fewest warps; and of those the
+    grid whose warps read the fewest rows of A and B.
 
         refused  TW602 where D alone is too much for any number of warps
 
@@ -130,7 +130,7 @@ def grids(shape: Shape, bits: int, m: int, n: int) -> list[tuple[int, int]]:
 
 
 def checked_grid(shape: Shape, m: int, n: int, warps: tuple[int, int]) -> tuple[int, int]:
-    """Return the grid that was asked for.
+    """Return the given grid.
 
     refused  TW602 where a warp would have parts of instructions
     """

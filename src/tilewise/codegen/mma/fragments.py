@@ -106,7 +106,7 @@ def shape(plan: MmaPlan, own: WarpTile) -> str:
 
 
 def _word(plan: MmaPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, str]:
-    """The type by which C++ loads a vector, and its value; of matrices their address."""
+    """Return the type by which C++ loads a vector, and its value; for matrices "" and their address."""
     numbers = numbers | ({"s": "0"} if plan.turns == 1 else {})
     start = plus("stage" if moves.vector else "at", plan.offsets[moves.own.name])
     at = f"{start} + {moves.address(numbers)}"
@@ -118,7 +118,7 @@ def _word(plan: MmaPlan, moves: Moves, numbers: dict[str, str]) -> tuple[str, st
 
 
 def _loads(plan: MmaPlan, moves: Moves) -> Iterator[str]:
-    """Every load a line, or several for a vector whose parts go to registers of their own."""
+    """Yield the lines of every load: one, or several for a vector whose parts go to different registers."""
     own, bits = moves.own, moves.part_bits
     for parts, numbers in moves.all():
         kind, word = _word(plan, moves, numbers)
@@ -152,7 +152,7 @@ def _shifted(word: str, way: str, by: int) -> str:
 
 
 def _loop(plan: MmaPlan, moves: Moves) -> str:
-    """Vectors that fill the registers of a lane one after another."""
+    """Return the loop over vectors that fill the registers of a lane one after another."""
     assert moves.vector is not None
     kind, word = _word(plan, moves, {})
     bits, target = moves.vector.bits, f"{moves.own.letter}[i]"
@@ -233,7 +233,7 @@ def store(plan: MmaPlan) -> str:
 
 
 def _sum(plan: MmaPlan, block: str, number: str) -> str:
-    """A register of a block as it is stored: a sum, or two as one word of two neighbours of 16 bits."""
+    """Return a register of a block for a store: a sum, or two neighbours of 16 bits as a word."""
     if plan.out == plan.accumulator:
         return f"d{block}[{number}]"
     if number.isdigit():
@@ -245,7 +245,7 @@ def _sum(plan: MmaPlan, block: str, number: str) -> str:
 
 
 def _stored(plan: MmaPlan, moves: Moves, parts: list[Part], numbers: dict[str, str]) -> str:
-    """One store: its line, or lines."""
+    """Return one store: its line, or lines."""
     words, at = [], moves.address(numbers)
     for part in parts:
         number, inside = divmod(part.byte * BYTE, moves.own.register_bits)
@@ -260,7 +260,7 @@ def _stored(plan: MmaPlan, moves: Moves, parts: list[Part], numbers: dict[str, s
 
 
 def _kind(plan: MmaPlan, moves: Moves) -> str:
-    """The type by which C++ stores a vector."""
+    """Return the type by which C++ stores a vector."""
     if not moves.whole:
         return "unsigned short"
     assert moves.vector is not None

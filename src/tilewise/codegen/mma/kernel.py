@@ -1,4 +1,4 @@
-"""The parts of a kernel that mma.sync decides: how tiles arrive, the loop along K, the instruction."""
+"""The parts of a kernel that mma.sync decides: the arrival of tiles, the loop along K, the instruction."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ TWO_AT_ONCE_SINCE = 80
 NOTED = 100
 
 GRANTED = 48 * 1024
-"""Bytes of shared memory that a block has without a word."""
+"""Bytes of shared memory that a block has without a request."""
 
 ALLOWED = ", which\n// cudaFuncAttributeMaxDynamicSharedMemorySize is to allow"
 
 
 def kernel_source(plan: MmaPlan) -> str:
-    """Return the program: self-contained, no header is included.
+    """Return the program: self-contained, without headers.
 
     >>> from tilewise.codegen.mma import planned
     >>> source = kernel_source(planned((64, 64, 32), "f16"))
@@ -139,14 +139,14 @@ def host_source(plan: MmaPlan) -> str:
 
 
 def _places(plan: MmaPlan) -> Iterator[str]:
-    """The functions of the layouts."""
+    """Yield the functions of the layouts."""
     yield from (place_of(own, own.width).code for own in plan.operands)
     yield from (plan.moves(own).source.code for own in plan.tiles)
     yield (place_of(plan.result, plan.result.width) if plan.result else plan.d_index).code
 
 
 def _facts(plan: MmaPlan) -> Iterator[str]:
-    """Where the operands lie, line by line."""
+    """Yield the places of the operands, line by line."""
     for own in plan.operands:
         yield f"{own.heading}; in shared memory:"
         yield f"    {own.tile}"
@@ -162,7 +162,7 @@ def _facts(plan: MmaPlan) -> Iterator[str]:
 
 
 def _architectures(plan: MmaPlan) -> str:
-    """What it is for."""
+    """Return the architectures that the kernel runs on, in words."""
     if plan.asked:
         return str(plan.arch)
     less = [own for own in NUMBERS if own >= plan.since and shared_bytes(own) < plan.shared_bytes]
@@ -171,7 +171,7 @@ def _architectures(plan: MmaPlan) -> str:
 
 
 def _heads(plan: MmaPlan) -> Iterator[str]:
-    """cp.async, the forms of ldmatrix, how sums are rounded, and stmatrix, as functions."""
+    """Yield cp.async, the forms of ldmatrix, the rounding of sums, and stmatrix, as functions."""
     if plan.load == "cp.async":
         for width in sorted({own.width for own in plan.operands}, reverse=True):
             yield filled(FETCH, {"width": width, "cached": "cg" if width == 16 else "ca"})
@@ -185,7 +185,7 @@ def _heads(plan: MmaPlan) -> Iterator[str]:
 
 
 def _multiply(plan: MmaPlan) -> str:
-    """The function around one instruction."""
+    """Return the function around one instruction."""
     constraint, start = "d" if plan.a.dtype.bits == 64 else "r", plan.registers
     read, inputs = [], []
     for own in plan.operands:
@@ -255,7 +255,7 @@ asm volatile("cp.async.commit_group;" ::: "memory");"""
 
 
 def _arrival(plan: MmaPlan) -> dict[str, str]:
-    """What stands before the loop, in it until the tile is there, and after the tile was multiplied."""
+    """Return the texts before the loop, in it until the tile is there, and after the tile's product."""
     slots = {
         "plan": plan,
         "copies": "\n".join(_copied(plan, own) for own in plan.operands),
@@ -277,7 +277,7 @@ def _copied(plan: MmaPlan, own: WarpTile) -> str:
 
 
 def _loop(plan: MmaPlan, arrival: dict[str, str]) -> str:
-    """The loop along K."""
+    """Return the loop along K."""
     slots = arrival | {
         "plan": plan,
         "set": "[s % 2]" if plan.ahead else "",
@@ -294,7 +294,7 @@ def _loop(plan: MmaPlan, arrival: dict[str, str]) -> str:
 
 
 def _warp(down: int, along: int) -> str:
-    """The place of the warp in the grid of warps."""
+    """Return the place of the warp in the grid of warps."""
     if down > 1 and along > 1:
         places = f"down = thread / 32 / {along}, along = thread / 32 % {along}"
     else:
@@ -303,7 +303,7 @@ def _warp(down: int, along: int) -> str:
 
 
 def _stage(plan: MmaPlan) -> Iterator[str]:
-    """Where the stage begins: as an address for matrices, as a pointer for vectors."""
+    """Yield the begin of the stage: as an address for matrices, as a pointer for vectors."""
     further = f" + t % {plan.stages} * {plan.stage_bytes}" if plan.stages > 1 else ""
     vectors = {plan.moves(own).vector for own in plan.operands}
     if None in vectors:

@@ -1,7 +1,7 @@
-"""What a warp moves between shared memory and its registers, one instruction after another, and from where.
+"""Moves of a warp between shared memory and its registers, one instruction after another.
 
-`check.feeding` finds the form and the digits that its registers are. Here its digits become the arguments
-of one function of addresses, and its steps lines of a kernel.
+`check.feeding` finds the form, and the digits of its registers. Here its digits become the arguments
+of one function of addresses, and its steps become lines of a kernel.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WARPS = {"A": ("down", ""), "B": ("along", ""), "D": ("down", "along")}
 
 @dataclass(frozen=True, slots=True)
 class AddressTerm:
-    """What a digit of an argument adds to an address, or flips in it; its place value and its extent."""
+    """The number that an argument's digit adds to an address, or flips in it; its place value, its extent."""
 
     by: int
     flips: bool
@@ -40,7 +40,7 @@ class AddressTerm:
 
 @dataclass(frozen=True)
 class Moves:
-    """All that a warp moves of a tile in one turn of the loop along K, which is `span` instructions long.
+    """All moves of a warp for a tile in one turn of the loop along K, which is `span` instructions long.
 
     The address is a function of the place of the warp; of `s`, the turn; of `c`, `i` and `p`, which load of
     the columns, the rows and the bytes of a lane; and of the lane.
@@ -51,32 +51,32 @@ class Moves:
 
     @property
     def fill(self) -> Fill:
-        """The instructions that move it."""
+        """Return the instructions that move it."""
         return self.own.fill
 
     @property
     def form(self) -> object:
-        """What moves it: a form of ldmatrix or stmatrix, or a vector."""
+        """Return the form of ldmatrix or stmatrix, or the vector, that moves it."""
         return self.fill.form
 
     @property
     def vector(self) -> Vector | None:
-        """The vector, where it is one."""
+        """Return the vector, or None for matrices."""
         return self.fill.form if isinstance(self.fill.form, Vector) else None
 
     @property
     def part_bits(self) -> int:
-        """Bits that stay together in a register."""
+        """Return the bits that stay together in a register."""
         return self.fill.part * 8
 
     @property
     def whole(self) -> bool:
-        """Whether these are all of it."""
+        """Return True if these bits are the whole register."""
         return self.part_bits == self.own.register_bits
 
     @cached_property
     def digits(self) -> dict[str, list[Digit]]:
-        """The digits of each argument, the fastest first."""
+        """Return the digits of each argument, the fastest first."""
         down, along = WARPS[self.own.name]
         digits: dict[str, list[Digit]] = {down: [], along: [], "s": [], "i": [], "c": [], "p": []}
         arguments = {"warp row": down, "warp column": along, "row": "i", "byte": "p"}
@@ -87,28 +87,28 @@ class Moves:
 
     @cached_property
     def extents(self) -> dict[str, int]:
-        """How many numbers each argument has; one that has a single number is left out."""
+        """Return the count of numbers of each argument; arguments of a single number are left out."""
         counts = {name: prod(digit.extent for digit in own) for name, own in self.digits.items()}
         return {name: count for name, count in counts.items() if count > 1 or name == LANE}
 
     @property
     def loads_of_bytes(self) -> int:
-        """How many loads or stores bring the bytes of a lane in one instruction."""
+        """Return the number of loads or stores for the bytes of a lane in one instruction."""
         return self.extents.get("p", 1)
 
     @property
     def place(self) -> Layout:
-        """The byte at which a lane's part begins, from the start of the tile."""
+        """Return the byte at which a lane's part begins, from the start of the tile."""
         return self.place_by(list(self.extents))
 
     def place_by(self, names: Sequence[str]) -> Layout:
-        """Return the same by some of the arguments, the others 0."""
+        """Return that byte by some of the arguments; the others are 0."""
         digits = [digit for name in names for digit in reversed(self.digits[name])]
         return self.fill.tile.layout(digits).group(*(self.extents[name] for name in names)).coalesce(True)
 
     @cached_property
     def _steps(self) -> dict[str, list[AddressTerm]] | None:
-        """What each argument that counts loads does to an address; None where a digit does no one thing."""
+        """Return the terms of each argument that counts loads; None if a digit changes addresses unevenly."""
         tile = self.fill.tile
         flips: dict[Digit, int] = {}
         origin = 0
@@ -131,17 +131,17 @@ class Moves:
 
     @property
     def given(self) -> list[str]:
-        """The arguments of the function of addresses."""
+        """Return the arguments of the function of addresses."""
         return [own for own in self.extents if self._steps is None or own not in COUNTING]
 
     @cached_property
     def source(self) -> Source:
-        """The address of a warp's lane as a function: of its first load, where others follow from that."""
+        """Return the address of a warp's lane as a function: of its first load if others follow from that."""
         return source_of(self.place_by(self.given), name=f"{self.own.letter}_at", arguments=self.given)
 
     @property
     def first(self) -> str:
-        """The variable of the first load's address with its value; empty where no load follows from it."""
+        """Return `NAME = VALUE` of the first load's address; empty if no other load follows from it."""
         if self._steps is None:
             return ""
         return f"{self.own.letter}_first = {call(self.source, **{own: own for own in self.given})}"
@@ -172,9 +172,9 @@ class Moves:
         return " + ".join([start, *added]).replace("+ -", "- ")
 
     def all(self) -> Iterator[tuple[list[Part], dict[str, str]]]:
-        """Yield what each load or store of a turn moves, and the arguments of its address that are numbers.
+        """Yield the parts of each load or store of a turn, and the arguments of its address that are numbers.
 
-        Columns count from the first of the turn.
+        Columns count from the first column of the turn.
         """
         names = [name for name in "icp" if name in self.extents]
         numbers = product(*(range(self.extents[name]) for name in names))
@@ -186,7 +186,7 @@ class Moves:
 
     @property
     def in_order(self) -> bool:
-        """Whether the bytes of a lane come one after another, so that loops can count them."""
+        """Return True if the bytes of a lane come one after another, so that loops can count them."""
         step = self.fill.part
         for digit in (*self.fill.moved, *self.digits["p"]):
             if digit.counts != "byte" or digit.weight != step:
@@ -196,7 +196,7 @@ class Moves:
 
 
 def _products(word: str, count: int, steps: Sequence[AddressTerm]) -> list[str]:
-    """Products of a variable of `count` numbers: of all of it as one, or for each of its digits."""
+    """Return products of a variable of `count` numbers: one of all of it, or one for each of its digits."""
     if steps and prod(step.extent for step in steps) == count:
         unit = steps[0].by // steps[0].place
         if all(step.by == unit * step.place for step in steps):
@@ -216,7 +216,7 @@ def _product(by: int, word: str) -> str:
 
 
 def span_of(fills: Sequence[Fill], columns: int) -> int:
-    """Return how many instructions along K a turn of the loop takes: those of which one load brings parts."""
+    """Return the instructions along K in a turn of the loop: those whose parts come in one load."""
     moved = [digit for fill in fills for digit in fill.moved if digit.counts == "column"]
     span = max([1, *(digit.weight * digit.extent for digit in moved)])
     steps = [digit for fill in fills for digit in fill.tile.own_steps if digit.counts == "column"]

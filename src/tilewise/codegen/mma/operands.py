@@ -1,4 +1,4 @@
-"""A, B and D of a kernel as warps see them: their tiles in shared memory, and what loads or stores them."""
+"""A, B and D of a kernel as warps see them: their tiles in shared memory, and their loads and stores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WIDEST = 16
 STORES = ("direct", "shared", "stmatrix")
 
 ROWS = (128, 64, 32, 16)
-"""Bytes of a row of a tile that is not asked, the widest first."""
+"""Bytes of a row of a usual tile, the widest first."""
 
 
 def of_a_warp(shape: Shape, dtype: DType) -> Shape:
@@ -57,51 +57,51 @@ class WarpTile(Staged):
 
     shape: Shape
     warps: tuple[int, int]
-    """Warps that share its rows, and those that share its columns."""
+    """Warps that share its rows, and warps that share its columns."""
     arch: Architecture
-    """The architecture whose instructions there are."""
+    """The architecture whose instructions are used."""
     form: str | None = None
-    """What alone may move it, such as matrices, where it was asked."""
+    """The only form that may move it, such as matrices, if the caller gave one."""
 
     @property
     def each(self) -> tuple[int, int]:
-        """Rows and columns of one instruction."""
+        """Return the rows and columns of one instruction."""
         whole = of_a_warp(self.shape, self.dtype)
         return whole.n if self.name == "B" else whole.m, whole.n if self.name == "D" else whole.k
 
     @property
     def blocks(self) -> int:
-        """Instructions of a warp along its rows."""
+        """Return the instructions of a warp along its rows."""
         return self.rows // self.warps[0] // self.each[0]
 
     @property
     def steps(self) -> int:
-        """Instructions along K."""
+        """Return the instructions along K."""
         return self.k // self.each[1]
 
     @property
     def fragment(self) -> Layout:
-        """Which lane holds each element [row, k] of one instruction."""
+        """Return the layout of one instruction: the lane of each element [row, k]."""
         return self.feed.fragment
 
     @property
     def register_bits(self) -> int:
-        """Bits of a register: 64 for f64."""
+        """Return the bits of a register: 64 for f64."""
         return max(REGISTER_BITS, self.dtype.bits)
 
     @property
     def registers(self) -> int:
-        """Registers of a lane for one instruction."""
+        """Return the registers of a lane for one instruction."""
         return self.fragment.span("reg") * self.dtype.bits // self.register_bits
 
     @property
     def declared(self) -> str:
-        """The type of such a register of A or B in C++."""
+        """Return the type of such a register of A or B in C++."""
         return "double" if self.dtype.bits == 64 else "unsigned"
 
     @cached_property
     def width(self) -> int:
-        """Bytes that a thread copies at once."""
+        """Return the bytes that a thread copies at once; refuse elements that threads cannot copy."""
         most = widest(self)
         if most is None:
             raise refused(
@@ -116,7 +116,7 @@ class WarpTile(Staged):
 
     @cached_property
     def feed(self) -> Feed:
-        """What moves its fragments, or a refusal that says why the warps do not."""
+        """Return the instructions that move its fragments, or refuse with the reason why warps cannot."""
         answer = feed(
             self.tile,
             operand=self.name,
@@ -134,12 +134,12 @@ class WarpTile(Staged):
 
     @property
     def fill(self) -> Fill:
-        """The instructions that move it."""
+        """Return the instructions that move it."""
         return self.feed.fill
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What makes it slow, with the reasons: loads that are no matrices, copies of few bytes."""
+        """Return notes on slow moves, with the reasons: loads without matrices, copies of few bytes."""
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
@@ -167,12 +167,12 @@ def tile_of(
     arch: Architecture,
     form: str | None,
 ) -> WarpTile:
-    """Return a tile that lies as asked, or as is usual for what global memory has contiguous.
+    """Return a tile with the given layout, or the usual one for its contiguous direction in global memory.
 
-    Where a layout is asked for and no major, the matrix lies in global memory the way that more bytes can
-    be copied at once.
+    With a layout and no major, the matrix lies in global memory in the way that lets threads copy more bytes
+    at once.
 
-        refused  TW602 another shape, or a type that does not lie so; TW605 a layout that is no tile
+        refused  TW602 another shape, or a type that cannot lie so; TW605 a layout that is no tile
     """
     check_bytes(dtype, major or "k")
     if layout is None:
@@ -194,7 +194,7 @@ def tile_of(
 def check_store(
     store: str, dtype: DType, layout: Layout | None, asked: Architecture | None, least: Architecture
 ) -> Architecture:
-    """Return the architecture that D's way out takes at least.
+    """Return the least architecture for D's way out.
 
     refused  TW602 an architecture without stmatrix; TW605 a type that it does not store
     """
@@ -221,11 +221,11 @@ def check_store(
 
 
 def usual(name: str, dtype: DType, major: str, rows: int, k: int) -> Layout:
-    """Return the tile [rows, K] that an operand has where none is asked: swizzled against bank conflicts.
+    """Return the usual tile [rows, K] of an operand: swizzled against bank conflicts.
 
-    Lines of the operand, as they are contiguous in global memory, are cut into rows of up to 128 bytes. What
-    the swizzle keeps together is what four neighbouring lanes move of a row: 16 bytes where matrices are
-    moved, 32 where each lane has 8 bytes of its own, or 8 rows of 4 bytes lie side by side; of D pairs of
+    Lines of the operand, as they are contiguous in global memory, are cut into rows of up to 128 bytes. The
+    swizzle keeps together as many bytes as four neighbouring lanes move of a row: 16 where matrices are
+    moved, 32 where each lane has 8 bytes, or 8 rows of 4 bytes lie side by side; of D pairs of
     neighbours. Where lanes load single bytes it is 16 bytes again, exchanged by every fourth line.
 
     >>> print(usual("A", DType.of("f16"), "k", 128, 32))

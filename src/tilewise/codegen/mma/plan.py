@@ -1,4 +1,4 @@
-"""A kernel around mma.sync, before it is written: the tile, its warps, its operands, how D leaves.
+"""A kernel around mma.sync, before its text: the tile, its warps, its operands, D's way out.
 
 Warps share the tile as a grid, each with a whole number of instructions down M and along N.
 """
@@ -35,10 +35,10 @@ from tilewise.hardware.mma.instructions import Instruction, Shape
 
 ASYNC_SINCE = 80
 ASYNC_BYTES = 4
-"""What cp.async brings at least."""
+"""The least bytes of a cp.async."""
 
 STAGES = 3
-"""Tiles in flight where it is not asked, and there is room for them."""
+"""Tiles in flight if the caller leaves them open, and there is room for them."""
 
 LOADS = ("cp.async", "copy")
 
@@ -52,90 +52,90 @@ class MmaPlan(GemmPlan):
     instruction: Instruction
     load: str
     since: int
-    """The first compute capability, times ten, that has all it takes."""
+    """The first compute capability, times ten, with all its instructions."""
     asked: Architecture | None = None
-    """The architecture that was asked for, where one was."""
+    """The given architecture, or None."""
     result: WarpTile | None = None
-    """The tile through which D leaves; None where it leaves directly."""
+    """The tile through which D leaves; None if it leaves directly."""
 
     @property
     def arch(self) -> Architecture:
-        """The architecture that it is written for: as asked, or the first that has all it takes."""
+        """Return the architecture of the text: the given one, or the first with all its instructions."""
         return self.asked or Architecture.of(self.since)
 
     @property
     def operands(self) -> tuple[WarpTile, ...]:
-        """A and B."""
+        """Return A and B."""
         return self.a, self.b
 
     @property
     def tiles(self) -> tuple[WarpTile, ...]:
-        """All that warps move: A, B, and D where it leaves through shared memory."""
+        """Return all tiles that warps move: A, B, and D if it leaves through shared memory."""
         return self.operands + ((self.result,) if self.result else ())
 
     @property
     def shape(self) -> Shape:
-        """What one instruction of a warp multiplies: Volta's is four products."""
+        """Return the shape that one instruction of a warp multiplies: Volta's is four products."""
         return of_a_warp(self.instruction.shape, self.a.dtype)
 
     @property
     def warps(self) -> tuple[int, int]:
-        """Warps down M and along N."""
+        """Return the warps down M and along N."""
         return self.a.warps[0], self.b.warps[0]
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
+        """Return the threads of a block."""
         return self.a.warps[0] * self.b.warps[0] * LANES
 
     @property
     def fragment(self) -> Layout:
-        """Which lane holds each element [row, column] of D of one instruction."""
+        """Return the layout of D of one instruction: the lane of each element [row, column]."""
         (found,) = held("D", Warp(self.instruction.shape), self.accumulator, None)
         return found.layout
 
     @property
     def registers(self) -> int:
-        """Registers of a lane that hold D of one instruction: of 32 bits, of 64 for f64."""
+        """Return the registers of a lane that hold D of one instruction: of 32 bits, of 64 for f64."""
         return self.fragment.span("reg") * self.accumulator.bits // max(REGISTER_BITS, self.accumulator.bits)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What makes it slow, with the reasons."""
+        """Return notes on slow moves, with the reasons."""
         return self.a.notes + self.b.notes
 
     @property
     def shared_bytes(self) -> int:
-        """Dynamic shared memory of a block."""
+        """Return the dynamic shared memory of a block."""
         return max(self.stages * self.stage_bytes, self.result.room if self.result else 0)
 
     @property
     def held(self) -> int:
-        """32-bit registers of a lane that hold fragments."""
+        """Return the 32-bit registers of a lane that hold fragments."""
         d, inputs = self._held
         return d + inputs * (2 if self.ahead else 1)
 
     @property
     def _held(self) -> tuple[int, int]:
-        """32-bit registers of D's fragments, and of those of one turn."""
+        """Return the 32-bit registers of D's fragments, and of the fragments of one turn."""
         a, b = (own.blocks * own.registers * own.register_bits // REGISTER_BITS for own in self.operands)
         return self.a.blocks * self.b.blocks * self.registers * self._words, (a + b) * self.span
 
     @property
     def _words(self) -> int:
-        """32-bit registers of a sum, which is at least one register."""
+        """Return the 32-bit registers of a sum, at least one."""
         return max(1, self.accumulator.bits // REGISTER_BITS)
 
     @property
     def turns(self) -> int:
-        """Turns of the loop along K of a tile."""
+        """Return the turns of the loop along K of a tile."""
         return self.a.steps // self.span
 
     @cached_property
     def ahead(self) -> bool:
-        """Whether the fragments of a turn are loaded while those before them are multiplied.
+        """Return True if the fragments of a turn are loaded while those before them are multiplied.
 
-        Two sets of them take turns, so that a tile has an even number of turns; sets that are put together
+        Two sets of them alternate, so that a tile needs an even number of turns. Sets that are put together
         from parts of registers are not worth it.
         """
         d, inputs = self._held
@@ -145,7 +145,7 @@ class MmaPlan(GemmPlan):
 
     @cached_property
     def span(self) -> int:
-        """Instructions along K in one turn of the loop: one, unless a load brings parts of several."""
+        """Return the instructions along K in a turn of the loop: one, unless one load serves several."""
         return span_of([own.fill for own in self.operands], self.a.steps)
 
     @cached_property
@@ -178,11 +178,11 @@ def planned(
     arch: Architecture | str | None = None,
     name: str = "",
 ) -> MmaPlan:
-    """Return the plan of a kernel for tiles M x N x K; what is not said is chosen.
+    """Return the plan of a kernel for tiles M x N x K; arguments left out are chosen.
 
         requires  M, N and K multiples of the instruction's, M and N of the warps' as well
-        refused   TW602 an instruction that there is not, or tiles too large for a multiprocessor;
-                  TW605 a layout that no lane can read, or, with `form`, not by what was asked
+        refused   TW602 an instruction that does not exist, or tiles too large for a multiprocessor;
+                  TW605 a layout that no lane can read, or cannot read by the given `form`
 
     >>> plan = planned((128, 128, 32), "bf16")
     >>> print(plan.instruction)
@@ -222,7 +222,7 @@ def planned(
             later = [number for number in NUMBERS if number >= since]
             most = min(map(shared_bytes, later if target is None else [target.number])) // plan.stage_bytes
             plan = replace(plan, stages=max(1, min(STAGES, most)))
-        assert plan.span  # refused where no warp can load an operand
+        assert plan.span  # refused if no warp can load an operand
         assert leaving is None or leaving.fill  # or store D
         larger = max(NUMBERS, key=lambda number: (shared_bytes(number), -number))
         fits = target is None and plan.shared_bytes <= shared_bytes(larger)
@@ -238,7 +238,7 @@ def planned(
     for grid in grids(whole, sums.bits, m, n):
         try:
             return with_warps(grid)
-        except Unshared as no:  # where warps are why not, others are tried
+        except Unshared as no:  # other warps may succeed
             refusals.append(no)
     best = next((no for no in refusals if no.code == "TW602"), refusals[0])
     hint = "take a smaller tile" if best.code == "TW602" else "take another tile, or another layout"
@@ -252,7 +252,7 @@ def _load(
     first: Architecture,
     operands: tuple[WarpTile, WarpTile],
 ) -> str:
-    """The way that tiles come: as wanted, or by cp.async where that is needed or can be."""
+    """Return the way in which tiles come: as wanted, or by cp.async if it is needed or possible."""
     stages = 1 if asked is None else asked
     narrow = next((own for own in operands if own.width < ASYNC_BYTES), None)
     if wanted is None:

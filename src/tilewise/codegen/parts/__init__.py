@@ -1,7 +1,7 @@
-"""What kernels of every engine are made of.
+"""The parts of kernels that all engines share.
 
-template   text with slots; how C++ spells types, lists and calls
+template   text with slots; C++ for types, lists and calls
 copies     a tile in shared memory, and the copies of threads to it and from it
-plan       the plan of a kernel, and what every engine refuses
-kernel     the one text of a kernel and of its launch, of which an engine fills its part
+plan       the plan of a kernel, and the refusals of all engines
+kernel     the one text of a kernel and of its launch; an engine fills its part
 """

@@ -1,4 +1,4 @@
-"""Tiles between global and shared memory, by threads: as many bytes at once as both sides keep together."""
+"""Tiles between global and shared memory, by threads: copies of as many bytes as both sides keep together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tilewise.core.layout import Layout
 
 BYTE = 8
 WIDTHS = {16: "uint4", 8: "uint2", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
-"""Bytes that one thread copies at once, and the type that C++ moves them by."""
+"""Bytes that one thread copies at once, and the type by which C++ moves them."""
 
 
 @dataclass(frozen=True)
@@ -30,37 +30,37 @@ class Staged:
     major: str
     """The contiguous direction in global memory: k or mn."""
     tile: Layout
-    """Where each element [row, k] lies in shared memory, in elements."""
+    """The place of each element [row, k] in shared memory, in elements."""
 
     @property
     def letter(self) -> str:
-        """Its name in C++."""
+        """Return its name in C++."""
         return self.name.lower()
 
     @property
     def along(self) -> str:
-        """The extent of the problem along which it is contiguous in global memory."""
+        """Return the extent of the problem along which it is contiguous in global memory."""
         return "K" if self.major == "k" else "M" if self.name == "A" else "N"
 
     @property
     def first_row(self) -> str:
-        """The first row of the block's tile, in C++."""
+        """Return the first row of the block's tile, in C++."""
         return "row" if self.name == "A" else "column"
 
     @property
     def room(self) -> int:
-        """Bytes of shared memory from the start of the tile to its end, with what is left free between."""
+        """Return the bytes of shared memory from the start of the tile to its end, gaps included."""
         return -(-(self.tile.max(m) + 1) * self.dtype.bits // BYTE)
 
     @property
     def pitch(self) -> str:
-        """Bytes from line to line in global memory, in C++."""
+        """Return the bytes from line to line in global memory, in C++."""
         line = in_bytes(self.along, self.dtype)
         return f"({line})" if " " in line else line
 
     @property
     def heading(self) -> str:
-        """Its extents, its type and how it lies in global memory, in words."""
+        """Return its extents, its type and its contiguous direction in global memory, in words."""
         return (
             f"{self.name} [{self.rows}, {self.k}] {self.dtype}, {self.major.upper()}-major in global memory"
         )
@@ -69,7 +69,7 @@ class Staged:
 def chunks(own: Staged, width: int = 16) -> Layout:
     """Return the tile in 16 bytes, or another width: (i, j) is line i in global memory, its chunk j.
 
-        refused  TW508 where shared memory does not keep so many together
+        refused  TW508 if shared memory does not keep that many bytes together
 
     >>> from tilewise.codegen.wgmma import planned
     >>> chunks(planned((64, 64, 64), "bf16").a)
@@ -135,8 +135,8 @@ def copies(
 ) -> str:
     """Return the loop that brings tile `t` of an operand to the address `to`, `width` bytes at once.
 
-    With `by_lines` all threads go from lines to lines together, where their number allows it: no copy is
-    then a branch, and its address is a sum.
+    With `by_lines` all threads step over the same number of lines together, if their number allows it: no
+    copy is then a branch, and its address is a sum.
     """
     count = chunks(own, width).size
     across = count // (own.rows if own.major == "k" else own.k)
@@ -167,7 +167,7 @@ def copies(
 
 
 def place_of(own: Staged, width: int = 16) -> Source:
-    """Return the function that says where the chunk (i, j) of a tile goes."""
+    """Return the function from a chunk (i, j) of a tile to its place."""
     return source_of(chunks(own, width), name=f"{own.letter}_place")
 
 

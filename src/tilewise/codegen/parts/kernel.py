@@ -1,4 +1,4 @@
-"""A kernel in CUDA C++ and its launch: texts with slots, of which an engine fills its own."""
+"""A kernel in CUDA C++ and its launch: texts with slots, some of them for an engine."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ $arguments, ($element *)D, M, N, K);
 
 
 def kernel_text(plan: GemmPlan, facts: Iterable[str], slots: Mapping[str, object]) -> str:
-    """Return the program: self-contained, no header is included."""
+    """Return the program: self-contained, without headers."""
     accumulator = REGISTER[plan.accumulator.name][0]
     lines = "\n".join(f"// {line}" for line in facts)
     usual = {"facts": lines, "accumulator": accumulator, "base": BASE, "counted": "", "warp": ""}
@@ -89,7 +89,7 @@ def host_text(plan: GemmPlan, slots: Mapping[str, object]) -> str:
 
 
 def _named(template: str, plan: GemmPlan, slots: dict[str, object]) -> str:
-    """The text with the name of the kernel, which nothing else in it may have."""
+    """Return the text with the name of the kernel; refuse a name that the text has for something else."""
     slots |= {"plan": plan, "element": element(plan.out), "name": plan.called}
     check_free(plan.name, filled(template, slots | {"name": "", "kernel": ""}))
     return filled(template, slots)

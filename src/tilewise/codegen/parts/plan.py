@@ -1,4 +1,4 @@
-"""The plan of a kernel around an engine, and what every engine refuses."""
+"""The plan of a kernel around an engine, and the refusals of all engines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tilewise.check.match import Mismatch
 
 ALIGNED = 1024
-"""Every tile begins at a multiple of the longest period of a swizzle."""
+"""The longest period of a swizzle: every tile begins at a multiple of it."""
 
 SPARE_REGISTERS = 40
 """Registers of a thread beyond its fragments: addresses, counters, descriptors."""
@@ -32,79 +32,79 @@ SPARE_REGISTERS = 40
 
 @dataclass(frozen=True)
 class GemmPlan:
-    """A kernel for tiles M x N x K: D [M, N] += A [M, K] B [N, K]^T. An engine adds its own part."""
+    """A kernel for tiles M x N x K: D [M, N] += A [M, K] B [N, K]^T. An engine adds its part."""
 
     a: Staged
     b: Staged
     accumulator: DType
-    """The type that products are summed in."""
+    """The type of the sums of products."""
     out: DType
     """The type of D in memory."""
     stages: int
     """Tiles in flight along K."""
     name: str
-    """The kernel's name, as asked; empty where it follows from the tile."""
+    """The given name of the kernel; empty if it follows from the tile."""
 
     @property
     def m(self) -> int:
-        """Rows of D in the tile."""
+        """Return the rows of D in the tile."""
         return self.a.rows
 
     @property
     def n(self) -> int:
-        """Columns of D in the tile."""
+        """Return the columns of D in the tile."""
         return self.b.rows
 
     @property
     def k(self) -> int:
-        """Elements along K in the tile."""
+        """Return the elements along K in the tile."""
         return self.a.k
 
     @property
     def called(self) -> str:
-        """The kernel's name: as asked, or of the types and the tile."""
+        """Return the kernel's name: the given one, or one of the types and the tile."""
         types = "_".join(dict.fromkeys((self.a.dtype.name, self.b.dtype.name)))
         return checked(self.name or f"gemm_{types}_{self.m}x{self.n}x{self.k}", "a kernel")
 
     @property
     def fragment(self) -> Layout:
-        """Which thread holds each element [row, column] of D of one instruction."""
+        """Return the layout of D of one instruction: the thread of each element [row, column]."""
         raise NotImplementedError
 
     @property
     def d_index(self) -> Source:
-        """Which pair of D's columns a register holds, and of which row."""
+        """Return the function from a register to its pair of D's columns, and its row."""
         return source_of(self.fragment.pack(2, "reg"), inverse=True, flat=False, name="d_index")
 
     @property
     def in_shared(self) -> tuple[Staged, ...]:
-        """The operands that pass through shared memory."""
+        """Return the operands that pass through shared memory."""
         return self.a, self.b
 
     @property
     def _rooms(self) -> list[int]:
-        """Bytes of each operand's tile in a stage, with those up to the next that is aligned."""
+        """Return the bytes of each operand's tile in a stage, rounded up to the alignment."""
         return [-(-own.room // ALIGNED) * ALIGNED for own in self.in_shared]
 
     @property
     def offsets(self) -> dict[str, int]:
-        """The byte of a stage at which each operand begins."""
+        """Return the byte of a stage at which each operand begins."""
         names = [own.name for own in self.in_shared]
         return dict(zip(names, accumulate(self._rooms, initial=0), strict=False))
 
     @property
     def stage_bytes(self) -> int:
-        """Bytes of one stage."""
+        """Return the bytes of one stage."""
         return sum(self._rooms)
 
     @property
     def shared_bytes(self) -> int:
-        """Dynamic shared memory of a block."""
+        """Return the dynamic shared memory of a block."""
         return self.stages * self.stage_bytes
 
 
 def most_registers(threads: int) -> int:
-    """Return how many 32-bit registers each thread of a block can have.
+    """Return the largest number of 32-bit registers for each thread of a block.
 
     >>> most_registers(32), most_registers(512)
     (255, 128)
@@ -116,12 +116,12 @@ def most_registers(threads: int) -> int:
 
 
 def refused(reason: str, hint: str, code: str = "TW602", **witness: object) -> Refused:
-    """Return a refusal with what a reader needs to see it."""
+    """Return a refusal with the values that explain it."""
     return Refused(code, reason, witness=witness, hint=hint)
 
 
 def as_tile(name: str, dtype: DType, rows: int, k: int, layout: Layout) -> Layout:
-    """Return a layout that was asked for on the axis m, in elements.
+    """Return a given layout on the axis m, in elements.
 
         refused  TW602 another shape than the tile of the operand
 
@@ -144,13 +144,13 @@ def as_tile(name: str, dtype: DType, rows: int, k: int, layout: Layout) -> Layou
 
 
 def check_word(word: str, known: Sequence[str], what: str) -> None:
-    """Refuse a word that is not known."""
+    """Refuse an unknown word."""
     if word not in known:
         raise LayoutError("TW601", f"{word!r} is no {what}", hint="known: " + " ".join(known))
 
 
 def check_stages(stages: int, load: str, instead: str) -> None:
-    """Refuse a number of stages below 1, and several that threads fill."""
+    """Refuse a number of stages below 1, and several stages of copies by threads."""
     if stages < 1:
         raise LayoutError("TW401", f"{stages} stages hold no tile", hint="one or more")
     if stages > 1 and load == "copy":
@@ -162,7 +162,7 @@ def check_stages(stages: int, load: str, instead: str) -> None:
 
 
 def check_multiple(name: str, extent: int, each: int, of: str, witness: dict[str, object]) -> None:
-    """Refuse an extent that is no whole number of instructions."""
+    """Refuse an extent that is not a whole number of instructions."""
     if extent < each or extent % each:
         raise Refused(
             "TW602",
@@ -184,7 +184,7 @@ def check_bytes(dtype: DType, major: str) -> None:
 
 
 def check_partner(a: str, b: str, partners: Sequence[str], engine: str) -> None:
-    """Refuse a type of B that an engine does not multiply A by."""
+    """Refuse a type of B by which an engine does not multiply A."""
     if b not in partners:
         raise refused(
             f"no {engine} multiplies {a} by {b}", f"{a} is multiplied by {' or '.join(partners)}", A=a, B=b
@@ -192,7 +192,7 @@ def check_partner(a: str, b: str, partners: Sequence[str], engine: str) -> None:
 
 
 def sum_type(a: str, wanted: DType | str | None, known: Sequence[str]) -> DType:
-    """Return the type of the sums: as wanted, or f32 where there is that."""
+    """Return the type of the sums: the wanted one, or f32 if possible."""
     into = DType.of(wanted if wanted is not None else "f32" if "f32" in known else known[0])
     if into.name not in known:
         raise refused(
@@ -205,7 +205,7 @@ def sum_type(a: str, wanted: DType | str | None, known: Sequence[str]) -> DType:
 
 
 def check_shared(plan: GemmPlan, arch: Architecture, more: str = "") -> None:
-    """Refuse tiles that are more than the shared memory of a block."""
+    """Refuse tiles larger than the shared memory of a block."""
     most = shared_bytes(arch)
     if plan.shared_bytes > most:
         fewer = "take fewer stages or a shorter K" if plan.stages > 1 else "take a shorter K"
@@ -222,7 +222,7 @@ class Unshared(Refused):
 
 
 def check_registers(threads: int, held: int, spare: int, hint: str) -> None:
-    """Refuse fragments that the threads of a block cannot hold, with some registers beside."""
+    """Refuse fragments that, with some registers beside them, exceed the registers of a block's threads."""
     most = most_registers(threads)
     if held + spare > most:
         raise Unshared(
@@ -235,9 +235,9 @@ def check_registers(threads: int, held: int, spare: int, hint: str) -> None:
 
 
 def not_read(found: Mismatch, what: str, kind: type[Refused] = Refused) -> Refused:
-    """Return the refusal of a layout that an engine does not read, with the nearest that it reads.
+    """Return the refusal of a layout that an engine does not read, with the nearest layout that it reads.
 
-    One that may be lifted has the reason's own witness and hint.
+    A refusal that may be lifted has the reason's witness and hint.
     """
     first, near = found.reasons[0], found.nearest
     is_plain = kind is not Refused

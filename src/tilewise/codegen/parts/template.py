@@ -1,4 +1,4 @@
-"""Source text with slots: a whole program is one text, and what varies is put into it."""
+"""Source text with slots: a whole program is one text, and slots hold the parts that vary."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ REGISTER = {"f32": ("float", "f"), "s32": ("int", "r"), "f16": ("unsigned", "r")
 def filled(template: str, slots: Mapping[str, object]) -> str:
     """Return the template with a value for every `$slot` or `${slot}`, and an attribute for `${slot.name}`.
 
-    A slot that is alone on its line stands for any number of lines, each indented as it is; for none, no line
-    is left.
+    A slot alone on its line stands for any number of lines, each indented as the slot is; an empty value
+    leaves no line.
 
         requires  every slot has a value
 
@@ -51,7 +51,7 @@ def filled(template: str, slots: Mapping[str, object]) -> str:
 
 
 def each(text: str, numbers: Iterable[int]) -> list[str]:
-    """Return the text once for each number, which stands for `#`.
+    """Return the text once for each number; `#` stands for the number.
 
     >>> each('"r"(a[#])', range(2))
     ['"r"(a[0])', '"r"(a[1])']
@@ -60,7 +60,7 @@ def each(text: str, numbers: Iterable[int]) -> list[str]:
 
 
 def listed(text: str, numbers: Iterable[int]) -> str:
-    """Return the same in one line, with commas."""
+    """Return the text once for each number, in one line, with commas."""
     return ", ".join(each(text, numbers))
 
 
@@ -98,7 +98,7 @@ def element(dtype: DType) -> str:
 
 
 def vector(kind: str, count: int) -> str:
-    """Return the type of so many values of a type.
+    """Return the type of a vector of `count` values.
 
     >>> vector("unsigned", 4), vector("float", 2), vector("double", 1)
     ('uint4', 'float2', 'double')
@@ -112,7 +112,7 @@ def pair(dtype: DType) -> str:
 
 
 def made(kind: str, words: Sequence[str]) -> str:
-    """Return a value of a type, of its parts.
+    """Return a value of a type from its parts.
 
     >>> made("float2", ["x", "y"]), made("unsigned", ["x"])
     ('make_float2(x, y)', 'x')
@@ -121,7 +121,7 @@ def made(kind: str, words: Sequence[str]) -> str:
 
 
 def check_free(name: str, text: str) -> None:
-    """Refuse a chosen name that the rest of the text has for something else."""
+    """Refuse a chosen name that the rest of the text uses for something else."""
     code = re.sub("//.*", "", text)
     if name and re.search(rf"\b{name}\b", code):
         raise LayoutError(

@@ -1,11 +1,11 @@
-"""Kernels around Hopper's wgmma, written out of layouts: where tiles lie decides each line that moves them.
+"""Kernels around Hopper's wgmma, written from layouts: a tile's place decides each line that moves it.
 
 from tilewise.codegen.wgmma import planned, kernel_source
 
-plan     what a kernel does: tile, operands, stages
+plan     the parts of a kernel: tile, operands, stages
 kernel   the program in CUDA C++, and its launch
 boxes    tensor maps of problems whose extents are not known yet
-styles   the same as bare constants, or in CuTe's words
+styles   the same tiles as bare constants, or in CuTe's words
 """
 
 from __future__ import annotations

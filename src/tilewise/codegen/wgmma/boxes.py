@@ -1,7 +1,7 @@
 """The tensor map of an operand whose extents are not known yet: sizes and coordinates as C++.
 
-`check.tma` plans the copy of a tile. Here its numbers become expressions: of M, N and K of the problem, and
-of where the block's tile begins.
+`check.tma` plans the copy of a tile. Here its numbers become expressions in M, N and K of the problem, and
+in the begin of the block's tile.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def copy_of(operand: Staged, rows: int, k: int) -> Copy:
 
 
 class Symbolic:
-    """The tensor map of an operand, its extents M, N and K not known.
+    """The tensor map of an operand with unknown extents M, N and K.
 
     >>> from tilewise.codegen.wgmma import planned
     >>> made = Symbolic(planned((128, 128, 128), "bf16").a)
@@ -84,5 +84,5 @@ class Symbolic:
 
 
 def _scaled(word: str, times: int, by: int = 1) -> str:
-    """A word in C++, multiplied and divided."""
+    """Return a word in C++, multiplied and divided."""
     return word + f" * {times}" * (times > 1) + f" / {by}" * (by > 1)

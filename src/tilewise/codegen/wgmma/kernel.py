@@ -1,4 +1,4 @@
-"""The parts of a kernel that wgmma decides: how tiles arrive, the chain of instructions, and D's way out."""
+"""The parts of a kernel that wgmma decides: arrival of tiles, the chain of instructions, D's way out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ A_REGISTERS = 4
 
 
 def kernel_source(plan: WgmmaPlan) -> str:
-    """Return the program: self-contained, no header is included.
+    """Return the program: self-contained, without headers.
 
     >>> from tilewise.codegen.wgmma import planned
     >>> source = kernel_source(planned((64, 8, 16), "f16", load="copy"))
@@ -84,7 +84,7 @@ def kernel_source(plan: WgmmaPlan) -> str:
 
 
 def facts(plan: WgmmaPlan) -> list[str]:
-    """Return where the operands lie, line by line."""
+    """Return the places of the operands, line by line."""
     lines = []
     for own in plan.operands:
         held = f"in registers [{M}, {own.input.k}]"
@@ -194,7 +194,7 @@ ${own.name} + (size_t)(t * ${own.k} + s * ${own.input.k} + at.j) * ${own.pitch};
 
 
 def _brought(plan: WgmmaPlan) -> Iterator[str]:
-    """What threads do so that a tile is there."""
+    """Yield the lines by which threads bring a tile."""
     for own in plan.operands:
         if own.in_registers:
             yield _in_registers(own)
@@ -205,7 +205,7 @@ def _brought(plan: WgmmaPlan) -> Iterator[str]:
 
 
 def _place_of(own: DescribedOperand) -> Source:
-    """Where the 16 bytes (i, j) of a tile go; for registers which element a register holds."""
+    """Return the place of the 16 bytes (i, j) of a tile; in registers, the element of a register."""
     if not own.in_registers:
         return place_of(own)
     fragment = own.tile if own.major == "mn" else own.tile.pack(REGISTER_BITS // own.dtype.bits, "reg")
@@ -331,7 +331,7 @@ if (cuTensorMapEncodeTiled(&map_${own.letter}, $tensorDataType, $rank, (void *)$
 
 
 def _by_tma(plan: WgmmaPlan) -> dict[str, str]:
-    """What stands before the kernel, before its loop, and in the loop before and after the chain."""
+    """Return the texts before the kernel, before its loop, and in the loop before and after the chain."""
     fetches = [(own, fetch) for own in plan.by_tma for fetch in Symbolic(own).fetches(own.first_row, "t")]
     ranks = sorted({len(fetch.coordinates) for _, fetch in fetches})
     slots = {
@@ -381,5 +381,5 @@ def _map(own: DescribedOperand) -> str:
 
 
 def _wide(size: str) -> str:
-    """A size or a stride that is computed in 64 bits."""
+    """Return a size or a stride computed in 64 bits."""
     return size if size.isdigit() else f"(cuuint64_t){size}"

@@ -1,4 +1,4 @@
-"""A kernel around wgmma, before it is written: its operands, where they lie, the chain of instructions.
+"""A kernel around wgmma, before its text: its operands, their places, the chain of instructions.
 
 M of a tile is a number of warpgroups, 64 rows each, N that of one instruction, K a number of instructions.
 """
@@ -46,7 +46,7 @@ WARPGROUP = 128
 """Threads that issue one wgmma together."""
 
 COPYING_REGISTERS = 16
-"""Registers more for each operand that threads load: four times 16 bytes are on their way."""
+"""More registers for each operand that threads load: four times 16 bytes are under way."""
 
 LOADS = ("tma", "copy")
 PLACES = ("smem", "reg")
@@ -60,28 +60,28 @@ class DescribedOperand(Staged):
     """tma, copy, or reg for A that goes from global memory to registers."""
     mode: Mode = MODES["none"]
     order: str | None = "mn"
-    """Which way the atoms follow one another; None where a layout was asked for."""
+    """The order of the atoms; None for a given layout."""
     found: Match | None = None
-    """How wgmma reads a layout that was asked for."""
+    """The match of a given layout."""
 
     @property
     def input(self) -> Input:
-        """What wgmma knows of its type."""
+        """Return wgmma's facts about its type."""
         return Input.of(self.dtype)
 
     @property
     def in_registers(self) -> bool:
-        """Whether the core reads it from registers."""
+        """Return True if the core reads it from registers."""
         return self.load == "reg"
 
     @property
     def bytes(self) -> int:
-        """Bytes of the elements."""
+        """Return the bytes of the elements."""
         return self.rows * self.k * self.dtype.bits // BYTE
 
     @cached_property
     def steps(self) -> tuple[Step[Descriptor], ...]:
-        """What each instruction reads of a tile that begins at address 0, K fastest."""
+        """Return the step of each instruction in a tile that begins at address 0, K fastest."""
         if self.found is not None:
             return self.found.steps
         asked = self.mode, self.major, self.dtype, self.rows, self.k, self.order or "mn"
@@ -89,17 +89,17 @@ class DescribedOperand(Staged):
 
     @property
     def descriptor(self) -> Descriptor:
-        """The descriptor of the first step."""
+        """Return the descriptor of the first step."""
         return self.steps[0].descriptor
 
     @property
     def along_k(self) -> tuple[int, ...]:
-        """What each instruction along K adds to the descriptor, in 16 bytes."""
+        """Return the number that each instruction along K adds to the descriptor, in 16 bytes."""
         return tuple(step.encoded for step in self.steps if step.mn == 0)
 
     @property
     def along_rows(self) -> tuple[int, ...]:
-        """What each 64 rows of A add to it; a single 0 for B."""
+        """Return the number that each 64 rows of A add to it; a single 0 for B."""
         return tuple(step.encoded for step in self.steps if step.k == 0)
 
 
@@ -112,56 +112,56 @@ class WgmmaPlan(GemmPlan):
 
     @property
     def operands(self) -> tuple[DescribedOperand, ...]:
-        """A and B."""
+        """Return A and B."""
         return self.a, self.b
 
     @property
     def k_steps(self) -> int:
-        """Instructions along K."""
+        """Return the instructions along K."""
         return self.k // self.a.input.k
 
     @property
     def threads(self) -> int:
-        """Threads of a block: a warpgroup for each 64 rows."""
+        """Return the threads of a block: a warpgroup for each 64 rows."""
         return self.m // M * WARPGROUP
 
     @property
     def fragment(self) -> Layout:
-        """Which thread of the warpgroup holds each element [row, column] of its 64 rows of D."""
+        """Return the layout of a warpgroup's 64 rows of D: the thread of each element [row, column]."""
         return d_fragment(self.accumulator, self.n)
 
     @property
     def registers(self) -> int:
-        """32-bit registers of a thread that hold D."""
+        """Return the 32-bit registers of a thread that hold D."""
         return self.n * self.accumulator.bits // 64
 
     @property
     def in_shared(self) -> tuple[DescribedOperand, ...]:
-        """The operands that pass through shared memory."""
+        """Return the operands that pass through shared memory."""
         return tuple(own for own in self.operands if not own.in_registers)
 
     @property
     def by_tma(self) -> tuple[DescribedOperand, ...]:
-        """The operands that TMA loads."""
+        """Return the operands that TMA loads."""
         return tuple(own for own in self.operands if own.load == "tma")
 
     @property
     def shared_bytes(self) -> int:
-        """Dynamic shared memory of a block: the stages, then a barrier for each where TMA loads."""
+        """Return the dynamic shared memory of a block: the stages, then a barrier for each if TMA loads."""
         return self.stages * (self.stage_bytes + 8 * bool(self.by_tma))
 
     @property
     def overlaps(self) -> bool:
-        """Whether the chain of a tile runs while the next tile is waited for.
+        """Return True if the chain of a tile runs during the wait for the next tile.
 
         A stage is then filled again one tile later. Fragments of A in registers cannot be loaded anew
-        before the chain that reads them has ended.
+        before the end of the chain that reads them.
         """
         return self.stages > 1 and not self.a.in_registers
 
     @property
     def instruction(self) -> str:
-        """The instruction's name in PTX."""
+        """Return the instruction's name in PTX."""
         a, b = self.a.input, self.b.input
         popc = ".and.popc" if a.name == "b1" else ""
         shape = f"m{M}n{self.n}k{a.k}"
@@ -183,13 +183,13 @@ def planned(
     stages: int = 1,
     name: str = "",
 ) -> WgmmaPlan:
-    """Return the plan of a kernel for tiles M x N x K; what is not said is chosen, the widest mode that fits.
+    """Return the plan of a kernel for tiles M x N x K; the widest mode that fits is the default.
 
     An operand's layout may be given instead of its mode and order: any that wgmma reads.
 
         requires  M a multiple of 64, N legal for the types, K a multiple of the instruction's
         refused   TW602 a shape or types that wgmma does not have, or too large for a multiprocessor;
-                  TW603 a tile that is no whole number of atoms; TW605 a layout that wgmma does not read
+                  TW603 a tile that is not a whole number of atoms; TW605 a layout that wgmma does not read
 
     >>> plan = planned((128, 128, 64), "bf16")
     >>> plan.instruction
@@ -239,7 +239,7 @@ def _operand(
     *,
     k: int,
 ) -> DescribedOperand:
-    """Return an operand as asked, or as a tile of atoms of the widest mode that fits.
+    """Return the given operand, or a tile of atoms of the widest mode that fits.
 
     refused  TW602 a major that the type does not have, TW603 no whole number of atoms
     """
@@ -279,10 +279,10 @@ def _operand(
 def recognised(
     name: str, own: Input, rows: int, k: int, layout: Layout, *, load: str, major: str | None = None
 ) -> DescribedOperand:
-    """Return an operand as any layout that wgmma reads.
+    """Return an operand with any layout that wgmma reads.
 
-        refused  TW605 one that it does not read, or not 64 rows as the next; TW602 another shape;
-                 TW607 one that TMA does not write
+        refused  TW605 a layout that it does not read, or whose blocks of 64 rows differ; TW602 another shape;
+                 TW607 a layout that TMA does not write
 
     >>> from tilewise import S
     >>> padded = S[((8, 8), (8, 8)) : ((72, 8), (576, 1))]

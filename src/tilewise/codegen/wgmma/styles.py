@@ -1,4 +1,4 @@
-"""The same tiles and instruction as bare constants for a kernel that exists, or in CuTe's words."""
+"""The same tiles and instruction as bare constants for an existing kernel, or in CuTe's words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ELEMENT = {
 }
 ATOM = {"none": "INTER", "32B": "SW32", "64B": "SW64", "128B": "SW128"}
 PLAIN_N = (8, 16, 32, 64, 96, 128, 192, 256)
-"""The N that CuTe has without being asked for more."""
+"""The N that CuTe has without its macro for more."""
 
 PROGRAM = """\
 // ${plan.instruction}
@@ -53,9 +53,9 @@ __device__ void multiply($a, $b_type const *b, D &d)
 
 
 def cute_source(plan: WgmmaPlan) -> str:
-    """C++ on CuTe.
+    """Return C++ on CuTe.
 
-        refused  TW008 types that CuTe has no instruction for
+        refused  TW008 types without an instruction in CuTe
 
     >>> from tilewise.codegen.wgmma import planned
     >>> text = cute_source(planned((64, 64, 64), "bf16"))
@@ -117,7 +117,7 @@ def _atom(plan: WgmmaPlan) -> str:
 
 
 def constants_source(plan: WgmmaPlan) -> str:
-    """Return descriptors, what each step adds to them, and the asm statement, as C++.
+    """Return descriptors, the number that each step adds to them, and the asm statement, as C++.
 
     >>> from tilewise.codegen.wgmma import planned
     >>> text = constants_source(planned((64, 64, 64), "bf16"))

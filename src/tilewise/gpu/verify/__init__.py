@@ -1,11 +1,11 @@
-"""The hardware as the judge: what the catalogue says, held against what a device does.
+"""The hardware as the judge: a device's answers, compared with the catalogue.
 
 part      the cases of a part, the questions, and the judgement of answers
-kernels   kernels of many probes on a device, asked with arrays, alone where they may fault
+kernels   kernels of many probes on a device, launched on arrays, in separate processes if they may fault
 truth     a device's answers, kept as compressed data, from which every machine can compare again
-wgmma     which thread and register owns each element, and which byte a descriptor reads for it
-mma       what mma.sync multiplies by what, and where the sum comes out; sparse with its metadata
-matrices  which bytes of shared memory ldmatrix and stmatrix move, and by whose addresses
-tma       where boxes land, which tensor maps the driver takes, which copies end in a fault
+wgmma     the thread and register of each element, and the byte that a descriptor reads for it
+mma       the elements that mma.sync multiplies, and the places of the sums; sparse with its metadata
+matrices  the bytes of shared memory that ldmatrix and stmatrix move, and the lanes that address them
+tma       the places of boxes, the tensor maps that the driver takes, the copies that fault
 run       part after part, resumable, and the report
 """

@@ -1,6 +1,6 @@
-"""Kernels of many probes on a device: compiled side by side, asked with arrays, alone where they may fault.
+"""Kernels of many probes on a device: compiled in parallel, launched on arrays, alone if they may fault.
 
-A probe is one instruction as a kernel has it. A kind of probe is a class of `Kernels`: its CUDA text and
+A probe is one instruction in the form of a kernel. A kind of probe is a class of `Kernels`: its CUDA text and
 its questions.
 """
 
@@ -25,7 +25,7 @@ from tilewise.hardware.limits import LANES
 from tilewise.tables import table
 
 Progress = Callable[[int, int], None]
-"""Hears how many are done, and of how many."""
+"""A function of the number done and the total."""
 
 Probe = TypeVar("Probe")
 AloneCase = TypeVar("AloneCase")
@@ -57,7 +57,7 @@ class Kernels(ABC, Generic[Probe]):
         self._session, self._kernels = session, kernels
 
     together: ClassVar[int] = 1
-    """Kernels of one program: few enough that all cores have work, enough that none starts for nothing."""
+    """Kernels of one program: few enough to use all cores, enough to be worth a start."""
 
     @classmethod
     def programs(cls, wanted: Iterable[Probe]) -> list[tuple[Probe, ...]]:
@@ -77,7 +77,7 @@ class Kernels(ABC, Generic[Probe]):
 
     @classmethod
     def of(cls, wanted: Iterable[Probe], *, told: Progress) -> Self:
-        """Compile for Hopper and load; `told` hears of each program that is compiled."""
+        """Compile for Hopper, load, and return the kernels; `told` gets the count of compiled programs."""
         session = Session(find(capability=HOPPER))
         groups = cls.programs(wanted)
         count = iter(range(1, len(groups) + 1))
@@ -94,7 +94,7 @@ class Kernels(ABC, Generic[Probe]):
 
     @classmethod
     def check(cls, session: Session, code: bytes) -> None:
-        """Raise RuntimeError where the device lacks what the kernels of that code rely on."""
+        """Raise RuntimeError if the device lacks something that the kernels of that code rely on."""
 
     def reply(
         self, probe: Probe, blocks: int, threads: int, given: Sequence[Any], dtype: str, shape: Sequence[int]
@@ -107,7 +107,7 @@ class Kernels(ABC, Generic[Probe]):
         return session.download(out, dtype, tuple(shape))
 
 
-# -- what elements hold ----------------------------------------------------------------------------
+# -- contents of elements --------------------------------------------------------------------------
 
 
 def planes(count: int) -> Array:
@@ -176,7 +176,7 @@ def result_name(result: int) -> str:
 def alone(
     ask: Callable[[AloneCase], Reply], every: Sequence[AloneCase], told: Progress
 ) -> list[tuple[int, Reply | None]]:
-    """Ask of each case in a process of its own, which a fault ends; return CUresult and reply in order."""
+    """Ask each case in a separate process, which a fault ends; return CUresult and reply in order."""
     workers = ProcessPoolExecutor(TOGETHER, get_context("spawn"), initializer=_quiet, max_tasks_per_child=1)
     with workers as pool:
         futures = [pool.submit(survived, ask, case) for case in every]
@@ -188,9 +188,9 @@ def alone(
 def survived(ask: Callable[[AloneCase], Reply], case: AloneCase) -> tuple[int, Reply | None]:
     """Return 0 and the reply, or the CUresult of the fault that the question ends with.
 
-        refused  RuntimeError with the error's own words where it is no fault
+        refused  RuntimeError with the error's text if it is no fault
 
-    The bindings raise kinds of their own: only the name in the text tells which fault it is.
+    The bindings raise their own exceptions: only the name in the text tells which fault it is.
     """
     try:
         return 0, ask(case)

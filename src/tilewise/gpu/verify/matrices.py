@@ -1,14 +1,11 @@
-"""The parts `matrices.*`: which 16 bits of shared memory meet which half of which register.
+"""The parts `matrices.*`: the 16 bits of shared memory that meet each half of each register.
 
-For ldmatrix and stmatrix every lane supplies an address, and a half of a register is read from, or put to,
-one of their rows. The catalogue says both by the same two layouts. Which lanes' addresses are read, those
-tell that cannot be: each of these launches has a process of its own, which a fault ends.
-
-
-ldmatrix, stmatrix and movmatrix on a device: which 16 bits of shared memory each half of a register meets.
+For ldmatrix and stmatrix every lane supplies an address. The instruction reads a half of a register from
+one of their rows, or writes it there. The catalogue gives both by the same two layouts. Invalid addresses
+tell which lanes' addresses are read: each of those launches has its own process, which a fault ends.
 
 A half is 16 bits of a register: half E lane + element, where a lane has E of them. Shared memory, or the
-registers, hold the number of every 16 bits of theirs, so that one launch tells all.
+registers, hold a number in each of their 16 bits, so that one launch is enough.
 """
 
 from __future__ import annotations
@@ -37,10 +34,10 @@ BYTES = 32 * 1024
 
 UNTOUCHED = 0xFFFF
 NOWHERE = -1
-"""A half that is found at no single place."""
+"""A half without a single place."""
 
 MOVMATRIX = None
-"""The probe that has no form: every program has its kernel."""
+"""The probe without a form: every program has its kernel."""
 
 
 class Matrices(Kernels[Form | None]):
@@ -65,7 +62,7 @@ class Matrices(Kernels[Form | None]):
         return "probe_" + re.sub(r"\W+", "_", str(probe or "movmatrix"))
 
     def meets(self, form: Form, addresses: Array) -> tuple[Array, Array]:
-        """Return [case, half]: the byte of shared memory of each half; and how many more are written."""
+        """Return [case, half]: the byte of shared memory of each half; and the number of other writes."""
         count, words = LANES * form.registers * 2, BYTES // 2
         loads = form.instruction == "ldmatrix"
         content = np.arange(words if loads else count, dtype=np.uint16)
@@ -78,12 +75,12 @@ class Matrices(Kernels[Form | None]):
         return halves, (out != UNTOUCHED).sum(axis=1) - (halves != NOWHERE).sum(axis=1)
 
     def moves(self, given: Array) -> Array:
-        """Return [case, half]: what movmatrix makes of what each half held."""
+        """Return [case, half]: movmatrix's result for the given halves."""
         return self.reply(MOVMATRIX, len(given), LANES, [np.asarray(given, np.uint16)], "<u2", given.shape)
 
 
 def placed(window: Array, count: int) -> Array:
-    """Return the byte at which each number below `count` stands; NOWHERE if it is not at one alone."""
+    """Return the byte of each number below `count`; NOWHERE if it is not at exactly one."""
     spots = np.flatnonzero(window < count)
     numbers = window[spots]
     bytes_of = np.full(count, NOWHERE, np.int64)
@@ -132,7 +129,7 @@ def form_case(row: Mapping[str, Any]) -> FormCase:
 
 
 def expected(form: Form, lanes: Sequence[int]) -> Array:
-    """Return [half]: the byte of shared memory that the tables say each half meets."""
+    """Return [half]: the byte of shared memory that each half meets by the tables."""
     owner = table(form.addresses).columns["laneid"].reshape(form.count, form.rows)
     matrix, row, column = np.indices((form.count, form.rows, form.columns)).reshape(3, -1)
     halves = np.empty(form.layout.size, np.int64)
@@ -141,7 +138,7 @@ def expected(form: Form, lanes: Sequence[int]) -> Array:
 
 
 def judge(findings: Findings, case: FormCase, row: Mapping[str, Any], halves: Array) -> None:
-    """Hold the byte of every half against the catalogue's layouts."""
+    """Compare the byte of every half with the catalogue's layouts."""
     form, want = case[0], expected(*case)
     if row["others"] and np.array_equal(want, halves):
         findings.differs(form, f"{row['others']} more places of 16 bits were written")
@@ -186,7 +183,7 @@ def _move(device: Matrices, before: list[list[int]]) -> list[Answered]:
 
 
 def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
-    """Return what is recorded: for each half, the half that held its number before; NOWHERE if none did."""
+    """Return the recorded answers: for each half, the half that held its number before, or NOWHERE."""
     answers: list[Answered] = []
     for numbers, row in zip(before, after, strict=True):
         known = row < len(row)
@@ -197,7 +194,7 @@ def moved(before: Sequence[list[int]], after: Array) -> list[Answered]:
 
 
 def judge_move(findings: Findings, given: Sequence[int], row: Mapping[str, Any], halves: Array) -> None:
-    """Hold the half that each comes from against the catalogue's lane map."""
+    """Compare the origin of each half with the catalogue's lane map."""
     want, case = places(COMES_FROM).ravel(), f"movmatrix, case {findings.cases}"
 
     def lane_and_half(half: int) -> list[int]:
@@ -218,13 +215,13 @@ def met_alone(case: FormCase) -> list[int]:
 
 
 def fault_answers(replies: Sequence[tuple[int, list[int] | None]]) -> list[Answered]:
-    """Return what is recorded: the CUresult, and what the halves met where there was no fault."""
+    """Return the recorded answers: the CUresult, and without a fault the bytes that the halves met."""
     return [{"answers": [result, *(halves or ())]} for result, halves in replies]
 
 
 def agrees(form: Form, lanes: Sequence[int], result: int) -> bool:
-    """Return whether a CUresult is what comes of these addresses: those that are read have to be multiples
-    of 16, and inside. The name of a fault outside is the driver's matter."""
+    """Return True if a CUresult fits these addresses: the addresses that are read must be multiples
+    of 16, and inside. The driver may name a fault outside as it likes."""
     read = lanes[: form.unread.start]
     if any(lane % ROW_BYTES for lane in read):
         return result == MISALIGNED
@@ -234,7 +231,7 @@ def agrees(form: Form, lanes: Sequence[int], result: int) -> bool:
 
 
 def judge_fault(findings: Findings, case: FormCase, row: Mapping[str, Any], answers: Array) -> None:
-    """A launch faults by the lanes that are read alone, and does what it does by them alone."""
+    """Compare a launch with the catalogue: only the lanes that are read decide its fault and its result."""
     form, lanes = case
     result, halves = int(answers[0]), answers[1:]
     if not agrees(form, lanes, result):
@@ -264,4 +261,4 @@ PARTS = (
         judge_fault,
     ),
 )
-"""What moves matrices."""
+"""The parts of instructions that move matrices."""

@@ -1,16 +1,14 @@
-"""The parts `mma.*`: what mma.sync and mma.sp multiply by what, and where the sum comes out.
+"""The parts `mma.*`: the elements that mma.sync and mma.sp multiply, and the places of the sums.
 
-What is asked for is the structure of the whole product, free of any name for a row or a column: for each
-place of A the places of D that it reaches, and the place of B that it is multiplied by there. The
-catalogue says it as well: A[m, k] reaches D[m, n] by B[n, k], for every n.
+The question is the structure of the whole product, free of any name for a row or a column: for each
+place of A the places of D that it reaches, and the place of B that it meets there. The
+catalogue answers it too: A[m, k] reaches D[m, n] by B[n, k], for every n.
 
-The metadata of a sparse case are words of all 32 lanes, those that no one says are read as well.
+The metadata of a sparse case are words of all 32 lanes, also of lanes that are not read.
 
-
-One mma.sync as CUDA source: a kernel that multiplies what it is given, register by register.
-
-The kernel knows nothing of fragments, nor of what a register means. A job is a row of A's registers, one
-of B's, one of C's and one of metadata; what comes out are D's registers.
+A kernel of CUDA source has one mma.sync, which multiplies given registers. It knows nothing of fragments, nor
+of the meaning of a register. A job is a row of A's registers, one of B's, one of C's and one of metadata; the
+results are D's registers.
 """
 
 from __future__ import annotations
@@ -43,12 +41,12 @@ INTEGERS = {
     "s4": ((0xE, -2), (0xF, -1)),
     "u4": ((0xE, 14), (0xF, 15)),
 }
-"""Bits and number of what A and B hold in place of one: each pair of types has a product of its own."""
+"""Bits and number that A and B hold in place of one: each pair of types has a distinct product."""
 
 
 @dataclass(frozen=True, slots=True)
 class WarpOperand:
-    """The part of an operand in each lane of a warp: elements of a type, in so many 32-bit registers.
+    """The part of an operand in each lane of a warp: elements of a type, in a number of 32-bit registers.
 
     >>> WarpOperand("f16", 4).places, WarpOperand("f64", 4).places
     (256, 64)
@@ -59,27 +57,27 @@ class WarpOperand:
 
     @classmethod
     def of(cls, dtype: str, places: int) -> WarpOperand:
-        """Return as many registers as a warp needs for those places."""
+        """Return the registers that a warp needs for those places."""
         return cls(dtype, places * DType.of(dtype).bits // (LANES * REGISTER_BITS))
 
     @property
     def bits(self) -> int:
-        """Bits of an element."""
+        """Return the bits of an element."""
         return DType.of(self.dtype).bits
 
     @property
     def places(self) -> int:
-        """Elements that the warp holds: place E lane + element, of E elements a lane."""
+        """Return the elements that the warp holds: place E lane + element, of E elements a lane."""
         return LANES * self.registers * REGISTER_BITS // self.bits
 
     @property
     def word(self) -> tuple[str, str]:
-        """The letter that a register of CUDA's assembly has, and its type in C++."""
+        """Return the letter of a register in CUDA's assembly, and its type in C++."""
         return {"f32": ("f", "float"), "f64": ("d", "double")}.get(self.dtype, ("r", "unsigned"))
 
     @property
     def words(self) -> int:
-        """Registers of that letter: one of a double is two of 32 bits."""
+        """Return the registers of that letter: one of a double is two of 32 bits."""
         return self.registers // max(1, self.bits // REGISTER_BITS)
 
     def words_of(self, ones: Array, value: int) -> Array:
@@ -89,7 +87,7 @@ class WarpOperand:
 
 @dataclass(frozen=True, slots=True)
 class MmaProbe:
-    """An instruction to be asked, as a kernel has it.
+    """An instruction in the form of a kernel.
 
     >>> a, b, c = WarpOperand("f16", 4), WarpOperand("f16", 2), WarpOperand("f32", 4)
     >>> MmaProbe("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", a, b, c, c).kernel
@@ -102,17 +100,17 @@ class MmaProbe:
     c: WarpOperand
     d: WarpOperand
     selector: int | None = None
-    """Which lanes' metadata a sparse instruction reads; None where it is dense."""
+    """The lanes whose metadata a sparse instruction reads; None for a dense one."""
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
+        """Return the kernel's name."""
         word = re.sub(r"\W+", "_", self.opcode)
         return f"probe_{word}" + ("" if self.selector is None else f"_{self.selector}")
 
     @property
     def differs(self) -> bool:
-        """True where bits are compared, not multiplied: a pair of zeros then counts as a pair of ones."""
+        """Return True if bits are compared, not multiplied: a pair of zeros then counts as a pair of ones."""
         return self.opcode.endswith(".xor.popc")
 
     def __str__(self) -> str:
@@ -120,7 +118,7 @@ class MmaProbe:
 
 
 def factor(dtype: str, operand: str) -> tuple[int, int]:
-    """Return the bits that an element of A or B holds where it holds anything, and their number.
+    """Return the bits of a non-zero element of A or B, and their number.
 
     >>> factor("s8", "A"), factor("u8", "B"), factor("f16", "A")
     ((254, -2), (255, 255), (15360, 1))
@@ -182,22 +180,22 @@ def _braced(first: int, count: int) -> str:
     return f"{{{listed('%#', range(first, first + count))}}}"
 
 
-# -- what multiplies what --------------------------------------------------------------------------
+# -- products --------------------------------------------------------------------------------------
 
 BLOCKS = 132 * 16
 NOTHING, STRANGE = -1, -2
-"""A place of D that is not reached, and one that holds what no single product gives."""
+"""A place of D that is not reached, and one that no single product explains."""
 
 NO_METADATA = np.zeros((1, LANES), np.uint32)
 
 
 class Products(Kernels[MmaProbe]):
-    """Kernels of some mma.sync, ready on a device, and what they multiply by what.
+    """Kernels of some mma.sync, ready on a device, which find the pairs that they multiply.
 
     A place is an element of a lane: E lane + element, where a lane holds E. A has a number other than zero
     in one place alone, and B spells its places bit by bit, one a plane, with one plane in which every place
-    has a number. So every place of D tells whether that place of A reaches it, and which place of B it was
-    multiplied by: for a product of M x N x K, each place of A has N such pairs. The kernel knows no meaning
+    has a number. Every place of D then tells whether that place of A reaches it, and which place of B
+    it met: for a product of M x N x K, each place of A has N such pairs. The kernel knows no meaning
     of a register.
     """
 
@@ -225,7 +223,7 @@ class Products(Kernels[MmaProbe]):
         return np.stack(found)
 
     def passed(self, this: MmaProbe) -> Array:
-        """Return [place of D]: the place of C whose number comes out there, where nothing is multiplied."""
+        """Return [place of D]: the place of C whose number comes out there, if nothing is multiplied."""
         a, b = (held.words_of(np.zeros((1, held.places), bool), 0) for held in (this.a, this.b))
         spelling = planes(this.c.places)
         c = this.c.words_of(np.pad(spelling, ((0, 1), (0, 0))), ONE[this.c.dtype])
@@ -248,7 +246,7 @@ class Products(Kernels[MmaProbe]):
 def spelt(out: Array, background: Array, this: MmaProbe) -> Array:
     """Return [place of A, place of D]: the place of B that numbers [place of A, plane, place of D] spell.
 
-    `background` has what comes out where A has no number at all, [plane, place of D].
+    `background` has the results without any number in A, [plane, place of D].
     """
     change = out - background
     if this.differs:
@@ -259,7 +257,7 @@ def spelt(out: Array, background: Array, this: MmaProbe) -> Array:
 
 
 def _numbers(one: Array, zero: Array) -> Array:
-    """Return [..., place]: the number that [..., plane, place] spell; the last plane is there for all."""
+    """Return [..., place]: the number that [..., plane, place] spell; the last plane is set for all."""
     bits, there = one[..., :-1, :], one[..., -1, :]
     weights = 1 << np.arange(bits.shape[-2], dtype=np.int64)
     number = (bits * weights[:, None]).sum(axis=-2)
@@ -274,7 +272,7 @@ class MmaCase:
     instruction: Instruction
     selector: int | None = None
     metadata: tuple[int, ...] = ()
-    """A word of each lane; none where nothing is multiplied."""
+    """A word of each lane; empty if nothing is multiplied."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> MmaCase:
@@ -289,18 +287,18 @@ class MmaCase:
 
     @property
     def types(self) -> tuple[str, str, str, str]:
-        """The types of A, B, C and D."""
+        """Return the types of A, B, C and D."""
         this = self.instruction
         return this.a, this.b, this.c, this.d
 
     @property
     def half(self) -> Sparse:
-        """The form in which a sparse instruction stores A."""
+        """Return the form in which a sparse instruction stores A."""
         return Sparse.of(self.instruction.shape, self.instruction.a)
 
     @property
     def fragments(self) -> tuple[tuple[Layout, ...], ...]:
-        """The catalogue's fragments of A, B, C and D, one for each product."""
+        """Return the catalogue's fragments of A, B, C and D, one for each product."""
         this = self.instruction
         if this.sparse:
             half = self.half
@@ -315,7 +313,7 @@ class MmaCase:
 
     @property
     def probe(self) -> MmaProbe:
-        """The instruction as a kernel has it."""
+        """Return the instruction in the form of a kernel."""
         sizes = [sum(fragment.size for fragment in every) for every in self.fragments]
         a, b, c, d = map(WarpOperand.of, self.types, sizes)
         return MmaProbe(str(self.instruction), a, b, c, d, self.selector)
@@ -328,7 +326,7 @@ class MmaCase:
 
     @property
     def columns(self) -> Array:
-        """[M, K/2]: the column that each stored element of A has by the metadata."""
+        """Return [M, K/2]: the column of each stored element of A by the metadata."""
         half, words = self.half, np.array(self.metadata, np.int64)
         where = table(half.metadata(self.selector or 0)).columns
         lane, place = (where[axis].reshape(half.shape.m, half.indices) for axis in ("laneid", "reg"))
@@ -337,7 +335,7 @@ class MmaCase:
 
     @property
     def pairs(self) -> tuple[Array, Array]:
-        """The pairs of every place of A in order: A[m, k] reaches D[m, n] by B[n, k]."""
+        """Return the pairs of every place of A in order: A[m, k] reaches D[m, n] by B[n, k]."""
         b = self.places("B").swapaxes(1, 2)[:, None]
         if self.metadata:
             b = b[0, 0][self.columns][None]
@@ -373,7 +371,7 @@ def _ask_passed(products: Products, some: list[MmaCase]) -> Iterator[Answered]:
 
 
 def as_recorded(pairs: Array, n: int) -> Answered:
-    """Return what is recorded of [place of A, place of D]: [place of A, N], the places of D, and those of B.
+    """Return the recorded answers of [place of A, place of D]: [place of A, N], places of D, and of B.
 
     NOTHING stands for a place of A that does not reach N places of D.
     """
@@ -385,11 +383,11 @@ def as_recorded(pairs: Array, n: int) -> Answered:
     return {"d": d, "b": b}
 
 
-# -- how it is judged ------------------------------------------------------------------------------
+# -- judgements ------------------------------------------------------------------------------------
 
 
 def judge_pairs(findings: Findings, case: MmaCase, row: Mapping[str, Any], d: Array, b: Array) -> None:
-    """Hold every pair against the catalogue."""
+    """Compare every pair with the catalogue."""
     this, n = case.instruction, case.instruction.shape.n
     want, seen = np.stack(case.pairs, axis=1), np.stack([d, b], axis=1)
 
@@ -405,7 +403,7 @@ def judge_pairs(findings: Findings, case: MmaCase, row: Mapping[str, Any], d: Ar
 
 
 def judge_passed(findings: Findings, case: MmaCase, row: Mapping[str, Any], came: Array) -> None:
-    """C[m, n] comes out in D[m, n]."""
+    """Compare the places of C with the catalogue: C[m, n] comes out in D[m, n]."""
     c, d = case.places("C"), case.places("D")
     want = np.empty(d.size, np.int64)
     want[d.ravel()] = c.ravel()

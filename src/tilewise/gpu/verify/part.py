@@ -1,4 +1,4 @@
-"""A part of the verification: its cases, what a device answers to them, and how the answers are judged."""
+"""A part of the verification: its cases, a device's answers, and the judgement of the answers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from tilewise.gpu.verify.truth import Truth
 
 AskedCase = TypeVar("AskedCase")
 Answered = Mapping[str, Any]
-"""An answer: its arrays of numbers, and what else the record has of it, by name."""
+"""An answer: its arrays of numbers, and further values of the record, by name."""
 
 MOST_SHOWN = 100
-"""Differences that a report spells out, a part."""
+"""Differences of a part that a report spells out."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """A case in which the device does not do what the catalogue says."""
+    """A case in which the device differs from the catalogue."""
 
     case: str
     message: str
@@ -34,25 +34,25 @@ class PartDifference:
     """The first place where they differ."""
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the difference as JSON."""
         return {"case": self.case, "message": self.message, "witness": dict(self.witness)}
 
 
 @dataclass(slots=True)
 class Findings:
-    """A part's truth held against the catalogue: counts of what was covered, and every difference."""
+    """A part's truth compared with the catalogue: counts of the covered cases, and every difference."""
 
     cases: int = 0
     numbers: int = 0
     """Single answers: bytes, registers, verdicts."""
     different: int = 0
-    """Cases that differ, those beyond the list as well."""
+    """Cases that differ, also beyond the list."""
     differences: list[PartDifference] = field(default_factory=list)
     covered: dict[str, dict[str, int]] = field(default_factory=dict)
-    """Aspect: value: how many cases."""
+    """Aspect: value: number of cases."""
 
     def count(self, numbers: int, **aspects: object) -> None:
-        """Add one more case, with so many answers, and what it is an example of."""
+        """Add one more case, with its number of answers, and the aspects that it covers."""
         self.cases += 1
         self.numbers += numbers
         for aspect, value in aspects.items():
@@ -61,7 +61,7 @@ class Findings:
                 tally[str(each)] = tally.get(str(each), 0) + 1
 
     def in_order(self) -> dict[str, dict[str, int]]:
-        """Return `covered`, numbers in their order."""
+        """Return `covered` with numbers in order."""
 
         def rank(pair: tuple[str, int]) -> tuple[int, str]:
             return (int(pair[0]), "") if pair[0].isdecimal() else (-1, pair[0])
@@ -83,9 +83,9 @@ class Findings:
         what: str,
         value: Callable[[Any], Any] = int,
     ) -> None:
-        """Add a difference where arrays of answers differ: the first place, and how many.
+        """Add a difference if arrays of answers differ: the first place, and the number of places.
 
-        `where` names a place by its number, `what` and `value` an answer; None is one that says nothing.
+        `where` names a place by its number, `what` and `value` an answer; None is an answer without meaning.
         """
         if (wrong := np.flatnonzero((want != seen).reshape(len(want), -1).any(axis=1))).size:
             first = int(wrong[0])
@@ -103,7 +103,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The cases of a part as JSON, and what a right answer to all of them confirms."""
+    """The cases of a part as JSON, and the catalogue's entries that right answers to all of them confirm."""
 
     confirms: Sequence[str]
     """Entries of the catalogue, instances of one (`mma.A m16n8k16 f16`), or tables beside it."""
@@ -123,7 +123,7 @@ def kept_questions(part: str) -> Questions:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a device is asked in a few minutes, and what it confirms.
+    """A few minutes of questions to a device, and the entries that they confirm.
 
     requires       `measure` needs the device, `compare` nothing but the truth
     postcondition  the same truth always compares alike
@@ -135,21 +135,21 @@ class Part:
     arrays: tuple[str, ...]
     """The names of an answer's arrays, all as long as the first."""
     case: Callable[[Mapping[str, Any]], Any]
-    """A case of its JSON."""
+    """A function from the JSON of a case to the case."""
     ask: Callable[[Sequence[Any], Progress], Iterable[Answered]]
-    """The device's answers to cases, in their order."""
+    """A function that yields the device's answers to cases, in their order."""
     judge: Callable[..., None]
-    """Adds to findings what comes of a case, its recorded row, and its arrays."""
+    """A function that adds the judgement of a case, its recorded row, and its arrays to findings."""
     questions: Callable[[str], Questions] = kept_questions
 
     @property
     def family(self) -> str:
-        """The first word of the name."""
+        """Return the first word of the name."""
         return self.name.partition(".")[0]
 
     @property
     def confirms(self) -> Sequence[str]:
-        """Entries of the catalogue, or instances of them, that the part is about."""
+        """Return the entries of the catalogue, or instances of them, that the part is about."""
         return self.questions(self.name).confirms
 
     def cases(self) -> Sequence[Mapping[str, Any]]:
@@ -172,7 +172,7 @@ class Part:
         return Truth(self.name, rows, {name: np.concatenate(kept) for name, kept in numbers.items()})
 
     def compare(self, truth: Truth) -> Findings:
-        """Return what comes of holding every answer against the catalogue."""
+        """Return the findings: every answer compared with the catalogue."""
         findings = Findings()
         arrays = [truth.parted(name) for name in self.arrays]
         for row, *numbers in zip(truth.cases, *arrays, strict=True):
@@ -188,10 +188,10 @@ def measured(
     probe: Callable[[AskedCase], Hashable],
     ask: Callable[[Any, list[AskedCase]], Iterable[Answered]],
 ) -> list[Answered]:
-    """Return a device's answers to cases in their order; cases of one probe are put to it together.
+    """Return a device's answers to cases in their order; it gets the cases of one probe together.
 
     `device` is a class, such as one of `Kernels`, whose `of` makes it ready for some probes. Compiling is
-    most of the work, and counts as such.
+    most of the work, and counts as progress.
 
     >>> class Lengths:
     ...     @classmethod
@@ -226,7 +226,7 @@ def measured(
 
 
 def of_row(kind: type[AskedCase], row: Mapping[str, Any]) -> AskedCase:
-    """Return the dataclass of the fields that a row has, its lists as tuples."""
+    """Return a dataclass with the fields that a row has, its lists as tuples."""
     names = {each.name for each in fields(kind)}  # type: ignore[arg-type]
     values = {name: value for name, value in row.items() if name in names}
     return kind(

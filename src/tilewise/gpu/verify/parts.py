@@ -1,4 +1,4 @@
-"""All parts, in the order in which a device is asked."""
+"""All parts, in the order of a run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tilewise.gpu.verify import matrices, mma, tma, wgmma
 from tilewise.gpu.verify.part import Part
 
 PARTS = {part.name: part for part in (*wgmma.PARTS, *tma.PARTS, *mma.PARTS, *matrices.PARTS)}
-"""Every part by name."""
+"""All parts by name."""
 
 
 def chosen(names: Sequence[str]) -> list[Part]:
-    """The parts of those names or families; all where there are none.
+    """Return the parts of those names or families; all parts without names.
 
     >>> [part.name for part in chosen(["tma"])]
     ['tma.boxes', 'tma.rules', 'tma.faults']

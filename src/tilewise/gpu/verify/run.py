@@ -1,6 +1,6 @@
 """Part after part on a device or by its record, and the report of all: as text and as JSON.
 
-A run can be resumed, and asks for no answer twice.
+A run can be resumed, and never repeats a question.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ SAME_DEVICE = ("name", "driver")
 PACKAGES = ("cuda-core", "cuda-bindings", "numpy")
 
 FEW = 5
-"""Differences that the text spells out, a part."""
+"""Differences of a part that the text spells out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a part went."""
+    """The outcome of a part."""
 
     part: Part
     truth: Truth | None
     comparison: Findings
     seconds: float
     failed: str = ""
-    """Why the device gave no answers."""
+    """The reason why the device gave no answers."""
     resumed: bool = False
-    """Whether the answers are those of an earlier run."""
+    """True if the answers come from an earlier run."""
 
     @property
     def right(self) -> bool:
-        """Whether the device answered, and as the catalogue says."""
+        """Return True if the device answered, and agrees with the catalogue."""
         return not self.failed and not self.comparison.different
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the outcome as JSON."""
         findings = self.comparison
         return {
             "name": self.part.name,
@@ -62,7 +62,7 @@ class Outcome:
         }
 
     def lines(self, width: int) -> list[str]:
-        """For a terminal, the part's name as wide as that."""
+        """Return lines for a terminal, the part's name in `width` columns."""
         findings = self.comparison
         word = "failed" if self.failed else "differs" if findings.different else "ok"
         kept = "; as said before" if self.resumed else f" {self.seconds:>7.1f} s"
@@ -87,11 +87,10 @@ def run(
     resume: bool = False,
     told: Callable[[Part, int, int], None] = lambda part, done, total: None,
 ) -> Iterator[Outcome]:
-    """Yield the outcome of each part, as soon as there is one.
+    """Yield the outcome of each part, as soon as it is known.
 
-    With `resume`, a part that has its answers in the folder `state`, of the same device and driver and to
-    as many cases, is not asked again. What a device cannot answer is an outcome too, and the other parts
-    go on.
+    With `resume`, a part is not repeated if the folder `state` has its answers: of the same device and
+    driver, to as many cases. A failure of the device is an outcome too, and the other parts go on.
     """
     state.mkdir(parents=True, exist_ok=True)
     for part in parts:
@@ -103,7 +102,7 @@ def run(
                 truth = replace(part.measure(partial(told, part)), device=device)
                 save(file, [truth])
             comparison = part.compare(truth)
-        except Exception as error:  # the bindings raise kinds of their own, and the other parts go on
+        except Exception as error:  # the bindings raise their own exceptions; the other parts go on
             failed = f"{type(error).__name__}: {error}"
         yield Outcome(part, truth, comparison, time.monotonic() - begin, failed, kept is not None)
 
@@ -115,7 +114,7 @@ def _kept(part: Part, device: Mapping[str, Any], file: Path) -> Truth | None:
 
 
 def recorded(parts: Sequence[Part], folder: Path) -> Iterator[Outcome]:
-    """Yield the outcome of each part by what a device has said before: no device is needed.
+    """Yield the outcome of each part from a record: no device is needed.
 
     requires       the folder holds a record of every part
     """
@@ -130,7 +129,7 @@ def recorded(parts: Sequence[Part], folder: Path) -> Iterator[Outcome]:
 
 
 def recorded_truth(part: Part, folder: Path) -> Truth:
-    """Return what a device said to a part, out of the record of its family."""
+    """Return a device's answers to a part, from the record of its family."""
     path = folder / f"{part.family}.zip"
     for truth in load(path, part.name):
         return truth
@@ -149,12 +148,12 @@ class Verification:
 
     @property
     def right(self) -> bool:
-        """True where the device answered every part, and as the catalogue says."""
+        """Return True if the device answered every part, and agrees with the catalogue."""
         return all(outcome.right for outcome in self.outcomes)
 
     @property
     def tally(self) -> dict[str, int]:
-        """Cases of all parts, single answers to them, and cases in which device and catalogue differ."""
+        """Return the cases of all parts, the single answers, and the cases that differ from the catalogue."""
         every = [outcome.comparison for outcome in self.outcomes]
         return {
             "cases": sum(findings.cases for findings in every),
@@ -164,7 +163,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """The report in a sentence."""
+        """Return the report in a sentence."""
         cases, answers, different = self.tally.values()
         failed = sum(bool(outcome.failed) for outcome in self.outcomes)
         words = f"{_many(different, 'difference')} in {_many(cases, 'case')} and {_many(answers, 'answer')}"
@@ -172,7 +171,7 @@ class Verification:
 
     @property
     def reason(self) -> str | None:
-        """Why it is not right: the first difference, or the first part without answers."""
+        """Return the reason why it is not right: the first difference, or the first part without answers."""
         for outcome in self.outcomes:
             if outcome.failed:
                 return f"{outcome.part.name}: {outcome.failed}"
@@ -181,7 +180,7 @@ class Verification:
         return None
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the report as JSON."""
         parts = [outcome.data() for outcome in self.outcomes]
         data = {"answer": self.right, "device": dict(self.device), **self.tally, "parts": parts}
         if self.right:
@@ -191,7 +190,7 @@ class Verification:
         return data | {"reason": self.reason, "witness": None if first is None else dict(first)}
 
     def text(self) -> str:
-        """For a terminal."""
+        """Return the report for a terminal."""
         width = max([len(outcome.part.name) for outcome in self.outcomes] or [0])
         head = ", ".join(f"{key} {value}" for key, value in self.device.items())
         lines = [line for outcome in self.outcomes for line in outcome.lines(width)]
@@ -219,12 +218,12 @@ def described(gpu: Gpu) -> dict[str, Any]:
 
 
 def _driver() -> str:
-    """Return the kernel's driver where NVML tells it, and the CUDA version that it speaks."""
+    """Return the kernel's driver, if NVML knows it, and its CUDA version."""
     _, speaks = package("cuda.bindings.driver").cuDriverGetVersion()
     cuda = f"CUDA {speaks // 1000}.{speaks % 1000 // 10}"
     try:
         kernel = package("cuda.core.system").get_kernel_mode_driver_version()
-    except Exception:  # no NVML: the binding says so in kinds of its own
+    except Exception:  # no NVML: the binding raises its own exceptions
         return cuda
     return ".".join(f"{number:02}" for number in kernel) + f", {cuda}"
 

@@ -1,10 +1,10 @@
-"""The parts `tma.*`: where elements of boxes land, which tensor maps the driver takes, which copies fault.
+"""The parts `tma.*`: the places of boxes, the tensor maps that the driver takes, the copies that fault.
 
-One TMA load as the hardware does it: a box of a tensor, and what then stands in shared memory.
+One TMA load on the hardware: a box of a tensor, and the content of shared memory after it.
 
-The element at place i of the global buffer holds i + 1, in as many passes as its bytes need; the tensor
+The element at place i of the global buffer holds i + 1, in as many passes as its bytes need. The tensor
 begins inside the buffer, so that an element from outside it would be known as well. Shared memory is
-poisoned in two ways, so that bytes which the copy left alone are known from those it wrote.
+poisoned in two ways, to tell bytes that the copy left alone from bytes that it wrote.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ from tilewise.hardware.tma.types import (
 from tilewise.tables import table
 
 POISONS = (0xA5, 0x5A)
-"""Bytes that shared memory holds before the copy: they differ in every bit."""
+"""Bytes of shared memory before the copy: they differ in every bit."""
 
 MARGIN = 1024
 """Elements of the buffer before the tensor."""
 
 TOO_MANY = 16
-"""Bytes that the barrier expects besides a box's, in the last pass: it has to miss just these."""
+"""Bytes beyond a box that the barrier expects in the last pass: it must miss exactly these."""
 
 SLACK = 2048
-"""Bytes behind the box that are watched as well."""
+"""Bytes behind the box that are watched too."""
 
 MOST_SHARED = 230_000
-"""Bytes of dynamic shared memory that a box may take with its slack."""
+"""Dynamic shared memory in bytes of the largest box with its slack."""
 
 ELEMENTS = {1: 1 << 20, 2: 1 << 20, 4: 1 << 19, 8: 1 << 19}
-"""Elements of the buffer, by bytes of one."""
+"""Elements of the buffer, by the bytes of an element."""
 
 UNTOUCHED, FILL, TORN, OTHER = -1, 0, -2, -3
 """A slot of shared memory besides element i, which is i + 1: untouched by the copy, zero, a part of an
@@ -76,12 +76,12 @@ class BoxLoad:
     start: int = 0
     """The copy's address, after a multiple of 1024."""
     steps: tuple[int, ...] = ()
-    """Element strides; empty where all are 1."""
+    """Element strides; empty if all are 1."""
     fill: str = "zero"
 
     @property
     def tensor_map(self) -> TensorMap:
-        """The arguments of the driver."""
+        """Return the arguments of the driver."""
         return TensorMap(
             ElementType.of(self.dtype),
             self.shape,
@@ -95,17 +95,17 @@ class BoxLoad:
 
     @property
     def bytes_each(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return DType.of(self.dtype).bits // 8
 
     @property
     def element_strides(self) -> tuple[int, ...]:
-        """One element stride a dimension."""
+        """Return one element stride a dimension."""
         return self.steps or (1,) * len(self.box)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements between neighbours along each dimension; rows begin at multiples of 32 bytes."""
+        """Return elements between neighbours along each dimension; rows begin at multiples of 32 bytes."""
         strides, each = [1], self.bytes_each
         for extent in reversed(self.shape[1:]):
             dense = strides[-1] * extent
@@ -114,17 +114,17 @@ class BoxLoad:
 
     @property
     def landed(self) -> tuple[int, ...]:
-        """The box as it stands in shared memory."""
+        """Return the box in shared memory."""
         return self.tensor_map.loaded
 
     @property
     def bytes(self) -> int:
-        """Bytes of the box in shared memory, which the barrier expects."""
+        """Return the bytes of the box in shared memory, which the barrier expects."""
         return self.tensor_map.bytes
 
     @property
     def window(self) -> int:
-        """Bytes of shared memory that are watched."""
+        """Return the bytes of shared memory that are watched."""
         width = Mode.of(self.mode).width
         rows, inner = prod(self.landed[:-1]), self.landed[-1] * self.bytes_each
         reach = rows * max(inner, width)
@@ -138,13 +138,13 @@ class Landed:
     slots: Array
     """UNTOUCHED, FILL, the element's place in the buffer + 1, or OTHER and below."""
     counted: int | None
-    """The bytes that the barrier counted; None where no number of missing ones explains it."""
+    """The bytes that the barrier counted; None if no number of missing bytes explains its state."""
     others: tuple[int, ...] = ()
-    """The bits of values that are no element of the buffer."""
+    """The bits of values that belong to no element of the buffer."""
 
 
 def place_of(box: BoxLoad) -> Array:
-    """For each element of the landed box: its place in the buffer + 1, or FILL where it is out of bounds."""
+    """Return the place in the buffer + 1 of each element of the landed box, or FILL out of bounds."""
     grids = np.indices(box.landed, dtype=np.int64, sparse=True)
     steps = (*box.element_strides[:-1], 1)
     inside: Any = np.ones((), bool)
@@ -159,12 +159,12 @@ def place_of(box: BoxLoad) -> Array:
 
 
 def passes_of(each: int) -> int:
-    """Passes that tell every element of the buffer from the others."""
+    """Return the passes that tell every element of the buffer from the others."""
     return -(-ELEMENTS[each].bit_length() // (8 * each))
 
 
 def decode(passes: Sequence[Array], other: Array, each: int) -> tuple[Array, tuple[int, ...]]:
-    """Slots and other values, out of the windows of all passes, and of the first pass once more with the
+    """Return slots and other values, from the windows of all passes, and of the first pass once more with the
     other poison."""
     numbers = np.zeros(len(passes[0]) // each, np.uint64)
     for digit, window in enumerate(passes):
@@ -192,7 +192,7 @@ class Aligned:
 
 
 def encoder() -> Any:
-    """cuTensorMapEncodeTiled of the driver, as it is: any number may be asked."""
+    """Return the driver's cuTensorMapEncodeTiled, which takes any numbers."""
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
@@ -201,7 +201,7 @@ def encoder() -> Any:
 
 
 def encode(function: Any, out: Aligned, address: int, numbers: Iterable[Any]) -> int:
-    """Return the CUresult of an encoding; `numbers` are in the driver's order, whatever they are."""
+    """Return the CUresult of an encoding; `numbers` are in the driver's order, valid or not."""
     dtype, rank, *tuples, interleave, swizzle, l2, fill = numbers
     kinds = (ctypes.c_uint64 * 8, ctypes.c_uint64 * 8, ctypes.c_uint32 * 8, ctypes.c_uint32 * 8)
     arrays = [kind(*values) for kind, values in zip(kinds, tuples, strict=True)]
@@ -215,7 +215,7 @@ def encode(function: Any, out: Aligned, address: int, numbers: Iterable[Any]) ->
 
 
 class CopyRequest(ctypes.Structure):
-    """The request to a kernel that copies, as its text has it."""
+    """The request to the kernel that copies, in the form of its text."""
 
     _fields_ = (
         ("rank", ctypes.c_int),
@@ -228,7 +228,7 @@ class CopyRequest(ctypes.Structure):
 
 
 class TensorCopies:
-    """A device on which boxes are loaded, one launch a pass."""
+    """A device that loads boxes, one launch a pass."""
 
     def __init__(self) -> None:
         gpu = find(capability=HOPPER)
@@ -254,7 +254,7 @@ class TensorCopies:
 
     @property
     def anywhere(self) -> int:
-        """An address of device memory that is a multiple of 256."""
+        """Return an address of device memory that is a multiple of 256."""
         return self._buffer(1, 0)
 
     def load(self, box: BoxLoad) -> Landed | int:
@@ -278,7 +278,7 @@ class TensorCopies:
         )
 
     def _launch(self, box: BoxLoad, poison: int, expected: int) -> tuple[Array, int]:
-        """The window after a copy, and how many of the expected bytes the barrier missed, or -1."""
+        """Return the window after a copy, and the expected bytes that the barrier missed, or -1."""
         driver, rank = self._driver, len(box.box)
         corner = (ctypes.c_int * 5)(*box.corner[::-1])
         request = CopyRequest(rank, corner, box.start, box.window, expected, poison)
@@ -299,7 +299,7 @@ class TensorCopies:
         return window, int(words[1])
 
     def _buffer(self, each: int, digit: int) -> int:
-        """Device memory in which element i has a digit of i + 1."""
+        """Return device memory in which element i has a digit of i + 1."""
         if (each, digit) not in self._buffers:
             numbers = np.arange(1, ELEMENTS[each] + 1, dtype=np.uint64) >> np.uint64(8 * each * digit)
             values = (numbers & np.uint64((1 << 8 * each) - 1)).astype(f"<u{each}")
@@ -313,7 +313,7 @@ class TensorCopies:
 
 
 def _code(arch: str) -> bytes:
-    """The kernel, compiled."""
+    """Return the kernel, compiled."""
     text = Path(__file__).with_name("tma.cu").read_text(encoding="utf-8")
     return cubin(Source("tilewise_land", text, arch))
 
@@ -321,8 +321,7 @@ def _code(arch: str) -> bytes:
 def _against_the_rules(
     findings: Findings, case: object, result: int, broken: Sequence[str] | None, unnamed: str = ""
 ) -> bool:
-    """Add a difference where the driver refuses what no rule does, or takes what one refuses; return whether
-    either refuses it."""
+    """Add a difference if driver and rules disagree on a refusal; return True if either refuses."""
     refused = broken is None or bool(broken)
     if bool(result) != refused:
         message = (
@@ -338,7 +337,7 @@ def _against_the_rules(
 
 
 def landed(answer: Landed | int) -> Answered:
-    """Return what is recorded of a load, or of the driver's refusal."""
+    """Return the recorded answer of a load, or of the driver's refusal."""
     if isinstance(answer, int):
         return {"slots": [], "result": answer}
     others = [hex(value) for value in answer.others]
@@ -354,7 +353,7 @@ def _load(device: TensorCopies, some: list[BoxLoad]) -> Iterator[Answered]:
 
 
 def expected(box: BoxLoad) -> Array:
-    """Return the slots of the window after the copy, as the tables have it."""
+    """Return the slots of the window after the copy by the tables."""
     first = np.asarray(table(box.tensor_map.landing(box.start)).array).ravel() // box.bytes_each
     slots = np.full(box.window // box.bytes_each, UNTOUCHED, np.int64)
     places = place_of(box).ravel()
@@ -363,7 +362,7 @@ def expected(box: BoxLoad) -> Array:
 
 
 def judge_box(findings: Findings, box: BoxLoad, row: Mapping[str, Any], slots: Array) -> None:
-    """Hold every slot of shared memory, and the count of bytes, against the tables."""
+    """Compare every slot of shared memory, and the count of bytes, with the tables."""
     inner, width = box.box[-1] * box.bytes_each, Mode.of(box.mode).width
     swizzled = "as wide as the swizzle" if inner == width else "narrower" if inner < width else "wider"
     if not _against_the_rules(findings, box, row["result"], driver_rules(box.tensor_map)):
@@ -411,7 +410,7 @@ class MapArguments:
     dtype: int = 1
     rank: int = 3
     address: int = 0
-    """After an address that is a multiple of 256."""
+    """An offset to an address that is a multiple of 256."""
     dims: tuple[int, ...] = (256, 64, 32)
     strides: tuple[int, ...] = (512, 32768)
     box: tuple[int, ...] = (16, 8, 4)
@@ -423,13 +422,13 @@ class MapArguments:
 
     @property
     def numbers(self) -> tuple[Any, ...]:
-        """In the driver's order, without the address."""
+        """Return the arguments in the driver's order, without the address."""
         tuples = (self.dims, self.strides, self.box, self.element_strides)
         return (self.dtype, self.rank, *tuples, self.interleave, self.swizzle, self.l2, self.fill)
 
     @property
     def broken(self) -> list[str] | None:
-        """The driver's rules that these arguments break; None where our tables lack the name of a number."""
+        """Return the driver's rules that these arguments break; None if our tables do not name a number."""
         interleaves, promotions, fills = (
             {number: name for name, (_, number) in names.items()}
             for names in (INTERLEAVES, L2_PROMOTIONS, FILLS)
@@ -452,7 +451,7 @@ class MapArguments:
 
 
 def driver_rules(tensor_map: TensorMap, address: int = 0) -> list[str]:
-    """Return the driver's rules that a tensor map breaks, as our tables have them."""
+    """Return the driver's rules that a tensor map breaks, by our tables."""
     rules = (violation.rule for violation in violations(tensor_map, address))
     return [rule for rule in rules if RULES[rule].kind == DRIVER]
 
@@ -467,7 +466,7 @@ def _ask_the_driver(cases: Sequence[MapArguments], told: Progress) -> list[Answe
 
 
 def judge_rules(findings: Findings, case: MapArguments, row: Mapping[str, Any], results: Array) -> None:
-    """The driver refuses what breaks a rule of ours or has no name in our tables, and nothing else."""
+    """Compare the driver with our rules: it refuses only broken rules and numbers without a name."""
     result, broken = int(results[0]), case.broken
     _against_the_rules(findings, case, result, broken, unnamed="no such value")
     rules = sorted(set(broken or ()))
@@ -493,7 +492,7 @@ def _copy_alone(cases: Sequence[BoxLoad], told: Progress) -> list[Answered]:
 
 
 def judge_fault(findings: Findings, box: BoxLoad, row: Mapping[str, Any], results: Array) -> None:
-    """A copy faults where it breaks a rule of the hardware's, and nowhere else."""
+    """Compare a copy with our rules: it faults only if it breaks a rule of the hardware."""
     result = int(results[0])
     every = violations(box.tensor_map, shared=box.start, coordinates=box.corner[::-1])
     broken = [violation.rule for violation in every if RULES[violation.rule].kind == HARDWARE]

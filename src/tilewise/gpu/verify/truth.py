@@ -1,8 +1,8 @@
-"""What a device said, kept: the cases of a part as they were asked, and the answers as arrays.
+"""A device's answers, kept: the cases of a part as JSON, and the answers as arrays.
 
 A record is a zip of some parts, compressed with LZMA. Each part has `cases.json`, with the device that
-was asked, and its arrays as `.npy` of neighbours' differences, which compress ten times better than
-addresses do. Nothing of the catalogue is in it: what is recorded are answers, not agreements.
+answered, and its arrays as `.npy`. The arrays hold neighbours' differences, which compress ten times better
+than addresses. A record holds nothing of the catalogue: it has answers, not agreements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tilewise.core.errors import LayoutError
 from tilewise.gpu.launch import Array
 
 VERSION = 1
-_DAY = (1980, 1, 1, 0, 0, 0)  # the same truth is the same file
+_DAY = (1980, 1, 1, 0, 0, 0)  # the same truth gives the same file
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +35,14 @@ class Truth:
 
     part: str
     cases: Sequence[Mapping[str, Any]]
-    """Each as JSON; `length` says how many numbers of the arrays are its own."""
+    """Each as JSON; `length` is the number of its elements in each array."""
     arrays: Mapping[str, Array]
     """Whole numbers, case after case."""
     device: Mapping[str, Any] = field(default_factory=dict)
     """Name, driver, versions, date."""
 
     def parted(self, name: str) -> Iterator[Array]:
-        """An array, a part a case."""
+        """Yield the parts of an array, one a case."""
         array, at = self.arrays[name], 0
         for case in self.cases:
             length = int(case["length"])
@@ -65,7 +65,7 @@ def save(path: Path, truths: Sequence[Truth]) -> None:
 
 
 def load(path: Path, part: str | None = None) -> list[Truth]:
-    """Every part of a record, or the one of that name if the record has it."""
+    """Return every part of a record, or only the part of that name."""
     try:
         with zipfile.ZipFile(path) as record:
             names = record.namelist()
@@ -92,14 +92,14 @@ def _part(record: zipfile.ZipFile, part: str, names: Sequence[str]) -> Truth:
 
 
 def put(record: zipfile.ZipFile, name: str, data: bytes) -> None:
-    """Write a file of a record, compressed, and the same whatever the day."""
+    """Write a file of a record, compressed, and independent of the day."""
     info = zipfile.ZipInfo(name, _DAY)
     info.compress_type = zipfile.ZIP_LZMA
     record.writestr(info, data)
 
 
 def _packed(array: Array) -> bytes:
-    """The differences of neighbours, the bytes of equal weight together."""
+    """Return the differences of neighbours, with the bytes of equal weight together."""
     given = np.ascontiguousarray(array)
     flat = given.astype(np.int32)
     if not np.array_equal(flat, given):  # the NaN of a double has 64 bits

@@ -1,18 +1,15 @@
-"""The parts `fragments.*` and `descriptors.*`: what registers of wgmma hold, and what descriptors read.
+"""The parts `fragments.*` and `descriptors.*`: elements in wgmma's registers, and bytes of descriptors.
 
-Descriptors are legal ones as kernels have them, and odd ones that no kernel should. Those of
-`descriptors.end` end with shared memory or go past it, each in a process of its own.
+Some descriptors are legal, as in kernels, and some are odd, as no kernel should have them. Those of
+`descriptors.end` end with shared memory or go past it, each in a separate process.
 
+A kernel of CUDA source has one wgmma, and every element of its D spells bits. It knows nothing of layouts.
+For each bit plane it fills shared memory with one bit of each element's index, and lays the plane's overlay
+over it: operands that the host wrote. Then it runs its jobs: a job is two descriptors, or registers of A and
+one descriptor. A one in D sets the plane's bit of its word, a zero does not, and any other value sets bit 31.
 
-One wgmma as CUDA source: a kernel whose every element of D spells bits; and the questions to a device.
-
-The kernel knows nothing of layouts. For each bit plane it fills shared memory with one bit of each
-element's own index, lays the plane's overlay (operands that the host wrote) over it, and runs its jobs:
-a job is two descriptors, or registers of A and one descriptor. An element of D that comes out as one sets
-the plane's bit of its word, one that comes out as zero does not, and any other value sets bit 31.
-
-The first question is D: the operands tell its rows and columns, and they lie in memory in the plainest way
-that PTX has. Then A in registers, and what descriptors read, by the elements of D that show it. That plainest
+The first question is D: the operands give its rows and columns, and they lie in memory in PTX's plainest way.
+Then come A in registers, and the reads of descriptors, by the elements of D that show them. The plainest
 way settles the names of rows and columns; the device tells everything else.
 
 Operands lie in shared memory without a swizzle, K-major: core matrices of 8 rows of 16 bytes, the two of a
@@ -50,7 +47,7 @@ THREADS = 128
 
 @dataclass(frozen=True, slots=True)
 class WgmmaProbe:
-    """One wgmma: types of A, B and D, N, and the majors of what it reads from shared memory.
+    """One wgmma: types of A, B and D, N, and the majors of its operands in shared memory.
 
     >>> print(WgmmaProbe("f16", "f16", "f32", 64, "k", "mn"))
     m64n64k16.f32.f16.f16 A k, B mn
@@ -68,32 +65,32 @@ class WgmmaProbe:
 
     @property
     def k(self) -> int:
-        """K of the instruction, in elements."""
+        """Return K of the instruction, in elements."""
         return Input.of(self.a).k
 
     @property
     def bits(self) -> int:
-        """Bits of an element of A or B."""
+        """Return the bits of an element of A or B."""
         return Input.of(self.a).dtype.bits
 
     @property
     def types(self) -> str:
-        """The types in words."""
+        """Return the types in words."""
         return f"{self.a} x {self.b} -> {self.d}"
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
+        """Return the kernel's name."""
         return f"probe_{self.a}_{self.b}_{self.d}_n{self.n}_{self.a_major}_{self.b_major}"
 
     @property
     def planes(self) -> int:
-        """Bits of an element's index in the window of shared memory, and one plane in which all are one."""
+        """Return the bits of an element's index in the window of shared memory, and a plane of ones."""
         return (LIMIT * 8 // self.bits).bit_length()
 
     @property
     def elements(self) -> int:
-        """Elements of D that a thread holds."""
+        """Return the elements of D that a thread holds."""
         return self.n // 2
 
     def __str__(self) -> str:
@@ -102,7 +99,7 @@ class WgmmaProbe:
 
 
 def source(group: Sequence[WgmmaProbe]) -> str:
-    """CUDA C++ of a kernel for each of the instructions, which all multiply the same types."""
+    """Return CUDA C++ of a kernel for each of the instructions, which all multiply the same types."""
     first = group[0]
     if any((i.a, i.b, i.d) != (first.a, first.b, first.d) for i in group):
         raise ValueError("the instructions of one source multiply the same types")
@@ -217,7 +214,7 @@ def _multiply(this: WgmmaProbe, registers: int, outputs: str, *, from_registers:
 
 
 def _immediates(this: WgmmaProbe, from_registers: bool) -> list[str]:
-    """Return scales of A and B, then transpose bits, as far as the types have them."""
+    """Return scales of A and B, then transpose bits, if the types have them."""
     if this.d == "s32":
         return []
     majors = [this.b_major] if from_registers else [this.a_major, this.b_major]
@@ -228,12 +225,12 @@ def _immediates(this: WgmmaProbe, from_registers: bool) -> list[str]:
 # -- the questions ---------------------------------------------------------------------------------
 
 BASE = 1024
-"""The address at which the driver puts dynamic shared memory; the probe checks it."""
+"""The address where the driver puts dynamic shared memory; the probe checks it."""
 
 END = BASE + SHARED_BYTES
 
 AREA = END - 16 * 1024
-"""The address of the B that picks columns of A: above all that descriptors of A read."""
+"""The address of the B that picks columns of A: above all reads by descriptors of A."""
 
 ROW_BYTES, GROUP, CORE = 32, 256, 128
 ROW_BITS, COLUMN_BITS = 6, 8
@@ -268,7 +265,7 @@ class Bench(Kernels[WgmmaProbe]):
 
     @classmethod
     def check(cls, session: Session, code: bytes) -> None:
-        """Raise RuntimeError where shared memory begins elsewhere: descriptors are counted from there."""
+        """Raise RuntimeError if shared memory does not begin at BASE, from which descriptors count."""
         kernel = session.kernel(code, "shared_memory", shared=SHARED_BYTES)
         out = session.empty(8)
         kernel(1, 1, out)
@@ -280,7 +277,7 @@ class Bench(Kernels[WgmmaProbe]):
     def d(self, this: WgmmaProbe) -> Array:
         """Return [thread, register]: the flat index of the element of D that each register holds.
 
-        Row m of A and row n of B hold a bit of their code, at k = 0 alone: B is one there in the planes of
+        Row m of A and row n of B hold a bit of their code, only at k = 0: there B is one in the planes of
         m, and A in the planes of n.
         """
         bits = ROW_BITS + COLUMN_BITS
@@ -314,9 +311,9 @@ class Bench(Kernels[WgmmaProbe]):
         return owned.reshape(THREADS, -1)
 
     def reads(self, this: WgmmaProbe, operand: str, descriptors: Sequence[int]) -> Array:
-        """Return [descriptor, rows, K]: the index of each element that the operand is read from.
+        """Return [descriptor, rows, K]: the index of the element that the operand read at each place.
 
-        Indices count from address 0 on; NOTHING where no single element was read.
+        Indices count from address 0; NOTHING stands where no single element was read.
         """
         values = np.array(descriptors, np.uint64)
         if operand == "A":
@@ -351,8 +348,8 @@ class Bench(Kernels[WgmmaProbe]):
         """Return the words of D, [job, register, thread].
 
         A job is a descriptor of B, and one of A or the number of a row of registers. `registers` are
-        [row, thread, 4], or [plane, row, thread, 4]; `overlay` is [words], or [plane, words], and lies from
-        the address `at` on.
+        [row, thread, 4], or [plane, row, thread, 4]; `overlay` is [words], or [plane, words], and begins at
+        the address `at`.
         """
         jobs, chunks = len(b), overlay.shape[-1] // 4
         held = NO_REGISTERS if registers is None else registers
@@ -390,7 +387,7 @@ def canonical(start: int) -> int:
 def select_k(this: WgmmaProbe) -> tuple[Array, list[int]]:
     """Return B that picks columns of A, and the bytes at which each of them starts.
 
-    Row n of the s-th has a one at k = n + N s, and nothing else; the last may have rows of nothing.
+    Row n of the s-th has a one at k = n + N s, and nothing else; the last may have empty rows.
     """
     starts = range(0, this.k, this.n)
     ones = np.eye(len(starts) * this.n, this.k, dtype=bool)
@@ -412,7 +409,7 @@ def select_registers(this: WgmmaProbe) -> Array:
 
 @cache
 def _holders(fragment: Layout) -> tuple[Array, Array]:
-    """Return the thread and the register of every element, as the catalogue has it."""
+    """Return the thread and the register of every element by the catalogue."""
     thread, register = np.divmod(places(fragment), fragment.size // THREADS)
     return thread, register
 
@@ -438,7 +435,7 @@ def _of_a(words: Array, this: WgmmaProbe) -> Array:
 
 
 def spelled(words: Array, bits: int) -> Array:
-    """Return the number that each word spells in `bits` planes; NOTHING where the last plane is not there.
+    """Return the number that each word spells in `bits` planes; NOTHING if its last plane is not one.
 
     >>> spelled(np.array([0b1010, 0b0010, 0b11010]), 3).tolist()
     [2, -1, -1]
@@ -450,14 +447,14 @@ def spelled(words: Array, bits: int) -> Array:
 
 
 def owners(fragment: Layout) -> Array:
-    """Return the flat index of what each element of each thread in turn holds, as the catalogue has it."""
+    """Return the flat index of the element in each register of each thread in turn by the catalogue."""
     owned = np.full(fragment.size, NOTHING, np.int64)
     owned[places(fragment).ravel()] = np.arange(fragment.size)
     return owned
 
 
 def judge_fragment(findings: Findings, probe: WgmmaProbe, row: Mapping[str, Any], owned: Array) -> None:
-    """Hold the owner of every element against the catalogue's fragment."""
+    """Compare the owner of every element with the catalogue's fragment."""
     fragment = a_fragment(probe.a) if row["operand"] == "A" else d_fragment(probe.d, probe.n)
     width = fragment.size // M
 
@@ -491,13 +488,13 @@ def _fragments(operand: str) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class DescriptorCase:
-    """A descriptor that an instruction reads an operand by."""
+    """A descriptor by which an instruction reads an operand."""
 
     instruction: WgmmaProbe
     operand: str
     descriptor: Descriptor
     reserved: int = 0
-    """Bits that are set where the descriptor has no field."""
+    """Bits that are set outside the descriptor's fields."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> DescriptorCase:
@@ -510,27 +507,27 @@ class DescriptorCase:
 
     @property
     def value(self) -> int:
-        """The 64 bits that the instruction is given."""
+        """Return the 64 bits of the instruction's operand."""
         return self.descriptor.value | self.reserved
 
     @property
     def dtype(self) -> str:
-        """The operand's type."""
+        """Return the operand's type."""
         return self.instruction.a if self.operand == "A" else self.instruction.b
 
     @property
     def major(self) -> str:
-        """The operand's major direction."""
+        """Return the operand's major direction."""
         return self.instruction.a_major if self.operand == "A" else self.instruction.b_major
 
     @property
     def rows(self) -> int:
-        """The operand's rows: M of A, N of B."""
+        """Return the operand's rows: M of A, N of B."""
         return M if self.operand == "A" else self.instruction.n
 
     @property
     def chunk(self) -> int:
-        """Elements of 16 bytes."""
+        """Return the elements of 16 bytes."""
         return CHUNK * 8 // self.instruction.bits
 
     def __str__(self) -> str:
@@ -555,7 +552,7 @@ def expected(case: DescriptorCase) -> Array:
 
 
 def chunks(read: Array, case: DescriptorCase) -> Array | None:
-    """Return the 16-byte chunks of shared memory that are read, in order; None where they are not whole ones.
+    """Return the 16-byte chunks of shared memory that are read, in order; None if some are not whole.
 
     They run along the major direction: [rows, 2] K-major, [rows / T, K] MN-major, T elements each.
     """
@@ -584,13 +581,13 @@ def places_read(bench: Bench, cases: Sequence[DescriptorCase]) -> list[Array]:
 
 
 def kept(case: DescriptorCase, read: Array) -> Answered:
-    """Return what is recorded: chunks of 16 bytes where they were read whole, else single elements."""
+    """Return the recorded answers: chunks of 16 bytes if all were read whole, else single elements."""
     whole = chunks(read, case)
     return {"places": read if whole is None else whole, "whole": whole is not None}
 
 
 def judge_descriptor(findings: Findings, case: DescriptorCase, row: Mapping[str, Any], read: Array) -> None:
-    """Hold the place of every element against what the catalogue says is read."""
+    """Compare the place of every element with the catalogue's reads."""
     want = expected(case).ravel()
 
     def element(place: int) -> dict[str, list[int]]:
@@ -625,7 +622,7 @@ def _ask(bench: Bench, cases: list[DescriptorCase]) -> Iterator[Answered]:
 # -- the end of shared memory ----------------------------------------------------------------------
 
 OUTSIDE = 700
-"""The CUresult of an address that no block has."""
+"""The CUresult of an address outside every block."""
 
 INSIDE, PAST, WHOLE = "inside", "past with a part of a core matrix", "past with a whole core matrix"
 
@@ -652,9 +649,9 @@ def _ask_at_the_end(cases: Sequence[DescriptorCase], told: Progress) -> Iterator
 
 
 def judge_end(findings: Findings, case: DescriptorCase, row: Mapping[str, Any], read: Array) -> None:
-    """Hold what was read, and what faulted, against where the tables say that it is read.
+    """Compare reads and faults at the end of shared memory with the tables.
 
-    Where a part of a core matrix is past the end, the device may fault or not: no document says.
+    If only a part of a core matrix is past the end, the device may fault or not: no document specifies it.
     """
     faults = row["faults"]
     want, far = expected(case), reach(case)
@@ -693,4 +690,4 @@ PARTS = (
         judge_end,
     ),
 )
-"""D and A in registers, descriptors by the type of A, and those at the end of shared memory."""
+"""D and A in registers, descriptors by the type of A, and descriptors at the end of shared memory."""

@@ -29,11 +29,11 @@ extern "C" __global__ void fill(u8* target, u64 bytes, u64 low, u64 high)
 """
 
 _FREE: list[tuple[Any, int]] = []
-"""Room for arguments that no launch has now: to make some takes longer than to write them."""
+"""Room for arguments that no launch uses now: making it takes longer than writing it."""
 
 
 def _arguments(*values: int) -> tuple[Any, int]:
-    """Return room for arguments of a kernel, and behind them where their addresses are."""
+    """Return the arguments of a kernel and, behind them, their addresses."""
     count = len(values)
     cells = (ctypes.c_uint64 * (2 * count))(*values)
     first = ctypes.addressof(cells)
@@ -42,7 +42,7 @@ def _arguments(*values: int) -> tuple[Any, int]:
 
 
 class Loaded:
-    """The kernel of a plan on one device: called with addresses, it is launched and not waited for."""
+    """The kernel of a plan on one device. A call with addresses launches it, and does not wait."""
 
     def __init__(self, plan: Plan, index: int) -> None:
         driver = self._driver = devices.package("cuda.bindings.driver")
@@ -67,7 +67,7 @@ class Loaded:
             self._in_context(copy, target + way.write, source + way.read, way.bytes, stream)
             return
         try:
-            taken = _FREE.pop()  # nobody else's until it is given back
+            taken = _FREE.pop()  # no other call has it until it is given back
         except IndexError:
             taken = _arguments(0, 0)
         cells, arguments = taken
@@ -104,7 +104,7 @@ class Loaded:
         self._in_context(self._start, function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, 0)
 
     def _in_context(self, call: Any, *words: Any) -> tuple[Any, ...]:
-        """A call of the driver in the device's context, which mostly is the thread's already."""
+        """Call the driver in the device's context, mostly the thread's already; return the answer."""
         driver = self._driver
         (current,) = _checked(self._current())
         if int(current) == self._context:
@@ -117,14 +117,14 @@ class Loaded:
 
 
 class Tested(Loaded):
-    """The kernel of a checked plan: it is waited for, and an access that is not of its storage is raised."""
+    """The kernel of a checked plan. A call waits for it, and raises an access outside its storage."""
 
     def __init__(self, plan: Plan, index: int) -> None:
         super().__init__(plan, index)
         self._fault = self._in_context(_global, plan.kernel, NAME, self._arch, index)[0]
 
     def __call__(self, source: int, target: int, stream: int) -> None:
-        """Move, wait, and look at what was kept."""
+        """Move, wait, and raise the fault that the kernel kept."""
         from tilewise.moves.kernels.checked import BeyondStorage, Fault
 
         super().__call__(source, target, stream)
@@ -138,7 +138,7 @@ class Tested(Loaded):
 
 
 def loaded(plan: Plan, index: int) -> Loaded:
-    """A plan on a device, ready to be launched."""
+    """Return a plan loaded on a device, ready for launches."""
     return (Tested if plan.checked and plan.kernel else Loaded)(plan, index)
 
 
@@ -154,7 +154,7 @@ def gpu_of(index: int) -> devices.Gpu:
         )
         major, minor = (int(_checked(driver.cuDeviceGetAttribute(own, device))[0]) for own in asked)
         (name,) = _checked(driver.cuDeviceGetName(128, device))
-    except Exception:  # the binding's own kinds; what is wrong is said where a device is looked for
+    except Exception:  # the binding has its own exceptions; `find` gives the reason
         return devices.find(index)
     return devices.Gpu(index, bytes(name).partition(b"\0")[0].decode(), (major, minor))
 
@@ -167,11 +167,11 @@ def _device(index: int) -> tuple[Any, Any]:
 
 
 SET, SET_FOR_A_LAUNCH = 256 << 20, 50 << 20
-"""Bytes that a device is given to set at once, and those that take it as long as the host takes to launch."""
+"""Bytes that a device sets at once, and bytes that it sets while the host makes one launch."""
 
 
 class Clock:
-    """The time that a device takes, and memory of it for as long; in its context."""
+    """A stopwatch of a device, with memory of the device while it runs; in its context."""
 
     def __init__(self, index: int) -> None:
         self._driver, self._context = devices.package("cuda.bindings.driver"), _context(index)
@@ -199,13 +199,13 @@ class Clock:
         driver.cuCtxPopCurrent()
 
     def memory(self, size: int) -> int:
-        """So many bytes, of no value, until the clock is left."""
+        """Return the address of this many bytes, without a value, which are freed with the clock."""
         (held,) = _checked(self._driver.cuMemAlloc(max(size, 16)))
         self._held.append(held)
         return int(held)
 
     def seconds(self, works: Sequence[Callable[[], None]]) -> float:
-        """Of what is launched on the usual stream, from the first to the last.
+        """Return the seconds of works on the usual stream, from the first launch to the last end.
 
         The device is kept busy until all is launched: it never waits for the host.
         """
@@ -222,14 +222,14 @@ class Clock:
 
 @lru_cache(maxsize=64)
 def _context(index: int) -> int:
-    """The context of a device that all libraries share."""
+    """Return the context of a device that all libraries share."""
     driver, device = _device(index)
     return int(_checked(driver.cuDevicePrimaryCtxRetain(device))[0])
 
 
 @lru_cache(maxsize=4096)
 def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple[int, Any]:
-    """A kernel of a source, loaded on the current device, as the driver answers; the last ones are kept."""
+    """Return the driver's answer: a kernel loaded on the current device; the last ones are kept."""
     driver = devices.package("cuda.bindings.driver")
     module = _module(text, name, arch, index)
     (function,) = _checked(driver.cuModuleGetFunction(module, name.encode()))
@@ -241,20 +241,20 @@ def _function(text: str, name: str, arch: str, shared: int, index: int) -> tuple
 
 @lru_cache(maxsize=4096)
 def _module(text: str, name: str, arch: str, index: int) -> Any:
-    """A source, compiled and loaded on the current device."""
+    """Return a source, compiled and loaded on the current device."""
     driver = devices.package("cuda.bindings.driver")
     return _checked(driver.cuModuleLoadData(cubin(Source(f"{name}.cu", text, arch))))[0]
 
 
 def _global(text: str, name: str, arch: str, index: int) -> tuple[int, Any]:
-    """Where a checked kernel keeps its fault, as the driver answers."""
+    """Return the driver's answer: the address where a checked kernel keeps its fault."""
     driver = devices.package("cuda.bindings.driver")
     status, at, _ = driver.cuModuleGetGlobal(_module(text, name, arch, index), f"{name}_fault".encode())
     return status, at
 
 
 def _checked(answer: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a call of the driver gives besides its status."""
+    """Return the values of a driver's answer without its status; raise a failure."""
     status, *rest = answer
     if status:
         raise _failed(status)

@@ -1,6 +1,6 @@
-"""Arrays that are known by DLPack alone, such as JAX's: read where they lie, results handed over.
+"""Arrays known by DLPack alone, such as JAX's: read where they lie, results handed over.
 
-They cannot be written, so that results are always new. Their library has streams of its own: a move waits for
+They cannot be written: results are always new. Their library has its own streams: a move waits for
 the array, and returns when the result is there.
 """
 
@@ -22,7 +22,7 @@ _CPU, _CUDA = 1, 2
 
 
 class _Exchanged(Library):
-    """The array of a storage is the library's own, and what keeps its memory."""
+    """A library known by DLPack. A storage's array is the library's array, and what keeps its memory."""
 
     name = "DLPack"
 
@@ -84,10 +84,10 @@ class _Exchanged(Library):
 
 
 def _on_host(array: Any) -> np.ndarray[Any, Any]:
-    """The array as NumPy's.
+    """Return the array as NumPy's.
 
     `__array__` comes first: it gives types that NumPy does not read from DLPack, such as bfloat16. Without it
-    `np.asarray` would make one object of the array.
+    `np.asarray` would make an object of the array.
     """
     try:
         return np.asarray(array) if hasattr(array, "__array__") else np.from_dlpack(array)
@@ -100,7 +100,7 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
 
 
 class _Typed:
-    """A buffer of bytes, for whoever takes it, as elements of a type."""
+    """A buffer of bytes that DLPack exports as elements of a type."""
 
     def __init__(self, buffer: Any, kind: Any, count: int) -> None:
         self._buffer, self._kind, self._count = buffer, (kind.code, kind.bits, kind.lanes), count
@@ -117,7 +117,7 @@ class _Typed:
 
 
 def _strides(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The strides that are told, or row-major ones."""
+    """Return the given strides, or row-major ones."""
     if strides is not None:
         return strides
     return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
@@ -125,7 +125,7 @@ def _strides(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> tuple[i
 
 @lru_cache(maxsize=64)
 def _own(index: int) -> tuple[Any, Any]:
-    """A device and the stream on which its arrays are moved."""
+    """Return a device, and the stream on which its arrays are moved."""
     device = devices.package("cuda.core").Device(index)
     device.set_current()
     return device, device.create_stream()

@@ -6,10 +6,10 @@ A pair is taken apart until NumPy has a strided array for both sides of each par
     4 bits       every other value of a digit whose step is odd, so that one half of each byte is moved
     swizzles     the values of the bits that are read: each reverses digits of two of the bits that change
 
-What no such parts are is listed by its addresses. NumPy writes a target in the order of its addresses. Where
-the source has another order, each word comes from a line of the cache, and often a page, of its own. A block
-has runs of both sides, so short that the lines of one are still in the cache when the other asks for them
-again.
+A part that does not come apart so is listed by its addresses. NumPy writes a target in the order of its
+addresses. Where the source has another order, each word comes from a line of the cache, and often a page, of
+its own. The runs of a block are short: the lines of one side are still in the cache when the other side
+needs them again.
 """
 
 from __future__ import annotations
@@ -35,28 +35,28 @@ from tilewise.tables import table
 Array = np.ndarray[Any, Any]
 
 WORDS = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
-"""NumPy's words by their bits: bits are moved, whatever they mean."""
+"""NumPy's words by their bits. A move copies bits, whatever they mean."""
 
 CHUNK = 1 << 15
-"""Elements whose addresses are held at once."""
+"""Elements whose addresses are listed at once."""
 
 BLOCK = 1 << 18
-"""Bytes of a block: it, and the lines of the target that it goes to, are in the second cache."""
+"""Bytes of a block: the block, and the lines of its target, fit in the second cache."""
 
 ROW, COLUMN = 512, 256
 """Bytes of a block's runs in the source, words of its runs in the target."""
 
 SHORT, APART = 16, 64
-"""Extents of which each value is an array of its own, as NumPy's inner loop would have no more words; and how
-many arrays a part becomes at most, for this or by its swizzles."""
+"""The largest extent at which each value becomes an array, as NumPy's inner loop would have no more words;
+and the most arrays of a part, for this or by its swizzles."""
 
 WORKERS, ALONE, SHARES = 4, 1 << 22, 8
-"""Threads at most, as each needs the interpreter between two blocks; bytes, below which one thread is done
-before a second one has begun; and parts of the work for each, as one that is held up takes fewer of them."""
+"""Threads at most, as each needs the interpreter between two blocks; bytes, below which one thread ends
+before a second one begins; and parts of the work per thread, so that a slow thread takes fewer."""
 
 
 def move_bytes(source: Array, target: Array, pair: Pair) -> None:
-    """Move the elements of a pair from one array of bytes to another; what takes no element is left alone.
+    """Move the elements of a pair from one array of bytes to another; leave all other bytes alone.
 
         postcondition  for all elements and all copies: target's bytes at the target's place are the source's
                        bytes at the source's place
@@ -94,7 +94,7 @@ def fill_bytes(target: Array, element: bytes) -> None:
 
 
 def _words(array: Array, bits: int) -> Array:
-    """Return bytes as words, as far as they are whole ones."""
+    """Return bytes as words, without the rest that fills no word."""
     unit = bits // 8
     return array[: len(array) // unit * unit].view(WORDS[bits])
 
@@ -105,7 +105,7 @@ View = tuple[int, list[int], list[int]]
 """A strided array in the words of a storage: its begin, its extents, its steps."""
 
 Halves = tuple[int, int]
-"""By how many bits elements of 4 bits lie higher in their bytes, of the source and of the target."""
+"""Bits by which elements of 4 bits lie higher in their bytes, of the source and of the target."""
 
 
 class Strided(NamedTuple):
@@ -124,9 +124,9 @@ def _seen(row: Array, bits: int, view: View) -> Array:
 
 @lru_cache(maxsize=256)
 def _parts(pair: Pair, aligned: int) -> list[Strided | Pair]:
-    """Return what together is the pair: strided arrays, and pairs without digits, to be listed.
+    """Return the parts of a pair: strided arrays, and pairs without digits, to be listed.
 
-    `aligned` are the bits to which both storages are.
+    Both storages are aligned to `aligned` bits.
     """
     if pair.digits is None:
         return [pair]
@@ -183,9 +183,9 @@ def _some(pair: Pair, digit: int, values: range) -> Pair:
 
 
 def by_halves(pair: Pair) -> list[tuple[Pair, Halves]]:
-    """Return pairs of bytes that together are one of 4 bits, and the half of each byte that is moved.
+    """Return pairs of bytes that together are a pair of 4 bits, each with the half of a byte that it moves.
 
-    None of them where a side is swizzled.
+    Return an empty list where a side is swizzled.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -211,7 +211,7 @@ def by_halves(pair: Pair) -> list[tuple[Pair, Halves]]:
 
 
 def strided_sides(pair: Pair) -> list[tuple[View, View]] | None:
-    """Return strided arrays of both sides that together are the pair; None where a swizzle has none.
+    """Return strided arrays of both sides that together are the pair, or None if a swizzle prevents them.
 
     Their axes are in the order of the target's steps, the largest first.
 
@@ -240,10 +240,10 @@ def strided_sides(pair: Pair) -> list[tuple[View, View]] | None:
 
 
 def _unswizzled(pair: Pair, name: str) -> list[Pair]:
-    """Return pairs without the swizzle of a side that acts first; none where digits carry within its period.
+    """Return pairs without the swizzle of a side that acts first; an empty list if digits carry there.
 
-    The digits are cut at the bits that it reads and changes. Each value of those that it reads is a pair of
-    its own, which XORs the others with a constant: digits of two are reversed.
+    The digits are cut at the bits that the swizzle reads and changes. Each value of the bits that it reads
+    becomes a pair. In that pair the swizzle XORs the others with a constant: it reverses digits of two.
     """
     side, step_of = getattr(pair, name), "read" if name == "source" else "write"
     *others, swizzle = side.swizzles
@@ -345,7 +345,7 @@ def _cores() -> int:
 
 
 def grid(extents: Sequence[int], parts: Sequence[int]) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Yield the boxes of a shape that go so far on each axis, (start, stop) of each.
+    """Yield the boxes of a shape that have `parts` as their extents, (start, stop) on each axis.
 
     >>> list(grid((3, 2), (2, 2)))
     [((0, 2), (0, 2)), ((2, 3), (0, 2))]
@@ -359,7 +359,7 @@ def grid(extents: Sequence[int], parts: Sequence[int]) -> Iterator[tuple[tuple[i
 
 
 def _reach(source: Array, target: Array) -> list[int]:
-    """Return how far a block goes on each axis: as far as makes its runs on both sides long, and fills it."""
+    """Return the extents of a block: its runs on both sides are long, and it fills BLOCK."""
     shape, unit = target.shape, target.itemsize
     reach = [1] * len(shape)
     by_source, by_target = (
@@ -380,7 +380,7 @@ def _reach(source: Array, target: Array) -> list[int]:
 
 
 def _by_index(pair: Pair) -> Pair:
-    """Return the pair as one of two layouts in the shape of its digits."""
+    """Return the pair as a pair of two layouts in the shape of its digits."""
     digits = pair.digits or (Digit(1, 0, 0),)
     shape = tuple(digit.extent for digit in digits)
     source, target = (
@@ -421,7 +421,7 @@ def _move_listed(source: Array, target: Array, pair: Pair) -> None:
 
 
 def _move_halves(source: Array, target: Array, read: Any, write: Any) -> None:
-    """Move elements of 4 bits; the two of a byte are written one after another."""
+    """Move elements of 4 bits: first those in the low half of a byte, then those in the high half."""
     elements = source[read >> 1] >> (read & 1).astype(np.uint8) * 4 & 15
     for half in range(2):
         own = write & 1 == half

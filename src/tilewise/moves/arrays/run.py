@@ -36,7 +36,7 @@ REMEMBERED = 4096
 """Calls whose plans are found again by the identity of their layouts."""
 
 _PRINTED = {int, float, complex, bool, str, bytes, type(None)}
-"""Types of fills that are printed with all their digits; arrays and tensors are not."""
+"""Types of fills whose repr has all their digits; that of arrays and tensors has not."""
 
 
 def moved(
@@ -49,7 +49,7 @@ def moved(
     fill: Any,
     stream: Any,
 ) -> Any:
-    """What `tilewise.move` gives."""
+    """Return the result of `tilewise.move`."""
     if stream is None and _is_traced():
         from tilewise.moves.arrays import traced
 
@@ -78,13 +78,13 @@ def moved(
 
 
 def _is_traced() -> bool:
-    """Whether torch.compile looks at this call instead of making it."""
+    """Return True if torch.compile traces this call instead of running it."""
     torch = sys.modules.get("torch")
     return torch is not None and torch.compiler.is_compiling()
 
 
 _known: dict[Any, tuple[Bound, Any, Any]] = {}
-"""By the identity of the layouts, which are kept: hashing them takes longer than a launch."""
+"""Moves by the identity of their layouts, which are kept: hashing layouts takes longer than a launch."""
 
 
 def _remember(
@@ -102,7 +102,7 @@ def _remember(
 
 
 def _element(fill: Any, given: Storage, dtype: Any) -> bytes:
-    """The bytes of a fill: of the type that was given, or of the array's own."""
+    """Return the bytes of a fill: of the type that was given, or of the array's type."""
     if dtype is not None:
         return given_fill(fill, dtype, given_type(dtype))
     return given.library.filling(fill, given.type, given.itemsize)
@@ -112,18 +112,18 @@ def _element(fill: Any, given: Storage, dtype: Any) -> bytes:
 def bound_of(
     source: Layout, target: Layout, dtype: DType, shape: Any, fill: bytes, checked: bool | None = None
 ) -> Bound:
-    """A move that is ready for arrays of one type; the last ones are kept."""
+    """Return a move that is ready for arrays of one type; the last ones are kept."""
     return Bound(memory_plan(source, target, dtype, shape=shape, fill=fill, checked=checked))
 
 
 def forget() -> None:
-    """Moves that were made are bound anew: a tile was measured that may be theirs."""
+    """Forget all moves, so that they are bound anew: a tile was measured that may be theirs."""
     _known.clear()
     bound_of.cache_clear()
 
 
 def as_box(shape: Any) -> Shape | None:
-    """The box that a shape says, to be remembered: its extents are integers, and not what equals some.
+    """Return the box of a shape, as a key to remember: its extents are integers, not values equal to some.
 
     >>> as_box([2, (3, 4)]), as_box(6), as_box(None)
     ((2, (3, 4)), (6,), None)
@@ -136,9 +136,9 @@ def as_box(shape: Any) -> Shape | None:
 
 
 class Bound:
-    """A plan that is ready to run; called with a source, and a target or none.
+    """A plan that is ready to run; called with a source, and optionally a target.
 
-    Its kernels are compiled when they are first needed: for a device, and for how storages are aligned.
+    It compiles kernels on first need: for a device, and for the alignment of storages.
 
     >>> from tilewise import S
     >>> turn = Bound(memory_plan(S[2, 3], S[(2, 3) : (1, 2)], "b64"))
@@ -155,7 +155,7 @@ class Bound:
         self._fills = plan.has_room or plan.ends_amid
 
     def __call__(self, x: Any, out: Any = None, *, stream: Any = None) -> Any:
-        """The result in new storage, or in `out`; the bytes of x are read as elements of the plan's type."""
+        """Return the result in new storage, or in `out`. The bytes of x are read as the plan's type."""
         if stream is None and _is_traced():
             from tilewise.moves.arrays.traced import moved
 
@@ -215,7 +215,7 @@ class Bound:
             ) from error
 
     def _prepared(self, device: int, aligned: int) -> Loaded:
-        """The plan for storages that are aligned so, loaded on a device."""
+        """Return the plan for storages of that alignment, loaded on a device."""
         from tilewise.moves.arrays.device import loaded
         from tilewise.moves.arrays.tuned import remembered
 
@@ -251,14 +251,14 @@ class Bound:
 
     @cached_property
     def _filling(self) -> Bound:
-        """One element, moved to all elements of the target and to nothing between them."""
+        """Return a move of one element to all elements of the target, and to nothing between them."""
         target = self.plan.pair.layouts[1]
         one = S[(target.size,) : (0,)]
         return Bound(memory_plan(one, target, self.plan.dtype, checked=self.plan.checked))
 
 
 def row_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The bytes of a storage on the CPU, as NumPy has them; nothing is copied."""
+    """Return the bytes of a storage on the CPU as an array of NumPy; nothing is copied."""
     memory = (ctypes.c_uint8 * storage.size).from_address(storage.pointer)
     return np.ctypeslib.as_array(memory)
 
@@ -267,7 +267,7 @@ def row_of(storage: Storage) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def _not_whole(name: str, storage: Storage, bound: Bound) -> LayoutError:
-    """Storage that begins, or ends, inside an element."""
+    """Return the error for storage that begins, or ends, inside an element."""
     kind = bound.plan.dtype
     if storage.size % bound._unit:
         return LayoutError(

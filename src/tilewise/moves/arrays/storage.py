@@ -1,6 +1,6 @@
-"""Arrays as what a move needs of them: where they are, how long, and of what. A class for each library.
+"""Arrays as a move needs them: address, length and type of element. A class for each library.
 
-No library is imported: who has an array of one has imported it.
+No library is imported: whoever has an array of a library has imported it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tilewise.moves.types import given_type, refuse_objects
 class Storage:
     """An array as bytes from its first element to its last one.
 
-    Every call makes some, and to make a frozen one takes longer.
+    Every call makes some, and making a frozen one takes longer.
     """
 
     array: Any
@@ -39,12 +39,12 @@ class Storage:
     size: int
     """Bytes."""
     type: Any
-    """Of its elements, as the library has it."""
+    """The type of an element, as the library has it."""
     itemsize: int
 
 
 def storage_of(array: Any) -> Storage:
-    """What an array is.
+    """Return the storage of an array.
 
     >>> found = storage_of(np.zeros((4, 6), np.float32))
     >>> found.library.name, found.device, found.size, found.itemsize
@@ -58,7 +58,7 @@ def storage_of(array: Any) -> Storage:
 
 
 _LIBRARIES: dict[type, Library] = {}
-"""By the type of an array; there are few."""
+"""Libraries by the type of an array; there are few."""
 
 
 def _library_of(array: Any) -> Library:
@@ -94,12 +94,12 @@ def _library_of(array: Any) -> Library:
 
 
 class Library:
-    """A library of arrays, as NumPy is one."""
+    """A library of arrays, such as NumPy."""
 
     name = "NumPy"
 
     def seen(self, array: Any) -> Storage:
-        """The array's storage."""
+        """Return the array's storage."""
         kind, size = array.dtype, array.nbytes
         refuse_objects(kind)
         if size and not array.flags.c_contiguous:
@@ -107,7 +107,7 @@ class Library:
         return Storage(array, self, None, array.ctypes.data, size, kind, kind.itemsize)
 
     def steps(self, array: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Extents and strides, in elements."""
+        """Return extents and strides, in elements."""
         rests = [step % array.itemsize for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
         if any(rests):
             raise LayoutError(
@@ -118,39 +118,39 @@ class Library:
         return array.shape, tuple(step // array.itemsize for step in array.strides)
 
     def empty(self, like: Storage, count: int, stream: Any) -> Storage:
-        """New storage of that many elements of the same type, on the same device."""
+        """Return new storage of `count` elements of the same type, on the same device."""
         return self.seen(np.empty(count, like.type))
 
     def writable(self, out: Storage) -> str:
-        """Why nothing can be written there; nothing where it can."""
+        """Return the reason why nothing can be written there, or an empty text."""
         if not out.array.flags.c_contiguous:
             return "is not contiguous"
         return "" if getattr(out.array.flags, "writeable", True) else "is read-only"
 
     def written(self, out: Storage) -> None:
-        """Tell the library that an array of the caller's has other elements now."""
+        """Tell the library that the elements of a caller's array have changed."""
 
     def stream(self, device: int, stream: Any) -> int:
-        """The handle of the stream that is given, or of the one on which the library works now."""
+        """Return the handle of the given stream, or of the stream on which the library works now."""
         return handle_of(stream)
 
     def filling(self, fill: Any, kind: Any, itemsize: int) -> bytes:
-        """The bytes of an element of that type and value; as many bytes are taken as they are."""
+        """Return the bytes of an element of a type and value; return bytes of its length as they are."""
         if isinstance(fill, bytes | bytearray) and len(fill) == itemsize:
             return bytes(fill)
         return self.element(fill, kind)
 
     def element(self, fill: Any, kind: Any) -> bytes:
-        """The bytes of an element of that type and value."""
+        """Return the bytes of an element of that type and value."""
         return as_type(fill, np.dtype(kind))
 
     def ended(self, given: Storage, made: Storage) -> Any:
-        """The result, when its kernel has been launched."""
+        """Return the result, after its kernel was launched."""
         return made.array
 
 
 _CLAMPED = ("torch.float8_e4m3fn", "torch.float8_e8m0fnu")
-"""Types of which torch takes the nearest number for one that they do not hold, 448 for infinity, 1 for -1."""
+"""Types in which torch takes the nearest number for one that they do not hold, 448 for infinity, 1 for -1."""
 
 
 class _Torch(Library):
@@ -179,7 +179,7 @@ class _Torch(Library):
                 "the tensor's bits are not its values: it is a lazy view",
                 hint="x.resolve_conj().resolve_neg()",
             )
-        if array.is_quantized:  # which no type tells: a view may have another
+        if array.is_quantized:  # the type does not show it: a view may have another
             raise LayoutError(
                 "TW704",
                 "the tensor is quantized, and a move has no scale for its result",
@@ -203,7 +203,7 @@ class _Torch(Library):
                 f"the tensor is no one storage with strides: {first_line(error)}",
                 hint="x.to_dense(), or the tensors that it is made of",
             ) from error
-        if size and not pointer:  # nobody's memory would be read
+        if size and not pointer:  # the move would read memory at address 0
             raise LayoutError(
                 "TW704",
                 f"the {type(array).__name__} has no memory of its own: it stands for other tensors",
@@ -212,7 +212,7 @@ class _Torch(Library):
         return Storage(array, self, index, pointer, size, kind, itemsize)
 
     _types: ClassVar[dict[Any, tuple[int, bool]]] = {}
-    """Bytes of an element, and whether it is complex, of each type that was seen."""
+    """Bytes of an element, and True if it is complex, of each type seen so far."""
 
     def _type(self, array: Any) -> tuple[int, bool]:
         found = self._types[array.dtype] = array.itemsize, array.dtype.is_complex
@@ -225,7 +225,7 @@ class _Torch(Library):
         torch, x = sys.modules["torch"], like.array
         if stream is None or like.device is None:
             made = torch.empty(count, dtype=like.type, device=x.device)
-        else:  # what the allocator gives is ordered on the stream that is current
+        else:  # the allocator orders memory on the current stream
             other = torch.cuda.ExternalStream(handle_of(stream), device=like.device)
             with torch.cuda.stream(other):
                 made = torch.empty(count, dtype=like.type, device=x.device)
@@ -237,7 +237,7 @@ class _Torch(Library):
         return "" if out.array.is_contiguous() else "is not contiguous"
 
     def written(self, out: Storage) -> None:
-        """So that autograd refuses to go back through what it kept of the elements before."""
+        """Make autograd refuse a backward pass through elements that it kept from before."""
         self._raise_version(out.array)
 
     @cached_property
@@ -250,12 +250,12 @@ class _Torch(Library):
 
     @cached_property
     def _current_stream(self) -> Callable[[int], int]:
-        """The handle of a device's stream, for which no object is made."""
+        """Return the function that gives the handle of a device's stream without making an object."""
         current: Callable[[int], int] = sys.modules["torch"]._C._cuda_getCurrentRawStream
         return current
 
     def element(self, fill: Any, kind: Any) -> bytes:
-        if is_no_bit(fill):  # torch.export has no numbers of tensors that it traces
+        if is_no_bit(fill):  # torch.export cannot read numbers of tensors that it traces
             return bytes(kind.itemsize)
         if str(kind) in _CLAMPED:
             return element_of(fill, DType.of(str(kind)))
@@ -295,7 +295,7 @@ NUMPY, TORCH, CUPY = Library(), _Torch(), _CuPy()
 
 
 def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """How far the last element lies behind the first, which none may precede; an axis of one steps nowhere.
+    """Return how far the last element lies behind the first; refuse steps down. Extent 1 has no step.
 
     >>> reach((2, 1, 2), (8, -2, 1))
     9
@@ -311,7 +311,7 @@ def reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 
 def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
-    """The bytes of a value as NumPy has it in that type, if it is one of the type."""
+    """Return the bytes of a value in a type of NumPy; refuse a value that the type does not hold."""
     if is_no_bit(fill):
         return bytes(kind.itemsize)
     if isinstance(fill, np.generic) and fill.dtype == kind:
@@ -332,13 +332,13 @@ def as_type(fill: Any, kind: np.dtype[Any]) -> bytes:
 
 
 def _is_no_time(fill: Any, made: np.ndarray[Any, Any]) -> bool:
-    """Whether a fill is NaT, which every unit of its kind has, and which equals nothing."""
+    """Return True if a fill is NaT, which every unit of its kind has, and which equals nothing."""
     kind = getattr(getattr(fill, "dtype", None), "kind", None)
     return kind in ("m", "M") and kind == made.dtype.kind and bool(np.isnat(fill))
 
 
 def _is_clamped(fill: Any, made: np.ndarray[Any, Any]) -> bool:
-    """Whether a number is the largest of its type because it is larger, as types without infinity have it."""
+    """Return True if a number became the largest of its type, which has no infinity, because it is larger."""
     if type(made.item()) is not float:
         return False
     with np.errstate(all="ignore"):
@@ -347,7 +347,7 @@ def _is_clamped(fill: Any, made: np.ndarray[Any, Any]) -> bool:
 
 
 def element_of_type(fill: Any, kind: Any) -> bytes:
-    """The bytes of an element of a type as NumPy or torch has it.
+    """Return the bytes of an element of a type of NumPy or torch.
 
     >>> element_of_type(1, np.dtype(">u2")), element_of_type(b"12", np.dtype(">u2"))
     (b'\\x00\\x01', b'12')
@@ -357,7 +357,7 @@ def element_of_type(fill: Any, kind: Any) -> bytes:
 
 
 def handle_of(stream: Any) -> int:
-    """The handle of a stream: torch's, CuPy's, cuda.core's, or an integer."""
+    """Return the handle of a stream: torch's, CuPy's, cuda.core's, or an integer."""
     for name in ("cuda_stream", "ptr", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
@@ -370,7 +370,7 @@ def handle_of(stream: Any) -> int:
 
 @lru_cache(maxsize=1024)
 def own_layout(steps: tuple[tuple[int, ...], tuple[int, ...]]) -> Layout:
-    """The layout of an array of those extents and strides.
+    """Return the layout of an array of those extents and strides.
 
     >>> own_layout(((3, 4), (8, 1)))
     S[(3, 4) : (8, 1)]
@@ -386,7 +386,7 @@ def own_layout(steps: tuple[tuple[int, ...], tuple[int, ...]]) -> Layout:
 
 
 def check_own_width(itemsize: int, dtype: Any) -> None:
-    """Refuse a type of another width than the elements that an array's own strides count."""
+    """Refuse a type of another width than the elements that an array's strides count."""
     kind = given_type(dtype)
     if kind.bits != 8 * itemsize:
         raise LayoutError(

@@ -1,6 +1,6 @@
 """`move` as operators of torch, which torch.compile keeps whole: layouts are their arguments as text.
 
-Imported where torch traces, and by nothing else; without torch there is nothing to register.
+The module is imported only where torch traces. Without torch it registers nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def moved(
     fill: Any,
     checked: bool | None = None,
 ) -> Any:
-    """What `move` does of a tensor that torch traces; where `checked` is None, the environment says it."""
+    """Return the result of `move` for a traced tensor; if `checked` is None, the environment decides."""
     layouts = None if source is None else id(source), id(target)
     kind = dtype.name if isinstance(dtype, DType) else dtype
     words = _constant(*layouts, x.dtype, kind, shape, fill)
@@ -45,17 +45,17 @@ def moved(
 
 
 def _constant(source: int | None, target: int, *words: Any) -> tuple[str, str, str, str, str]:
-    """The arguments of the operators for layouts that are told by their identities.
+    """Return the arguments of the operators for layouts given by their identities.
 
-    torch.compile calls it once and takes what it gives for constant, as long as the layouts are these very
-    ones. torch 2.11 takes no layout for a constant; all take a number.
+    torch.compile calls this function once and takes the result as constant while the identities stay the
+    same. torch 2.11 takes no layout as a constant; all versions take a number.
     """
     ours = None if source is None else _layout(source)
     return _spelled(ours, _layout(target), *words)
 
 
 def _layout(identity: int) -> Layout:
-    """The layout that has that identity, and is held by the code that is traced."""
+    """Return the layout with that identity, which the traced code keeps alive."""
     held = ctypes.cast(identity, ctypes.py_object).value
     return of_kind(held, Layout, "a layout", "make it outside the function that torch compiles")
 
@@ -63,7 +63,7 @@ def _layout(identity: int) -> Layout:
 def _spelled(
     source: Layout | None, target: Layout, kind: Any, dtype: Any, shape: Any, fill: Any
 ) -> tuple[str, str, str, str, str]:
-    """The arguments of the operators: layouts, type, box and fill as text; no source is x's own strides."""
+    """Return the arguments of the operators as text: layouts, type, box, fill. No source: x's strides."""
     if source is None and dtype is not None:
         check_own_width(kind.itemsize, dtype)
     words = words_of(kind.itemsize) if dtype is None else given_type(dtype)
@@ -85,7 +85,7 @@ def _move_into(x: Any, out: Any, *words: Any) -> None:
 
 
 def _made(x: Any, source: str, target: str, dtype: str, *words: Any) -> Any:
-    """New storage for the result, where only its size is asked for."""
+    """Return new storage for the result, where torch needs only its size."""
     kind = DType.of(dtype)
     size = -(-storage_size(_read(target), kind) * kind.bits // 8)
     return torch.empty(-(-size // x.itemsize), dtype=x.dtype, device=x.device)
@@ -105,7 +105,7 @@ def _read(text: str) -> Layout:
 
 
 def _register() -> None:
-    """The operators. x is read as storage, so that compiled code must keep the strides that were traced.
+    """Register the operators. They read x as storage: compiled code must keep the traced strides.
 
     Their words are constant where torch traces.
     """

@@ -1,8 +1,8 @@
 """Tiles that were measured: the fastest for a class of shapes, on a device, remembered beside the kernels.
 
-A class is what the choice of a tile depends on: the digits, their extents rounded to powers of two, whether
-they are whole vectors, and how storages are aligned. What is remembered of a tile are its threads and the
-bytes of its runs, so that it is found again among the candidates of another shape of the class.
+A class has all that the choice of a tile depends on: the digits, their extents rounded to powers of two,
+their whole vectors, and the alignment of storages. The file keeps a tile's threads and the
+bytes of its runs. These find the tile again among the candidates of another shape of the class.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from tilewise.moves.tiles.turned import Turned, turned_candidates
 VERSION = 1
 FILE = "moves.json"
 ROUND = 256 << 20
-"""Bytes of all sources, or all targets, of a round together, so that none of them stays in a cache."""
+"""Bytes of all sources, or all targets, of a round together: too many to stay in a cache."""
 MOST = 64
-"""Buffers of a round, however small they are."""
+"""Buffers of a round at most, however small they are."""
 ROUNDS = 9
 GAIN = 0.98
-"""Of the first candidate's time, what another may take at most to be remembered instead: less is chance."""
+"""Part of the first candidate's time that another may take to be remembered instead: less is chance."""
 
 Traits = tuple[int, ...]
 Tiled = Tile | Turned
 
 
 def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line: None) -> Plan:
-    """The plan with the fastest of its tiles on a device, which is remembered; `told` hears each one's time.
+    """Return the plan with its fastest tile on a device, and remember it; `told` gets a line for each tile.
 
-    A plan that has no tile has nothing to choose, and is as it was.
+    A plan without a tile has no choice, and is returned unchanged.
     """
     name = gpu_of(index).name
     tiles = tiles_of(plan)
@@ -61,7 +61,7 @@ def tuned(plan: Plan, index: int = 0, told: Callable[[str], None] = lambda line:
 
 
 def remembered(plan: Plan, index: int) -> Plan:
-    """The plan with the tile that is remembered for its class; as it was where none is."""
+    """Return the plan with the tile remembered for its class, or the plan unchanged."""
     if not isinstance(plan.way, Tiled) or not (known := _known()):
         return plan
     wanted = known.get(gpu_of(index).name, {}).get(shape_class(plan))
@@ -70,7 +70,7 @@ def remembered(plan: Plan, index: int) -> Plan:
 
 
 def tiles_of(plan: Plan) -> list[Tiled]:
-    """The tiles that may be taken, none of them like another."""
+    """Return the tiles to choose from, no two alike."""
     if not isinstance(plan.way, Tiled):
         return []
     pair = _pair(plan)
@@ -80,9 +80,9 @@ def tiles_of(plan: Plan) -> list[Tiled]:
 
 
 def traits(tile: Tiled) -> Traits:
-    """What a tile is known by in other shapes of its class: threads, and bytes of its runs and of all.
+    """Return the traits that find a tile in other shapes of its class: threads, bytes of its runs and of all.
 
-    Tiles of 4 bits that are turned, or spread, have a number more, which no other tile has.
+    Tiles of 4 bits that are turned, or spread, have one number more, which no other tile has.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
@@ -97,7 +97,7 @@ def traits(tile: Tiled) -> Traits:
 
 
 def shape_class(plan: Plan) -> str:
-    """What plans have in common that take the same tile.
+    """Return a text that is equal for plans that take the same tile.
 
     >>> from tilewise import S
     >>> from tilewise.moves import plan
@@ -118,7 +118,7 @@ def shape_class(plan: Plan) -> str:
 
 
 def _digits(pair: Pair, unit: int) -> list[str]:
-    """Digits by the order of their steps in the target, and their place in that of the source."""
+    """Return digits in the order of their steps in the target, with their place in the source's order."""
     digits = sorted(pair.digits or (), key=lambda digit: (abs(digit.write), abs(digit.read)))
     by_read = sorted(digits, key=lambda digit: (abs(digit.read), abs(digit.write)))
     return [
@@ -129,7 +129,7 @@ def _digits(pair: Pair, unit: int) -> list[str]:
 
 
 def _whole(size: int) -> str:
-    """To how many bytes a size is a multiple, up to a vector's.
+    """Return the largest power of two in bytes that divides a size, up to a vector's.
 
     >>> _whole(48), _whole(6)
     (':16', ':2')
@@ -138,7 +138,7 @@ def _whole(size: int) -> str:
 
 
 def _step(step: int, unit: int) -> str:
-    """A step as the choice of a tile sees it: none, to the neighbour, or by how many bytes whole."""
+    """Return a step as the choice of a tile sees it: 0, 1, or the power of two in bytes that divides it."""
     return {0: ".", 1: "+", -1: "-"}.get(step) or _whole(abs(step) * unit)
 
 
@@ -150,7 +150,7 @@ def _pair(plan: Plan) -> Pair:
 
 
 def _measured(plans: Sequence[Plan], index: int) -> list[float]:
-    """Seconds of a launch of each plan, in turn, on buffers that no cache holds together."""
+    """Return the seconds of a launch of each plan, in turn, on buffers that no cache holds together."""
     kernels = [loaded(own, index) for own in plans]
     with Clock(index) as clock:
         read, written = plans[0].sizes
@@ -172,7 +172,7 @@ def _path() -> Path:
 
 @lru_cache(maxsize=1)
 def _known() -> dict[str, dict[str, Traits]]:
-    """By device and class; read once, and nothing where there is no file or one that is not ours."""
+    """Return the traits by device and class; read once. Without a file of ours the dictionary is empty."""
     try:
         text = _path().read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -192,7 +192,7 @@ def _known() -> dict[str, dict[str, Traits]]:
 
 
 def _remember(device: str, own: str, found: Traits) -> None:
-    """Add to what is remembered, by whomever; a folder that cannot be written to forgets with the process."""
+    """Add a tile to those that any process remembered. If the folder is read-only, the process forgets."""
     import json
 
     _known.cache_clear()

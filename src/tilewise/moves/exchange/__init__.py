@@ -2,7 +2,7 @@
 
 from tilewise.moves.exchange import exchange
 
-plan       the way in: two layouts and a dtype; what is done and what it costs
+plan       the way in: two layouts and a dtype; the steps and their cost
 source     the device function
 
 The question, and the ways that answer it, are in `check.registers`.

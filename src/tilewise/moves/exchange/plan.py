@@ -1,4 +1,4 @@
-"""The plan of a move between registers: what it is, what it costs, how it is said."""
+"""The plan of a move between registers: its steps, its cost, its lines."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tilewise.hardware.matrices import moves
 from tilewise.hardware.matrices.kinds import KINDS
 
 LANE_TO_LANE = 1.5
-"""What an H200 took for shuffles, of what their cycles say, beside memory: the more where few warps run,
+"""Factor by which shuffles took longer on an H200 than their cycles, beside memory: more if few warps run,
 since each waits for the one before (`bench/registers.py`)."""
 
 ARCH = "sm_90"
-"""The architecture that a plan is for where none is said: times are those of an H200."""
+"""The architecture of a plan when none is given: times are those of an H200."""
 
 FIRST = Needs(NUMBERS[0])
-"""What all instructions need that not one of `NEEDS` is."""
+"""The needs of all instructions that are not in `NEEDS`."""
 
 NEEDS = {"movmatrix": moves.NEEDS} | {
     kind.instruction: kind.needs for kind in KINDS if (kind.shape, kind.type) == ("m8n8", "b16")
 }
-"""{instruction: the architectures that have it} of those that not all have."""
+"""{instruction: its needs}, for instructions that some architectures lack."""
 
 _SCOPES = {"warp": "a warp", "warpgroup": "a warpgroup", "block": "the block"}
 
 
 @dataclass(frozen=True, repr=False)
 class Exchange:
-    """How registers that hold a tensor as one layout says come to hold it as another says.
+    """A move between registers: from those of one layout to those of another.
 
         postcondition  every place of `target` holds what a place of `source` had of its element
 
@@ -62,14 +62,14 @@ class Exchange:
     target: Layout
     dtype: DType
     asked: RegisterQuestion
-    """All threads that take part, in the units that go together."""
+    """The question of all threads that take part, in the units that go together."""
     way: Program | ThroughMemory
     arch: Architecture
-    """For which it was planned."""
+    """The architecture of the plan."""
 
     @property
     def kind(self) -> str:
-        """`view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
+        """Return `view`: registers change their names; `registers`: inside threads; `shuffles`: inside warps;
         `shared`: through shared memory."""
         if isinstance(self.way, ThroughMemory):
             return "shared"
@@ -79,58 +79,58 @@ class Exchange:
 
     @property
     def memory(self) -> ThroughMemory | None:
-        """The way through shared memory, if it is one."""
+        """Return the way through shared memory, or None."""
         return self.way if isinstance(self.way, ThroughMemory) else None
 
     @property
     def registers(self) -> tuple[int, int]:
-        """32-bit registers of a thread, before and after."""
+        """Return the 32-bit registers of a thread, before and after."""
         return self.asked.registers
 
     @property
     def threads(self) -> int:
-        """Threads that call the function together."""
+        """Return the number of threads that call the function together."""
         return self.asked.threads
 
     @property
     def slots(self) -> int:
-        """Warps that have shared memory of their own; 1 where all share it."""
+        """Return the number of warps with separate shared memory; 1 where all share it."""
         return self.threads // self.memory.asked.threads if self.memory else 1
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory, for all threads that take part."""
+        """Return the bytes of shared memory for all threads that take part."""
         return self.memory.bytes * self.slots if self.memory else 0
 
     @property
     def shuffles(self) -> int:
-        """Steps by which lanes of a warp exchange registers."""
+        """Return the number of steps in which lanes of a warp exchange registers."""
         return self.way.exchanges if isinstance(self.way, Program) else 0
 
     @property
     def within_warps(self) -> bool:
-        """Whether nothing leaves a warp."""
+        """Return True if nothing leaves a warp."""
         return not self.memory or self.memory.asked.alone
 
     @property
     def barriers(self) -> int:
-        """Barriers of more than a warp."""
+        """Return the number of barriers of more than a warp."""
         return 0 if self.within_warps else 1
 
     @cached_property
     def wavefronts(self) -> tuple[int, int]:
-        """Of shared memory, stored and loaded, of all warps."""
+        """Return the wavefronts of shared memory of all warps, stored and loaded."""
         stored, loaded = self.memory.wavefronts if self.memory else (0, 0)
         return stored * self.slots, loaded * self.slots
 
     @cached_property
     def cycles(self) -> float:
-        """Of a multiprocessor for one warp, where many run."""
+        """Return the cycles of a multiprocessor for one warp, where many run."""
         return cycles(self.way) if isinstance(self.way, Program) else self.way.cycles
 
     @property
     def needs(self) -> Needs:
-        """Which architectures have its instructions."""
+        """Return the needs of its instructions."""
         used = {step.operation for step in self.way.steps} if isinstance(self.way, Program) else set()
         if self.memory:
             used = {self.memory.stores.operation, self.memory.loads.operation}
@@ -138,7 +138,7 @@ class Exchange:
 
     @property
     def kernel(self) -> str:
-        """The device function, CUDA C++."""
+        """Return the device function, in CUDA C++."""
         return self.code()
 
     def code(self, name: str = "exchange") -> str:
@@ -148,27 +148,27 @@ class Exchange:
         return function(self, name)
 
     def bind(self) -> NoReturn:
-        """Refused: a plan in memory is bound, and called with arrays."""
+        """Refuse: only a plan in memory is bound, and called with arrays."""
         raise _in_no_array()
 
     def tuned(self, index: int = 0) -> NoReturn:
-        """Refused: what is measured are moves of arrays."""
+        """Refuse: only moves of arrays are measured."""
         raise _in_no_array()
 
     @property
     def vector(self) -> dict[str, Any] | None:
-        """What one instruction stores, and loads: bytes of a lane, or matrices of 8 rows of 16 bytes."""
+        """Return the unit of a store, and of a load: bytes of a lane, or matrices of 8 rows of 16 bytes."""
         way = self.memory
         return {"write": spelled(way.stores), "read": spelled(way.loads)} if way else None
 
     @property
     def swizzle(self) -> list[int] | None:
-        """Bits of the addresses in shared memory that are XORs; None where there are none."""
+        """Return the bits of shared-memory addresses that are XORs, or None if no bit is."""
         return (list(self.memory.swizzle) or None) if self.memory else None
 
     @property
     def steps(self) -> list[str]:
-        """The plan in sentences."""
+        """Return the plan in sentences."""
         if isinstance(self.way, ThroughMemory):
             return list(_steps(self, self.way))
         if self.kind == "view":
@@ -213,7 +213,7 @@ class Exchange:
 def exchange(
     source: Layout, target: Layout, dtype: DType | str, *, arch: Architecture | str | int = ARCH
 ) -> Exchange:
-    """Return how to turn one layout of registers into another, inside a warp, a warpgroup or a block.
+    """Return the plan from one layout of registers to another, inside a warp, a warpgroup or a block.
 
     `arch` is the architecture: those before sm_90 have no stmatrix, and most have less shared memory.
 

@@ -1,7 +1,8 @@
 """The device function of a move between registers, CUDA C++ that includes nothing.
 
-What it does stands above it. Addresses are computed of the thread's number, never read; permutations of bytes
-are `__byte_perm`; stores, loads and matrices are PTX, so that their widths are those of the plan.
+The steps of the function stand above it. Addresses are computed from the thread's number, never read; byte
+permutations are `__byte_perm`; stores, loads and matrices are PTX, so that their widths are those of the
+plan.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ _VECTORS = {1: ".b8", 2: ".b16", 4: ".b32", 8: ".v2.b32", 16: ".v4.b32"}
 
 
 def function(plan: Exchange, name: str = NAME) -> str:
-    """The function: `from` are the 32-bit registers of the source, `to` those of the target.
+    """Return the function: `from` are the 32-bit registers of the source, `to` those of the target.
 
-    Both may be one array. What goes through shared memory takes a pointer to it, a multiple of 16.
+    Both may be one array. A move through shared memory takes a pointer to it, a multiple of 16.
 
     >>> from tilewise import S, laneid, reg
     >>> from tilewise.moves.exchange import exchange
@@ -66,7 +67,7 @@ def function(plan: Exchange, name: str = NAME) -> str:
 
 
 def _head(plan: Exchange) -> Iterator[str]:
-    """Yield what it does, who calls it together, and what becomes of the memory."""
+    """Yield comments: the steps, the threads that call it together, and the use of the memory."""
     way = "through shared memory" if plan.memory else plan.kind
     yield f"// From {plan.source}"
     yield f"// to   {plan.target}"
@@ -97,9 +98,9 @@ def _head(plan: Exchange) -> Iterator[str]:
 
 
 def _permutes(packer: Packer, letter: str, names: dict[int, str]) -> list[str]:
-    """Return the steps of a packer; words have a letter and a number, or a name of their own.
+    """Return the steps of a packer. Words have a letter and a number, or a name in `names`.
 
-    Where words are picked, the bytes of given ones are those of the thread.
+    Where lanes pick words, the thread computes which bytes of a given word to take.
     """
     lines = []
     for number, step in enumerate(packer.steps, packer.inputs):
@@ -116,7 +117,7 @@ def _permutes(packer: Packer, letter: str, names: dict[int, str]) -> list[str]:
 
 
 def _through(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
-    """Yield stores, a wait, loads, in turns."""
+    """Yield stores, a wait, and loads, in turns."""
     scope, wait = plan.asked.scope, "__syncthreads();"
     if plan.within_warps:
         wait = "__syncwarp();"
@@ -152,7 +153,7 @@ def _through(plan: Exchange, way: ThroughMemory) -> Iterator[str]:
 
 
 class _Addresses:
-    """The names of the addresses of one side, and the lines that say what they are."""
+    """The names of the addresses of one side, and the lines that define them."""
 
     def __init__(self, side: Accesses, letter: str) -> None:
         self.lines = list[str]()
@@ -204,7 +205,7 @@ def _instruction(operation: str, access: SharedAccess, address: str, words: Sequ
 
 
 def fields(columns: Sequence[int]) -> str:
-    """The XOR of the columns of a thread's bits, as fields of its number, each moved.
+    """Return the XOR of the columns of a thread's bits, as fields of its number, each moved.
 
     >>> fields((16, 32, 64, 128, 256)), fields((16, 32, 64, 0, 16))
     ('thread << 4 & 0x1f0', '(thread << 4 & 0x70) ^ (thread & 0x10)')
@@ -224,7 +225,7 @@ def fields(columns: Sequence[int]) -> str:
 
 
 def digits(base: Counted, threads: int) -> str:
-    """A sum of digits of a thread's number.
+    """Return a sum of digits of a thread's number.
 
     >>> digits(Counted(((2, 48), (4, 8))), 8), digits(Counted(((5, 13),)), 32)
     ('thread / 4 * 48 + thread % 4 * 8', 'thread % 5 * 13')
@@ -240,7 +241,7 @@ def digits(base: Counted, threads: int) -> str:
 
 
 def condition(active: Sequence[bool], threads: int) -> str:
-    """Whether a thread takes part; nothing where all do.
+    """Return the test for a thread that takes part, or an empty text if all do.
 
     >>> condition([True] * 32 + [False] * 32, 64), condition([lane < 20 for lane in range(32)], 32)
     ('thread < 32', 'thread < 20')

@@ -1,10 +1,10 @@
 """The kernel of a move that tests every access of its source and its target.
 
-It is the kernel's own text with other pointers: a `const u8*` becomes an `At<const u8>`, which knows its
-storage and is no pointer, so that what the text does with it is tested, or does not compile. What points into
-shared memory and registers stays as it is. The first access that is not of its storage is kept for the host.
-It is not made, so that the kernel ends and the device can be used on: what it would have read has no meaning,
-what it would have written is lost.
+It is the kernel's text with other pointers: a `const u8*` becomes an `At<const u8>`, which knows its
+storage and is no pointer. Every use of it in the text is tested, or does not compile. Pointers into
+shared memory and registers stay unchanged. The first access outside its storage is kept for the host.
+The kernel does not make such an access: it ends, and the device stays usable. A read outside gives a value
+without meaning, a write outside is lost.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import ClassVar
 from tilewise.codegen.parts.template import filled
 
 WORD = 4
-"""Bytes of the word in which an element of less than a byte is changed; its other bytes keep their values."""
+"""Bytes of the word in which an element of less than a byte is changed; other bytes keep their values."""
 
 _VECTOR = re.compile(r"^struct alignas\(16\) V16 .*\n", re.MULTILINE)
 _HEAD = re.compile(r"(\w+)\(const u8\* __restrict__ source, u8\* __restrict__ target\)\n\{\n")
 _ASSEMBLY = re.compile(r"#if __CUDA_ARCH__ >= \d+\n.*?#else\n(.*?)#endif\n", re.DOTALL)
-"""What reads by an address of the device, and what does the same by a pointer."""
+"""Code that reads by an address of the device, and code that does the same by a pointer."""
 _POINTER = re.compile(r"\b(const )?(u8|u16|u32|u64|V16)\*")
 _LOCAL = re.compile(r"\((?:const )?(?:u8|u16|u32|u64|V16)\*\)(?:\(?tile\b|&)")
 """A cast of an address in shared memory, or of a variable."""
@@ -79,7 +79,7 @@ const long long before = (long long)((u64)given_target & 3);
 
 
 def checked_source(text: str, sizes: tuple[int, int], *, in_words: bool = False) -> str:
-    """The kernel of that text with tests: of a source and a target of so many bytes.
+    """Return the kernel of a text with tests, for a source and a target of `sizes` bytes.
 
         requires       the text of `tile_kernel` or `gather_kernel`
         postcondition  a kernel of the same name, arguments and launch, that moves the same; and a `Fault`
@@ -109,7 +109,7 @@ def checked_source(text: str, sizes: tuple[int, int], *, in_words: bool = False)
 
 
 def _told(text: str) -> str:
-    """The text with pointers that know their storage, but for those into shared memory and registers."""
+    """Return the text with pointers that know their storage, except into shared memory and registers."""
     parts, last = [], 0
     for local in _LOCAL.finditer(text):
         parts += [_POINTER.sub(_named, text[last : local.start()]), local[0]]
@@ -122,7 +122,7 @@ def _named(pointer: re.Match[str]) -> str:
 
 
 class Fault(ctypes.Structure):
-    """What a kernel keeps of the first access beyond a storage."""
+    """The record that a kernel keeps of the first access beyond a storage."""
 
     _fields_: ClassVar = [
         *((name, ctypes.c_uint32) for name in ("found", "in_target", "writes", "bytes", "block", "thread")),
@@ -141,7 +141,7 @@ class Fault(ctypes.Structure):
 
 
 class BeyondStorage(RuntimeError):
-    """A checked kernel met an access that is not of its storage; the target is not what it is to be."""
+    """The error of a checked kernel that met an access outside its storage; the target is incomplete."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(f"{fault}")

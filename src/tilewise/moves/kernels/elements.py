@@ -1,4 +1,4 @@
-"""Where the elements of a vector of the target lie in shared memory."""
+"""Addresses in shared memory of the elements of a vector of the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tilewise.moves.kernels.terms import Terms
 from tilewise.moves.tiles.tile import LINE
 
 Spelled = tuple[list[str], str]
-"""Lines that are written first, and the address in shared memory."""
+"""Lines to write first, and the address in shared memory."""
 
 
 class Elements(Terms):
@@ -19,7 +19,7 @@ class Elements(Terms):
         """Yield the address of each element of a vector."""
         tile = self.tile
         run, places = tile.write_run, range(tile.vector)
-        if tile.partial:  # those beyond the run are read within it
+        if tile.partial:  # elements beyond the run are read within it
             for place in places:
                 position = f"min(max(k + {place}, 0), {tile.run_elements - 1})"
                 yield [f"const int p{place} = {position};"], self._swizzled(self._kept_at(f"p{place}"))
@@ -59,9 +59,9 @@ class Elements(Terms):
         return address if self.tile.swizzle_shift is None else f"kept({address})"
 
     def steps(self, base: str) -> Iterator[Spelled]:
-        """Yield elements that are always as far apart: the first address, and constants.
+        """Yield elements at constant distances: the first address, and constants.
 
-        A swizzle moves all of them by the same where steps between them touch no bit that it reads or
+        A swizzle moves all of them alike where steps between them touch no bit that it reads or
         changes: whole lines, and a power of two.
         """
         steps = [self.offset(place) for place in range(self.tile.vector)]
@@ -74,7 +74,7 @@ class Elements(Terms):
             yield [] if place else [line], text if together else self._swizzled(text)
 
     def offset(self, place: int) -> int:
-        """Return the bytes from a vector's first element to another, where no digit ends between."""
+        """Return the bytes from a vector's first element to another, where no digit ends in between."""
         tile, offset = self.tile, 0
         for i in tile.write_run[:-1]:
             place, value = divmod(place, tile.extents[i])
@@ -82,7 +82,7 @@ class Elements(Terms):
         return offset + place * tile.pitches[tile.write_run[-1]] if tile.write_run else 0
 
     def _staggered(self) -> Iterator[Spelled]:
-        """Yield elements as far apart as each other, from those on with which the thread begins.
+        """Yield elements at equal distances, from the thread's first one on.
 
         Each word, or each element of words, that may be the first has an address.
         """
@@ -101,9 +101,9 @@ class Elements(Terms):
             yield [] if place else lines, added(f"at{chosen}", further)
 
     def _past(self) -> Iterator[Spelled]:
-        """Yield elements along several digits of which the fastest ends once at most: from there they go on.
+        """Yield elements along several digits; the fastest ends at most once.
 
-        Both parts of a vector have an address, of which each of its elements takes one.
+        The part before the end and the part after it have an address each; every element takes one of both.
         """
         tile = self.tile
         run = tile.write_run
@@ -122,9 +122,9 @@ class Elements(Terms):
             yield [] if place else lines, self._swizzled(part)
 
     def _carried(self) -> Iterator[Spelled]:
-        """Yield elements along two digits: each address from the last, with a carry as the faster one ends.
+        """Yield elements along two digits: each address from the last, with a carry where the fast one ends.
 
-        Those that are all of the faster digit apart are a step of the other apart.
+        Two elements a whole faster digit apart are one step of the other digit apart.
         """
         tile = self.tile
         inner, outer = tile.write_run

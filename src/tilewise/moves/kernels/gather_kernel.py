@@ -1,8 +1,8 @@
 """The kernel for any two layouts: each thread moves the elements of one vector of the target, or one element.
 
-It takes what no tile takes: sides without a contiguous run, swizzles that part vectors, digits that do not
-divide each other. Its addresses are the layouts' own functions. Of elements of 4 bits a thread has a word of
-the target, where they are side by side there.
+It takes all that tiles do not: sides without a contiguous run, swizzles that part vectors, digits that do not
+divide each other. Its addresses are the layouts' own functions. If elements of 4 bits are side by side in
+the target, a thread moves a word of them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ else if (own) {
     atomicOr(words, out);
 }
 """
-"""Elements of 4 bits of one word; what else is in it is other threads'."""
+"""The elements of 4 bits of one word; other threads write the rest of the word."""
 
 _HALF = """\
 const long long a = $from, b = $into;
@@ -68,7 +68,7 @@ const int place = (int)((u64)byte & 3) * 8 + (int)(b % 2) * 4;
 atomicAnd(word, ~(15u << place));
 atomicOr(word, value << place);
 """
-"""An element of 4 bits; its neighbours in the word are other threads'."""
+"""An element of 4 bits; other threads write its neighbours in the word."""
 
 _VECTOR = """\
 $whole out;
@@ -80,7 +80,7 @@ for (int v = 0; v < $vector; ++v)
 
 
 def gather_kernel(gather: Gather, name: str = NAME) -> str:
-    """The source of the kernel, $blocks blocks of $threads threads.
+    """Return the source of the kernel, $blocks blocks of $threads threads.
 
         requires  the target is filled before, where its limits fill or elements are less than a byte
 
@@ -139,7 +139,7 @@ def _by_digits(gather: Gather) -> Iterator[str]:
 
 
 def _digit(place: int, extent: int, vector: int = 1) -> str:
-    """A digit of what is left of the index, by vectors of so many values."""
+    """Return the declaration of a digit: the next one of the index, in vectors of `vector` values."""
     step = f" * {vector}" if vector > 1 else ""
     count = f"{extent // vector}ull"
     return f"const long long q{place} = (long long)(rest % {count}){step}; rest /= {count};"
@@ -168,7 +168,7 @@ def _sum(steps: Sequence[int], start: int = 0) -> str:
 
 
 def _moved(pair: Pair, source: str, target: str) -> str:
-    """One element."""
+    """Return the move of one element."""
     if pair.bits < 8:
         return filled(_HALF, {"from": source, "into": target})
     kind = TYPES[pair.bits // 8]
@@ -179,7 +179,7 @@ def _moved(pair: Pair, source: str, target: str) -> str:
 
 
 def _index_functions(pair: Pair) -> Iterator[str]:
-    """The places of both layouts; of the source's copies any will do."""
+    """Yield the place functions of both layouts; of the source's copies any will do."""
     source, target = pair.layouts
     source = source.with_parts(source.shape, source.strides, (), source.offset)
     for name, layout in (("source_at", source), ("target_at", target)):
@@ -201,7 +201,7 @@ def _by_index(pair: Pair) -> Iterator[str]:
 
 
 def _flat(layout: Layout, box: tuple[int, ...]) -> str:
-    """The flat index in a layout's shape of an index of the box."""
+    """Return the flat index in a layout's shape of an index of the box."""
     terms, inner, weight = [], 1, 1
     for extent, whole in reversed(list(zip(box, extents_of(layout.shape), strict=True))):
         terms.append(f"x / {inner}ull % {extent}ull * {weight}ull")

@@ -1,4 +1,4 @@
-"""How kernels spell types, numbers and sums."""
+"""Types, numbers and sums in the text of kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "V16"}
 
 
 def counting(most: int) -> str:
-    """Return the type that counts so far, and a tile further."""
+    """Return the type that counts up to `most`, and a tile further."""
     return "long long" if most >= INT // 2 else "int"
 
 

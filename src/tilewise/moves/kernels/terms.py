@@ -1,4 +1,4 @@
-"""What a tile is in the text of its kernel: where it begins, what its digits count, how far it reaches."""
+"""A tile in the text of its kernel: its begin, its digits, its reach."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tilewise.moves.tiles.tile import VECTOR, Tile
 class Terms:
     """Terms of addresses, counts and tests.
 
-    Elements of 4 bits that are spread are counted where bytes are counted elsewhere.
+    Spread elements of 4 bits are counted where other elements are counted in bytes.
     """
 
     def __init__(self, tile: Tile, storage: int, fill: bytes) -> None:
         self.tile, self.pair, self.digits, self.unit = tile, tile.pair, tile.digits, tile.unit
         self.spread, self.storage = tile.pair.spread, storage
         self.stored = 2 * storage if self.spread else storage
-        """The source's bytes are `storage`; in tiles all of it were `stored`."""
+        """The source's bytes are `storage`; `stored` are its bytes in the unit of tiles."""
         self.fill = fill[0] & 15 if self.spread else int.from_bytes((fill * VECTOR)[: self.unit], "little")
         self.wide = counting(farthest(self.pair) * self.unit)
-        """The type of a number of bytes, and below that of one along a run, or of elements in a limit."""
+        """The type of a number of bytes; `far` is that of a number along a run, or of elements in a limit."""
         counts = [digit.extent for digit in self.digits]
         for run in filter(None, (tile.read_run, tile.write_run)):
             counts.append(counts[run[-1]] * prod(tile.held[i] for i in run[:-1]) * self.unit)
@@ -102,11 +102,11 @@ class Terms:
 
     @cached_property
     def cut(self) -> list[int]:
-        """Digits of rows that are not there in some tiles."""
+        """Return the digits of rows that are missing in some tiles."""
         return [i for i in self.tile.rows if i in self.tile.ragged or self.tile.halo_of(i)]
 
     def rows_there(self) -> Iterator[str]:
-        """Yield the first, and the last, value of digits of which rows are missing where the tensor ends."""
+        """Yield the first, and the last, value of digits whose rows are missing where the tensor ends."""
         far, near = cast(self.far), "" if self.far == "int" else "(int)"
         for i in self.cut:
             halo = self.tile.halo_of(i)
@@ -125,12 +125,12 @@ class Terms:
 
     @cached_property
     def run_ragged(self) -> bool:
-        """True if the last tile along a row is not whole."""
+        """Return True if the last tile along a row is not whole."""
         return any(i in self.tile.ragged for i in self.tile.read_run[-1:])
 
     @cached_property
     def whole(self) -> str:
-        """The test that no digit of the tile goes beyond the tensor, nor one of its halo."""
+        """Return the test that no digit of the tile goes beyond the tensor, nor one of its halo."""
         tile = self.tile
         tests = [f"{self.origin(i)} + {tile.extents[i]} <= {self.digits[i].extent}" for i in tile.ragged]
         tests += [f"{self.origin(tile.write_run[-1])} >= {tile.halo}"] if tile.halo else []
@@ -138,15 +138,15 @@ class Terms:
 
     @cached_property
     def inside(self) -> str:
-        """The test that all the tile reads is in the storage, and nothing of it beyond a limit that fills.
+        """Return the test that the tile reads inside the storage, and nothing beyond a limit that fills.
 
-        Nothing where no tile needs a test. Where the source is swizzled, a row that is no element's may be
-        swizzled to anywhere: then the tile is to be whole.
+        The text is empty where no tile needs a test. In a swizzled source a row without elements may be
+        swizzled to anywhere: there the tile has to be whole.
         """
         tile, source = self.tile, self.pair.source
         tests = [self.whole] if self.whole and source.swizzles else []
         tests += self._within(fills=True)
-        # then a vector may be read of which some bytes are no element's
+        # past: a vector may be read that has bytes of no element
         past = tile.read_shift or tile.run_bytes % VECTOR != 0 or self.run_ragged
         if past or tile.halo or tile.ragged or self.pair.limits:
             ends: dict[bool, list[str | int]] = {True: ["from"], False: ["from"]}
@@ -156,7 +156,7 @@ class Terms:
                 ends[step >= 0].append(self.term(f"first{i}", step) if halo else 0)
                 last = self.term(f"last{i}", step) if i in self.cut else (tile.held[i] - 1) * step
                 ends[step < 0].append(last)
-            # so much further a swizzle may put a vector
+            # a swizzle may put a vector this much further
             further = (sum(own.target for own in source.swizzles) + source.outer) * self.unit if past else 0
             low, high = added(*ends[True], -SECTOR), added(*ends[False], tile.run_bytes + SECTOR, further)
             tests.append(f"{low} >= 0 && {high} <= {self.stored}")

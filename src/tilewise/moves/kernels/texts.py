@@ -1,4 +1,4 @@
-"""The parts of kernels that are always the same, CUDA C++; $name is what the text of a kernel fills in."""
+"""The parts of kernels that never change, CUDA C++; the text of a kernel fills in each $name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ PRELUDE = """\
 typedef unsigned char u8; typedef unsigned short u16; typedef unsigned u32; typedef unsigned long long u64;
 struct alignas(16) V16 { u32 x[4]; };
 """
-"""The names that kernels have for integers, and for a vector."""
+"""The kernels' names for integers, and for a vector."""
 
 FETCHED = {
     "V16": """\
@@ -38,7 +38,7 @@ __device__ __forceinline__ u32 fetched(const u32* at)
 #endif
 }""",
 }
-"""The function by which kernels read a vector, or a word, of the source."""
+"""The functions by which kernels read a vector, or a word, of the source."""
 
 TILE = """\
 $prelude
@@ -211,5 +211,5 @@ TURNED = {
     out3.x[3] = __byte_perm(c3, d3, 0x7632);
 """,
 }
-"""Words w0, w1, ... of neighbours in the source turned into vectors of as many target runs, by how many a
-word has."""
+"""Words w0, w1, ... of neighbours in the source turned into vectors of as many target runs, by the elements
+of a word."""

@@ -1,10 +1,10 @@
 """The kernel of a tile in CUDA C++: read vectors, keep them in shared memory, gather and write vectors.
 
-From the source to shared memory all vectors are under way at once. Only tiles that have an end of the
-storage, or a fill, or an edge of a tensor that is swizzled, test what they read: where others have rows that
-the tensor has not, the nearest that it has are read in their place. Only tiles that have an edge of the
-tensor test what they write. Elements of 4 bits that are a byte each in shared memory are spread when a vector
-is read, and packed again: a vector of 8 bytes of a storage has 16 of them.
+From the source to shared memory all vectors are under way at once. Only tiles with an end of the storage, a
+fill, or an edge of a swizzled tensor test what they read. Other tiles replace rows that the tensor lacks by
+the nearest rows that it has. Only tiles with an edge of the tensor test what they write. Elements of 4 bits
+that take a byte each in shared memory are spread when a vector is read, and packed again: 8 bytes of a
+storage hold 16 of them.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from tilewise.moves.kernels.spelling import (
 from tilewise.moves.tiles.tile import VECTOR, Tile
 
 STATIC = 48 * 1024
-"""Bytes of shared memory that a kernel has without asking for them."""
+"""Bytes of shared memory that a kernel has without a request."""
 
 AT_ONCE = 1536
-"""Threads for which the registers of a multiprocessor are to last, that gather elements of one or two bytes,
-or turn words of 4 bits."""
+"""Threads that the registers of a multiprocessor must serve at once, if they gather elements of one or two
+bytes, or turn words of 4 bits."""
 
 HELD = 6.5
-"""Vectors of the source that a thread may hold at most for that, beside what it gathers."""
+"""Vectors of the source that a thread may hold at most for `AT_ONCE`, beside what it gathers."""
 
 TIMES = 2
-"""Times that the loop over vectors is unrolled: more is not faster, and takes the compiler longer."""
+"""Times that the loop over vectors is unrolled: more is not faster, and compiles more slowly."""
 
 Moved = Callable[[str, tuple[int, int]], Iterator[str]]
-"""The lines that move a vector, by the name of its registers and (the first vector, how many) of a row."""
+"""A function of a register's name and (first vector, count) of a row: it yields lines that move a vector."""
 
 
 def tile_kernel(tile: Tile, storage: int, fill: bytes, name: str = NAME) -> str:
@@ -85,7 +85,7 @@ class TileKernel(Elements):
         return filled(texts.TILE, slots) + "\n"
 
     def _functions(self) -> Iterator[str]:
-        """Yield functions of addresses, and those that read, and write, a part of a vector."""
+        """Yield functions of addresses, and functions that read, and write, a part of a vector."""
         tile, shift, stagger = self.tile, self.tile.swizzle_shift, self.tile.stagger
         if tile.few_registers:
             yield texts.AT_ONCE
@@ -109,7 +109,7 @@ class TileKernel(Elements):
             yield texts.WORDS_IN_ORDER if stagger.of_words else of_elements
 
     def _bounds(self) -> str:
-        """Return the threads of a block, and the blocks that a multiprocessor's registers are to serve."""
+        """Return the threads of a block, and the blocks that a multiprocessor's registers must serve."""
         tile = self.tile
         gathered = tile.words == 1 and tile.unit <= 2 and not tile.partial
         if tile.few_registers:
@@ -119,7 +119,7 @@ class TileKernel(Elements):
         return f"{tile.threads}"
 
     def _loop(self, items: int, times: int | None) -> Iterator[str]:
-        """Begin a loop of the threads over items, unrolled so many times, or wholly."""
+        """Yield the head of a loop of the threads over items, unrolled `times` times, or wholly."""
         threads = self.tile.threads
         yield f"#pragma unroll {times or ''}".rstrip()
         yield f"for (int i = 0; i < {-(-items // threads)}; ++i) {{"
@@ -130,10 +130,10 @@ class TileKernel(Elements):
     # -- reading -----------------------------------------------------------------------------------
 
     def _reading(self) -> Iterator[str]:
-        """Yield the lines that read the tile; where the tensor may lack a part, every vector is tested.
+        """Yield the lines that read the tile. Where the tensor may lack a part, every vector is tested.
 
-        Elsewhere all vectors come to registers first, so that many are under way at once; then to shared
-        memory. The wait of the warp keeps the assembler from putting stores before the last of the loads.
+        Elsewhere all vectors go to registers first, so that many are under way at once, and then to shared
+        memory. The warp's wait keeps the assembler from moving stores before the last loads.
         """
         tile, parts = self.tile, self._parts
         if tile.read_shift:
@@ -157,7 +157,7 @@ class TileKernel(Elements):
 
     @property
     def _parts(self) -> list[tuple[int, int]]:
-        """(the first vector, how many) of rows: those that a row has wherever it begins, and the rest."""
+        """Return (first vector, count) of a row's parts: vectors present wherever it begins, and the rest."""
         tile = self.tile
         whole = tile.run_bytes // tile.taken
         if not tile.read_shift or not whole:
@@ -165,7 +165,7 @@ class TileKernel(Elements):
         return [(0, whole), (whole, tile.run_vectors - whole)]
 
     def _read(self, part: tuple[int, int], moved: Moved, number: int | None = None) -> Iterator[str]:
-        """Loop over vectors of the rows: to registers that have a number, or to one after another."""
+        """Yield a loop over vectors of the rows: to numbered registers, or to one register in turn."""
         tile, (first, vectors) = self.tile, part
         yield from self._loop(tile.row_count * vectors, 1 if number is None else None)
         if tile.rows:
@@ -178,10 +178,10 @@ class TileKernel(Elements):
         yield "}"
 
     def _guarded(self, value: str, part: tuple[int, int]) -> Iterator[str]:
-        """Move a vector of which the storage may have a part to shared memory.
+        """Yield lines that move a vector to shared memory; the storage may have only a part of it.
 
-        A row that the tensor has not is left out. Where elements are spread it is read as well: no byte may
-        have more than the 4 bits of one.
+        A row that the tensor lacks is left out. Spread elements are read even there: no byte may
+        have more than the 4 bits of one element.
         """
         beyond = []
         for i in [] if self.spread else self.cut:
@@ -195,7 +195,7 @@ class TileKernel(Elements):
         yield from self._store(value, part)
 
     def _load(self, value: str, part: tuple[int, int]) -> Iterator[str]:
-        """Read a vector of the source to registers."""
+        """Yield lines that read a vector of the source to registers."""
         tile, unit, guarded = self.tile, self.unit, value == "one"
         names = {i: f"q{i}" if guarded else self.there(i) for i in tile.rows}
         terms = ["from", *(self.term(name, self.digits[i].read * unit) for i, name in names.items())]
@@ -228,13 +228,13 @@ class TileKernel(Elements):
         yield f"    {value} = {whole};"
 
     def _as_bytes(self, value: str) -> str:
-        """Make a vector of elements of 4 bits one, or two, of shared memory."""
+        """Return the line that makes a vector of elements of 4 bits one, or two, vectors of shared memory."""
         halves = (0, 2)[: self.tile.taken // VECTOR]
         parts = [f"spread({value}.x[{i}], {value}.x[{i + 1}])" for i in halves]
         return f"    V16 one[{len(parts)}] = {{{', '.join(parts)}}};"
 
     def _fill(self) -> Iterator[str]:
-        """Set elements beyond a limit that fills to the fill."""
+        """Yield lines that set elements beyond a limit that fills to the fill."""
         tile, limits = self.tile, self.pair.limits
         if not any(limit.fills for limit in limits):
             return
@@ -255,7 +255,7 @@ class TileKernel(Elements):
         yield "    }"
 
     def _beside(self, begin: str, part: tuple[int, int]) -> Iterator[str]:
-        """Leave out vectors that have nothing of their row, which begins so many bytes into a sector."""
+        """Yield a line that skips vectors without a byte of their row; it is `begin` bytes into a sector."""
         (first, vectors), taken, run = part, self.tile.taken, self.tile.run_bytes
         tests = [f"c * {taken} >= {begin} + {run}"] if (first + vectors) * taken > run else []
         tests += [f"c * {taken} + {taken} <= {begin}"] if (first + 1) * taken < SECTOR else []
@@ -263,7 +263,7 @@ class TileKernel(Elements):
             yield f"    if ({' || '.join(tests)}) continue;"
 
     def _store(self, value: str, part: tuple[int, int]) -> Iterator[str]:
-        """Store a vector in shared memory."""
+        """Yield lines that store a vector in shared memory."""
         tile = self.tile
         if self.spread and value != "one":
             yield self._as_bytes(value)
@@ -290,7 +290,7 @@ class TileKernel(Elements):
     # -- writing -----------------------------------------------------------------------------------
 
     def _writing(self) -> Iterator[str]:
-        """Yield the lines that write the tile; one that has an edge of the tensor tests every vector."""
+        """Yield the lines that write the tile; a tile with an edge of the tensor tests every vector."""
         plain = self._write(tested=False)
         if not self.whole:
             yield from plain
@@ -302,7 +302,7 @@ class TileKernel(Elements):
         yield "}"
 
     def _write(self, *, tested: bool) -> Iterator[str]:
-        """Loop over the vectors of the target: each is gathered from shared memory, and written."""
+        """Yield a loop over the vectors of the target: each is gathered from shared memory, and written."""
         tile, unit = self.tile, self.unit
         vectors, extents = tile.write_vectors, tile.write_row_extents
         rows, columns = prod(extents.values()), min(vectors, tile.columns)
@@ -353,7 +353,7 @@ class TileKernel(Elements):
         yield from self._put("out", f"run + k * {unit}", tested)
 
     def _packed_halves(self) -> Iterator[str]:
-        """Put two elements of 4 bits into a byte, then four bytes into a word, and two words together."""
+        """Yield lines that join elements of 4 bits: two in a byte, four bytes in a word, and two words."""
         for word in range(2):
             pairs = [f"(e{8 * word + 2 * i} | e{8 * word + 2 * i + 1} << 4)" for i in range(4)]
             yield f"    const u32 half{word} = {in_word(pairs)};"
@@ -362,9 +362,9 @@ class TileKernel(Elements):
             yield "    out = out << 16 * first | out >> (64 - 16 * first & 63);"
 
     def _turned(self, tested: bool) -> Iterator[str]:
-        """Turn words of neighbours in the source into vectors of as many target runs.
+        """Yield lines that turn words of neighbours in the source into vectors of as many target runs.
 
-        Four words that are neighbours in shared memory are read at once.
+        They read four words at once that are neighbours in shared memory.
         """
         words, inner = self.tile.words, self.tile.read_run[0]
         addresses = list(self.steps(self._kept_at("k")))
@@ -386,10 +386,9 @@ class TileKernel(Elements):
     def _put(
         self, value: str, place: str, tested: bool, column: dict[int, str] | None = None
     ) -> Iterator[str]:
-        """Write a vector to a place of the target; one not all the run's, or beyond a limit, by its elements.
+        """Yield lines that write a vector to the target: by elements if it is partly beyond a run or a limit.
 
-        Words have a column each. Gathered elements of 4 bits are packed as they are gathered, turned ones are
-        not.
+        Words have a column each. Gathered elements of 4 bits are packed already; turned ones are packed here.
         """
         vector, ends = self.tile.vector, self._run_ends(tested)
         whole = [f"k >= {ends[0]} && k + {vector} <= {ends[1]}"] if ends else []
@@ -419,7 +418,7 @@ class TileKernel(Elements):
         yield "    }"
 
     def _own(self, ends: tuple[str, str] | None, limits: Sequence[str]) -> Iterator[str]:
-        """Make a mask of the elements of a vector that are to be written, a bit or 4 bits for each."""
+        """Yield lines that make a mask of the elements of a vector to write, a bit or 4 bits for each."""
         vector, each = self.tile.vector, 4 if self.spread else 1
         bits = each * vector
         kind, letters = ("u32", "u") if bits <= 32 else ("u64", "ull")
@@ -437,7 +436,7 @@ class TileKernel(Elements):
             yield f"    if (!({' && '.join(limits)})) own &= ~({one} << {each} * v);"
 
     def _run_ends(self, tested: bool) -> tuple[str, str] | None:
-        """Return the positions between which a run is the tensor's, where a vector may lie across."""
+        """Return the first position of the tensor in a run, and its end; None if no vector crosses them."""
         tile, inner = self.tile, self.tile.write_inner
         last = tile.write_run[-1] if tile.write_run else 0
         ragged = tested and bool(tile.write_run) and last in tile.ragged
@@ -456,9 +455,10 @@ class TileKernel(Elements):
         return {i: str(self.tile.extents[i] - 1) for i in run[:resets]}
 
     def _count_at(self, place: int, position: str, known: dict[int, str]) -> str:
-        """Return the count in a limit of an element at a position of the write run, some digits being known.
+        """Return the count in a limit of an element at a position of the write run; some digits are known.
 
-        A position before the tile's own is one of the halo's: counted from there, as divisions round to zero.
+        A position before the tile lies in its halo. It is counted from the halo's begin, as divisions round
+        to zero.
         """
         tile, run = self.tile, self.tile.write_run
         halo = tile.halo if len(run) > 1 else 0

@@ -118,7 +118,7 @@ $name(const u8* __restrict__ source, u8* __restrict__ target)
 
 
 def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
-    """The source of the kernel, on a source of `storage` bytes.
+    """Return the source of the kernel, on a source of `storage` bytes.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -167,21 +167,21 @@ def turned_kernel(tile: Turned, storage: int, name: str = NAME) -> str:
 class _Text:
     """Terms of addresses, counts and tests of a tile.
 
-    Where a run is one digit, what a block begins with is added once, and a place counts from there.
+    Where a run is one digit, the begin of a block is added once, and places count from there.
     """
 
     def __init__(self, tile: Turned) -> None:
         self.tile, self.digits = tile, tile.digits
         self.names = {run: f"o{run[0]}" for run in tile.counts}
         self.names |= {tile.write_run: "along", tile.read_run: "across"}
-        """Names of a tile's begin: in the target's run, across it in the source's, in other digits."""
+        """Names of a tile's begin: in the target's run, across it in the source's run, in other digits."""
         self.wide = counting(farthest(tile.pair) + 8 * tile.wide)
-        """The type of a place in a storage, of one in a tile, and of a position in a run."""
+        """The type of a place in a storage; `near` is that of a place in a tile, `far` of one in a run."""
         self.near = counting(max(self._reach(tile.write_run, "read"), self._reach(tile.read_run, "write")))
         self.far = counting(max(map(tile.length, (tile.read_run, tile.write_run))) + tile.wide + tile.tall)
 
     def _reach(self, run: tuple[int, ...], way: str) -> int:
-        """Return at least the distance of a run's positions in a tile on the other side."""
+        """Return a bound of the distance between a run's positions in a tile, on the other side."""
         steps: list[int] = [abs(getattr(self.digits[i], way)) for i in run]
         if len(run) == 1:
             return (self.tile.wide + self.tile.rows) * (steps[0] + 1)
@@ -198,7 +198,7 @@ class _Text:
             inner *= count
 
     def begin(self, way: str, start: int, ours: tuple[int, ...], theirs: tuple[int, ...]) -> str:
-        """Return the element of a side, where runs are `ours`, from which places in the tile count."""
+        """Return the element of a side with the runs `ours` from which places in the tile count."""
         terms = []
         for run, name in self.names.items():
             step = getattr(self.digits[run[0]], way)

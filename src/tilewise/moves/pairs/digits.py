@@ -1,6 +1,6 @@
-"""The digits of a pair as a kernel wants them: as few as can be, of elements as wide as can be.
+"""The digits of a pair in the form for a kernel: the fewest digits, of the widest elements.
 
-A run of a side are elements that are neighbours there, over as many digits as that takes.
+A run of a side is a series of elements that are neighbours there, over several digits if needed.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ WIDEST = 128
 
 
 def simplest(pair: Pair, aligned: int = WIDEST) -> Pair:
-    """Return the map by fewer digits of wider elements; `aligned` are the bits to which both storages are.
+    """Return the map by fewer digits of wider elements; both storages are aligned to `aligned` bits.
 
-        postcondition  every element of the result is neighbours on both sides that go together
+    postcondition  every element of the result is neighbours on both sides that go together
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -39,7 +39,7 @@ def simplest(pair: Pair, aligned: int = WIDEST) -> Pair:
 
 
 def spread(pair: Pair) -> Pair:
-    """Return the pair of elements of 4 bits that are a byte each, but for the storages, where two are in one.
+    """Return a pair of elements of 4 bits with a byte for each; only in the storages two share a byte.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -51,9 +51,9 @@ def spread(pair: Pair) -> Pair:
 
 
 def _upwards(pair: Pair) -> Pair:
-    """Return the pair whose digits that step down in the target are counted from their other end.
+    """Return the pair with digits that step down in the target counted from their other end.
 
-    A digit that a limit counts stays as it is.
+    A digit that a limit counts stays unchanged.
     """
     digits, source, target = [], pair.source, pair.target
     for digit in pair.digits or ():
@@ -67,7 +67,7 @@ def _upwards(pair: Pair) -> Pair:
 
 
 def _fused(pair: Pair) -> Pair:
-    """Return the pair with two digits joined where one goes on as the other ends, on both sides and in all
+    """Return the pair with two digits joined where one continues the other, on both sides and in all
     limits."""
     digits = [digit for digit in pair.digits or () if digit.extent > 1]
     while (found := next(filter(_go_on, permutations(digits, 2)), None)) is not None:
@@ -84,10 +84,10 @@ def _go_on(pair: tuple[Digit, Digit]) -> bool:
 
 
 def _of_twice_the_width(pair: Pair) -> Pair | None:
-    """Return the pair by elements each of which is two that are neighbours on both sides.
+    """Return the pair by elements of twice the width: two elements that are neighbours on both sides.
 
-    None where no digit steps to the neighbour on both sides, or where something is no whole number of such
-    elements: a place, a step, a swizzle, or a limit that counts that digit, which it counts one by one.
+    Return None where no digit steps to the neighbour on both sides, or where a number of elements is odd:
+    a place, a step, a swizzle, or a limit that counts that digit, which it counts one by one.
     """
     digits, sides = pair.digits or (), (pair.source, pair.target)
     inner = next((digit for digit in digits if digit.read == digit.write == 1), None)
@@ -132,14 +132,14 @@ def _of_twice_the_width(pair: Pair) -> Pair | None:
 
 
 def sides_of(pair: Pair) -> tuple[tuple[Side, str], tuple[Side, str]]:
-    """Return both sides, and what a digit calls its step there."""
+    """Return both sides, each with the name of a digit's step there."""
     return (pair.source, "read"), (pair.target, "write")
 
 
 def run_of(pair: Pair, name: str, wanted: int) -> dict[int, int]:
-    """Return {digit: extent} of a run on one side, the fastest first, of as many elements as are wanted.
+    """Return {digit: extent} of a run on one side, the fastest first, of about `wanted` elements.
 
-    Rows that are read may be a quarter shorter: whole rows are worth more than a part of the next.
+    Rows of the source may be a quarter shorter: whole rows are worth more than a part of the next.
     """
     run: dict[int, int] = {}
     digits = pair.digits or ()
@@ -159,7 +159,7 @@ def run_of(pair: Pair, name: str, wanted: int) -> dict[int, int]:
 
 
 def begins_at(pair: Pair, name: str, run: Collection[int], extents: Sequence[int], aligned: int) -> int:
-    """Return the bytes that all runs of a side begin at multiples of; `name` is "read" or "write".
+    """Return a number of bytes that divides the begin of all runs of a side; `name` is "read" or "write".
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of

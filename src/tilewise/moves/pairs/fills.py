@@ -1,4 +1,4 @@
-"""What fills the places that no element takes: a number, as the bytes of an element."""
+"""Fills of places that no element takes: a number, as the bytes of an element."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PACKED = {"f64": "<d", "f32": "<f", "xf32": "<f", "f16": "<e"}
-"""Floats that the standard library packs; of the others the CPU model knows the bits, and takes NumPy."""
+"""Floats that the standard library packs. The CPU model knows the bits of the others, and needs NumPy."""
 
 
 def element_of(fill: Any, dtype: DType) -> bytes:
-    """The bytes of an element of that value; for elements of less than a byte, a byte full of them.
+    """Return the bytes of an element of that value; for elements of less than a byte, a byte full of them.
 
-    Bytes are taken as they are, an element of less than a byte from the lowest bits, and of 0 no bit is set,
-    in every type. Numbers of floats are rounded to the nearest one; what the type does not hold is refused.
+    Bytes are returned unchanged; an element of less than a byte is in the lowest bits. For 0 no bit is set,
+    in every type. Numbers are rounded to the nearest float; a value that the type does not hold is refused.
 
     >>> element_of(-1, DType.of("s16")), element_of(1.5, DType.of("bf16")), element_of(3, DType.of("u4"))
     (b'\xff\xff', b'\xc0?', b'3')
@@ -53,7 +53,7 @@ def element_of(fill: Any, dtype: DType) -> bytes:
 
 
 def _alone(byte: int, dtype: DType) -> bytes:
-    """The element that is alone in a byte, or that fills it already."""
+    """Return the bytes of an element of less than a byte that is alone in a byte, or fills it already."""
     full = packed(byte & (1 << dtype.bits) - 1, dtype)
     if byte >> dtype.bits and byte != full[0]:
         raise LayoutError(
@@ -65,9 +65,9 @@ def _alone(byte: int, dtype: DType) -> bytes:
 
 
 def given_fill(fill: Any, dtype: Any, kind: DType) -> bytes:
-    """The bytes of a fill of elements that are moved as `kind`, where `dtype` is the type that was given.
+    """Return the bytes of a fill of elements that move as `kind`, where the caller gave `dtype`.
 
-    Of a type that arrays have it is what their own library takes it for.
+    For a dtype of an array library, the library converts the fill.
 
     >>> import numpy as np
     >>> given_fill(1, np.dtype(">f4"), DType.of("b32")), given_fill(1, "b32", DType.of("b32"))
@@ -82,7 +82,7 @@ def given_fill(fill: Any, dtype: Any, kind: DType) -> bytes:
 
 
 def packed(code: int, dtype: DType) -> bytes:
-    """The bytes of an element with those bits; for elements of less than a byte, as many as a byte has.
+    """Return the bytes of an element with those bits; for elements of less than a byte, a byte full of them.
 
     >>> packed(0x3F80, DType.of("bf16")), packed(0xA, DType.of("e2m1"))
     (b'\x80?', b'\xaa')
@@ -98,7 +98,7 @@ def packed(code: int, dtype: DType) -> bytes:
 
 
 def spelled(element: bytes, dtype: DType) -> str:
-    """An element as it is said: signed numbers and floats of C as numbers, all else as bits.
+    """Return an element as text: signed numbers and floats of C as numbers, all others as bits.
 
     >>> spelled(b"3", DType.of("u4")), spelled(b"?", DType.of("s8")), spelled(bytes(2), DType.of("b16"))
     ('0x3', '63', '0')
@@ -117,7 +117,7 @@ def spelled(element: bytes, dtype: DType) -> str:
 
 
 def is_no_bit(fill: Any) -> bool:
-    """Whether a fill sets no bit, in every type: 0, but not -0.0.
+    """Return True if a fill sets no bit, in any type: 0, but not -0.0.
 
     >>> is_no_bit(0), is_no_bit(-0.0), is_no_bit("")
     (True, False, False)
@@ -126,7 +126,7 @@ def is_no_bit(fill: Any) -> bool:
 
 
 def kept(fill: Any, made: Any) -> bool:
-    """Whether a type has the value: floats rounded, but finite ones finite, and all else as it is.
+    """Return True if a type has the value: floats may be rounded, but stay finite; all others are equal.
 
     >>> kept(0.1, 0.09997558593750), kept(1e6, float("inf")), kept(float("inf"), 448.0)
     (True, False, False)
@@ -141,7 +141,7 @@ def _is_number(value: Any) -> bool:
 
 
 def no_element(fill: Any, name: str, hint: str = "") -> LayoutError:
-    """The error of a fill that its type does not hold."""
+    """Return the error for a fill that its type does not hold."""
     hint = hint or "a value that the type holds, or the bytes of one element"
     shown = number_text(fill) if type(fill) is int else repr(fill)
     return LayoutError("TW705", f"the fill {shown} is no {name}", hint=hint)
@@ -155,7 +155,7 @@ def _float(fill: Any, name: str, form: str) -> bytes:
 
 
 def _rounded(fill: Any, dtype: DType) -> int:
-    """The bits of the nearest number of a float."""
+    """Return the bits of the nearest number of a float type."""
     from tilewise.simulate.numbers import FLOATS, decode, encode, is_float
 
     if not is_float(dtype):

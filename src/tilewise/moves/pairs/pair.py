@@ -1,9 +1,9 @@
-"""Two layouts of memory as one list of digits: what every plan, and every kernel, starts from.
+"""Two layouts of memory as one list of digits: the start of every plan, and of every kernel.
 
     for all digits:    target[P' + Sw'(O' + sum of digit * write)] = source[P + Sw(O + sum of digit * read)]
 
 Copies of the target are digits that do not move in the source. Where the digits of the two do not divide each
-other there is no such list, and each side is asked by the index.
+other there is no such list, and each side computes addresses from the index.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_MEMORY = ("reg", "TCol")
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """A digit of the index: its steps in the source and in the target, and what it counts in each limit."""
+    """A digit of the index: its steps in the source and in the target, and its count in each limit."""
 
     extent: int
     read: int
@@ -43,9 +43,9 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Digits that count further than the tensor goes: where they count to `bound` or more, nothing is read.
+    """A limit of digits that count beyond the tensor: where they count to `bound` or more, nothing is read.
 
-    The target then gets the fill, or is left alone.
+    The target then gets the fill, or stays unchanged.
     """
 
     bound: int
@@ -54,9 +54,9 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One storage: the address of element zero, what permutes the addresses, how many elements there are.
+    """One storage: the address of element zero, its size in elements, and the swizzles of its addresses.
 
-    `outer` is added to what is permuted; it is none where nothing is.
+    `outer` is added after the swizzles; it is 0 without swizzles.
     """
 
     start: int
@@ -67,7 +67,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Source and target over one list of digits; `digits` is None where there is none."""
+    """Source and target over one list of digits; `digits` is None if there is no such list."""
 
     layouts: tuple[Layout, Layout]
     bits: int
@@ -77,24 +77,24 @@ class Pair:
     digits: tuple[Digit, ...] | None
     limits: tuple[Limit, ...] = ()
     spread: bool = False
-    """Whether elements of 4 bits are counted as bytes each, which they are in shared memory alone."""
+    """True if elements of 4 bits count as bytes, as they do in shared memory."""
 
     @property
     def holes(self) -> bool:
-        """Whether the target has addresses that no element takes."""
+        """Return True if the target has addresses that no element takes."""
         count = _taken(self.layouts[1])
         return count is None or count != self.target.size
 
     @property
     def beyond(self) -> int:
-        """How many elements the target has beyond the box."""
+        """Return the number of elements that the target has beyond the box."""
         return 0 if self.box is None else self.layouts[1].size - prod(self.box)
 
     @property
     def bytes(self) -> int:
-        """What the layouts touch once, read and written; the fill of holes is not counted.
+        """Return the bytes that the layouts touch once, read and written, without the fill of holes.
 
-        Of a source's copies one is read.
+        Of a source's copies, one is read.
         """
         source, target = self.layouts
         read, written = _taken(replace(source, replica=()) if source.replica else source), _taken(target)
@@ -105,10 +105,10 @@ class Pair:
 
 
 def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> Pair:
-    """What moves: every element, from its place in the source to all its places in the target.
+    """Return the pair: every element, from its place in the source to all its places in the target.
 
-    With `shape` the box of that shape moves, mode by mode: what the target has beyond it gets the fill, and
-    what the source has beyond it is left out.
+    With `shape` the box of that shape moves, mode by mode. Elements of the target beyond it get the fill;
+    elements of the source beyond it are left out.
 
         requires  one storage axis each, no address below zero, no two elements at one address of the target,
                   and one size; with a shape, a box that lies in both
@@ -145,7 +145,7 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
 
 
 def storage_size(layout: Layout, dtype: DType) -> int:
-    """How many elements the storage of a target has.
+    """Return the number of elements of a target's storage.
 
     >>> from tilewise import DType, S
     >>> storage_size(S[3, 4] + 5, DType.of("f32"))
@@ -159,7 +159,7 @@ def _in_elements(layout: Layout, dtype: DType) -> Layout:
 
 
 def _side(layout: Layout, name: str) -> Side:
-    """The storage that a layout asks for."""
+    """Return the storage of a layout; refuse addresses below zero."""
     axis = _storage_axis(layout, name)
     try:
         low, high = layout.extremes(axis)
@@ -175,7 +175,7 @@ def _side(layout: Layout, name: str) -> Side:
 
 
 def _storage_axis(layout: Layout, name: str) -> str:
-    """The one axis on which a layout of memory steps."""
+    """Return the one axis on which a layout of memory steps; refuse others."""
     names = layout.moving or ("m",)
     owners = [axis.name for axis in layout.axes if axis.name in names and axis.kind != STORAGE]
     if owners or len(names) > 1 or names[0] in _NO_MEMORY:
@@ -188,7 +188,7 @@ def _storage_axis(layout: Layout, name: str) -> str:
 
 
 def _refuse_meeting(target: Layout) -> None:
-    """A target where two elements meet would keep either of them."""
+    """Refuse a target where two elements meet: it would keep either of them."""
     verdict = target.injective
     if verdict.answer is None:
         raise NotDecided(f"whether elements meet in the target is not decided: {verdict.reason}")
@@ -202,7 +202,7 @@ def _refuse_meeting(target: Layout) -> None:
 
 
 def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
-    """The box that moves, or None where all of both does."""
+    """Return the box that moves, or None if all of both layouts moves."""
     ours, theirs = extents_of(source.shape), extents_of(target.shape)
     if shape is None:
         if source.size != target.size:
@@ -226,7 +226,7 @@ def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
 
 
 def how_many(layout: Layout) -> str:
-    """How many elements a layout has, and in which shape where it has modes.
+    """Return the number of elements of a layout, with its shape if it has several modes.
 
     >>> from tilewise import S
     >>> how_many(S[300, 5]), how_many(S[4])
@@ -242,7 +242,7 @@ def how_many(layout: Layout) -> str:
 def _digits(
     source: Layout, target: Layout, box: tuple[int, ...] | None
 ) -> tuple[tuple[Digit, ...] | None, tuple[Limit, ...]]:
-    """Return the digits that both sides have in common, None where places clash; and where they go too far.
+    """Return the digits that both sides share, or None where places clash; and the limits of long digits.
 
     The slowest digits of a mode go as far as the target needs, whatever either side has.
     """
@@ -276,7 +276,7 @@ def _digits(
 
 
 def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[list[tuple[int, int]]]:
-    """Yield the digits of each mode, (extent, stride); without a box all is one mode, the flat index."""
+    """Yield the digits of each mode, (extent, stride); without a box the flat index is the only mode."""
     axis, iters = _storage_axis(layout, ""), iter(layout.shard)
     for mode in layout.shape if box else [layout.shape]:
         own = islice(iters, sum(1 for _ in leaves(mode)))
@@ -284,7 +284,7 @@ def _by_mode(layout: Layout, box: tuple[int, ...] | None) -> Iterator[list[tuple
 
 
 def _taken(layout: Layout) -> int | None:
-    """How many addresses a layout takes; None where that is not decided."""
+    """Return the number of addresses that a layout takes, or None if that is not decided."""
     count = layout.holes.count
     if count is None:
         return None

@@ -1,4 +1,4 @@
-"""What is asked of a tile, by what a pair is: what was fastest of its kind on an H200 (docs/move.md)."""
+"""Aims of a tile for each kind of pair: the fastest of that kind on an H200 (docs/move.md)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tilewise.moves.pairs.pair import Pair
 from tilewise.moves.tiles.tile import LINE, VECTOR
 
 SMALL, MIDDLE, MIDDLE_WHOLE = 8 << 20, 48 << 20, 128 << 20
-"""Bytes of a tensor below which smaller tiles give every multiprocessor work; the last where all runs are
+"""Bytes of a tensor below which smaller tiles give every multiprocessor work; the last if all runs are
 whole vectors."""
 
 LONG = 4096
-"""Bytes of a digit from which on longer rows of it are worth more than more rows."""
+"""Bytes of a digit above which longer rows of it are worth more than more rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is asked of a tile: bytes of its runs, bytes in all, and bytes for each thread of the block."""
+    """An aim of a tile: bytes of its runs, bytes in all, and bytes for each thread of the block."""
 
     read: int
     write: int
@@ -29,7 +29,7 @@ class Aim:
 
 
 WHOLE = (Aim(256, 256, 4096), Aim(256, 128, 4096))
-"""Where both sides have whole vectors; the others where one side, or both, have not."""
+"""For whole vectors on both sides; the next two for one side, or both sides, without them."""
 ONE_SHIFTED = (Aim(256, 128, 8192),)
 BOTH_SHIFTED = (
     Aim(256, 128, 16384),
@@ -39,11 +39,11 @@ BOTH_SHIFTED = (
     Aim(64, 128, 16384),
 )
 LONG_BYTES, LONG_ROWS = Aim(384, 64, 8192, 16), Aim(512, 128, 16384)
-"""Where digits are long: of bytes whose source alone is shifted, of wider elements where both sides are."""
+"""For long digits: of bytes if only the source is shifted, of wider elements if both sides are."""
 NARROW, NARROW_BYTES = 1280, Aim(128, 128, 16384)
-"""Bytes of a digit below which rows of it are narrow; what is aimed at where those are no whole vectors."""
+"""Bytes of a digit below which rows of it are narrow; the aim if such rows are not whole vectors."""
 SPLIT = (Aim(128, 64, 8192), Aim(256, 256, 16384), Aim(128, 64, 8192))
-"""Where a digit of the target, such as three colours, fills no vector: for no, one, two sides shifted; the
+"""For a digit of the target, such as three colours, that fills no vector: for no, one, two sides shifted; the
 last also where runs of bytes are of several digits."""
 MANY = 4
 SPLIT_OF_MANY = (SPLIT[0], Aim(256, 256, 32768), Aim(192, 128, 12288))
@@ -54,13 +54,13 @@ SMALL_SHIFTED = {
     (8, 2): Aim(64, 96, 6144, 6),
     (32, 2): Aim(192, 128, 6144, 24),
 }
-"""For small tensors: of whole vectors, and others, some by their bits and by how many sides are shifted."""
+"""For small tensors: of whole vectors, and others, some by their bits and the number of shifted sides."""
 WHOLE_MIDDLE = Aim(256, 64, 16384)
 SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
-"""For tensors of some size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
+"""For tensors of middle size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
 FEWER = (Aim(128, 128, 8192), Aim(64, 128, 8192))
 LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
-"""Tiles to be tried in turn, as they were found best on an H200 (docs/move.md)."""
+"""Tiles to try in turn: the best ones found on an H200 (docs/move.md)."""
 OTHERS = (
     Aim(256, 128, 16384, 64),
     Aim(256, 256, 16384, 64),
@@ -76,16 +76,16 @@ OTHERS = (
     Aim(256, 128, 16384, 128),
     Aim(64, 64, 4096),
 )
-"""Tiles that were best for some, and are tried where a pair is measured."""
+"""Tiles that were best for some pairs; measurements try them too."""
 
 
 def bytes_of(pair: Pair) -> int:
-    """Bytes of all elements that are moved."""
+    """Return the bytes of all elements that move."""
     return prod(digit.extent for digit in pair.digits or ()) * pair.bits // 8
 
 
 def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
-    """What is aimed at, the best first.
+    """Yield the aims for a pair, the best first.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.digits import simplest
@@ -106,7 +106,7 @@ def aims(pair: Pair, aligned: int) -> Iterator[Aim]:
     # a vector of the target goes over several values of a digit that does not divide it
     splits = 0 < writes < VECTOR // unit and VECTOR // unit % writes != 0
     if not (pair.spread or unit == VECTOR or splits):
-        # large tiles would be too few; elements of 16 bytes were as fast in those
+        # large tiles would be too few; elements of 16 bytes were as fast in large ones
         if total < SMALL:
             yield SMALL_SHIFTED.get((pair.bits, shifted), SMALL_ODD) if shifted else SMALL_WHOLE
         elif shifted == 2 and total < MIDDLE:

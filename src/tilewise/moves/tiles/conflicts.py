@@ -1,4 +1,4 @@
-"""Where a tile lies in shared memory so that the threads that gather it meet fewest bank conflicts."""
+"""The place of a tile in shared memory with the fewest bank conflicts among the threads that gather it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from tilewise.hardware.memory.banks import WORD
 from tilewise.moves.tiles.tile import VECTOR, Stagger, Tile
 
 PADDINGS = {VECTOR: 8, WORD: 16}
-"""How many paddings of a row are tried, by the bytes of a step."""
+"""Number of paddings of a row to try, by the bytes of a step."""
 
 STORES = {VECTOR: 0.0, WORD: 0.4}
-"""What stores by such steps cost for an element, beside those by vectors. All costs here are in wavefronts,
-and are what they were found to be by trying on an H200."""
+"""Cost per element of stores by such steps, beside stores by vectors. All costs here are in wavefronts,
+and were found by trial on an H200."""
 
 COLUMNS = {8: 0.0, 4: 10.0, 2: 20.0}
-"""How many vectors of a target run neighbouring threads write, and what lines that are not whole cost one."""
+"""Vectors of a target run that neighbouring threads write, and the cost of lines that are then not whole."""
 
 WHOLE_WARP = 32
-"""How many they may write as well where a run has more than so many twice."""
+"""Another number of vectors for them, where a run has more than twice as many."""
 
 WIDEST = 16
-"""How many they write of a tile that is swizzled: runs of 256 bytes, for which two may meet in a bank."""
+"""Vectors for them in a swizzled tile: runs of 256 bytes, for which two may meet in a bank."""
 
 SHORT_RUN = 20
-"""How many they write at most where all of a run's are neighbours: in pairs, those of a sector."""
+"""Longest run whose vectors may all be neighbours: in pairs, those of a sector."""
 
 EACH = 12.0
-"""What a vector costs beside its wavefronts, so that threads had better not be idle."""
+"""Cost of a vector beside its wavefronts: idle threads are dear."""
 
 IDLE = 1.125
-"""By how much threads may be more than vectors where nothing else tells orders apart."""
+"""Largest ratio of threads to vectors for orders that differ in nothing else."""
 
 STAGGERS = {
     Stagger(2, of_words=False): 0.1,
@@ -42,12 +42,12 @@ STAGGERS = {
     Stagger(2, of_words=True): 0.5,
     Stagger(8, of_words=True): 0.5,
 }
-"""How threads may begin with other elements of their vectors, and what that costs for an element: more
-addresses, and what puts elements in order again."""
+"""Ways in which threads begin with other elements of their vectors, with the cost for an element: more
+addresses, and code that restores the order of elements."""
 
 
 def calmest(tile: Tile) -> Tile:
-    """The tile by the padding, the stores, the order of threads and their first elements that cost least.
+    """Return the tile with the cheapest padding, stores, order of threads and first elements.
 
     Tiles of whole vectors on both sides are swizzled instead.
 
@@ -78,21 +78,21 @@ def calmest(tile: Tile) -> Tile:
 
 
 class Gathering(NamedTuple):
-    """A way to store and to gather a tile, and what it costs beside the wavefronts of the gather."""
+    """A way to store and to gather a tile, and its cost beside the wavefronts of the gather."""
 
     least: float
-    """What it costs at least, with those."""
+    """Its cost at least, with the wavefronts."""
     granule: int
     columns: int
     stagger: Stagger | None
     more: float
     """Wavefronts that a vector is worth: by itself, for stores, lines that are not whole, and its order."""
     idle: float
-    """By how much threads are more than vectors."""
+    """Ratio of threads to vectors."""
 
 
 def _ways(tile: Tile) -> Iterator[Gathering]:
-    """Those of a tile."""
+    """Yield the ways to gather a tile."""
     unit, vector, staggers = tile.unit, tile.vector, _staggers(tile)
     least, stored = vector * (2 if unit == 8 else 1), tile.taken / VECTOR
     for columns, idle in _orders(tile.write_vectors):
@@ -106,13 +106,13 @@ def _ways(tile: Tile) -> Iterator[Gathering]:
 
 
 def _staggers(tile: Tile) -> list[Stagger | None]:
-    """How threads may begin: with the first element, or with others where any order will do."""
+    """Return the ways for threads to begin: with the first element, or with others if any order is right."""
     some = [own for own in STAGGERS if own.of_words or (tile.of_word > 1 and not tile.pair.spread)]
     return [None, *some] if tile.regular else [None]
 
 
 def _orders(vectors: int, widest: int = max(COLUMNS)) -> list[tuple[int, float]]:
-    """Orders of threads, and by how much threads are more than vectors; a short run has one for each."""
+    """Return orders of threads, each with its ratio of threads to vectors; a short run has one for each."""
     counts = [count for count in (widest, *COLUMNS) if vectors >= count] or [vectors]
     counts += [vectors] if vectors % 2 == 0 and vectors <= SHORT_RUN else []
     counts += [WHOLE_WARP] if vectors > 2 * WHOLE_WARP else []

@@ -1,7 +1,7 @@
-"""Rows of a tile in shared memory, padded in every way that is tried, and the wavefronts of each.
+"""Rows of a tile in shared memory under every padding to try, and the wavefronts of each.
 
-Rows that lie a word further apart move a word of row r by r banks. So the different words of a request are
-looked up once, with their rows, and all paddings are asked of those together. Words of two rows count as two:
+Rows that lie a word further apart move a word of row r by r banks. The different words of a request are
+therefore listed once, with their rows, and shared by all paddings. Words of two rows count as two:
 where a short run has vectors that reach into other rows, beyond its ends, that is a wavefront too many.
 """
 
@@ -22,20 +22,20 @@ from tilewise.moves.tiles.tile import Stagger, Tile
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 SHIFTS = (0, 5)
-"""Where a target run may begin in a sector, in elements: those that are looked at."""
+"""Begins of a target run in a sector, in elements, that are examined."""
 
 PADDING_COST = 0.01
-"""Wavefronts that a byte weighs by which rows are longer."""
+"""Cost of a byte of padding, in wavefronts."""
 
 _LANES = np.arange(32)
 _ROW = 32
-"""The bit from which on a place in shared memory has its row; its byte, from 1 << 31 on, lies below."""
+"""The lowest bit of the row in a place of shared memory; its byte, from 1 << 31 on, lies below."""
 _AGAIN = BANKS
-"""In place of the bank of a word that a lane before has asked for."""
+"""The bank of a word that a lane before requests too."""
 
 
 def least_conflicts(tile: Tile, way: Gathering) -> tuple[float, int]:
-    """Return the fewest wavefronts of a vector, with what padding weighs, and that padding.
+    """Return the fewest wavefronts of a vector, with the weight of the padding, and the padding.
 
     requires       a tile that is stored as the way stores it; for a stagger one that is regular
     postcondition  the tile with a stagger is regular: where longer rows part two digits, none is longer
@@ -51,8 +51,8 @@ def least_conflicts(tile: Tile, way: Gathering) -> tuple[float, int]:
 
 
 def _words(tile: Tile, way: Gathering) -> Int64s:
-    """Return [request, lane], the words that lanes ask for together, with their rows, in order."""
-    rows, steps = 1, list(tile.pitches)  # what a step of a digit adds to a place: bytes, and rows
+    """Return [request, lane], the words that lanes request together, with their rows, in order."""
+    rows, steps = 1, list(tile.pitches)  # a step of a digit adds to a place: bytes, and rows
     for i in tile.rows:
         steps[i] += rows << _ROW
         rows *= tile.held[i]
@@ -77,10 +77,10 @@ def _words(tile: Tile, way: Gathering) -> Int64s:
 
 
 def _elements(tile: Tile) -> int:
-    """Return how many elements of a vector are looked at: those that may begin at other bytes of a word.
+    """Return the number of elements of a vector to examine, which may begin at different bytes of a word.
 
-    With the next element all lanes go on by one step. They go to the same banks, only all further, where that
-    is whole words, or where all of them are at the same byte of a word, wherever their rows begin.
+    With the next element all lanes go on by one step. All go to the same banks, shifted, if the step
+    is whole words, or if all of them are at the same byte of a word, wherever their rows begin.
     """
     if len(tile.write_run) > 1:
         return max(1, WORD // tile.unit)
@@ -91,7 +91,7 @@ def _elements(tile: Tile) -> int:
 
 
 def _wavefronts(words: Int64s, further: Any) -> Int64s:
-    """Return [padding, request], the most words that one bank is asked for, each once."""
+    """Return [padding, request], the most different words requested of one bank."""
     again = np.zeros(words.shape, np.uint8)
     again[:, 1:] = words[:, 1:] == words[:, :-1]
     banks = further * (words >> _ROW - 2).astype(np.uint8) + words.astype(np.uint8)
@@ -106,9 +106,9 @@ def _wavefronts(words: Int64s, further: Any) -> Int64s:
 
 @lru_cache(maxsize=64)
 def _turns(stagger: Stagger | None, of_word: int, elements: int) -> Int64s:
-    """[request, lane]: the elements of their vectors that lanes ask for together.
+    """Return [request, lane], the elements of their vectors that lanes request together.
 
-    Where they begin with other elements of each word, what one word has all have.
+    Where lanes begin with other elements of each word, all words have the same order.
     """
     if stagger is None:
         return np.arange(elements)[:, None] + 0 * _LANES

@@ -1,12 +1,12 @@
-"""The part of a move that one block of threads makes: a box of the digits, by way of shared memory.
+"""The part of a move that a block of threads makes: a box of the digits, by way of shared memory.
 
-The box is contiguous for a while in the source (its read run) and in the target (its write run), so that both
-are touched in whole sectors. Vectors of 16 bytes go from the source to shared memory as they are; threads
-then gather the elements of a vector of the target. Where runs of a side do not begin at multiples of 16
-bytes, vectors are taken where they do:
+The box is contiguous for a while in the source (its read run) and in the target (its write run). Both are
+then touched in whole sectors. Vectors of 16 bytes go from the source to shared memory unchanged; threads then
+gather the elements of a vector of the target. Where runs of a side do not begin at multiples of 16 bytes,
+vectors still do:
 
     source  rows of shared memory are shifted as the rows of the source are, so that a vector lands whole
-    target  a block owns the sectors that end in its run, and reads as many rows before as that takes
+    target  a block owns the sectors that end in its run, and reads the rows before that these need
 
 No vector is ever split but at the ends of the tensor.
 """
@@ -27,24 +27,25 @@ VECTOR = 16
 """Bytes of the widest access of a thread."""
 
 FEW_HELD = 3
-"""Vectors of the source that a thread holds in few registers, beside those that a row has at its end."""
+"""Vectors of the source that a thread holds in few registers, beside those at the end of a row."""
 
 LINE = 128
-"""Bytes that a wavefront of shared memory has: 32 banks of 4."""
+"""Bytes of a wavefront of shared memory: 32 banks of 4."""
 
 FORGOTTEN = 20 << 20
-"""Bytes read and written after which the L2 cache has no longer what was read before: tried on an H200, whose
+"""Bytes read and written after which the L2 cache has lost a sector read before: tried on an H200, whose
 cache has 60 MB (docs/move.md)."""
 
 RATE, SPREAD_RATE, SPREAD_WORDS_RATE = 0.97, 0.65, 0.87
-"""Of a copy's rate, what was seen of tiles of whole sectors, of spread ones that are gathered, and of those
+"""Measured parts of a copy's rate: tiles of whole sectors, spread tiles that are gathered, and spread tiles
 that are turned by words (docs/move.md)."""
 
 
 def is_forgotten(between: int, along: int, touched: int) -> bool:
-    """Whether the cache forgets a sector between two neighbours of a row, and were they next would remember.
+    """Return True if the cache loses a sector that neighbours of a row share, and another order would help.
 
-    So many blocks come between them, each of which touches as many bytes; so many tiles lie along the row.
+    `between` blocks come between the two, and each touches `touched` bytes; `along` tiles are in the
+    row.
 
     >>> is_forgotten(4093, 2, 1 << 16), is_forgotten(129, 64, 1 << 16), is_forgotten(4, 2029, 1 << 16)
     (True, False, False)
@@ -57,53 +58,53 @@ class Stagger:
     """Threads that begin with other elements of the vectors that they gather, and go on around."""
 
     threads: int
-    """So many neighbours begin with the same, the next as many with the next."""
+    """Number of neighbours that begin with the same element; the next as many begin with the next."""
     of_words: bool
-    """Whether with another word of the vector; with another element of each word where not."""
+    """True if they begin with another word of the vector; False if with another element of each word."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A tile of a pair, whose digits are the simplest: how it is read, kept, and written."""
+    """A tile of a pair with the simplest digits: how to read, keep, and write it."""
 
     pair: Pair
     extents: tuple[int, ...]
     read_run: tuple[int, ...]
     """Digits that are contiguous in the source one after another, the fastest first."""
     write_run: tuple[int, ...]
-    """The same of the target."""
+    """The same for the target."""
     threads: int
     read_shift: bool
     write_shift: bool
     word_stores: bool = False
-    """Whether shifted vectors are stored to shared memory by words, for rows that meet fewer conflicts."""
+    """True if shifted vectors are stored to shared memory by words, for rows that meet fewer conflicts."""
     padding: int = 0
-    """Steps by which rows of shared memory are longer than they need to be."""
+    """Steps by which rows of shared memory are longer than necessary."""
     stagger: Stagger | None = None
-    """How threads begin with other elements of their vectors, also for that reason; None where none does."""
+    """The elements with which threads begin, also for fewer conflicts; None if all begin with the first."""
     columns: int = 8
-    """Vectors of one target run that neighbouring threads write."""
+    """Vectors of a target run that neighbouring threads write."""
 
     # -- the box -----------------------------------------------------------------------------------
 
     @property
     def digits(self) -> tuple[Digit, ...]:
-        """The digits of the pair."""
+        """Return the digits of the pair."""
         return self.pair.digits or ()
 
     @property
     def unit(self) -> int:
-        """Bytes of an element."""
+        """Return the bytes of an element."""
         return self.pair.bits // 8
 
     @property
     def vector(self) -> int:
-        """Elements of a vector."""
+        """Return the elements of a vector."""
         return VECTOR // self.unit
 
     @cached_property
     def halo(self) -> int:
-        """How many positions more of the last digit of the write run a tile reads, before its own."""
+        """Return the positions of the write run's last digit that a tile reads before its begin."""
         if not (self.write_shift and self.write_run):
             return 0
         last = self.write_run[-1]
@@ -113,38 +114,38 @@ class Tile:
 
     @property
     def _before(self) -> int:
-        """How many elements before its own a tile may have to write, to begin where a sector does."""
+        """Return how many elements before its begin a tile may have to write, to begin with a sector."""
         return SECTOR // self.unit - 1
 
     @property
     def write_inner(self) -> int:
-        """Elements of the write run for a step of its last digit."""
+        """Return the elements of the write run for a step of its last digit."""
         return prod(self.extents[i] for i in self.write_run[:-1])
 
     @cached_property
     def held(self) -> tuple[int, ...]:
-        """Extents of the box in shared memory: those of the tile, and the halo."""
+        """Return the extents of the box in shared memory: those of the tile, with the halo."""
         last = self.write_run[-1] if self.halo else None
         return tuple(extent + (self.halo if i == last else 0) for i, extent in enumerate(self.extents))
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
-        """How many tiles lie along each digit; a halo's last tile may own what the one before begins."""
+        """Return the number of tiles along each digit; with a halo, one more may own the end of the last."""
         last = self.write_run[-1] if self.halo else None
         reach = [digit.extent + (self.halo if i == last else 0) for i, digit in enumerate(self.digits)]
         return tuple(-(-far // extent) for far, extent in zip(reach, self.extents, strict=True))
 
     @property
     def blocks(self) -> int:
-        """How many tiles there are."""
+        """Return the number of tiles."""
         return prod(self.counts)
 
     @cached_property
     def block_order(self) -> tuple[int, ...]:
-        """The digits along which tiles lie, the fastest first: as they step in the target.
+        """Return the digits along which tiles lie, the fastest first: by their steps in the target.
 
-        Neighbours along a row of the source share a sector, where rows begin anywhere. Where the cache would
-        have forgotten it when the second of them comes, they come one after another.
+        Neighbours along a row of the source share a sector, where rows begin anywhere. If the cache would
+        lose it before the second neighbour comes, they come one after another.
         """
         by_write = sorted(range(len(self.digits)), key=lambda i: abs(self.digits[i].write))
         order = [i for i in dict.fromkeys((*self.write_run, *by_write)) if self.counts[i] > 1]
@@ -157,23 +158,23 @@ class Tile:
 
     @property
     def _touched(self) -> int:
-        """Bytes that a block reads, and writes."""
+        """Return the bytes that a block reads, and writes."""
         return 2 * self.stored(prod(self.extents))
 
     @cached_property
     def ragged(self) -> tuple[int, ...]:
-        """Digits whose last tile is not whole."""
+        """Return the digits whose last tile is not whole."""
         return tuple(
             i for i in self.block_order if self.digits[i].extent % self.extents[i] or self.halo_of(i)
         )
 
     def halo_of(self, digit: int) -> int:
-        """How many positions of a digit the tile reads before its own."""
+        """Return the positions of a digit that the tile reads before its begin."""
         return self.halo if self.halo and digit == self.write_run[-1] else 0
 
     @property
     def few_registers(self) -> bool:
-        """Whether 32 registers are enough for a thread, so that all of a multiprocessor's run at once."""
+        """Return True if 32 registers a thread are enough: all threads of a multiprocessor run at once."""
         gathered = self.words == 1 and self.unit > 1 and not self.partial
         return gathered and self.row_count * (self.run_bytes // VECTOR) <= FEW_HELD * self.threads
 
@@ -181,47 +182,48 @@ class Tile:
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
-        """The digits of a tile that are not in the read run: a row for all their values, write run first."""
+        """Return the digits outside the read run: each of their values is a row; write run first."""
         order = dict.fromkeys((*self.write_run, *range(len(self.digits))))
         return tuple(i for i in order if i not in self.read_run and self.held[i] > 1)
 
     @property
     def row_count(self) -> int:
-        """How many rows a tile reads."""
+        """Return the number of rows that a tile reads."""
         return prod(self.held[i] for i in self.rows) - self.unread
 
     @property
     def unread(self) -> int:
-        """How many rows a halo of whole digits has before those that a vector of the target may begin in."""
+        """Return the rows of a halo of whole digits before the first in which a target vector may begin."""
         if not self.halo or self.rows != self.write_run:
             return 0
         return self.halo * self.write_inner - self._before
 
     @property
     def surplus(self) -> float:
-        """How many elements a tile reads for one that it writes."""
+        """Return the elements that a tile reads for each that it writes."""
         return self.row_count * prod(self.held[i] for i in self.read_run) / prod(self.extents)
 
     @property
     def run_bytes(self) -> int:
-        """Bytes of a row."""
+        """Return the bytes of a row."""
         return prod(self.held[i] for i in self.read_run) * self.unit
 
     def stored(self, elements: int) -> int:
-        """Bytes of so many elements in a storage."""
+        """Return the bytes of that many elements in a storage."""
         return -(-elements // 2) if self.pair.spread else elements * self.unit
 
     @property
     def taken(self) -> int:
-        """Bytes of shared memory that one read of the source becomes.
+        """Return the bytes of shared memory for one read of the source.
 
-        Spread, they are twice as many as are read: a vector where rows begin anywhere, half of one elsewhere.
+        Spread elements take twice the bytes read: of a vector where rows begin anywhere, elsewhere of half a
+        vector.
         """
         return 2 * VECTOR if self.pair.spread and self.read_shift else VECTOR
 
     @property
     def run_vectors(self) -> int:
-        """Vectors that cover a row wherever it begins."""
+        """Return the vectors that cover a row wherever it begins."""
         slack = SECTOR - self.unit if self.read_shift else 0
         return -(-(self.run_bytes + slack) // self.taken)
 
@@ -229,7 +231,7 @@ class Tile:
 
     @cached_property
     def pitches(self) -> tuple[int, ...]:
-        """Bytes between neighbours along each digit in shared memory."""
+        """Return the bytes between neighbours along each digit in shared memory."""
         pitches, step = [0] * len(self.digits), self.unit
         for i in self.read_run:
             pitches[i], step = step, step * self.held[i]
@@ -246,20 +248,20 @@ class Tile:
 
     @property
     def granule(self) -> int:
-        """Bytes by steps of which rows are stored wherever they begin, and padded."""
+        """Return the bytes of a step by which rows are shifted and padded."""
         return 4 if self.word_stores else VECTOR
 
     @property
     def _beside(self) -> int:
-        """Bytes that rows are apart at least, so that no vector has bytes of two.
+        """Return the least bytes between rows, so that no vector has bytes of two rows.
 
-        A vector reaches beyond its row by all its bytes but one. Where rows are apart by a step that divides
-        no vector, that of the next row may begin as much sooner, but for a step.
+        A vector reaches beyond its row by all its bytes but one. Where rows lie apart by a step that divides
+        no vector, the vector of the next row may begin that much sooner, less a step.
         """
         return 2 * self.taken - 1 - self.granule
 
     def merged(self, digits: Sequence[int], extents: Sequence[int]) -> dict[int, int]:
-        """Digits and their extents: those that go on in shared memory where the one before ends are one."""
+        """Return digits and extents; a digit that continues another in shared memory is joined to it."""
         found: dict[int, int] = {}
         for i in digits:
             head = next(reversed(found), None)
@@ -271,7 +273,7 @@ class Tile:
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory of a block."""
+        """Return the bytes of shared memory of a block."""
         end = self.run_bytes
         if self.rows:
             last = self.rows[-1]
@@ -281,7 +283,7 @@ class Tile:
 
     @property
     def swizzle_shift(self) -> int | None:
-        """S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead."""
+        """Return S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead."""
         if self.read_shift or self.write_shift:
             return None
         row = -(-self.run_bytes // VECTOR) * VECTOR
@@ -291,18 +293,18 @@ class Tile:
 
     @cached_property
     def write_rows(self) -> tuple[int, ...]:
-        """The digits of a tile that are not in the write run: each of their values is a run of the target."""
+        """Return the digits outside the write run: each of their values is a run of the target."""
         order = dict.fromkeys((*self.read_run, *range(len(self.digits))))
         return tuple(i for i in order if i not in self.write_run and self.extents[i] > 1)
 
     @property
     def run_elements(self) -> int:
-        """Elements of a write run."""
+        """Return the elements of a write run."""
         return prod(self.extents[i] for i in self.write_run)
 
     @property
     def write_vectors(self) -> int:
-        """Vectors of a write run, wherever it begins; with a halo those of the sectors that end in it."""
+        """Return the vectors of a write run, wherever it begins; with a halo, of sectors that end in it."""
         if self.halo:
             sector = SECTOR // self.unit
             return (self.run_elements + sector - 1) // sector * (SECTOR // VECTOR)
@@ -311,17 +313,17 @@ class Tile:
 
     @property
     def uneven(self) -> bool:
-        """Whether a tile's share of a shifted run is not whole sectors long, so that its end is looked at."""
+        """Return True if the tile's part of a shifted run ends inside a sector and needs a bounds check."""
         return bool(self.halo) and self.run_elements * self.unit % SECTOR != 0
 
     @property
     def partial(self) -> bool:
-        """Whether some vector of the target has elements that are not of its run."""
+        """Return True if some vector of the target has elements outside its run."""
         return not self.halo and bool(self.run_elements % self.vector or self.write_shift)
 
     @property
     def nested(self) -> bool:
-        """Whether the elements of a vector are always as far apart, as no digit of its run ends within it."""
+        """Return True if elements of a vector have constant distances: no digit of its run ends in it."""
         if len(self.merged(self.write_run, self.extents)) <= 1:
             return True
         inner, fits = 1, not self.write_shift
@@ -332,18 +334,18 @@ class Tile:
 
     @property
     def regular(self) -> bool:
-        """Whether a vector's elements are always evenly apart, and may be gathered in any order."""
+        """Return True if a vector's elements are evenly apart, and any order may gather them."""
         gathered = self.words == 1 and not self.partial
         return gathered and self.unit <= 4 and len(self.merged(self.write_run, self.extents)) == 1
 
     @property
     def of_word(self) -> int:
-        """Elements of a quarter of a vector: of a word, or, where they are spread, of half of one."""
+        """Return the elements of a quarter of a vector: of a word, or of half a word if they are spread."""
         return self.vector // 4
 
     @property
     def words(self) -> int:
-        """Neighbours of the source in a word that one thread turns; 1 where elements are gathered."""
+        """Return the neighbours in a word of the source that a thread turns; 1 where it gathers elements."""
         count = 4 // self.unit if self.unit < 4 else 1
         if count == 1 or self.read_shift or self.write_shift or not (self.read_run and self.write_run):
             return 1
@@ -354,28 +356,28 @@ class Tile:
 
     @property
     def write_row_extents(self) -> dict[int, int]:
-        """How many threads lie along each digit of the write rows."""
+        """Return the number of threads along each digit of the write rows."""
         extents = {i: self.extents[i] for i in self.write_rows}
         if self.words > 1:
             extents[self.read_run[0]] //= self.words
         return extents
 
-    # -- what a plan asks --------------------------------------------------------------------------
+    # -- answers for a plan ------------------------------------------------------------------------
 
     kind = "tile"
     stays, fills_beyond = False, True
 
     @property
     def changes_words(self) -> bool:
-        """Whether elements of 4 bits are changed in words of 4 bytes: bytes and their halves are not."""
+        """Return True if elements of 4 bits are changed in words of 4 bytes."""
         return self.pair.spread
 
     def sectors(self, aligned: int) -> tuple[float, float]:
-        """Sectors that are read, and written, for as many bytes of elements as one has.
+        """Return the sectors read, and written, divided by those that hold the elements' bytes.
 
-        Blocks share no sectors: where runs begin anywhere, both of two neighbours read the one in which one
-        ends and the next begins. It comes from device memory once, and twice from the cache that all
-        multiprocessors share, which has little more to give than a copy takes.
+        Blocks share no sectors: where runs begin anywhere, two neighbours both read the sector in which the
+        first ends and the second begins. It comes from device memory once, and twice from the cache that all
+        multiprocessors share. That cache has little more bandwidth than a copy takes.
 
         >>> from tilewise import S
         >>> from tilewise.moves import plan
@@ -388,7 +390,7 @@ class Tile:
         return reads, 1.0 if self.halo else self._covered("write", self.write_run, aligned)
 
     def _covered(self, name: str, run: tuple[int, ...], aligned: int) -> float:
-        """Bytes of sectors for a byte of what it has of a side without a gap in which a sector has room."""
+        """Return the bytes of sectors for a byte of elements; gaps smaller than a sector are touched too."""
         sector = SECTOR * (2 if self.pair.spread else 1)
         length = elements = prod(self.extents[i] for i in run)
         steps = sorted((abs(getattr(digit, name)), i) for i, digit in enumerate(self.digits) if i not in run)
@@ -402,24 +404,24 @@ class Tile:
 
     @property
     def rate(self) -> float:
-        """What it reaches of a copy's rate, where it has no more sectors."""
+        """Return the part of a copy's rate that it reaches, if it has no more sectors."""
         if self.pair.spread:
             return SPREAD_RATE if self.words == 1 else SPREAD_WORDS_RATE
         return RATE
 
     @property
     def vectors(self) -> tuple[int, int]:
-        """Bytes that a thread reads, and writes, at once."""
+        """Return the bytes that a thread reads, and writes, at once."""
         return (self.taken // 2, VECTOR // 2) if self.pair.spread else (VECTOR, VECTOR)
 
     @property
     def swizzle(self) -> str | None:
-        """That of shared memory, over bytes; None where rows lie apart."""
+        """Return the swizzle of shared memory, over bytes; None where rows lie apart."""
         return None if self.swizzle_shift is None else f"Swizzle<3,4,{self.swizzle_shift}>"
 
     @property
     def named_extents(self) -> dict[str, Any]:
-        """The tile as JSON has it."""
+        """Return the tile as JSON."""
         read = prod(self.extents[i] for i in self.read_run)
         return {
             "elements": list(self.extents),

@@ -1,4 +1,4 @@
-"""Which tile to take for a pair: as large as keeps both sides in whole sectors, and fits."""
+"""The choice of a tile for a pair: the largest that keeps both sides in whole sectors, and fits."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tilewise.moves.tiles.conflicts import calmest
 from tilewise.moves.tiles.tile import VECTOR, Tile
 
 ALIGNED = 256
-"""Bytes to which an allocator aligns what it gives."""
+"""Bytes to which an allocator aligns memory."""
 
 SHARED = 72 * 1024
 """Bytes of a tile at most, so that several blocks are on a multiprocessor at once."""
 
 HALO, HALO_OF_SMALL = 1.34, 2.0
-"""How much of a tile may be read at most, beside what it writes, where another has less: small tensors take
-no more time for it than for fewer threads."""
+"""Elements that a tile may read for each that it writes, where another reads fewer: small tensors lose
+no more time by it than by fewer threads."""
 
 SLACK = 1.3
-"""How much longer than its run a run's vectors may be together at most, where others are less."""
+"""Largest length of a run's vectors together, in lengths of the run, where others are shorter."""
 
 EVEN = 1.1
-"""How much longer than a digit its tiles may be together; beyond that they are made as long as each other."""
+"""Largest length of a digit's tiles together, in lengths of the digit; longer ones are made equal."""
 
 THREADS = (128, 256, 512)
 """Threads that a block may have."""
 
 
 def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
-    """The tile to take; None where threads had better read what they write one by one.
+    """Return the tile to take, or None if threads should read the elements that they write one by one.
 
-    `aligned` are the bytes to which both storages are.
+    Both storages are aligned to `aligned` bytes.
 
         requires  the simplest digits, of whole bytes
 
@@ -52,9 +52,9 @@ def tile_of(pair: Pair, aligned: int = ALIGNED) -> Tile | None:
 
 
 def _laid(boxes: Iterator[Tile]) -> Iterator[Tile]:
-    """Boxes in shared memory, those that fit with their paddings.
+    """Yield boxes placed in shared memory, if they fit with their paddings.
 
-    Those come first that read little more than they write, and whose threads all have work.
+    First come boxes that read little more than they write, and whose threads all have work.
     """
     wasteful: list[Tile] = []
 
@@ -96,13 +96,13 @@ def turns_words(pair: Pair, aligned: int = ALIGNED) -> bool:
 
 
 def tile_for(pair: Pair, aim: Aim, aligned: int = ALIGNED) -> Tile | None:
-    """A tile for that aim; None where a side has no run, or a swizzle parts its vectors."""
+    """Return a tile for that aim, or None where a side has no run, or a swizzle parts its vectors."""
     box = _box(pair, aim, aligned)
     return None if box is None else next(_laid(iter((box,))), None)
 
 
 def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
-    """The tile, but for its place in shared memory."""
+    """Return the tile without its place in shared memory, or None."""
     unit, digits = pair.bits // 8, pair.digits or ()
     reads, writes = (
         run_of(pair, name, max(1, far // unit)) for name, far in (("read", aim.read), ("write", aim.write))
@@ -134,7 +134,7 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
 
 
 def _threads(tile: Tile, share: int) -> int:
-    """As many as have that share of a tile; fewer where each needs registers for many elements."""
+    """Return the threads for that share of a tile; fewer where each needs registers for many elements."""
     if tile.words == 1 and (tile.unit == 1 or (tile.unit == 2 and not tile.nested)):
         share *= 2
     wanted = prod(tile.extents) * tile.unit // share
@@ -144,7 +144,7 @@ def _threads(tile: Tile, share: int) -> int:
 def _read_run(
     pair: Pair, reads: dict[int, int], writes: dict[int, int], extents: list[int]
 ) -> tuple[int, ...]:
-    """The digits of the read run that make a row; those of the write run count rows, where they can."""
+    """Return the digits of the read run that make a row; those of the write run count rows if possible."""
     run: list[int] = []
     for i in reads:
         whole = all(extents[j] == (pair.digits or ())[j].extent for j in run)
@@ -156,7 +156,7 @@ def _read_run(
 
 
 def _continued(pair: Pair, run: tuple[int, ...], extents: Sequence[int]) -> tuple[int, ...]:
-    """The write run, and what follows it, where its end would be within a vector."""
+    """Return the write run, continued by more digits if it would end within a vector."""
     digits = pair.digits or ()
     while run:
         length = prod(extents[i] for i in run)
@@ -170,7 +170,7 @@ def _continued(pair: Pair, run: tuple[int, ...], extents: Sequence[int]) -> tupl
 
 
 def _grow(pair: Pair, extents: list[int], read_run: tuple[int, ...], wanted: int) -> None:
-    """More of the digits that step least in the target, until a tile has as many bytes as are wanted."""
+    """Extend the digits that step least in the target, until a tile has `wanted` bytes."""
     digits = pair.digits or ()
     for i in sorted(range(len(digits)), key=lambda i: abs(digits[i].write)):
         bytes_now = prod(extents) * pair.bits // 8
@@ -179,7 +179,7 @@ def _grow(pair: Pair, extents: list[int], read_run: tuple[int, ...], wanted: int
 
 
 def _evened(tile: Tile) -> Tile:
-    """The same with other extents, where the last tile of a digit would have little to do."""
+    """Return the tile with other extents, where the last tile of a digit would have little to do."""
     reach = [digit.extent for digit in tile.digits]
     if tile.halo:
         reach[tile.write_run[-1]] += tile.halo
@@ -191,9 +191,9 @@ def _evened(tile: Tile) -> Tile:
 
 
 def _even(tile: Tile, digit: int, reach: int) -> int:
-    """An extent of which as many tiles cover little more than they have to.
+    """Return an extent whose tiles cover little more than necessary, without more of them.
 
-    Runs are whole sectors then: those that begin at whole vectors always, others where that takes little.
+    Runs are then whole sectors: always if they begin at whole vectors, else only if that costs little.
     """
     extent = tile.extents[digit]
     more, fewer = -(-reach // extent), max(1, reach // extent)
@@ -212,9 +212,9 @@ def _even(tile: Tile, digit: int, reach: int) -> int:
 
 
 def candidates(pair: Pair, aligned: int = ALIGNED) -> list[Tile]:
-    """The tiles that may be taken for a pair, the one that is expected to be the fastest first.
+    """Return the tiles to choose from for a pair, the one expected to be the fastest first.
 
-        postcondition  the first is that of `tile_of`; none is there twice
+    postcondition  the first is that of `tile_of`; no two are equal
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.digits import simplest

@@ -1,8 +1,8 @@
 """The tile of elements of 4 bits whose rows begin anywhere: words of 8 elements, turned 8 by 8 in registers.
 
-A thread reads a word of each of eight rows of the source, shifted to begin with the tile. Turned they are
-words of eight runs of the target, which are kept in shared memory, and shifted again to where vectors of the
-target begin. Runs go over as many digits as make them long: what counts is a position in them.
+A thread reads a word of each of eight rows of the source, shifted to begin with the tile. Turned, they are
+words of eight runs of the target. Shared memory keeps them, and they are shifted again to where vectors of
+the target begin. Runs cover several digits to be long: only positions in a run count.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ IN_WORD = 8
 """Elements of a word."""
 
 AHEAD = 32
-"""Elements of a vector: a tile has so many more of a target run, as its last vector may end there."""
+"""Elements of a vector: a tile has that many more of a target run, as its last vector may end there."""
 
 WIDE, TALL, THREADS = 192, 480, 512
 """Elements of a row of the source at most, of a run of the target, and threads of a block."""
 
 SMALL = 128, 224, 512
-"""The same where there are few tiles, so that every multiprocessor has work."""
+"""The same for few tiles, so that every multiprocessor has work."""
 
 OTHERS = (192, 480, 512), (128, 480, 512), (256, 352, 512), (192, 480, 768), (64, 224, 256), (128, 96, 256)
-"""Those that were best for some, and are tried where a pair is measured."""
+"""Tiles that were best for some pairs; measurements try them too."""
 
 FEW_TILES = 264
-"""Tiles that are two for each multiprocessor."""
+"""Tiles that give two to each multiprocessor."""
 
 SHORTEST = 64, 128
-"""Elements of a run of the source, and of the target, under which others are faster."""
+"""Elements of a run of the source, and of the target, below which others are faster."""
 
 RATE = 0.8
-"""Of a copy's rate, what such tiles were seen to reach (docs/move.md)."""
+"""Part of a copy's rate that such tiles reached (docs/move.md)."""
 
 
 @dataclass(frozen=True)
@@ -49,47 +49,48 @@ class Turned:
     read_run: tuple[int, ...]
     """Digits that are contiguous in the source one after another, the fastest first."""
     write_run: tuple[int, ...]
-    """The same of the target; no digit is in both."""
+    """The same for the target; no digit is in both."""
     wide: int = WIDE
     """Elements of a row of the source, whole words."""
     tall: int = TALL
-    """Elements of a run of the target: with those that are read ahead a multiple of 32."""
+    """Elements of a run of the target; with those read ahead, a multiple of 32."""
     threads: int = THREADS
 
     @property
     def digits(self) -> tuple[Digit, ...]:
-        """The digits of the pair."""
+        """Return the digits of the pair."""
         return self.pair.digits or ()
 
     @property
     def rows(self) -> int:
-        """How many rows of the source are read."""
+        """Return the number of rows of the source to read."""
         return self.tall + AHEAD
 
     @property
     def run_pitch(self) -> int:
-        """Words from run to run, an odd number: a vector may begin before the first element."""
+        """Return the words from run to run, an odd number: a vector may begin before the first element."""
         return self.rows // IN_WORD + 5
 
     @property
     def skew(self) -> int:
-        """Words by which every 32 runs lie further apart, so that words of a row go to as many banks."""
+        """Return the words by which every 32 runs lie further apart: words of a row then differ in banks."""
         return max(1, 32 * IN_WORD // self.wide)
 
     @property
     def shared_bytes(self) -> int:
-        """Bytes of shared memory of a block."""
+        """Return the bytes of shared memory of a block."""
         return 4 * (self.wide * self.run_pitch + self.wide // 32 * self.skew)
 
     def length(self, run: tuple[int, ...]) -> int:
-        """Elements of all of a run."""
+        """Return the elements of a whole run."""
         return prod(self.digits[i].extent for i in run)
 
     @cached_property
     def counts(self) -> dict[tuple[int, ...], int]:
-        """How many tiles lie along the runs and along each other digit, the fastest first.
+        """Return the number of tiles along the runs and along each other digit, the fastest first.
 
-        Those of the target's run, unless the cache would have forgotten what neighbours in the source share.
+        The target's run is first, unless the cache would lose the sectors that neighbours in the source
+        share.
         """
         within = {*self.read_run, *self.write_run}
         others = sorted((i for i in range(len(self.digits)) if i not in within), key=self._step)
@@ -103,10 +104,10 @@ class Turned:
 
     @property
     def blocks(self) -> int:
-        """How many tiles there are."""
+        """Return the number of tiles."""
         return prod(self.counts.values())
 
-    # -- what a plan asks --------------------------------------------------------------------------
+    # -- answers for a plan ------------------------------------------------------------------------
 
     kind = "tile"
     stays = fills_beyond = False
@@ -115,13 +116,13 @@ class Turned:
     swizzle = None
 
     def sectors(self, aligned: int) -> tuple[float, float]:
-        """Sectors that are read, and written, for as many bytes of elements as one has."""
+        """Return the sectors read, and written, divided by those that hold the elements' bytes."""
         row = self.wide / 2
         return self.rows / self.tall * (row + SECTOR) / row, 1.0
 
     @property
     def named_extents(self) -> dict[str, Any]:
-        """The tile as JSON has it."""
+        """Return the tile as JSON."""
         read, write = self.wide // 2, self.tall // 2
         return {
             "elements": [self.tall, self.wide],
@@ -134,7 +135,7 @@ class Turned:
 
 
 def turned_of(pair: Pair) -> Turned | None:
-    """The tile of a pair; None where a run is short, or where there is more to look at.
+    """Return the tile of a pair, or None where a run is short, or the pair has limits or swizzles.
 
         requires  the simplest digits
 
@@ -153,7 +154,7 @@ def turned_of(pair: Pair) -> Turned | None:
 
 
 def turned_candidates(pair: Pair) -> list[Turned]:
-    """The tiles that may be taken for a pair, that of `turned_of` first; none where that has none.
+    """Return the tiles to choose from for a pair, that of `turned_of` first; empty if that has no tile.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.pair import pair_of
@@ -169,14 +170,14 @@ def turned_candidates(pair: Pair) -> list[Turned]:
 
 
 def _evened(tile: Turned) -> Turned:
-    """The tile with rows of which as many cover little more than a run of the source."""
+    """Return the tile with the shortest rows that cover a run of the source in as many tiles."""
     length = tile.length(tile.read_run)
     row = -(-length // -(-length // tile.wide))
     return replace(tile, wide=-(-row // IN_WORD) * IN_WORD)
 
 
 def turned_by(pair: Pair, wide: int, tall: int, threads: int) -> Turned | None:
-    """The tile of those extents."""
+    """Return the tile of those extents, or None if the pair has no such tile."""
     if pair.bits != 4 or pair.limits or pair.source.swizzles or pair.target.swizzles:
         return None
     reads, writes = _runs(pair.digits or (), wide, tall)
@@ -184,7 +185,7 @@ def turned_by(pair: Pair, wide: int, tall: int, threads: int) -> Turned | None:
 
 
 def _runs(digits: tuple[Digit, ...], wide: int, tall: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The runs of both sides, by turns a digit longer until they are as long as is wanted."""
+    """Return the runs of both sides, extended in turns by a digit until they have the wanted lengths."""
     runs: dict[str, list[int]] = {"read": [], "write": []}
     wanted = {"read": wide, "write": tall}
     growing = True
