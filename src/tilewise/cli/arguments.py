@@ -44,13 +44,6 @@ An operation of the algebra is a command as well: tilewise compose A B, tilewise
 Every command takes --json anywhere. Exit codes: 0 yes, 1 no or none, 2 not understood, 3 not decided.
 `tilewise COMMAND --help` shows examples."""
 
-<<<<<<< HEAD
-=======
-_METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
-"""The word that stands for a value, at the begin of a help; an option before it is another spelling."""
-
-
->>>>>>> prose3
 JOINED = ("IndexText", "Place")
 """Inputs that may be several words: 5 3 1 is 5,3,1."""
 
@@ -250,13 +243,8 @@ def parser_for(command: str, words: Sequence[str] = ()) -> Parser:
 
 
 def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
-<<<<<<< HEAD
     """Add a parameter, as its annotation and its default say."""
     told = METAVAR.match(parameter.help)
-=======
-    """Add a parameter by its annotation and its default."""
-    told = _METAVAR.match(parameter.help)
->>>>>>> prose3
     settings: dict[str, Any] = {"help": parameter.help[told.end() :] if told else parameter.help}
     other = told[1] if told else None
     if told:
