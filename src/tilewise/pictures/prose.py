@@ -21,7 +21,7 @@ from tilewise.core.shapes import extents_of, leaves
 from tilewise.core.units import converted, unit_bits
 from tilewise.hardware.modes import CHUNK, Mode
 from tilewise.hardware.tcgen05.addresses import COLUMN_BITS
-from tilewise.pictures.scene.words import size_words, taken_words
+from tilewise.pictures.scene.words import left_behind, size_words, taken_words
 
 LETTERS = "ijklnpqr"
 """Names of modes; m is an axis."""
@@ -124,25 +124,6 @@ def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
         period = _in_bytes(layout, layout.period, dtype)
         yield f"its base is a multiple of {period}, by which the swizzle repeats"
     yield from left_behind(layout)
-
-
-def left_behind(layout: Layout) -> Iterator[str]:
-    """Where a known axis is left behind.
-
-    >>> from tilewise import S, laneid
-    >>> print(*left_behind(S[64 : 1@laneid]))
-    laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31
-    """
-    for axis in layout.axes:
-        facts = axis.facts
-        if facts is None or facts.extent is None:
-            continue
-        try:
-            low, high = layout.extremes(axis)
-        except NotDecided:
-            continue
-        if said := facts.beyond(axis.name, low, high):
-            yield said
 
 
 def _room(layout: Layout, ends: Mapping[str, tuple[int, int]], dtype: DType | None) -> str:

@@ -33,7 +33,7 @@ def info(layout: LayoutText, dtype: Type | None = None, **reading: Unpack[Tensor
     (512, True, 512)
     """
     from tilewise.notation import to_cute, to_latex
-    from tilewise.pictures.prose import left_behind
+    from tilewise.pictures.scene.words import left_behind
 
     texts = Texts(dtype, **reading)
     text = text_from(layout) if isinstance(layout, str) else layout

@@ -92,7 +92,14 @@ interface Words {
   readonly operation: string | null;
 }
 
+/** An operation with its bytes, as in cp.async.16, goes along the rows. */
+const ALONE = /^(cp\.async|ld|st|atom)(?:[.:]?(\d+)B?)?$/;
+
+const SHORT: Readonly<Record<string, string>> = { rows: "row", column: "col", columns: "col", cols: "col" };
+
 function wordsOf(text: string): Words {
+  const alone = ALONE.exec(text.trim());
+  if (alone) return { subject: "row", bytes: alone[2] ? Number(alone[2]) : null, operation: alone[1]! };
   const at = text.lastIndexOf("@");
   const last = text.slice(at + 1).trim();
   const said = at >= 0 && OPERATIONS.has(last) ? last : null;
@@ -100,7 +107,7 @@ function wordsOf(text: string): Words {
   const width = /\s*:\s*(\d+)\s*B$/.exec(whole);
   const subject = width ? whole.slice(0, width.index) : whole;
   if (!subject) throw new LayoutError("TW601", `'${text}' is no access`, "such as row:16B, col:2B, ldmatrix.x4.trans");
-  return { subject, bytes: width ? Number(width[1]) : null, operation: said };
+  return { subject: SHORT[subject] ?? subject, bytes: width ? Number(width[1]) : null, operation: said };
 }
 
 function operationOf(pattern: Pattern, said: string | null): Operation {

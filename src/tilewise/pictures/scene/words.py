@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.core.integers import as_int, counted
 from tilewise.core.shapes import coordinates
 from tilewise.pictures.scene.model import Axis, Document, Heads, Panel, Scene, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tilewise.core.layout import Layout
     from tilewise.pictures.scene.cells import Elements
 
 
@@ -236,3 +237,22 @@ def refuse_step(document: Document, step: int | None) -> None:
     else:
         hint = why[0] if why else "an access has steps, and so has a layout with copies"
     raise LayoutError("TW201", f"there is no step {step}", hint=hint)
+
+
+def left_behind(layout: Layout) -> Iterator[str]:
+    """Yield a sentence for each known axis beyond whose end a layout reaches.
+
+    >>> from tilewise import S, laneid
+    >>> print(*left_behind(S[64 : 1@laneid]))
+    laneid reaches 63: a wave of CDNA has lanes 0 to 63, and a warp 0 to 31
+    """
+    for axis in layout.axes:
+        facts = axis.facts
+        if facts is None or facts.extent is None:
+            continue
+        try:
+            low, high = layout.extremes(axis)
+        except NotDecided:
+            continue
+        if said := facts.beyond(axis.name, low, high):
+            yield said
