@@ -2,7 +2,8 @@
 
 A signature names what is imported for the type checker alone, and Sphinx looks for that name anywhere: the
 `Shape` of a layout, a nested tuple, would lead to the class of that name, the shape of an mma; `bytes` to
-attributes of classes; and there are several a `Plan`, and a `Bound`.
+attributes of classes; and there are several a `Plan`, and a `Bound`. What goes into a question has names that
+only its signature knows; the page says what they are.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ from typing import Any
 from docutils.nodes import Text
 from sphinx.addnodes import pending_xref
 
-ALIASES = ("Shape", "Plan", "Bound", "bytes")
+ALIASES = (
+    *("Shape", "Plan", "Bound", "bytes", "Path", "Step", "Box"),
+    *("LayoutText", "IndexText", "ShapeText", "Place", "Word", "Words", "Tile", "Type", "Ranges", "Order"),
+    *("Number", "Many", "Sizes", "TextOptions", "TensorOptions", "zipfile.ZipFile"),
+)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -18,19 +18,6 @@ def setup(app: Any) -> dict[str, bool]:
 
 def _process(app: Any, what: str, name: str, subject: Any, options: Any, lines: list[str]) -> None:
     lines[:] = literal_columns(lines)
-    if what == "function" and name.startswith("tilewise.") and name.count(".") == 1:
-        lines += [*_inputs(name.removeprefix("tilewise."))]
-
-
-def _inputs(question: str) -> Iterator[str]:
-    """The help of a question's inputs, which the command line has too."""
-    from tilewise.questions import SUMMARIES
-    from tilewise.questions.asking import inputs
-
-    for each in inputs(question) if question in SUMMARIES else ():
-        if each.help:
-            metavar, colon, told = each.help.partition(": ")
-            yield f":param {each.name}: {told if colon and metavar[:1].isupper() else each.help}"
 
 
 def literal_columns(lines: list[str]) -> list[str]:

@@ -40,7 +40,7 @@ USAGE = "tilewise emit move SRC DST --dtype T [options]"
         "the text": {
             "host": "the host's part as well",
             "checked": "a kernel that tests every access",
-            "name": "F: its name (move_ and the type; between registers exchange)",
+            "name": "F: its name (such as move_u8; between registers exchange)",
         }
     },
     **OF_MOVES,
