@@ -7,14 +7,16 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.check.naive import addresses, first_difference
 
 from tilewise import Axis, Layout, LayoutError, NotDecided, Refused, S, Swizzle
-from tilewise.check.agree import agree
-from tilewise.check.sides import Boxes, Copied, Described, Fed
+from tilewise.check.agree import MAX_LISTED, _meeting, agree
+from tilewise.check.sides import Boxes, Copied, Described, Fed, Part
 from tilewise.check.spelling import side_of
 from tilewise.core.dtypes import DType
+from tilewise.core.solve import BudgetSpent
 from tilewise.core.vectors import as_vector
 from tilewise.hardware.modes import Mode
 from tilewise.hardware.wgmma.instructions import Input
@@ -511,6 +513,40 @@ def test_parts_of_a_writer_that_share_a_byte_disagree():
     assert "are both written to byte 144" in found.reason
     apart = [side.replace("0020000800", "0020008000") for side in (writer, reader)]
     assert agree(*apart, dtype="f16").answer
+
+
+def test_parts_under_two_swizzles_meet_where_their_addresses_do(times):
+    rng = random.Random(3)
+
+    def part():
+        strides = f"{rng.randrange(1, 9)}, {rng.randrange(1, 9)}"
+        swizzle = f"Swizzle<{rng.randrange(1, 3)},{rng.randrange(2)},{rng.randrange(2, 4)}>"
+        return Part(((0, 4), (0, 4)), Layout(f"{swizzle} o S[(4, 4) : ({strides})] + {rng.randrange(40)}"))
+
+    outcomes = Counter()
+    for _ in range(times(200)):
+        one, other = part(), part()
+        met = _meeting(one, other)
+        places = [
+            {index: side.layout.place(side.layout.flat_index(*index))["m"] for index in np.ndindex(4, 4)}
+            for side in (one, other)
+        ]
+        shared = set(places[0].values()) & set(places[1].values())
+        assert (met is not None) == bool(shared), (one, other)
+        if met is not None:
+            assert places[0][met[0]] == places[1][met[1]] in shared
+        outcomes[bool(shared)] += 1
+    assert min(outcomes.values()) >= times(20)
+
+
+def test_parts_under_two_swizzles_are_listed_up_to_a_bound():
+    rows = 2 * MAX_LISTED // 64
+    one, other = (
+        Part(((0, rows), (0, 64)), Layout(f"Swizzle<{bits},3,3> o S[({rows}, 64) : (64, 1)]"))
+        for bits in (2, 3)
+    )
+    with pytest.raises(BudgetSpent):
+        _meeting(one, other)
 
 
 def check_agree(rng):

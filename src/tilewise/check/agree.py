@@ -183,7 +183,9 @@ def _compared(writer: Side, reader: Side, base: int) -> Agreement:
         try:
             met = _meeting(one, other)
         except BudgetSpent:
-            return replace(asked, reason="not decided within the bound: no two parts may share a byte")
+            return replace(
+                asked, reason="not decided within the bound: two parts of the writer may share a byte"
+            )
         if met is not None:
             return _both_written(asked, sorted(met), _address(one, met[0]), one.layout.unit)
     layout = reader.parts[0].layout.coalesce(by_mode=True)
@@ -385,17 +387,20 @@ def _both_written(base: Agreement, pair: Sequence[Pair], address: int, unit: str
 def _meeting(one: Part, other: Part) -> tuple[Pair, Pair] | None:
     """Return an element of each part that share an address; None where no two do.
 
-    Under one swizzle addresses are equal where they were before it: one equation in the digits of both.
+    Under one swizzle addresses are equal where they were before it: one equation in the digits of both. Under
+    two, the addresses are listed, up to a bound.
     """
     ours, theirs = one.layout, other.layout
     (low, high), (first, last) = ours.extremes("m"), theirs.extremes("m")
     if high < first or last < low:
         return None
     if (ours.swizzles, ours.outer) != (theirs.swizzles, theirs.outer):
-        at = {ours.place(flat)["m"]: flat for flat in range(ours.size)}
-        met = (flat for flat in range(theirs.size) if theirs.place(flat)["m"] in at)
-        flat = next(met, None)
-        return None if flat is None else (_index(one, at[theirs.place(flat)["m"]]), _index(other, flat))
+        if max(ours.size, theirs.size) > MAX_LISTED:
+            raise BudgetSpent
+        taken = {ours.place(flat)["m"]: flat for flat in range(ours.size)}
+        addresses = (theirs.place(flat)["m"] for flat in range(theirs.size))
+        met = next(((flat, at) for flat, at in enumerate(addresses) if at in taken), None)
+        return None if met is None else (_index(one, taken[met[1]]), _index(other, met[0]))
     steps = [(stride["m"],) for _, stride in ours.digits] + [(-stride["m"],) for _, stride in theirs.digits]
     ranges = [(0, extent - 1) for extent, _ in (*ours.digits, *theirs.digits)]
     gap = (theirs.offset["m"] - ours.offset["m"],)

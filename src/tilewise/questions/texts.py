@@ -28,7 +28,7 @@ OF_FILES = (".txt", ".json", ".mlir", ".ttir", ".ttgir", ".hlo", ".log")
 """Ends of words that name files of layouts."""
 
 _BY = re.compile(r"\s*[1-9]\d*(\s*[xX]\s*\d+)+\s*")
-"""ShapeText with x between them; 0x10 is a number."""
+"""Extents with x between them; 0x10 is a number."""
 
 
 def misused(message: str, hint: str = "") -> LayoutError:
