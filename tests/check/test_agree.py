@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.check.naive import addresses, first_difference
 
-from tilewise import Axis, Layout, LayoutError, NotDecided, Refused, S, Swizzle
+from tilewise import Axis, Layout, LayoutError, NotDecided, Refused, S, Swizzle, parse
 from tilewise.check.agree import MAX_LISTED, _meeting, agree
 from tilewise.check.sides import Boxes, Copied, Described, Fed, Part
 from tilewise.check.spelling import side_of
@@ -521,7 +521,7 @@ def test_parts_under_two_swizzles_meet_where_their_addresses_do(times):
     def part():
         strides = f"{rng.randrange(1, 9)}, {rng.randrange(1, 9)}"
         swizzle = f"Swizzle<{rng.randrange(1, 3)},{rng.randrange(2)},{rng.randrange(2, 4)}>"
-        return Part(((0, 4), (0, 4)), Layout(f"{swizzle} o S[(4, 4) : ({strides})] + {rng.randrange(40)}"))
+        return Part(((0, 4), (0, 4)), parse(f"{swizzle} o S[(4, 4) : ({strides})] + {rng.randrange(40)}"))
 
     outcomes = Counter()
     for _ in range(times(200)):
@@ -542,7 +542,7 @@ def test_parts_under_two_swizzles_meet_where_their_addresses_do(times):
 def test_parts_under_two_swizzles_are_listed_up_to_a_bound():
     rows = 2 * MAX_LISTED // 64
     one, other = (
-        Part(((0, rows), (0, 64)), Layout(f"Swizzle<{bits},3,3> o S[({rows}, 64) : (64, 1)]"))
+        Part(((0, rows), (0, 64)), parse(f"Swizzle<{bits},3,3> o S[({rows}, 64) : (64, 1)]"))
         for bits in (2, 3)
     )
     with pytest.raises(BudgetSpent):

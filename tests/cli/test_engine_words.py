@@ -1,4 +1,4 @@
-"""Other spellings of what the engines are asked: each gives the answer of the longer one."""
+"""Other spellings of the engines' options: each gives the answer of the longer one."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ NOT_ASKED = {"algebra", "catalog", "emit", "completion", "tour", "verify", "expl
 
 
 def arguments_of(command: record.Command) -> dict[str, Any] | None:
-    """The arguments of a call, or None where the words are none of the command's."""
+    """Return the arguments of a call, or None where the command lacks the words."""
     name, *words = command.words
     if "-" in words or name not in SUMMARIES or name in NOT_ASKED or command.stdin:
         return None
@@ -78,7 +78,7 @@ def answered(name: str, arguments: dict[str, Any]) -> list[Any]:
 
 
 def differing(commands: list[record.Command], kept: dict[record.Command, list]) -> Iterator[str]:
-    """What a call answers otherwise than its command."""
+    """The answers in which a call differs from its command."""
     for command in commands:
         arguments = arguments_of(command)
         if arguments is None:

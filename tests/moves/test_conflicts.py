@@ -152,7 +152,7 @@ def padded(tile: Tile, way: Gathering, padding: int) -> Tile:
 
 
 def found_for(tile: Tile, way: Gathering) -> tuple[float, int]:
-    """What the padding costs that is found, and which it is."""
+    """The padding that the search finds, and its cost."""
     return least_conflicts(replace(tile, word_stores=way.granule == 4), way)
 
 

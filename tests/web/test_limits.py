@@ -1,4 +1,4 @@
-"""What the page refuses to draw is what Python refuses to make: the same numbers, as the sources say."""
+"""The page refuses to draw at the numbers at which Python refuses to make, as both sources have them."""
 
 from __future__ import annotations
 

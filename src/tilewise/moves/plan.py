@@ -436,7 +436,7 @@ def plan(
     arch: Architecture | str | int | None = None,
     **asked: Unpack[OfMemory],
 ) -> Plan | Exchange:
-    """How to move a tensor of that type from one layout to another, or as a named move says.
+    """Return the plan that moves a tensor of that type from one layout to another, or as a named move says.
 
     `dtype` is a type by name, or as NumPy or torch has it: that of an array gives the plan of its move.
 

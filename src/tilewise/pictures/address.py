@@ -132,7 +132,7 @@ def _is_legal(entry: Entry, values: dict[str, Any]) -> bool:
 
 
 FIELDS = ("e2", "d", "a", "s", "w", "p", "i", "c", "t")
-"""What an address says behind `e`, in this order: `web/src/app/state.ts` tells what each is."""
+"""The fields of an address behind `e`, in this order; `web/src/app/state.ts` explains each."""
 
 
 _MATRICES = re.compile(r"(ld|st)matrix\.x[124](\.trans)?")
@@ -141,7 +141,7 @@ _MATRICES = re.compile(r"(ld|st)matrix\.x[124](\.trans)?")
 def fragment(expression: str, dtype: DType | str | None = None, **fields: str | None) -> str:
     """The part of an address that says what the explorer shows, from `#` on.
 
-    Other fields than `e` and `d` are said by their names in addresses. The page reads what this writes;
+    Addresses hold the other fields than `e` and `d` by their names. The page reads what this writes;
     of its own it leaves out the spaces that say nothing.
 
     >>> fragment("Swizzle<3,0,3> o S[(8, 8) : (8, 1)]", "bf16")
@@ -159,7 +159,7 @@ PAGE_WORDS = ("row", "col", "tma", "boxes")
 
 
 def page_knows(access: str, dtype: DType | str | None = None) -> bool:
-    """Whether the page reads an access of a tile: it has a table of calls, and matrices by their short names.
+    """Return True where the page reads an access: it has a table of calls, and matrices by their short names.
 
     >>> [page_knows(text) for text in ("row:16B@st", "descriptor.A", "boxes", "tma", "wgmma.D:f32:n64")]
     [True, True, True, True, True]

@@ -28,7 +28,7 @@ CHUNKS = WAVEFRONT // CHUNK
 
 _BITS = 8 * CHUNK
 _WIDE = 1 << 30
-"""Who draws the corner cuts it to the room that there is."""
+"""The drawing cuts the corner to the room that it has."""
 
 
 def corner_of(layout: Layout, dtype: DType | None = None, base: int = 0) -> Grid:

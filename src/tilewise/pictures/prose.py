@@ -28,7 +28,7 @@ LETTERS = "ijklnpqr"
 
 
 def index_names(layout: Layout) -> tuple[str, ...]:
-    """What the modes of the index are called: i, j, k, ..., or i0, i1, ... where there are many.
+    """Return the names of the index's modes: i, j, k, ..., or i0, i1, ... where there are many.
 
     >>> from tilewise import S
     >>> index_names(S[(8, (4, 2)) : (8, (2, 1))])
@@ -39,7 +39,7 @@ def index_names(layout: Layout) -> tuple[str, ...]:
 
 
 def formulas_of(layout: Layout) -> tuple[str, ...]:
-    """Where the first copy of an element lives, a formula for each axis that something moves along.
+    """Return the place of an element's first copy, a formula for each axis that something moves along.
 
     >>> from tilewise import S, Swizzle, laneid, reg
     >>> formulas_of(S[(16, (4, 2)) : (4@laneid, (1@laneid, 1@reg))])
@@ -101,7 +101,7 @@ BITS = {"byte": 8, "bit": 1}
 
 
 def facts_of(layout: Layout, dtype: DType | None = None) -> Iterator[str]:
-    """What is true of a layout, in the order in which one would ask.
+    """Return the facts of a layout, in the order in which one would ask.
 
     >>> from tilewise import S, Swizzle
     >>> print(*facts_of(S[(8, 64) : (72, 1)], DType.of("bf16")), sep="\\n")
@@ -154,7 +154,7 @@ CALLED = {
     "TCol": "steps of TCol",
     "m": "elements of memory",
 }
-"""What the places on an axis are called."""
+"""Return the name of an axis's places."""
 
 
 def prose_of(layout: Layout, dtype: DType | None = None) -> str:
@@ -201,7 +201,7 @@ def _spread(layout: Layout, dtype: DType | None) -> str:
 
 
 def _places(layout: Layout, axis: Axis, dtype: DType | None) -> str:
-    """How many places an axis has; columns of tensor memory where the type says how wide they are."""
+    """Return the number of places on an axis; of columns of tensor memory, where the type has a width."""
     many = layout.span(axis)
     if axis.name == "TCol" and dtype is not None:
         return counted(-(-many * unit_bits(layout.unit, dtype) // COLUMN_BITS), "column")
@@ -212,7 +212,7 @@ def _places(layout: Layout, axis: Axis, dtype: DType | None) -> str:
 
 
 def _ordered(layout: Layout) -> str:
-    """How the modes follow one another in memory."""
+    """Return the order in which the modes follow one another in memory."""
     steps = mode_digits(layout, layout.axes[0])
     if len(steps) == 2 and all(len(own) == 1 for own in steps):
         return _of_two(*(own[0] for own in steps))

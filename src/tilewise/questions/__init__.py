@@ -1,6 +1,6 @@
 """The questions of tilewise: each is one function, for Python, for a shell, and for tools.
 
-A module has the name of its question; only the one that is asked is imported.
+A module has the name of its question; a call imports that one alone.
 """
 
 GROUPS = {

@@ -1,4 +1,4 @@
-"""Whether what writes a tile of shared memory and what reads it mean the same byte by every element.
+"""Tell if the writer of a tile of shared memory and its reader mean the same byte by every element.
 
   tilewise agree 'tma(tile=128x64, mode=128B)' 'wgmma(operand=A, mode=128B)' --dtype bf16
   tilewise agree 'tma(tile=128x64, mode=64B)' 'wgmma(operand=A, mode=128B)' --dtype bf16

@@ -1,4 +1,4 @@
-"""One operation of the algebra: a layout out of layouts, exactly, or the reason why there is none.
+"""Apply an operation of the algebra: a layout out of layouts, exactly, or the reason why not.
 
   tilewise algebra compose 'S[(2, 6) : (2, 8)]' 'S[(3, 4) : (1, 3)]'
   tilewise compose '(6,2):(8,2)' '(4,3):(3,1)'

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Many = str | Layout | Sequence[str | Layout]
 
     class TextOptions(TypedDict, total=False):
-        """How to read the texts of layouts."""
+        """The options that decide the reading of a layout's text."""
 
         let: Mapping[str, int] | Sequence[str]
         storage: Sequence[str]
@@ -68,7 +68,7 @@ WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
 READING = ("let", "storage", "unit", "dialect", "part", "triton", "tensor")
-"""What `TextOptions` has."""
+"""The names of `TextOptions`."""
 
 METAVAR = re.compile(r"(?:(--[\w-]+) )?(\[?[A-Z][\w,.|=*\]]*): ")
 """The word that stands for a value, where a help begins with one; an option before it is another spelling."""
@@ -92,7 +92,7 @@ class ShellInput:
     help: str
     group: str
     by_name: bool
-    """Whether Python gives it by its name alone."""
+    """True where Python gives it by its name alone."""
 
     @property
     def is_word(self) -> bool:

@@ -153,7 +153,7 @@ def _help_of(parameter: Parameter) -> str:
 
 
 def _explained(words: Sequence[str]) -> Entry | None:
-    """Return the entry of which help is asked, by its name, a call of it or an instruction; None of all."""
+    """Return the entry that the words name, by its name, a call of it or an instruction; None for all."""
     if not {"-h", "--help"} & {*words}:
         return None
     from tilewise.hardware.catalog import find

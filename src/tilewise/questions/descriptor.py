@@ -95,10 +95,10 @@ OF_TILE = {
 """{option: its help}."""
 
 _OPTIONS = ("n", *OF_TCGEN05)
-"""What the instructions of some engine are asked for besides type, operand and major."""
+"""The options of instructions of some engine besides type, operand and major."""
 
 _MADE_OF = ("lbo_mode", "atomicity")
-"""What the descriptors of some engine are made of besides what those of all are."""
+"""The fields that only some engine's descriptors have."""
 
 _TAKES = {
     "encode": (*OF_FIELDS, *OF_OPERAND, *OF_TCGEN05),
@@ -106,7 +106,7 @@ _TAKES = {
     "reads": ("value", *OF_OPERAND, *OF_TCGEN05),
     "steps": ("mode", *_MADE_OF, *OF_OPERAND, *OF_TCGEN05, *OF_TILE),
 }
-"""What each operation takes; --engine goes with all."""
+"""The options of each operation; --engine goes with all."""
 
 _WHY_N = (
     "; no field of a descriptor has the rows of B, the instruction's shape m64nNk16 has them; "
@@ -210,7 +210,7 @@ class DescriptorQuestion:
     bits: int | None
     """Those of the descriptor, where it is decoded or read."""
     remarks: tuple[str, ...] = ()
-    """What there is to say of the word as it is written."""
+    """Return the notes on the word as it is written."""
 
     def get(self, name: str, usual: Any = None) -> Any:
         """Return the value of an option, or the usual one."""
@@ -235,7 +235,7 @@ class DescriptorQuestion:
 
     @property
     def instruction(self) -> dict[str, Any]:
-        """Return what the instruction is asked for, of what the engine knows."""
+        """Return the instruction's options, of those that the engine knows."""
         names = [name for name in _OPTIONS if name in self.engine.options]
         return {name: self.options[name] for name in names if name in self.options}
 

@@ -1,4 +1,4 @@
-"""Engines in questions: how a word names one with its operand, and what else each is asked for."""
+"""Engines in questions: the word that names one with its operand, and the options of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_TCGEN05 = {
     "atomicity": "bytes that the swizzle keeps together: 32 of 128B_ATOM_32B",
     "k": "K: K of the product, where the kind has several: 64 or 96",
 }
-"""{what only tcgen05 is asked for: its help}."""
+"""{an option that only tcgen05 takes: its help}."""
 
 NUMBERS = (
     *("m", "n", "k", "cta_group", "atomicity"),
@@ -39,7 +39,7 @@ NUMBERS = (
 FLAGS = ("ws", "sparse")
 
 _C_SUFFIX = re.compile(r"(?<=[0-9a-f])u?l{0,2}$", re.IGNORECASE)
-"""What C and C++ write after an unsigned constant of 64 bits."""
+"""The letters that C and C++ write after an unsigned constant of 64 bits."""
 
 
 def reader_in(engine: str | None, operand: str | None) -> tuple[str | None, str | None]:

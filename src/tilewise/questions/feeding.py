@@ -1,4 +1,4 @@
-"""How a warp moves a tile, where `match` says yes for mma: its form, its steps, and those of one lane."""
+"""The way a warp moves a tile, where `match` says yes for mma: its form, its steps, and those of one lane."""
 
 from __future__ import annotations
 

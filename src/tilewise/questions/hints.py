@@ -88,13 +88,13 @@ _VALUE = re.compile(
 """A word that is a value, and no word of the sentence."""
 
 _TOLD = re.compile(r" (is (?!needed)|asks |puts |there is)|$")
-"""What follows a value in a sentence about it."""
+"""The words that follow a value in a sentence about it."""
 
 _METAVAR = re.compile(r"[A-Z]+(x[A-Z]+)*|[A-Z]+=[A-Z]")
 _WORDS = re.compile(r"\b(LAYOUT|PLACE|INDEX)\b")
 _COMMAND = re.compile(r"\btilewise ([a-z]+)\b")
 _FOLLOWS = re.compile(r"""((?<=["'\d)}])|(?<=True))(?= \w+=["'(\dT])""")
-"""Where a comma belongs between two arguments."""
+"""The gap where a comma belongs between two arguments."""
 
 
 def in_python(text: str, flags: Sequence[str] = ()) -> str:

@@ -69,7 +69,7 @@ GROUPS = {
 """{title: {option: its help}}."""
 
 BESIDE = ("cta_group", "ws", "scale")
-"""What stands in the instruction and not in its descriptor."""
+"""The options that stand in the instruction and not in its descriptor."""
 
 
 @asks(

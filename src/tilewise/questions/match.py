@@ -77,13 +77,13 @@ OF_MMA = {
     "code": "print CUDA alone: every load or store of the tile",
     "lane": "L: print the addresses of one lane, 0..31",
 }
-"""{what mma is asked for, and wgmma is not: its help}."""
+"""{an option that mma takes, and wgmma does not: its help}."""
 
 TAKES = {"wgmma": (), "tcgen05": (*OF_TCGEN05, "sparse"), "mma": (*OF_MMA,)}
-"""{engine: what it is asked for besides operand, type, N and major}."""
+"""{engine: its options besides operand, type, N and major}."""
 
 TOLD = ("operand", "dtype", "engine", "kind", "cta_group", "lbo_mode", "ws", "sparse")
-"""What an answer in JSON tells."""
+"""The fields of an answer in JSON."""
 
 
 @asks(
@@ -173,7 +173,7 @@ def match(
 
 
 def _refuse_others(engine: str, given: dict[str, Any], stored: Sequence[str]) -> None:
-    """Refuse what another engine is asked for; of D of wgmma it can be asked how it is stored."""
+    """Refuse options of another engine; D of wgmma takes the one of its storage."""
     for name in given:
         if name not in (*TAKES.get(engine, ()), *stored):
             owner = next(own for own in ("mma", "tcgen05") if name in TAKES[own])
@@ -182,7 +182,7 @@ def _refuse_others(engine: str, given: dict[str, Any], stored: Sequence[str]) ->
 
 
 def _lane(given: dict[str, Any], lanes: int) -> int | None:
-    """Return the lane that is asked for, or None."""
+    """Return the lane of the question, or None."""
     if "lane" not in given:
         return None
     if "code" in given:

@@ -1,4 +1,4 @@
-"""What `plan` and `emit move` share: two layouts, or a named move, and the plan between them."""
+"""The ground that `plan` and `emit move` share: two layouts, or a named move, and the plan between them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXAMPLES = {
     "tile_for_wgmma": "tile_for_wgmma(128, 64, bf16)",
     "core_matrices": "core_matrices(64, 64, bf16)",
 }
-"""How each named move is called."""
+"""The call of each named move."""
 
 
 OF_MOVES = {

@@ -161,7 +161,7 @@ NOTES = {
     "tile": "OUTER is the first word, as in A (x) B of the paper; of the method inner.tile(outer) it is the\n"
     "argument. Products and tile_to_shape put what is repeated first.",
 }
-"""What the help of an operation says besides its law."""
+"""The lines in the help of an operation besides its law."""
 
 
 def kind_of(option: str) -> str:

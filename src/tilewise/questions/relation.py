@@ -1,4 +1,4 @@
-"""What it takes to turn layout A into layout B: nothing, a view, or a move.
+"""Tell what turns layout A into layout B: nothing, a view, or a move.
 
   tilewise relation 'S[(8, 4) : (4, 1)]' 'S[(4, 8) : (1, 4)]'
   tilewise relation 'S[(8, 4) : (4, 1)]' 'S[(8, 4) : (1, 8)]'

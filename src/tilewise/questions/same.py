@@ -1,4 +1,4 @@
-"""Whether two layouts are one map, by flat index.
+"""Tell if two layouts are one map, by flat index.
 
   tilewise same 'S[(4, 4) : (4, 1)]' 'S[16 : 1]'
   tilewise same 'Swizzle<3,3,3> o S[(8, 64) : (64, 1)]' 'S[(8, 64) : (64, 1)]'

@@ -73,7 +73,7 @@ def swizzle(
     ideal: bool = False,
     **reading: Unpack[TensorOptions],
 ) -> Report:
-    """Return the layout of a tile under which its accesses conflict least; no where there is none.
+    """Return the layout of a tile under which its accesses conflict least, or no.
 
     >>> report = swizzle("128x64", "bf16", write="cp.async", read="ldmatrix.x4")
     >>> print(report.layout, report.wavefronts, report.ideal)

@@ -68,7 +68,7 @@ class Texts:
         self.told: dict[str, Any] = {}
         self._texts: list[str] = []
         self._asked_in = asked_shape
-        """The shape that a question is asked in, which is the tensor's where a text has none."""
+        """The shape of the question, which is the tensor's where a text has none."""
         self._option = "--tensor" if own_shape else "--shape"
         self._tensor = shape if tensor is None else tensor
 
@@ -249,13 +249,13 @@ class Texts:
 
     @property
     def asked_shape(self) -> Any:
-        """Return the shape in which the question is asked; None where a padded tensor has that shape."""
+        """Return the shape of the question; None where a padded tensor has that shape."""
         given = None if self._asked_in is None else self.extents(self._asked_in, "--shape")
         return None if given == self.box else given
 
     @property
     def spelled_shape(self) -> Any:
-        """Return the shape in which the question is asked, as it was given."""
+        """Return the shape of the question, as it was given."""
         return self._asked_in
 
     def extents(self, given: ShapeText, option: str) -> Any:
@@ -276,7 +276,7 @@ class Texts:
             ) from None
 
     def index(self, layout: Layout, given: IndexText) -> tuple[int, tuple[int, ...]]:
-        """Return an index as one number, and as one number a mode of the shape that is asked in."""
+        """Return an index as one number, and as one number a mode of the question's shape."""
         from tilewise.notation import parse_index
 
         shape, box = self.asked_shape, self.box

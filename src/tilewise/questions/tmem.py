@@ -73,7 +73,7 @@ def tmem(
     name: str | None = None,
     **reading: Unpack[TensorOptions],
 ) -> Report:
-    """Return the ways between tensor memory and registers, or the one that fits; no where there is none.
+    """Return the ways between tensor memory and registers, or the one that fits, or no.
 
     The report has all `ways`, or with a wanted fragment the `way` that fits, each with its instructions, or
     the `reasons` why none does.
@@ -102,7 +102,7 @@ def tmem(
 
 
 def _form(text: str) -> Form:
-    """Return the form of a name; where there is none, the hint names the near one."""
+    """Return the form of a name; for an unknown one, the hint names the near one."""
     from tilewise.hardware.catalog.entry import did_you_mean
     from tilewise.hardware.tcgen05.loads import FORMS, Form
 

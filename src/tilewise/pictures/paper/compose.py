@@ -149,7 +149,7 @@ _ROOM = 960
 
 
 def glance(layout: Layout, form: str) -> str | None:
-    """A picture of about the width of a notebook, as svg or as html; None where there is none.
+    """Return a picture of about the width of a notebook, as svg or as html; None where nothing can be drawn.
 
     >>> from tilewise import S
     >>> glance(S[(2, 4)], "svg")[:40]

@@ -20,9 +20,9 @@ EXPLORER, HARDWARE = "explorer.js", "hardware.js"
 _NAME = r"[\w$]+(?: as [\w$]+)?"
 _NAMES = rf"\{{({_NAME}(?:,{_NAME})*)\}}"
 _EXPORTS = re.compile(rf"export{_NAMES};?\s*$")
-"""What a bundle ends with, and the names in it: `a as render,b as explore`."""
+"""The end of a bundle, with the names in it: `a as render,b as explore`."""
 _IMPORTS = re.compile(rf'^import{_NAMES}from"\./explorer\.js";(?!\s*import\b)')
-"""What the bundle of the hardware begins with, and the names in it: `install as a,read as b`."""
+"""The start of the hardware's bundle, with the names in it: `install as a,read as b`."""
 
 
 def ending(name: str, end: str) -> str:
@@ -122,7 +122,7 @@ def html_of(state: str, drawing: Drawing) -> str:
 
 
 def policy(script: str, *sheets: str) -> str:
-    """What the page may do: run this script, use these sheets, show pictures that it drew."""
+    """The page's rights: run this script, use these sheets, show pictures that it drew."""
     return "; ".join(
         [
             "default-src 'none'",

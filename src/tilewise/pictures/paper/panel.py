@@ -30,7 +30,7 @@ MOST_TEXTS = 8192
 
 EMPTY = -1
 FADED = 8
-"""What is added to a colour's number where it is faded."""
+"""The step from a colour's number to that of its faded form."""
 
 _TALLEST = 1300
 _TALLEST_WITH_TEXT = 1900
@@ -109,7 +109,7 @@ def _alike(values: Sequence[Any], size: int) -> Iterator[tuple[Any, int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How large small cells are, and what stands in them."""
+    """The size of small cells, and the text in them."""
 
     across: int
     down: int

@@ -14,12 +14,12 @@ from tilewise.core.errors import LayoutError
 from tilewise.pictures.paper.drawing import Drawing, Fill, Item, Text
 
 FADE = 0.2
-"""How much of its colour a faded cell keeps."""
+"""The part of its colour that a faded cell keeps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """What a colour's name means in a theme."""
+    """Return the colour that a name has in a theme."""
 
     name: str
     paper: str

@@ -1,7 +1,7 @@
 """Scenes: what every view of a layout draws, as plain data.
 
 model    elements, their places, panels, steps, notes; as JSON has them
-logical  the grid of a layout, and the part of it that is looked at
+logical  the grid of a layout, and the window that a scene shows
 lines    rows, columns and blocks as arithmetic
 panels   which panels a layout is drawn in, and what a colour means
 notes    what is true of all elements

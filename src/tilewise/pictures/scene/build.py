@@ -27,7 +27,7 @@ ENDS = "pictures end at 2^44"
 
 
 def places_of(layout: Layout, part: Logical) -> tuple[int, Places]:
-    """How many copies an element has, and places[axis][element * copies + copy].
+    """Return the number of copies of an element, and places[axis][element * copies + copy].
 
         postcondition  the copies of an element are those of `layout.places`, in its order
         refused        TW301 more than 1,048,576 places, or one that is too far away to draw

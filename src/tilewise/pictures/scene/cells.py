@@ -87,7 +87,7 @@ class Elements:
 
     @cached_property
     def faded(self) -> Truths:
-        """Whether a step leaves an element alone."""
+        """Return True where a step leaves an element alone."""
         if self.step is None or not self.step.elements:
             return np.zeros(len(self.flats), bool)
         return ~np.isin(self.flats, np.array(self.step.elements, np.int64))
@@ -119,7 +119,7 @@ class Elements:
 
 
 class Located(NamedTuple):
-    """Where every copy of every element is in a panel."""
+    """The cell of every copy of every element in a panel."""
 
     block_row: Numbers
     block_column: Numbers

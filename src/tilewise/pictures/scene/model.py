@@ -270,7 +270,7 @@ MOST_STEPS = 128
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an access adds to a scene: its name, its steps, and what is true of all of it."""
+    """The part of a scene that an access adds: its name, its steps, and notes on all of it."""
 
     name: str | None
     steps: tuple[Step, ...]
@@ -289,5 +289,5 @@ class Asked:
 
     @classmethod
     def refused(cls, name: str, why: str, *hints: str) -> Asked:
-        """No step, why there is none, and what to do."""
+        """No step, the reason, and the way out."""
         return cls(name, (), (Note("no", f"{name}: {why}"), Note("hint", "; ".join(filter(None, hints)))))

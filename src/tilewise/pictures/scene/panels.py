@@ -25,7 +25,7 @@ _BROAD = 64
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What panels are chosen by."""
+    """The facts by which panels are chosen."""
 
     layout: Layout
     logical: Logical
@@ -86,7 +86,7 @@ def _of_places(part: Part) -> Iterator[Panel]:
 
 
 def index_of(logical: Logical) -> Panel:
-    """Return the logical grid, or the part of it that is looked at; in cells stand the places of elements."""
+    """Return the logical grid, or the window of it; cells show the places of their elements."""
     rows = of_index(ROW, logical.rows, *logical.window[0])
     columns = of_index(COLUMN, logical.columns, *logical.window[1])
     panel = _panel("index", "index", "index", rows, columns)
@@ -229,7 +229,7 @@ COLOURS = 8
 
 
 def colour_of(layout: Layout, axes: Sequence[Axis], asked: str | None = None) -> Colour:
-    """Return the colour by an axis that is asked for, else the one that tells most.
+    """Return the colour by the axis of the question, else the one that tells most.
 
     That is the owner of most values, else the swizzled axis, else the first.
 

@@ -1,4 +1,4 @@
-"""What stands in cells, at heads, and beside panels, and a step in a sentence; as the page says it."""
+"""The texts in cells, at heads and beside panels, and a step in a sentence, in the words of the page."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ _COUNTED = re.compile(r"(wgmma|tcgen05\.mma|box) \d+ of \d+\b")
 
 
 def moment_of(scene: Scene, step: int | None) -> Step | None:
-    """The step of a scene, from 0 on: its last one, where another scene has more; None where none is asked.
+    """The step of a scene, from 0 on: its last one, where another scene has more; None without a step.
 
     >>> from tilewise import R, S
     >>> from tilewise.pictures.scene.build import scene_of
