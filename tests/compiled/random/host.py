@@ -12,7 +12,9 @@ from tests.compiled.random.tree import Kernel, constant, source
 
 HEADER = Path(__file__).parent / "host.h"
 KINDS = ("ld", "st", "atom")
-ROW = np.dtype([(name, "<i4") for name in ("kernel", "block", "thread", "line", "kind", "bytes")] + [("address", "<u8")])
+ROW = np.dtype(
+    [(name, "<i4") for name in ("kernel", "block", "thread", "line", "kind", "bytes")] + [("address", "<u8")]
+)
 
 Events = dict[tuple[int, int], list[Event]]
 
@@ -23,12 +25,15 @@ def program(kernels: Sequence[Kernel]) -> str:
     for number, kernel in enumerate(kernels):
         parts += ["#line 1", *source(kernel).text]
         given = ", ".join(
-            f"(unsigned char *){one.value}ull" if one.type is None
+            f"(unsigned char *){one.value}ull"
+            if one.type is None
             else f"({one.type.word}){constant(one.value, one.type) if one.type.bits >= 32 else one.value}"
             for one in kernel.parameters
         )
-        shape = f"{{{kernel.grid[0]}, {kernel.grid[1]}, {kernel.grid[2]}}}, " \
-                f"{{{kernel.block[0]}, {kernel.block[1]}, {kernel.block[2]}}}"
+        shape = (
+            f"{{{kernel.grid[0]}, {kernel.grid[1]}, {kernel.grid[2]}}}, "
+            f"{{{kernel.block[0]}, {kernel.block[1]}, {kernel.block[2]}}}"
+        )
         calls.append(f"    launch({number}, {shape}, {kernel.static}, [] {{ {kernel.name}({given}); }});")
     return "\n".join([*parts, "int main()", "{", *calls, "    return 0;", "}", ""])
 
@@ -48,7 +53,9 @@ def traces(kernels: Sequence[Kernel], folder: Path, compiler: str = "g++") -> li
         for row in rows[rows["kernel"] == number].tolist():
             _, block, thread, line, kind, size, address = row
             shared = address >= SHARED
-            event = Event(numbers[line], KINDS[kind], "shared" if shared else "global", address - SHARED * shared, size)
+            event = Event(
+                numbers[line], KINDS[kind], "shared" if shared else "global", address - SHARED * shared, size
+            )
             of[block, thread].append(event)
         found.append(of)
     return found

@@ -198,7 +198,9 @@ class Drawing:
         """Return an operation, with C's own operator where no bits are lost."""
         exact = self._bounds_of_binary(operator, self.bounds(left), self.bounds(right))
         low, high = span(left.type)
-        return Binary(operator, left, right, left.type, exact is not None and low <= exact[0] <= exact[1] <= high)
+        return Binary(
+            operator, left, right, left.type, exact is not None and low <= exact[0] <= exact[1] <= high
+        )
 
     def const(self, type: Type) -> Const:
         """Return a constant: mostly small, often a power of two or one off."""
@@ -227,10 +229,14 @@ class Drawing:
             return self.const(type)
         same = [name for name in self.readable if name.type == type]
         if same and kind < 0.65:
-            return self.rng.choice(same)
+            return self.recent(same)
         if self.readable and kind < 0.8:
-            return self.cast(self.rng.choice(self.readable), type)
+            return self.cast(self.recent(self.readable), type)
         return self.cast(self.special(), type)
+
+    def recent(self, names: list[Name]) -> Name:
+        """Return one of some variables, mostly one of the last."""
+        return self.rng.choice(names[-3:] if self.chance(0.6) else names)
 
     def expr(self, type: Type, depth: int = 3) -> Expr:
         """Return any expression of a type."""
@@ -241,11 +247,15 @@ class Drawing:
             (30, 18, 14, 8, 4, 7, 12, 10, 4),
         )[0]
         if kind == "sum":
-            return self.binary(self.rng.choice("++-*"), self.expr(type, depth - 1), self.expr(type, depth - 1))
+            return self.binary(
+                self.rng.choice("++-*"), self.expr(type, depth - 1), self.expr(type, depth - 1)
+            )
         if kind == "bits":
             return self.binary(self.rng.choice("&|^"), self.expr(type, depth - 1), self.expr(type, depth - 1))
         if kind == "shift":
-            return self.binary(self.rng.choice(("<<", ">>")), self.expr(type, depth - 1), self.amount(type, depth))
+            return self.binary(
+                self.rng.choice(("<<", ">>")), self.expr(type, depth - 1), self.amount(type, depth)
+            )
         if kind == "divide":
             return self.binary(self.rng.choice("/%"), self.expr(type, depth - 1), self.divisor(type, depth))
         if kind == "unary":
@@ -276,7 +286,9 @@ class Drawing:
     def divisor(self, type: Type, depth: int) -> Expr:
         """Return an expression that is not 0, nor -1."""
         if self.chance(0.65):
-            value = self.rng.choice((2, 3, 4, 5, 7, 8, 10, 12, 16, 24, 31, 32, 100, 1000, self.rng.getrandbits(20) + 1))
+            value = self.rng.choice(
+                (2, 3, 4, 5, 7, 8, 10, 12, 16, 24, 31, 32, 100, 1000, self.rng.getrandbits(20) + 1)
+            )
             return Const(-value if type.signed and value > 1 and self.chance(0.1) else value, type)
         mask = Const(self.rng.choice((7, 63, 255, 0x7FFF)), type)
         return self.binary("|", self.binary("&", self.expr(type, depth - 1), mask), Const(1, type))
@@ -285,12 +297,16 @@ class Drawing:
         """Return a condition that is mostly not the same for all."""
         if depth and self.chance(0.2):
             return Logic(self.rng.choice(("&&", "||")), self.condition(depth - 1), self.condition(depth - 1))
-        if self.chance(0.4):
-            narrow = self.binary("&", self.expr(U32, depth), Const((1 << self.rng.randint(1, 3)) - 1, U32))
-            return Compare(self.rng.choice(("==", "!=", "<", ">=")), narrow, Const(self.rng.randrange(4), U32))
-        if self.chance(0.4):
-            axis = self.axis("threadIdx", self.rng.choice("xxxy"))
-            return Compare(self.rng.choice(("<", ">", "==", ">=", "<=", "!=")), axis, Const(self.rng.randrange(40), U32))
+        if self.chance(0.55):
+            most = (1 << self.rng.randint(1, 3)) - 1
+            some = self.mixed(U32) if self.chance(0.7) else self.expr(U32, depth)
+            narrow = self.binary("&", some, Const(most, U32))
+            limit = Const(self.rng.randint(0, most), U32)
+            return Compare(self.rng.choice(("==", "!=", "!=", "<", ">", ">=")), narrow, limit)
+        if self.chance(0.5):
+            axis = self.axis("threadIdx", "y" if self.block[1] > 2 and self.chance(0.3) else "x")
+            limit = Const(self.rng.randrange(self.ranges[axis.name][1] + 1), U32)
+            return Compare(self.rng.choice(("<", ">", "==", ">=", "<=", "!=")), axis, limit)
         type = self.rng.choice(TYPES)
         operator = self.rng.choice(("<", "<=", ">", ">=", "==", "!="))
         return Compare(operator, self.expr(type, depth), self.expr(type, depth))
@@ -300,12 +316,16 @@ class Drawing:
         a = self.axis
         block: Expr = a("blockIdx", "x")
         if self.grid[1:] != (1, 1):
-            inner = self.binary("+", self.binary("*", a("blockIdx", "z"), a("gridDim", "y")), a("blockIdx", "y"))
+            inner = self.binary(
+                "+", self.binary("*", a("blockIdx", "z"), a("gridDim", "y")), a("blockIdx", "y")
+            )
             block = self.binary("+", self.binary("*", inner, a("gridDim", "x")), block)
         thread: Expr = a("threadIdx", "x")
         size: Expr = a("blockDim", "x")
         if self.block[1:] != (1, 1):
-            inner = self.binary("+", self.binary("*", a("threadIdx", "z"), a("blockDim", "y")), a("threadIdx", "y"))
+            inner = self.binary(
+                "+", self.binary("*", a("threadIdx", "z"), a("blockDim", "y")), a("threadIdx", "y")
+            )
             thread = self.binary("+", self.binary("*", inner, a("blockDim", "x")), thread)
             size = self.binary("*", self.binary("*", size, a("blockDim", "y")), a("blockDim", "z"))
         return self.binary("+", self.binary("*", block, size), thread)
@@ -317,8 +337,13 @@ class Drawing:
         kind = self.rng.random()
         if kind < 0.35:
             it = self.affine(type)
-        elif kind < 0.5:
+        elif kind < 0.48:
             it = self.swizzled(type)
+        elif kind < 0.62:
+            it = self.mixed(type)
+        elif self.readable and kind < 0.82:
+            operator = self.rng.choice("+++^-")
+            it = self.binary(operator, self.affine(type), self.cast(self.recent(self.readable), type))
         else:
             it = self.expr(type, self.rng.randint(1, 3))
         low, high = self.bounds(it)
@@ -346,6 +371,16 @@ class Drawing:
             operator = "-" if type.signed and self.chance(0.15) else "+"
             total = self.binary(operator, total, term)
         return total
+
+    def mixed(self, type: Type) -> Expr:
+        """Return an expression that differs between threads without a pattern that one sees."""
+        it: Expr = self.cast(self.axis("threadIdx", "x"), type)
+        other = self.recent(self.readable) if self.readable and self.chance(0.6) else self.special()
+        factor = Const(2 * self.rng.randrange(1 << self.rng.choice((2, 5, 20))) + 1, type)
+        it = self.binary(self.rng.choice("+^"), self.binary("*", it, factor), self.cast(other, type))
+        if self.chance(0.5):
+            it = self.binary("^", it, self.binary(">>", it, Const(self.rng.randint(1, 9), U32)))
+        return self.binary(">>", it, Const(self.rng.randint(0, 4), U32)) if self.chance(0.4) else it
 
     def swizzled(self, type: Type) -> Expr:
         """Return an index with an exclusive or of some of its own bits."""
@@ -377,7 +412,7 @@ class Drawing:
             self.declare: 14,
             self.assign: 10 if self.mutable else 0,
             self.branch: 0 if deep else 12,
-            self.loop: 0 if deep or not room else 10,
+            self.loop: 0 if deep or not room else 14,
             self.spin: 0 if deep or not room else 4,
             self.switch: 0 if deep else 4,
             self.point: 4 if self.places else 0,
@@ -397,7 +432,8 @@ class Drawing:
         else:
             self.ranges[name.name] = self.bounds(value)
         self.readable.append(name)
-        return [Declare(name.name, type, value)]
+        after = self.accesses() if self.places and self.chance(0.4) else []
+        return [Declare(name.name, type, value), *after]
 
     def assign(self) -> list[Statement]:
         name = self.rng.choice(self.mutable)
@@ -419,11 +455,10 @@ class Drawing:
         if kind < 0.35:
             return Const(self.rng.randint(0, most), type)
         if kind < 0.7:
-            return self.binary("&", self.leaf(type), Const(self.rng.choice((1, 3)), type))
+            return self.binary("&", self.mixed(type) if self.chance(0.5) else self.leaf(type), Const(3, type))
         if kind < 0.85:
-            return self.binary("%", self.cast(self.expr(U32, 1), type) if type.bits == 64 else
-                               self.binary(">>", self.cast(self.special(), type), Const(self.rng.randrange(3), U32)),
-                               Const(most, type))
+            shifted = self.binary(">>", self.cast(self.special(), type), Const(self.rng.randrange(3), U32))
+            return self.binary("%", shifted, Const(most, type))
         return self.cast(self.binary("&", self.expr(U32, 2), Const(3, U32)), type)
 
     def loop(self) -> list[Statement]:
@@ -478,7 +513,8 @@ class Drawing:
     def spin(self) -> list[Statement]:
         """Return a while loop that burns a small number."""
         name = Name(self.fresh("w"), self.rng.choice((U32, U64)))
-        start = self.binary("&", self.expr(name.type, 2), Const(self.rng.choice((3, 5, 7)), name.type))
+        some = self.mixed(name.type) if self.chance(0.6) else self.expr(name.type, 2)
+        start = self.binary("&", some, Const(self.rng.choice((3, 5, 7)), name.type))
         one = Const(1, name.type)
         at_end = self.chance(0.3)
         following: Expr = self.binary(">>", name, Const(1, U32))
@@ -499,14 +535,15 @@ class Drawing:
     def switch(self) -> list[Statement]:
         count = self.rng.choice((2, 3, 4, 6, 8))
         type = self.rng.choice((I32, U32))
-        on = self.binary("&", self.expr(type, 2), Const(self.rng.choice((3, 7, 15)), type))
-        start = self.rng.choice((0, 0, 1))
+        some = self.mixed(type) if self.chance(0.6) else self.expr(type, 2)
+        on = self.binary("&", some, Const(self.rng.choice((3, 7, 15)), type))
+        start, stride = self.rng.choice((0, 0, 1)), self.rng.choice((1, 1, 1, 2))
         cases = []
         for value in range(count):
             with self.scope():
                 self.may_break = False
                 inner = self.statements(1)
-            cases.append(Case(value * self.rng.choice((1, 1, 1, 1)) + start, inner, self.chance(0.15)))
+            cases.append(Case(value * stride + start, inner, self.chance(0.15)))
         with self.scope():
             self.may_break = False
             default = self.statements(1) if self.chance(0.5) else ()
@@ -559,8 +596,11 @@ class Drawing:
         operands: list[Expr | str] = []
         for parameter in function.parameters:
             if parameter.type is None:
-                fitting = [name for name, space, room, written in self.places
-                           if space == "global" and room >= parameter.size and written and name not in self.steppable]
+                fitting = [
+                    name
+                    for name, space, room, written in self.places
+                    if space == "global" and room >= parameter.size and written and name not in self.steppable
+                ]
                 if not fitting:
                     return []
                 operands.append(self.rng.choice(fitting))
@@ -570,7 +610,10 @@ class Drawing:
             return [Call("acc", U32, function.name, tuple(operands))]
         name = Name(self.fresh("v"), function.type)
         self.readable.append(name)
-        return [Declare(name.name, name.type, Const(0, name.type)), Call(name.name, name.type, function.name, tuple(operands))]
+        return [
+            Declare(name.name, name.type, Const(0, name.type)),
+            Call(name.name, name.type, function.name, tuple(operands)),
+        ]
 
     def leave(self) -> list[Statement]:
         """Return a break, a continue or a return under a condition."""
@@ -645,8 +688,16 @@ class Drawing:
         first = self.binary("*", first, Const(count, first.type))
         kind = "st" if written and self.chance(0.4) else "ld"
         return [
-            Access(self.number(), kind, space, name, cell, self.binary("+", first, Const(at, first.type)),
-                   self.value() if kind == "st" else None, way=self.way)
+            Access(
+                self.number(),
+                kind,
+                space,
+                name,
+                cell,
+                self.binary("+", first, Const(at, first.type)),
+                self.value() if kind == "st" else None,
+                way=self.way,
+            )
             for at in range(count)
         ]
 
@@ -665,15 +716,24 @@ class Drawing:
             summed = Name(self.fresh("v"), name.type)
             return [
                 zero,
-                For(butterfly.name, I32, Const(16, I32), Compare(">", butterfly, Const(0, I32)),
+                For(
+                    butterfly.name,
+                    I32,
+                    Const(16, I32),
+                    Compare(">", butterfly, Const(0, I32)),
                     self.binary(">>", butterfly, Const(1, U32)),
-                    (Declare(summed.name, name.type, Const(0, name.type)),
-                     Warp(summed.name, name.type, "__shfl_xor_sync", name, butterfly),
-                     Assign(name.name, name.type, Binary("+", name, summed, name.type))),
-                    self.rng.choice(("", "unroll 1"))),
+                    (
+                        Declare(summed.name, name.type, Const(0, name.type)),
+                        Warp(summed.name, name.type, "__shfl_xor_sync", name, butterfly),
+                        Assign(name.name, name.type, Binary("+", name, summed, name.type)),
+                    ),
+                    self.rng.choice(("", "unroll 1")),
+                ),
             ]
         if kind < 0.75:
-            operation = self.rng.choice(("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync"))
+            operation = self.rng.choice(
+                ("__shfl_sync", "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync")
+            )
             width = self.rng.choice((32, 32, 32, 16, 8, 4))
             if operation == "__shfl_sync":
                 other = self.expr(I32, 2) if self.chance(0.5) else Const(self.rng.randrange(32), I32)
@@ -683,20 +743,46 @@ class Drawing:
                 other = Const(self.rng.randrange(1, width), U32)
             return [zero, Warp(name.name, name.type, operation, self.expr(name.type, 2), other, width)]
         operation = self.rng.choice(
-            ("__ballot_sync", "__ballot_sync", "__any_sync", "__all_sync", "__match_any_sync", "__reduce_add_sync",
-             "__reduce_min_sync", "__reduce_max_sync", "__reduce_or_sync", "__reduce_xor_sync", "__reduce_and_sync")
+            (
+                "__ballot_sync",
+                "__ballot_sync",
+                "__any_sync",
+                "__all_sync",
+                "__match_any_sync",
+                "__reduce_add_sync",
+                "__reduce_min_sync",
+                "__reduce_max_sync",
+                "__reduce_or_sync",
+                "__reduce_xor_sync",
+                "__reduce_and_sync",
+            )
         )
         if operation in ("__ballot_sync", "__any_sync", "__all_sync"):
             value = self.condition()
         else:
-            value = self.binary("&", self.expr(U32, 2), Const(15, U32)) if "match" in operation else self.expr(U32, 2)
+            value = (
+                self.binary("&", self.expr(U32, 2), Const(15, U32))
+                if "match" in operation
+                else self.expr(U32, 2)
+            )
         return [zero, Warp(name.name, U32, operation, value)]
 
     def function(self) -> None:
         """Add a function, which may have one pointer and accesses there."""
         touches = self.chance(0.5)
-        kept = (self.readable, self.mutable, self.places, self.arrays, self.data, self.calls, self.steppable,
-                self.depth, self.trips, self.returns, self.may_return)
+        kept = (
+            self.readable,
+            self.mutable,
+            self.places,
+            self.arrays,
+            self.data,
+            self.calls,
+            self.steppable,
+            self.depth,
+            self.trips,
+            self.returns,
+            self.may_return,
+        )
         self.readable, self.mutable, self.places, self.arrays, self.data, self.calls = [], [], [], [], [], []
         self.steppable, self.depth, self.trips, self.may_return, self.in_function = {}, 1, 4, True, True
         parameters = []
@@ -715,15 +801,36 @@ class Drawing:
         inner += self.statements(self.rng.randint(1, 3))
         inner += (Return(end()),)
         made = Function(f"f{self.seed}_{len(self.functions)}", result, tuple(parameters), inner)
-        (self.readable, self.mutable, self.places, self.arrays, self.data, self.calls, self.steppable,
-         self.depth, self.trips, self.returns, self.may_return) = kept
+        (
+            self.readable,
+            self.mutable,
+            self.places,
+            self.arrays,
+            self.data,
+            self.calls,
+            self.steppable,
+            self.depth,
+            self.trips,
+            self.returns,
+            self.may_return,
+        ) = kept
         self.in_function = False
         self.functions.append(made)
         self.calls.append((made, touches))
 
+    def witness(self, name: Name) -> Access:
+        """Return a load at an index that a variable decides, so that no compiler leaves the variable out."""
+        place, space, room, _ = self.rng.choice(self.places)
+        cell = self.rng.choice(CELLS)
+        count = 1 << ((room // cell.bytes).bit_length() - 1)
+        index = self.binary("&", name, Const(count - 1, name.type))
+        return Access(self.number(), "ld", space, place, cell, index, way=self.way)
+
     def finish(self) -> Body:
         """Return the end of a kernel: its sum is stored."""
-        made = Access(self.number(), "st", "global", "out", WORD, self.global_thread(), Name("acc", U32), way=self.way)
+        made = Access(
+            self.number(), "st", "global", "out", WORD, self.global_thread(), Name("acc", U32), way=self.way
+        )
         return (made, Return())
 
     def kernel(self) -> Kernel:
@@ -762,16 +869,29 @@ class Drawing:
             made += self.access("st", "fixed", "shared", static)
         self.returns = self.finish
         for _ in range(rng.randint(2, 5)):
-            made += self.collective() if self.chance(0.35) else self.some()
+            made += self.collective() if self.chance(0.55 if self.warps else 0.2) else self.some()
         self.may_return = True
         for _ in range(rng.randint(2, 5)):
             made += self.some()
+        for name in self.readable[-6:]:
+            if self.chance(0.5):
+                made.append(self.witness(name))
         if static:
             made += self.access("ld", "fixed", "shared", static)
         made += self.finish()[:1]
         return Kernel(
-            f"k{self.seed}", tuple(parameters), tuple(self.functions), static, dynamic, tuple(made),
-            self.grid, self.block, self.way, self.hangs, self.warps, self.seed,
+            f"k{self.seed}",
+            tuple(parameters),
+            tuple(self.functions),
+            static,
+            dynamic,
+            tuple(made),
+            self.grid,
+            self.block,
+            self.way,
+            self.hangs,
+            self.warps,
+            self.seed,
         )
 
     def parameters(self) -> list[Parameter]:
@@ -784,7 +904,9 @@ class Drawing:
             size = 1 << (12 if number == 0 else rng.randint(12, 20))
             # Near the end of 4 GiB a sum of addresses carries into the upper word.
             at += rng.choice((1 << 21, (1 << 32) - (at & 0xFFFFFFFF) - 256 * rng.randint(1, 8), 1 << 33))
-            written = number == 0 or (number > 1 and self.chance(0.8)) or (not self.hangs and self.chance(0.6))
+            written = (
+                number == 0 or (number > 1 and self.chance(0.8)) or (not self.hangs and self.chance(0.6))
+            )
             made.append(Parameter(name, None, at, size, written, restrict))
             at += 1 << 21
             if number:
