@@ -585,7 +585,7 @@ def reciprocal(words: Words) -> Compute:
     read = word(words.operands[1])
 
     def inverse(bits: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             return (np.float32(1) / bits.view(np.float32)).view(np.uint32)
 
     return _step(words.operands[0], lambda lanes: applied(inverse, read(lanes)))

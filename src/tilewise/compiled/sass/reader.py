@@ -208,7 +208,7 @@ def _program(parts: Text, section: Section) -> Program:
     unread: Counter[str] = Counter()
     reader = _Reader(section, parts)
     instructions = []
-    for row, code, line in section.rows:
+    for reader.at, (row, code, line) in enumerate(section.rows):
         _, negated, register, name, rest = code.groups()
         guard = Guard(register, bool(negated)) if register and not (register in ("PT", "UPT") and not negated) else None
         operands = split(rest)
@@ -219,8 +219,8 @@ def _program(parts: Text, section: Section) -> Program:
         if steps is None:
             unread[name] += 1
             steps = (Unread(_written(name, operands, 4)),)
-        if guard is not None and register in ("PT", "UPT"):
-            steps = tuple(step for step in steps if isinstance(step, ()))  # @!PT: never
+        if guard is not None and register in ("PT", "UPT"):  # @!PT never holds: the assembler fills up with it
+            steps, guard = (), None
         text = f"{name} {rest}".strip()
         instructions.append(Instruction(name, text, steps, guard, line, row))
     notes = parts.notes.get(section.name, [])
@@ -256,6 +256,8 @@ class _Reader:
 
     section: Section
     parts: Text
+    at: int = 0
+    """The number of the instruction that is read."""
     reciprocals: set[str] = field(default_factory=set)
     """Registers that hold a float which a division made for its reciprocal."""
 
@@ -314,7 +316,7 @@ class _Reader:
                 base = self._target(operands[-1]) or 0
                 return (JumpTo(_returned(wide(operands[0].split()[0]), base)),)
             case "BRX" | "JMX":
-                return (JumpTo(_switched(word(operands[0].split()[0]), _offset(operands, len(self.section.rows)))),)
+                return (JumpTo(_switched(word(operands[0].split()[0]), _offset(operands), self.at + 1)),)
             case "EXIT" | "KILL":
                 return (Leave(),)
             case "BSSY":
@@ -361,16 +363,17 @@ def _returned(address: Callable[[Lanes], Value], base: int) -> Callable[[Lanes],
     return read
 
 
-def _switched(register: Callable[[Lanes], Value], offset: int) -> Callable[[Lanes], Value]:
-    """Return the reader of the instruction at which a branch of a switch begins."""
+def _switched(register: Callable[[Lanes], Value], offset: int, after: int) -> Callable[[Lanes], Value]:
+    """Return the reader of the instruction at which a branch of a switch begins, `after` the switch itself."""
 
     def read(lanes: Lanes) -> Value:
-        return applied(lambda bits: (bits.view(np.int32).astype(np.int64) + offset) // BYTES, register(lanes))
+        moved = applied(lambda bits: bits.view(np.int32).astype(np.int64) + offset, register(lanes))
+        return applied(lambda bits: bits // BYTES + after, moved)
 
     return read
 
 
-def _offset(operands: tuple[str, ...], rows: int) -> int:
+def _offset(operands: tuple[str, ...]) -> int:
     match = re.search(r"(-?0x[0-9a-f]+)", " ".join(operands))
     return int(match[1], 0) if match else 0
 
