@@ -1,0 +1,220 @@
+"""The cost of every access of a launch, as Nsight Compute counts it.
+
+A warp that issues an instruction counts as one instruction, even where a predicate holds all its lanes back.
+Lanes that take part make a request: of shared memory it costs wavefronts, of global memory sectors. Requests
+whose addresses differ by a multiple of 128 bytes cost the same, and each kind of them is counted once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewise.check import banks, coalesce
+from tilewise.check.access.access import INACTIVE
+from tilewise.compiled.lanes import Lanes
+from tilewise.compiled.machine import Event
+from tilewise.compiled.program import Instruction, Touch
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import OPERATIONS
+from tilewise.hardware.memory.sectors import LINE, SECTOR
+
+Int64s = NDArray[np.int64]
+
+SHARED = {"red": "atom"}
+"""{operation: the one whose rule counts it in shared memory}."""
+
+MOST_SECTORS = 1 << 20
+"""The most different sectors that are kept apart for one instruction."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of one access of the text, over all that was run."""
+
+    instruction: Instruction
+    touch: Touch
+    instructions: int = 0
+    """Times that a warp issued it."""
+    requests: int = 0
+    """Those with a lane that takes part, and known addresses."""
+    unknown: int = 0
+    """Those that hang on loaded data; no other count has them."""
+    lanes: int = 0
+    """Lanes that took part in the requests."""
+    cost: int = 0
+    """Wavefronts of shared memory, sectors of global memory."""
+    ideal: int = 0
+    lines: int = 0
+    """Lines of 128 bytes that the requests touch: one tag lookup each."""
+    bytes: int = 0
+    """Different bytes that the lanes of each request ask for, together."""
+    worst: tuple[int, int, tuple[int | None, ...]] | None = None
+    """(cost, ideal, addresses) of the request that loses most."""
+    misaligned: int = 0
+    """Requests whose addresses are no multiples of their width: they fault on the hardware."""
+
+    @property
+    def excess(self) -> int:
+        """Return the wavefronts or sectors beyond the ideal."""
+        return self.cost - self.ideal
+
+    @property
+    def wide(self) -> int:
+        """Return the lanes of a request that take part, on the average, rounded up."""
+        return -(-self.lanes // self.requests) if self.requests else 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """The tallies of a kernel, and the kinds of requests that were counted before."""
+
+    tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
+    """{(row of the text, access of the instruction): its tally}."""
+    known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int, int]]] = field(default_factory=dict)
+
+    def add(self, event: Event, lanes: Lanes) -> None:
+        """Count one event."""
+        touch, instruction = event.touch, event.instruction
+        key = (instruction.row, instruction.steps.index(touch))
+        tally = self.tallies.get(key)
+        if tally is None:
+            tally = self.tallies[key] = Tally(instruction, touch)
+        issued = event.issued.reshape(-1, LANES)
+        tally.instructions += int(issued.any(axis=1).sum())
+        active = event.active.reshape(-1, LANES)
+        if touch.supplied < LANES:
+            active = active & (np.arange(LANES) < touch.supplied)
+        blind = np.zeros(len(active), np.bool_)
+        if event.unsure:
+            blind = issued.any(axis=1)
+        if event.address.unknown is not None:
+            blind = blind | (lanes.by_warp(event.address.unknown) & active).any(axis=1)
+        tally.unknown += int((blind & issued.any(axis=1)).sum())
+        rows = active.any(axis=1) & ~blind
+        if rows.any():
+            addresses = lanes.by_warp(event.address.bits)[rows].astype(np.int64)
+            self._count(tally, np.where(active[rows], addresses, INACTIVE), active[rows])
+
+    def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
+        touch = tally.touch
+        aligned = ((addresses % touch.bytes == 0) | ~active).all(axis=1)
+        if not aligned.all():
+            tally.misaligned += int((~aligned).sum())
+            addresses, active = addresses[aligned], active[aligned]
+            if not len(addresses):
+                return
+        tally.requests += len(addresses)
+        tally.lanes += int(active.sum())
+        lowest = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1) // LINE * LINE
+        moved = np.where(active, addresses - lowest[:, None], INACTIVE)
+        kinds, first, times = _different(moved)
+        known = self.known.setdefault((touch.space, touch.operation, touch.bytes), {})
+        names = [kind.tobytes() for kind in kinds]
+        fresh = [place for place, name in enumerate(names) if name not in known]
+        if fresh:
+            for place, costs in zip(fresh, _costs(touch, kinds[fresh]), strict=True):
+                known[names[place]] = costs
+        for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
+            cost, ideal, lines, useful = known[name]
+            tally.cost += cost * many
+            tally.ideal += ideal * many
+            tally.lines += lines * many
+            tally.bytes += useful * many
+            if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
+                row = addresses[begin].tolist()
+                tally.worst = (cost, ideal, tuple(None if one == INACTIVE else one for one in row))
+
+
+def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
+    """Return the different rows, the first place of each, and how often it stands."""
+    if len(rows) == 1:
+        return rows, np.zeros(1, np.int64), np.ones(1, np.int64)
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    return rows[first], first, times
+
+
+def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:
+    """Return (cost, ideal, lines, useful bytes) of requests."""
+    if touch.space == "shared":
+        operation = SHARED.get(touch.operation, touch.operation)
+        width = _nearest(OPERATIONS[operation].widths, touch.bytes)
+        counts = banks.count(operation, width, rows[:, : touch.supplied])
+        useful = (rows != INACTIVE).sum(axis=1) * touch.bytes
+        columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64), useful)
+    else:
+        operation = touch.operation if touch.operation in coalesce.OPERATIONS else "ld"
+        counts = coalesce.count(operation, min(touch.bytes, 16), rows)
+        scale = max(1, touch.bytes // 16)
+        columns = (
+            counts["sectors"] if scale == 1 else _wide_sectors(rows, touch.bytes),
+            counts["ideal"] * scale,
+            counts["lines"],
+            counts["useful"] * scale,
+        )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _wide_sectors(rows: Int64s, bytes: int) -> Int64s:
+    """Return the sectors of lanes that are whole sectors wide."""
+    return np.array([len({a // SECTOR for a in row.tolist() if a != INACTIVE}) for row in rows], np.int64) * (
+        bytes // SECTOR
+    )
+
+
+@cache
+def _nearest(widths: Sequence[int], bytes: int) -> int:
+    return bytes if bytes in widths else min(widths, key=lambda width: abs(width - bytes))
+
+
+# -- sums ------------------------------------------------------------------------------------------------
+
+SUMMED = {
+    ("shared", "ld"): "load",
+    ("shared", "ldmatrix"): "load",
+    ("shared", "st"): "store",
+    ("shared", "stmatrix"): "store",
+    ("shared", "cp.async"): "copy",
+    ("shared", "atom"): "atomic",
+    ("shared", "red"): "atomic",
+    ("global", "ld"): "load",
+    ("global", "cp.async"): "load",
+    ("global", "st"): "store",
+    ("global", "atom"): "atomic",
+    ("global", "red"): "atomic",
+    ("local", "ld"): "load",
+    ("local", "st"): "store",
+    ("generic", "ld"): "load",
+    ("generic", "st"): "store",
+    ("generic", "atom"): "atomic",
+}
+"""{(space, operation): the sum of the profiler that has it}."""
+
+
+def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, Mapping[str, int]]]:
+    """Return the sums by space and by load and store."""
+    sums: dict[str, dict[str, dict[str, int]]] = {
+        "shared": {"load": _zero("shared"), "store": _zero("shared")},
+        "global": {"load": _zero("global"), "store": _zero("global")},
+    }
+    for tally in tallies:
+        space, operation = tally.touch.space, tally.touch.operation
+        kind = SUMMED[space, operation]
+        sums.setdefault(space, {}).setdefault(kind, _zero(space))
+        row = sums[space][kind]
+        row["instructions"] += round(tally.instructions * weight)
+        row["requests"] += round(tally.requests * weight)
+        row["wavefronts" if space == "shared" else "sectors"] += round(tally.cost * weight)
+        row["ideal"] += round(tally.ideal * weight)
+        row["unknown"] += round(tally.unknown * weight)
+    return {space: dict(rows) for space, rows in sums.items()}
+
+
+def _zero(space: str) -> dict[str, int]:
+    cost = "wavefronts" if space == "shared" else "sectors"
+    return dict.fromkeys(("instructions", "requests", cost, "ideal", "unknown"), 0)

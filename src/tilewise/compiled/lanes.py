@@ -1,0 +1,156 @@
+"""Registers of all lanes at once: NumPy arrays, and which of their entries are known.
+
+A lane is a thread of one of the blocks that run together; each block is filled up to whole warps. A value has
+one entry for every lane, or a single one that all lanes share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilewise.compiled.launch import Launch
+from tilewise.hardware.limits import LANES
+
+Bools = NDArray[np.bool_]
+Bits = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """Numbers of lanes, and the lanes whose number nobody knows (None: all are known)."""
+
+    bits: Bits
+    unknown: Bools | None = None
+
+    @classmethod
+    def of(cls, number: int, kind: type[np.generic] = np.uint32) -> Value:
+        """Return a number that all lanes share, cut to the width of its kind."""
+        width = 8 * np.dtype(kind).itemsize
+        return cls(np.array([number & (1 << width) - 1], np.uint64).astype(kind))
+
+    def known_in(self, mask: Bools) -> bool:
+        """Return True if no lane of a mask has an unknown number."""
+        return self.unknown is None or not (self.unknown & mask).any()
+
+
+ALL = np.ones(1, np.bool_)
+UNKNOWN = Value(np.zeros(1, np.uint32), ALL)
+UNKNOWN_TRUTH = Value(np.zeros(1, np.bool_), ALL)
+TRUE, FALSE = Value(np.ones(1, np.bool_)), Value(np.zeros(1, np.bool_))
+
+
+def unknown_of(values: Sequence[Value]) -> Bools | None:
+    """Return the lanes for which any of the values is unknown."""
+    masks = [value.unknown for value in values if value.unknown is not None]
+    return reduce(or_, masks) if masks else None
+
+
+def applied(function: Callable[..., Bits], *values: Value) -> Value:
+    """Return a function of values, unknown wherever one of them is."""
+    return Value(function(*(value.bits for value in values)), unknown_of(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The lanes that take a step."""
+
+    mask: Bools
+    whole: bool
+    """True if no other lane is left, so that the old numbers of a register do not matter."""
+
+    def under(self, truth: Value) -> Where:
+        """Return the lanes for which a known predicate holds."""
+        if truth.bits.size == 1:
+            return self if truth.bits[0] else Where(np.zeros_like(self.mask), False)
+        return Where(self.mask & truth.bits, False)
+
+
+@dataclass(slots=True)
+class Lanes:
+    """All lanes of some blocks of a launch, and their registers."""
+
+    launch: Launch
+    numbers: Sequence[int]
+    """The blocks, by their number in the grid."""
+    constants: Mapping[tuple[int, int], Value] = field(default_factory=dict)
+    """{(bank, offset): word} of machine code; parameters by their names in PTX are registers."""
+    registers: dict[str, Value] = field(default_factory=dict)
+    threads: NDArray[np.int64] = field(init=False)
+    """The number of each lane's thread in its block."""
+    blocks: NDArray[np.int64] = field(init=False)
+    live: Bools = field(init=False)
+    thread_index: tuple[Bits, Bits, Bits] = field(init=False)
+    block_index: tuple[Bits, Bits, Bits] = field(init=False)
+
+    def __post_init__(self) -> None:
+        x, y, z = self.launch.block
+        threads = -(-x * y * z // LANES) * LANES
+        thread = np.arange(threads)
+        self.threads = np.tile(thread, len(self.numbers))
+        self.blocks = np.repeat(np.array(self.numbers, np.int64), threads)
+        self.live = self.threads < x * y * z
+        self.thread_index = _index(self.threads, (x, y))
+        self.block_index = _index(self.blocks, self.launch.grid[:2])
+
+    @property
+    def count(self) -> int:
+        """Return the number of lanes, those that fill up a warp among them."""
+        return len(self.threads)
+
+    def read(self, name: str) -> Value:
+        """Return a register; unknown before it is written."""
+        return self.registers.get(name, UNKNOWN)
+
+    def truth(self, name: str) -> Value:
+        """Return a predicate; unknown before it is written."""
+        return self.registers.get(name, UNKNOWN_TRUTH)
+
+    def write(self, name: str, value: Value, where: Where) -> None:
+        """Write a register of the lanes that take the step."""
+        if not where.whole:
+            old = self.registers.get(name)
+            if old is None:
+                old = Value(np.zeros(1, value.bits.dtype), ALL)
+            if old.bits.dtype != value.bits.dtype:
+                old = Value(old.bits.astype(value.bits.dtype), old.unknown)
+            unknown = None
+            if value.unknown is not None or old.unknown is not None:
+                new, before = (_NONE if v.unknown is None else v.unknown for v in (value, old))
+                unknown = np.where(where.mask, new, before)
+            value = Value(np.where(where.mask, value.bits, old.bits), unknown)
+        self.registers[name] = value
+
+    def forget(self, names: Sequence[str], where: Where) -> None:
+        """Make registers of the lanes that take the step unknown."""
+        for name in names:
+            old = self.registers.get(name)
+            if old is not None and not where.whole:
+                unknown = where.mask if old.unknown is None else old.unknown | where.mask
+                self.registers[name] = Value(old.bits, unknown)
+            else:
+                self.registers.pop(name, None)
+
+    def spread(self, bits: Bits) -> Bits:
+        """Return an array with one entry for each lane."""
+        return np.broadcast_to(bits, (self.count,))
+
+    def by_warp(self, bits: Bits) -> Bits:
+        """Return an array [warp, lane]."""
+        return self.spread(bits).reshape(-1, LANES)
+
+
+_NONE = np.zeros(1, np.bool_)
+
+
+def _index(numbers: NDArray[np.int64], extents: Sequence[int]) -> tuple[Bits, Bits, Bits]:
+    """Return x, y and z of numbers that count x fastest."""
+    x, y = extents
+    parts = (numbers % x, numbers // x % y, numbers // (x * y))
+    return parts[0].astype(np.uint32), parts[1].astype(np.uint32), parts[2].astype(np.uint32)

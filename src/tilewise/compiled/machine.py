@@ -1,0 +1,260 @@
+"""Run the integers of a kernel for all lanes at once, and give each access as it is issued.
+
+Lanes that stand at one instruction go together. A warp whose lanes part goes on in parts, the one that is
+least far first; the parts meet where the program closes the barrier that it opened, as on the hardware, or at
+the same instruction, where a text has no barriers.
+
+What is loaded is not known. A branch that hangs on it is passed once and taken the next time: its body runs
+once. The trace says so by `Trace.guessed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tilewise.compiled.lanes import Bools, Lanes, Value, Where
+from tilewise.compiled.program import (
+    Close,
+    Compute,
+    Copy,
+    Forget,
+    Instruction,
+    Jump,
+    JumpTo,
+    Leave,
+    Open,
+    Program,
+    Touch,
+    Unread,
+)
+from tilewise.hardware.limits import LANES
+
+MOST_STEPS = 200_000
+"""Instructions that one lane runs at most: a loop that needs more is cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One instruction that warps issue: who takes part, and the addresses."""
+
+    instruction: Instruction
+    touch: Touch
+    issued: Bools
+    """The lanes that stand at the instruction, those that a predicate holds back among them."""
+    active: Bools
+    """The lanes that access memory."""
+    address: Value
+    unsure: bool
+    """True if loaded data decide which lanes take part."""
+
+
+@dataclass(slots=True)
+class Front:
+    """Lanes that stand at one instruction: of a warp all, or a part."""
+
+    at: int
+    mask: Bools
+
+
+@dataclass(slots=True)
+class Trace:
+    """A run of some blocks: iterate over it for its issues, then read what it noted."""
+
+    program: Program
+    lanes: Lanes
+    most_steps: int = MOST_STEPS
+    steps: int = 0
+    guessed: dict[int, int] = field(default_factory=dict)
+    """{instruction: times} of branches that hang on what nobody knows."""
+    cut: Instruction | None = None
+    """The instruction at which the run was cut off."""
+    fronts: list[Front] = field(default_factory=list)
+    noted: dict[str, Bools] = field(default_factory=dict)
+    waiting: dict[str, dict[int, Bools]] = field(default_factory=dict)
+    """{barrier: {instruction after its close: the lanes that wait}}."""
+    passed: dict[int, Bools] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Event]:
+        self.fronts = [Front(0, self.lanes.live.copy())]
+        while self.fronts or self._released(every=True):
+            yield from self._advance()
+            if self.cut is not None:
+                return
+
+    def _advance(self) -> Iterator[Event]:
+        """Run the lanes that are least far, until they part, wait, end, or come up to others."""
+        front = self._least()
+        others = min((other.at for other in self.fronts), default=len(self.program.instructions))
+        mask = front.mask
+        whole = not self.fronts and not self.waiting and np.array_equal(mask, self.lanes.live)
+        everyone = Where(mask, whole)
+        at = front.at
+        instructions = self.program.instructions
+        while at < len(instructions):
+            if self.steps >= self.most_steps:
+                self.cut = instructions[at]
+                return
+            self.steps += 1
+            instruction = instructions[at]
+            where, unsure = everyone, False
+            if instruction.guard is not None:
+                truth = self.lanes.truth(instruction.guard.register)
+                if instruction.guard.negated:
+                    truth = Value(~truth.bits, truth.unknown)
+                where = everyone.under(truth)
+                unsure = not truth.known_in(mask)
+            for step in instruction.steps:
+                if type(step) is Compute:
+                    step.run(self.lanes, where)
+                    if unsure:
+                        self._blur(step, truth)
+                elif type(step) is Touch:
+                    yield self._issue(instruction, step, everyone, where, unsure)
+                elif type(step) is Unread:
+                    self.lanes.forget(step.writes, everyone if unsure else where)
+                elif self._turn(at, step, everyone, where, truth.unknown if unsure else None):
+                    return
+            at += 1
+            if at >= others:
+                self.fronts.append(Front(at, mask))
+                return
+
+    def _least(self) -> Front:
+        """Take the lanes that are least far, with those of other warps that stand there too."""
+        front = min(self.fronts, key=lambda one: one.at)
+        together = [one for one in self.fronts if one.at == front.at]
+        self.fronts = [one for one in self.fronts if one.at != front.at]
+        mask = together[0].mask
+        for other in together[1:]:
+            mask = mask | other.mask
+        return Front(front.at, mask)
+
+    def _issue(
+        self, instruction: Instruction, step: Touch, everyone: Where, where: Where, unsure: bool
+    ) -> Event:
+        if step.when is not None:
+            truth = step.when(self.lanes)
+            unsure = unsure or not truth.known_in(where.mask)
+            where = where.under(truth)
+        address = step.address(self.lanes)
+        issue = Event(instruction, step, everyone.mask, where.mask, address, unsure)
+        self.lanes.forget(step.writes, everyone if unsure else where)
+        return issue
+
+    def _blur(self, step: Compute, truth: Value) -> None:
+        """Forget the registers that a step wrote, or did not, for lanes whose predicate nobody knows."""
+        if truth.unknown is not None:
+            self.lanes.forget(step.writes, Where(self.lanes.spread(truth.unknown) & self.lanes.live, False))
+
+    # -- where lanes go ----------------------------------------------------------------------------------
+
+    def _turn(self, at: int, step: object, everyone: Where, where: Where, unknown: Bools | None) -> bool:
+        """Take a step of the control flow; return True if the lanes do not go on together."""
+        match step:
+            case Jump(target, when):
+                if when is not None:
+                    truth = when(self.lanes)
+                    where, unknown = where.under(truth), truth.unknown if unknown is None else unknown
+                return self._jump(at, target, everyone.mask, where.mask, unknown)
+            case JumpTo(target):
+                return self._jump_to(target(self.lanes), where.mask, everyone.mask, at)
+            case Leave():
+                return self._leave(at, everyone.mask, where.mask, unknown)
+            case Open(barrier):
+                noted = self.noted.get(barrier)
+                warps = np.repeat(everyone.mask.reshape(-1, LANES).any(axis=1), LANES)
+                fresh = np.zeros_like(everyone.mask) if noted is None else noted & ~warps
+                self.noted[barrier] = fresh | where.mask
+            case Close(barrier):
+                waiting = self.waiting.setdefault(barrier, {})
+                held = waiting.get(at + 1)
+                waiting[at + 1] = where.mask if held is None else held | where.mask
+                self._part(at + 1, everyone.mask & ~where.mask)
+                self._released()
+                return True
+            case Copy(source, target):
+                if source in self.noted:
+                    self.noted[target] = self.noted[source]
+            case Forget(barrier):
+                if barrier in self.noted:
+                    self.noted[barrier] = self.noted[barrier] & ~where.mask
+                    self._released()
+        return False
+
+    def _part(self, at: int, mask: Bools) -> None:
+        if mask.any():
+            self.fronts.append(Front(at, mask))
+
+    def _jump(self, at: int, target: int, mask: Bools, taken: Bools, unknown: Bools | None) -> bool:
+        if unknown is not None:
+            doubtful = self.lanes.spread(unknown) & mask
+            if doubtful.any():
+                taken = self._guess(at, target, taken & ~doubtful, doubtful)
+        if not taken.any():
+            return False
+        self._part(target, taken)
+        self._part(at + 1, mask & ~taken)
+        return True
+
+    def _guess(self, at: int, target: int, taken: Bools, doubtful: Bools) -> Bools:
+        """Let lanes pass a branch on the first time and take it afterwards; never one that goes back."""
+        self.guessed[at] = self.guessed.get(at, 0) + 1
+        if target <= at:
+            return taken
+        before = self.passed.get(at, np.zeros_like(doubtful))
+        self.passed[at] = before | doubtful
+        return taken | (doubtful & before)
+
+    def _jump_to(self, target: Value, taken: Bools, mask: Bools, at: int) -> bool:
+        unknown = self.lanes.spread(target.unknown) & taken if target.unknown is not None else None
+        if unknown is not None and unknown.any():
+            self.guessed[at] = self.guessed.get(at, 0) + 1
+            taken = taken & ~unknown
+            self.lanes.live = self.lanes.live & ~unknown
+            mask = mask & ~unknown
+        targets = self.lanes.spread(target.bits)
+        for number in np.unique(targets[taken]).tolist():
+            self._part(number, taken & (targets == number))
+        self._part(at + 1, mask & ~taken)
+        self._released()
+        return True
+
+    def _leave(self, at: int, mask: Bools, leaving: Bools, unknown: Bools | None) -> bool:
+        if unknown is not None:
+            doubtful = self.lanes.spread(unknown) & mask
+            if doubtful.any():
+                leaving = leaving & ~doubtful
+                self.guessed[at] = self.guessed.get(at, 0) + 1
+        if not leaving.any():
+            return False
+        self.lanes.live = self.lanes.live & ~leaving
+        self._part(at + 1, mask & ~leaving)
+        self._released()
+        return True
+
+    def _released(self, every: bool = False) -> bool:
+        """Let those go on for whom a barrier waits no longer; `every` one where nothing else can run."""
+        released = False
+        for barrier, places in list(self.waiting.items()):
+            waiting = np.zeros_like(self.lanes.live)
+            for mask in places.values():
+                waiting = waiting | mask
+            expected = self.noted.get(barrier, waiting) & self.lanes.live
+            late = (expected & ~waiting).reshape(-1, LANES).any(axis=1)
+            free = np.ones_like(late) if every else ~late
+            lanes = np.repeat(free, LANES)
+            for at, mask in list(places.items()):
+                going = mask & lanes & self.lanes.live
+                self._part(at, going)
+                released = released or bool(going.any())
+                rest = mask & ~lanes
+                if rest.any():
+                    places[at] = rest
+                else:
+                    del places[at]
+            if not places:
+                del self.waiting[barrier]
+        return released

@@ -1,0 +1,177 @@
+"""A kernel as a list of instructions, each with the step that the machine takes for it.
+
+Machine code and PTX are two texts for one machine. Their readers turn every instruction into one of the steps
+below. A step that computes is a function over the registers of all lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.compiled.lanes import Lanes, Value, Where
+
+    Read = Callable[[Lanes], Value]
+    Run = Callable[[Lanes, Where], None]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Line:
+    """A line of the source.
+
+    >>> str(Line("a.cu", 7))
+    'a.cu:7'
+    """
+
+    file: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.number}"
+
+
+# -- steps -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Write registers."""
+
+    run: Run
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Do something that is not read here: the registers that it may write become unknown."""
+
+    writes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Go on at another instruction; only the lanes of `when`, if it is there."""
+
+    target: int
+    when: Read | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JumpTo:
+    """Go on at the instruction whose number each lane has: a return, or one branch of a switch."""
+
+    target: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """End the lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Note the lanes that will meet again at the `Close` of a barrier."""
+
+    barrier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Wait for the lanes of a warp that a barrier notes."""
+
+    barrier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    """Take lanes off a barrier: they will not come."""
+
+    barrier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy the lanes that a barrier notes to another, or to a register that keeps them."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Access memory."""
+
+    space: str
+    """`shared`, `global` or `local`."""
+    operation: str
+    """As `hardware.memory.banks` calls it; `red` is an atomic without an answer."""
+    bytes: int
+    """Bytes at the address of one lane."""
+    address: Read
+    writes: tuple[str, ...] = ()
+    """The registers that become unknown."""
+    supplied: int = 32
+    """The lanes of a warp whose addresses are used."""
+    when: Read | None = None
+    """The lanes that take part; all without it."""
+
+
+Step = Compute | Unread | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch
+
+
+# -- the program -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The predicate that an instruction stands under."""
+
+    register: str
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction of a kernel."""
+
+    name: str
+    """Its first word: `LDG.E.128`, `ld.global.v4.f32`."""
+    text: str = field(repr=False)
+    steps: tuple[Step, ...] = field(repr=False)
+    guard: Guard | None = None
+    line: Line | None = None
+    row: int = 0
+    """The line of the text that has it, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a kernel: its bytes in the block of parameters."""
+
+    offset: int
+    size: int
+    name: str = ""
+    pointer: bool = False
+    """True if the text says that it is an address."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """One kernel of a text."""
+
+    name: str
+    target: str
+    """`sm_90`; empty where the text does not say."""
+    instructions: Sequence[Instruction] = field(repr=False)
+    parameters: Sequence[Parameter] = ()
+    threads: tuple[int, int, int] | None = None
+    """The block that the kernel requires, where the text says it."""
+    most_threads: int | None = None
+    """The most threads of a block, where the text says it."""
+    unread: Mapping[str, int] = field(default_factory=dict)
+    """How often instructions stand in the text that are not read here, by name."""
+    constants: Mapping[int, bytes] = field(default_factory=dict, repr=False)
+    """Banks of constants that the text holds, by number."""
+    source: str = "machine code"

@@ -1,0 +1,644 @@
+"""Integer instructions of machine code: sums, products, shifts, logic, comparisons, selections.
+
+Every function takes the words of one instruction and returns the step that computes it. The meaning is that of
+the PTX instruction which the assembler turns into it; 64-bit numbers go in two halves with carries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewise.compiled.lanes import Lanes, Value, Where, applied
+from tilewise.compiled.program import Compute
+from tilewise.compiled.sass.operands import (
+    Read,
+    half_of,
+    is_truth,
+    joined,
+    low_word,
+    named,
+    number_of,
+    put,
+    put_wide,
+    signed,
+    truth,
+    wide,
+    word,
+)
+
+U64 = np.uint64
+_32, _63 = U64(32), U64(63)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One instruction by its words: `ISETP.GE.U32.AND` and its operands."""
+
+    base: str
+    parts: tuple[str, ...]
+    operands: tuple[str, ...]
+
+    @classmethod
+    def of(cls, name: str, operands: Sequence[str]) -> Words:
+        """Return the words of an instruction; the twin in the uniform datapath has the same base."""
+        base, *parts = name.split(".")
+        return cls(TWINS.get(base, base), tuple(parts), tuple(operands))
+
+    def parted(self) -> tuple[list[str], list[str], list[str]]:
+        """Return the predicates that are written, all operands that are no predicates, those that are read.
+
+        >>> Words.of("IADD3.X", ["R1", "P0", "R2", "R3", "RZ", "P1", "!PT"]).parted()
+        (['P0'], ['R1', 'R2', 'R3', 'RZ'], ['P1', '!PT'])
+        """
+        places = [place for place, one in enumerate(self.operands) if not is_truth(one)]
+        plain = [self.operands[place] for place in places]
+        second = places[1] if len(places) > 1 else len(self.operands)
+        written = [one for one in self.operands[:second] if is_truth(one)]
+        return written, plain, [one for one in self.operands[second:] if is_truth(one)]
+
+
+TWINS = {
+    "UIADD3": "IADD3",
+    "UIMAD": "IMAD",
+    "ULEA": "LEA",
+    "ULOP3": "LOP3",
+    "UPLOP3": "PLOP3",
+    "USHF": "SHF",
+    "UISETP": "ISETP",
+    "USEL": "SEL",
+    "UMOV": "MOV",
+    "MOV32I": "MOV",
+    "UPRMT": "PRMT",
+    "USGXT": "SGXT",
+    "UBMSK": "BMSK",
+    "UPOPC": "POPC",
+    "UFLO": "FLO",
+    "UBREV": "BREV",
+    "UIABS": "IABS",
+    "UVIADD": "VIADD",
+    "UVIMNMX": "VIMNMX",
+    "UIMNMX": "IMNMX",
+    "UVIADDMNMX": "VIADDMNMX",
+    "ULEPC": "LEPC",
+    "UP2UR": "P2R",
+    "UR2UP": "R2P",
+    "LOP32I": "LOP",
+    "IADD32I": "IADD",
+    "ISCADD32I": "ISCADD",
+}
+"""Instructions that do for a warp, or for a number of 32 bits, what another does for lanes."""
+
+
+def _step(register: str, read: Read) -> Compute:
+    """Return the step that writes 32 bits."""
+
+    def run(lanes: Lanes, where: Where) -> None:
+        put(lanes, register, read(lanes), where)
+
+    return Compute(run, named(register, 1))
+
+
+def _narrow(bits: np.ndarray) -> np.ndarray:
+    return low_word(bits) if bits.dtype == U64 else bits.astype(np.uint32)
+
+
+# -- sums and products -----------------------------------------------------------------------------------
+
+
+def iadd3(words: Words) -> Compute:
+    """a + b + c, with up to two carries in and out."""
+    written, plain, carried = words.parted()
+    register = plain[0]
+    reads = [word(operand, carry=True) for operand in plain[1:]]
+    carries = [truth(one) for one in carried] if "X" in words.parts else []
+
+    def run(lanes: Lanes, where: Where) -> None:
+        values = [*(read(lanes) for read in reads), *(carry(lanes) for carry in carries)]
+        total = applied(lambda *bits: sum((b.astype(U64) for b in bits), np.zeros(1, U64)), *values)
+        for least, name in enumerate(written):
+            put(lanes, name, applied(lambda bits, least=least: bits >> _32 > least, total), where)
+        put(lanes, register, applied(low_word, total), where)
+
+    return Compute(run, (*named(register, 1), *written))
+
+
+def iadd_wide(words: Words) -> Compute:
+    """a + b of 64 bits."""
+    _, plain, _ = words.parted()
+    reads = [wide(operand) for operand in plain[1:]]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        total = applied(lambda *bits: sum(bits, np.zeros(1, U64)), *(read(lanes) for read in reads))
+        put_wide(lanes, plain[0], total, where)
+
+    return Compute(run, named(plain[0], 2))
+
+
+def imad(words: Words) -> Compute:
+    """a b + c: the low word, the high one (HI), or both (WIDE)."""
+    written, plain, carried = words.parted()
+    register, a, b, c = plain
+    unsigned = "U32" in words.parts
+    left, right = word(a), word(b)
+    carry = truth(carried[0]) if "X" in words.parts and carried else None
+    if "WIDE" not in words.parts and "HI" not in words.parts:
+        add = word(c)
+
+        def low(lanes: Lanes) -> Value:
+            values = [left(lanes), right(lanes), add(lanes)]
+            if carry is not None:
+                values.append(carry(lanes))
+            return applied(lambda x, y, z, more=0: x * y + _narrow(z) + np.uint32(more), *values)
+
+        if carry is None and not written:
+            return _step(register, low)
+        return _step(register, lambda lanes: _with_carry(lanes, left, right, add, carry))
+    add = wide(c)
+    extend = (lambda bits: bits.astype(U64)) if unsigned else signed
+
+    def run(lanes: Lanes, where: Where) -> None:
+        values = [left(lanes), right(lanes), add(lanes), *([carry(lanes)] if carry else [])]
+        product = applied(lambda x, y, z, *more: extend(x) * extend(y), *values)
+        total = applied(lambda p, z, *more: p + z + sum((m.astype(U64) for m in more), U64(0)), product, *values[2:])
+        for name in written:
+            over = applied(lambda t, p: t < p, total, product)
+            put(lanes, name, over, where)
+        if "HI" in words.parts:
+            put(lanes, register, applied(lambda bits: (bits >> _32).astype(np.uint32), total), where)
+        else:
+            put_wide(lanes, register, total, where)
+
+    return Compute(run, (*named(register, 1 if "HI" in words.parts else 2), *written))
+
+
+def _with_carry(lanes: Lanes, left: Read, right: Read, add: Read, carry: Read | None) -> Value:
+    values = [left(lanes), right(lanes), add(lanes), *([carry(lanes)] if carry else [])]
+    return applied(lambda x, y, z, *more: x * y + z + sum((m.astype(np.uint32) for m in more), np.uint32(0)), *values)
+
+
+def lea(words: Words) -> Compute:
+    """(a << n) + b; HI the high word of it, with c above a; SX32 fills a up with its sign."""
+    written, plain, carried = words.parted()
+    register, a, b, *rest = plain
+    high, fill = "HI" in words.parts, "SX32" in words.parts
+    shift = number_of(rest[-1]) if rest else 0
+    assert shift is not None
+    low = word(a)
+    if high and not fill and len(rest) > 1:
+        above = word(rest[0])
+    else:
+        above = word("RZ")
+    add = word(b, carry=True)
+    carry = truth(carried[0]) if "X" in words.parts and carried else truth("!PT")
+
+    def run(lanes: Lanes, where: Where) -> None:
+        base = applied(signed, low(lanes)) if fill else applied(joined, low(lanes), above(lanes))
+        if high:
+            moved = applied(lambda bits: _shifted_high(bits, shift, fill), base)
+        else:
+            moved = applied(lambda bits: bits << U64(shift) & U64(0xFFFFFFFF), base)
+        total = applied(lambda x, y, z: x + y.astype(U64) + z.astype(U64), moved, add(lanes), carry(lanes))
+        for name in written:
+            put(lanes, name, applied(lambda bits: bits >> _32 > 0, total), where)
+        put(lanes, register, applied(low_word, total), where)
+
+    return Compute(run, (*named(register, 1), *written))
+
+
+def _shifted_high(bits: np.ndarray, shift: int, fill: bool) -> np.ndarray:
+    """Return the high word of 64 bits shifted left."""
+    if fill:
+        return (bits.view(np.int64) >> np.int64(32 - shift)).view(U64) & U64(0xFFFFFFFF)
+    return bits >> U64(32 - shift) & U64(0xFFFFFFFF)
+
+
+def viadd(words: Words) -> Compute:
+    """a + b."""
+    register, a, b = words.operands[:3]
+    left, right = word(a), word(b)
+    return _step(register, lambda lanes: applied(np.add, left(lanes), right(lanes)))
+
+
+def iabs(words: Words) -> Compute:
+    """|a|."""
+    return _step(words.operands[0], word(f"|{words.operands[1]}|"))
+
+
+def least(words: Words) -> Compute:
+    """The least or the greatest of two or three; by a predicate which."""
+    plain = [one for one in words.operands if not is_truth(one)]
+    truths = [one for one in words.operands if is_truth(one)]
+    reads = [word(operand) for operand in plain[1:]]
+    added = words.base == "VIADDMNMX"
+    unsigned = "U32" in words.parts
+    which = truth(truths[-1]) if truths else truth("!PT" if "MAX" in words.parts else "PT")
+
+    def read(lanes: Lanes) -> Value:
+        values = [one(lanes) for one in reads]
+        if added:
+            values = [applied(np.add, *values[:2]), *values[2:]]
+        wanted = which(lanes)
+
+        def chosen(is_least: np.ndarray, *bits: np.ndarray) -> np.ndarray:
+            numbers = [b if unsigned else b.view(np.int32) for b in bits]
+            low, high = numbers[0], numbers[0]
+            for number in numbers[1:]:
+                low, high = np.minimum(low, number), np.maximum(high, number)
+            return np.where(is_least, low, high).astype(np.int64).astype(np.uint32)
+
+        return applied(chosen, wanted, *values)
+
+    return _step(plain[0], read)
+
+
+# -- shifts and bits -------------------------------------------------------------------------------------
+
+
+def shf(words: Words) -> Compute:
+    """The low or high word of {high, low} shifted."""
+    register, low, by, high = words.operands[:4]
+    below, count, above = word(low), word(by), word(high)
+    left, upper = "L" in words.parts, "HI" in words.parts
+    kind = next((part for part in words.parts if part[0] in "US" and part[1:] in ("32", "64")), "U32")
+    wrapped = "W" in words.parts
+    most = U64(63 if kind.endswith("64") else 32)
+
+    def shifted(lo: np.ndarray, n: np.ndarray, hi: np.ndarray) -> np.ndarray:
+        n = n.astype(U64)
+        n = n & U64(63 if kind.endswith("64") else 31) if wrapped else np.minimum(n, most)
+        whole = joined(lo, hi)
+        if left:
+            return (whole << n >> (_32 if upper else U64(0))) & U64(0xFFFFFFFF)
+        if not upper:
+            return whole >> n & U64(0xFFFFFFFF)
+        if kind[0] == "S":
+            return (whole.view(np.int64) >> n.astype(np.int64)).view(U64) >> _32
+        return whole >> n >> _32
+
+    return _step(register, lambda lanes: applied(_narrow, applied(shifted, below(lanes), count(lanes), above(lanes))))
+
+
+def sgxt(words: Words) -> Compute:
+    """The low bits of a, filled up with their sign, or with zeros (U32)."""
+    register, a, count = words.operands[:3]
+    read, bits_of = word(a), word(count)
+
+    def filled(bits: np.ndarray, count: np.ndarray) -> np.ndarray:
+        n = (count & np.uint32(31)) if "W" in words.parts else np.minimum(count, np.uint32(32))
+        away = (np.uint32(32) - n).astype(U64)
+        up = (bits.astype(U64) << away & U64(0xFFFFFFFF)).astype(np.uint32)
+        if "U32" in words.parts:
+            return (up.astype(U64) >> away).astype(np.uint32)
+        return (up.view(np.int32).astype(np.int64) >> away.astype(np.int64)).astype(np.uint32)
+
+    return _step(register, lambda lanes: applied(filled, read(lanes), bits_of(lanes)))
+
+
+def bmsk(words: Words) -> Compute:
+    """So many ones from a position on."""
+    register, position, width = words.operands[:3]
+    begin, count = word(position), word(width)
+
+    def mask(p: np.ndarray, n: np.ndarray) -> np.ndarray:
+        if "W" in words.parts:
+            p, n = p & np.uint32(31), n & np.uint32(31)
+        ones = (U64(1) << np.minimum(n, np.uint32(32)).astype(U64)) - U64(1)
+        return low_word(ones << np.minimum(p, np.uint32(32)).astype(U64))
+
+    return _step(register, lambda lanes: applied(mask, begin(lanes), count(lanes)))
+
+
+def prmt(words: Words) -> Compute:
+    """Four bytes of {c, a}, chosen by the digits of b."""
+    register, a, b, c = words.operands[:4]
+    reads = [word(a), word(b), word(c)]
+
+    def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndarray:
+        both, result = joined(low, high), np.zeros(1, U64)
+        for place in range(4):
+            digit = (selector >> np.uint32(4 * place)).astype(U64) & U64(15)
+            byte = both >> (digit & U64(7)) * U64(8) & U64(255)
+            byte = np.where(digit & U64(8) != 0, np.where(byte & U64(128) != 0, U64(255), U64(0)), byte)
+            result = result | byte << U64(8 * place)
+        return low_word(result)
+
+    if any(re.fullmatch(r"F4E|B4E|RC8|ECL|ECR|RC16", part) for part in words.parts):
+        return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
+    return _step(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
+
+
+def popc(words: Words) -> Compute:
+    """The number of ones."""
+    read = word(words.operands[-1])
+    return _step(words.operands[0], lambda lanes: applied(lambda bits: np.bitwise_count(bits).astype(np.uint32), read(lanes)))
+
+
+def flo(words: Words) -> Compute:
+    """The position of the leading one, all ones where there is none; SH counts from the top."""
+    plain = [one for one in words.operands if not is_truth(one)]
+    written = [one for one in words.operands if is_truth(one)]
+    read = word(plain[1])
+
+    def leading(bits: np.ndarray) -> np.ndarray:
+        if "U32" not in words.parts:
+            bits = np.where(bits.view(np.int32) < 0, ~bits, bits)
+        wide = bits.astype(np.float64)
+        position = np.frexp(wide)[1] - 1
+        found = (31 - position) if "SH" in words.parts else position
+        return np.where(bits == 0, np.uint32(0xFFFFFFFF), found.astype(np.uint32))
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value = applied(leading, read(lanes))
+        put(lanes, plain[0], value, where)
+        for name in written:
+            put(lanes, name, applied(lambda bits: bits != np.uint32(0xFFFFFFFF), value), where)
+
+    return Compute(run, (*named(plain[0], 1), *written))
+
+
+def brev(words: Words) -> Compute:
+    """The bits in reverse."""
+    read = word(words.operands[1])
+
+    def reversed_bits(bits: np.ndarray) -> np.ndarray:
+        for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0xFFFF)):
+            bits = (bits >> np.uint32(step) & np.uint32(mask)) | (bits & np.uint32(mask)) << np.uint32(step)
+        return bits
+
+    return _step(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
+
+
+# -- logic and predicates --------------------------------------------------------------------------------
+
+
+def lop3(words: Words) -> Compute:
+    """A function of three bits by its table; the predicate is true where the result is not 0."""
+    written, plain, carried = words.parted()
+    register, *reads, table = plain
+    values = [word(operand) for operand in reads]
+    number = int(table, 0)
+    also = truth(carried[-1]) if carried else truth("!PT")
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value = applied(lambda *bits: _looked_up(number, *bits), *(read(lanes) for read in values))
+        for name in written:
+            if "PAND" in words.parts:
+                put(lanes, name, applied(lambda bits, p: (bits != 0) & p, value, also(lanes)), where)
+            else:
+                put(lanes, name, applied(lambda bits, p: (bits != 0) | p, value, also(lanes)), where)
+        put(lanes, register, value, where)
+
+    return Compute(run, (*named(register, 1), *written))
+
+
+def _looked_up(table: int, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Return the bits that a table of eight has for the bits of three numbers."""
+    shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
+    result = np.zeros(shape, a.dtype)
+    for row in range(8):
+        if table >> row & 1:
+            result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
+    return result
+
+
+def plop3(words: Words) -> Compute:
+    """Two functions of three predicates by their tables."""
+    first, second, a, b, c, *tables = words.operands
+    reads = [truth(a), truth(b), truth(c)]
+    numbers = [int(table, 0) for table in tables] + [0]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        values = [read(lanes) for read in reads]
+        for name, table in zip((first, second), numbers, strict=False):
+            put(lanes, name, applied(lambda *bits, table=table: _looked_up(table, *bits), *values), where)
+
+    return Compute(run, (first, second))
+
+
+COMPARED: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "LT": np.less,
+    "LE": np.less_equal,
+    "GT": np.greater,
+    "GE": np.greater_equal,
+    "EQ": np.equal,
+    "NE": np.not_equal,
+}
+
+
+def isetp(words: Words) -> Compute:
+    """A comparison, joined with a predicate; EX goes on where the low words were compared."""
+    first, second, a, b, *truths = words.operands
+    relation = words.parts[0]
+    unsigned = "U32" in words.parts
+    left, right = word(a), word(b)
+    joined_with = truth(truths[0]) if truths else truth("PT")
+    lower = truth(truths[1]) if "EX" in words.parts else None
+    join = next((part for part in words.parts if part in ("AND", "OR", "XOR")), "AND")
+
+    def compared(x: np.ndarray, y: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
+        if relation in ("T", "F"):
+            return np.full(1, relation == "T")
+        if not unsigned:
+            x, y = x.view(np.int32), y.view(np.int32)
+        if low is None:
+            return COMPARED[relation](x, y)
+        if relation == "NE":
+            return (x != y) | low
+        if relation == "EQ":
+            return (x == y) & low
+        return COMPARED[relation[0] + "T"](x, y) | ((x == y) & low)
+
+    def run(lanes: Lanes, where: Where) -> None:
+        values = [left(lanes), right(lanes), *([lower(lanes)] if lower else [])]
+        result = applied(compared, *values)
+        other = joined_with(lanes)
+        for name, negated in ((first, False), (second, True)):
+            if name not in ("PT", "UPT"):
+                mine = applied(np.logical_not, result) if negated else result
+                put(lanes, name, _both(join, mine, other), where)
+
+    return Compute(run, (first, second))
+
+
+def _both(join: str, a: Value, b: Value) -> Value:
+    """Return two predicates joined; known where one of them decides."""
+    if join == "XOR":
+        return applied(np.logical_xor, a, b)
+    decides = join == "OR"
+    bits = (a.bits | b.bits) if decides else (a.bits & b.bits)
+    if a.unknown is None and b.unknown is None:
+        return Value(bits)
+    no = np.zeros(1, np.bool_)
+    blind_a, blind_b = (no if v.unknown is None else v.unknown for v in (a, b))
+    settled = (~blind_a & (a.bits == decides)) | (~blind_b & (b.bits == decides))
+    return Value(np.where(settled, decides, bits), (blind_a | blind_b) & ~settled)
+
+
+def sel(words: Words) -> Compute:
+    """One of two numbers, by a predicate."""
+    register, a, b, which = words.operands[:4]
+    left, right, wanted = word(a), word(b), truth(which)
+
+    def read(lanes: Lanes) -> Value:
+        chosen, x, y = wanted(lanes), left(lanes), right(lanes)
+        bits = np.where(chosen.bits, x.bits, y.bits)
+        if x.unknown is None and y.unknown is None:
+            return Value(bits, chosen.unknown)
+        no = np.zeros(1, np.bool_)
+        blind_x, blind_y = (no if v.unknown is None else v.unknown for v in (x, y))
+        unknown = np.where(chosen.bits, blind_x, blind_y)
+        return Value(bits, unknown if chosen.unknown is None else unknown | chosen.unknown)
+
+    return _step(register, read)
+
+
+def mov(words: Words) -> Compute:
+    """One number, or a 64-bit one."""
+    if "64" in words.parts:
+        read = wide(words.operands[1])
+        register = words.operands[0]
+        return Compute(lambda lanes, where: put_wide(lanes, register, read(lanes), where), named(register, 2))
+    return _step(words.operands[0], word(words.operands[1]))
+
+
+def hfma2(words: Words) -> Compute:
+    """A pair of halves as constants, `-RZ, RZ, high, low`; anything else is not known."""
+    register, *rest = words.operands
+    if rest[:2] in (["-RZ", "RZ"], ["RZ", "-RZ"], ["RZ", "RZ"]) and not any(p in ("BF16", "BF16_V2") for p in words.parts):
+        try:
+            value = Value.of(half_of(rest[2]) << 16 | half_of(rest[3]))
+        except (ValueError, IndexError):
+            pass
+        else:
+            return _step(register, lambda lanes: value)
+    return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
+
+
+def p2r(words: Words) -> Compute:
+    """The predicates as bits, under a mask, in a byte of a number."""
+    register, which, kept, mask = words.operands[:4]
+    read, ones = word(kept), number_of(mask)
+    prefix = "UP" if which.startswith("U") else "P"
+    shift = next((8 * int(part[1]) for part in words.parts if re.fullmatch(r"B\d", part)), 0)
+
+    def value(lanes: Lanes) -> Value:
+        total = read(lanes)
+        for number in range(7):
+            if ones is not None and ones >> number & 1:
+                bit = np.uint32(1 << number + shift)
+                total = applied(
+                    lambda t, p, bit=bit: np.where(p, t | bit, t & ~bit), total, lanes.truth(f"{prefix}{number}")
+                )
+        return total
+
+    return _step(register, value)
+
+
+def r2p(words: Words) -> Compute:
+    """Bits as predicates, under a mask."""
+    which, source, mask = words.operands[:3]
+    read, ones = word(source.split(".B")[0]), number_of(mask)
+    prefix = "UP" if which.startswith("U") else "P"
+    part = re.search(r"\.B(\d)", source)
+    shift = 8 * int(part[1]) if part else 0
+    names = [f"{prefix}{n}" for n in range(7) if ones is not None and ones >> n & 1]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value = read(lanes)
+        for name in names:
+            bit = np.uint32(1 << int(name[-1]) + shift)
+            put(lanes, name, applied(lambda bits, bit=bit: bits & bit != 0, value), where)
+
+    return Compute(run, tuple(names))
+
+
+# -- conversions that divisions are made of --------------------------------------------------------------
+
+
+def i2f(words: Words) -> Compute:
+    """An integer as a float, rounded up: the begin of a division by a reciprocal; else not known."""
+    register, source = words.operands[0], words.operands[-1]
+    if "RP" not in words.parts:
+        count = 2 if "F64" in words.parts else 1
+        return Compute(lambda lanes, where: lanes.forget(named(register, count), where), named(register, count))
+    kind = np.uint64 if any(part in ("U64", "S64") for part in words.parts) else np.uint32
+    read = wide(source) if kind == np.uint64 else word(source)
+
+    def up(bits: np.ndarray) -> np.ndarray:
+        if "S64" in words.parts:
+            bits = bits.view(np.int64)
+        elif "U64" not in words.parts and "U32" not in words.parts:
+            bits = bits.view(np.int32)
+        near = bits.astype(np.float32)
+        exact = near.astype(np.longdouble) >= bits.astype(np.longdouble)
+        return np.where(exact, near, np.nextafter(near, np.float32(np.inf))).view(np.uint32)
+
+    return _step(register, lambda lanes: applied(up, read(lanes)))
+
+
+def reciprocal(words: Words) -> Compute:
+    """1 / a of a float, as near as a division needs it."""
+    read = word(words.operands[1])
+
+    def inverse(bits: np.ndarray) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            return (np.float32(1) / bits.view(np.float32)).view(np.uint32)
+
+    return _step(words.operands[0], lambda lanes: applied(inverse, read(lanes)))
+
+
+def f2i(words: Words) -> Compute:
+    """A float as an integer without a sign, cut off."""
+    register, source = words.operands[0], words.operands[-1]
+    wide_result = any(part in ("U64", "S64") for part in words.parts)
+    read = word(source)
+    top = 2.0**64 - 2**40 if wide_result else 2.0**32 - 1
+
+    def cut(bits: np.ndarray) -> np.ndarray:
+        number = np.nan_to_num(bits.view(np.float32).astype(np.float64), nan=0.0, posinf=top)
+        return np.clip(number, 0, top).astype(np.uint64)
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value = applied(cut, read(lanes))
+        if wide_result:
+            put_wide(lanes, register, value, where)
+        else:
+            put(lanes, register, applied(low_word, value), where)
+
+    return Compute(run, named(register, 2 if wide_result else 1))
+
+
+COMPUTED: dict[str, Callable[[Words], Compute]] = {
+    "IADD3": iadd3,
+    "IADD": viadd,
+    "IADD.64": iadd_wide,
+    "IMAD": imad,
+    "LEA": lea,
+    "VIADD": viadd,
+    "IABS": iabs,
+    "IMNMX": least,
+    "VIMNMX": least,
+    "VIMNMX3": least,
+    "VIADDMNMX": least,
+    "SHF": shf,
+    "SGXT": sgxt,
+    "BMSK": bmsk,
+    "PRMT": prmt,
+    "POPC": popc,
+    "FLO": flo,
+    "BREV": brev,
+    "LOP3": lop3,
+    "PLOP3": plop3,
+    "ISETP": isetp,
+    "SEL": sel,
+    "FSEL": sel,
+    "MOV": mov,
+    "HFMA2": hfma2,
+    "P2R": p2r,
+    "R2P": r2p,
+}
+"""The instructions that are computed, by their base."""

@@ -1,0 +1,264 @@
+"""Instructions of machine code that look at other lanes: shuffles, votes, reductions; and special registers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tilewise.compiled.lanes import TRUE, UNKNOWN, Lanes, Value, Where, applied
+from tilewise.compiled.program import Compute
+from tilewise.compiled.sass.integers import Words
+from tilewise.compiled.sass.operands import (
+    CONSTANT,
+    constant_of,
+    is_truth,
+    named,
+    put,
+    put_wide,
+    truth,
+    word,
+)
+from tilewise.hardware.limits import LANES
+
+
+def s2r(words: Words) -> Compute:
+    """A special register: the thread, the block, the lane; a time or a mask is not known."""
+    register, name = words.operands[:2]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        put(lanes, register, special(lanes, name), where)
+
+    return Compute(run, named(register, 1))
+
+
+def special(lanes: Lanes, name: str) -> Value:
+    """Return a special register by its name."""
+    for index, prefix in ((lanes.thread_index, "SR_TID."), (lanes.block_index, "SR_CTAID.")):
+        if name.startswith(prefix):
+            return Value(index["XYZ".index(name[-1])])
+    if name == "SR_LANEID":
+        return Value((lanes.threads % LANES).astype(np.uint32))
+    if name in ("SR_CgaCtaId", "SRZ"):
+        return Value.of(0)
+    masks = {"SR_EQMASK": (0, 1), "SR_LTMASK": (1, 0), "SR_LEMASK": (1, 1)}
+    if name in masks:
+        one = np.uint64(1) << (lanes.threads % LANES).astype(np.uint64)
+        below, here = masks[name]
+        return Value((np.uint64(below) * (one - np.uint64(1)) + np.uint64(here) * one).astype(np.uint32))
+    if name == "SR_VIRTID":
+        return UNKNOWN
+    return UNKNOWN
+
+
+def cs2r(words: Words) -> Compute:
+    """A special register of 64 bits: 0, or a time that is not known."""
+    register, name = words.operands[:2]
+    count = 1 if "32" in words.parts else 2
+
+    def run(lanes: Lanes, where: Where) -> None:
+        if name != "SRZ":
+            lanes.forget(named(register, count), where)
+        elif count == 1:
+            put(lanes, register, Value.of(0), where)
+        else:
+            put_wide(lanes, register, Value.of(0, np.uint64), where)
+
+    return Compute(run, named(register, count))
+
+
+def r2ur(words: Words) -> Compute:
+    """A register of the first active lane, for the whole warp."""
+    plain = [one for one in words.operands if not is_truth(one)]
+    register, read = plain[0], word(plain[1])
+    return Compute(
+        lambda lanes, where: put(lanes, register, of_first_lane(lanes, read(lanes), where), where),
+        named(register, 1),
+    )
+
+
+def of_first_lane(lanes: Lanes, value: Value, where: Where) -> Value:
+    """Return for every lane the number of the first lane of its warp that takes the step."""
+    if value.bits.size == 1:
+        return value
+    active = where.mask.reshape(-1, LANES)
+    first = active.argmax(axis=1)[:, None]
+    bits = np.take_along_axis(lanes.by_warp(value.bits), first, axis=1)
+    unknown = None
+    if value.unknown is not None:
+        unknown = np.repeat(np.take_along_axis(lanes.by_warp(value.unknown), first, axis=1)[:, 0], LANES)
+    return Value(np.repeat(bits[:, 0], LANES), unknown)
+
+
+def vote(words: Words) -> Compute:
+    """The predicates of a warp: a mask of those that hold, and if any or all do."""
+    plain = [one for one in words.operands if not is_truth(one)]
+    truths = [one for one in words.operands if is_truth(one)]
+    written, read = truths[:-1], truth(truths[-1])
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value = read(lanes)
+        holds = lanes.by_warp(value.bits) & where.mask.reshape(-1, LANES)
+        unknown = None
+        if value.unknown is not None:
+            blind = lanes.by_warp(value.unknown) & where.mask.reshape(-1, LANES)
+            unknown = np.repeat(blind.any(axis=1), LANES)
+        if "ANY" in words.parts:
+            answer = holds.any(axis=1)
+        else:
+            answer = (holds == where.mask.reshape(-1, LANES)).all(axis=1)
+        for name in written:
+            put(lanes, name, Value(np.repeat(answer, LANES), unknown), where)
+        if plain:
+            ones = (holds * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=1)
+            put(lanes, plain[0], Value(np.repeat(ones.astype(np.uint32), LANES), unknown), where)
+
+    return Compute(run, (*written, *(named(plain[0], 1) if plain else ())))
+
+
+def shfl(words: Words) -> Compute:
+    """A number of another lane: IDX, UP, DOWN, BFLY, inside segments."""
+    plain = [one for one in words.operands if not is_truth(one)]
+    written = [one for one in words.operands if is_truth(one)]
+    register, source, lane, clamp = plain[:4]
+    read, by, bound = word(source), word(lane), word(clamp)
+    mode = words.parts[0]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value, step, limit = read(lanes), by(lanes), bound(lanes)
+        mine = (lanes.threads % LANES).astype(np.int64)
+        b, c = lanes.spread(step.bits).astype(np.int64) & 31, lanes.spread(limit.bits).astype(np.int64)
+        segment, last = c >> 8 & 31, c & 31
+        most = (mine & segment) | (last & ~segment)
+        if mode == "UP":
+            other, inside = mine - b, mine - b >= most
+        elif mode == "DOWN":
+            other, inside = mine + b, mine + b <= most
+        elif mode == "BFLY":
+            other, inside = mine ^ b, (mine ^ b) <= most
+        else:
+            other = (mine & segment) | (b & ~segment)
+            inside = other <= most
+        other = np.where(inside, other, mine)
+        partner = np.arange(lanes.count) - mine + other
+        bits = lanes.spread(value.bits)[partner]
+        unknown = ~where.mask[partner]
+        for blind, moved in ((value.unknown, True), (step.unknown, False), (limit.unknown, False)):
+            if blind is not None:
+                spread = lanes.spread(blind)
+                unknown = unknown | (spread[partner] if moved else spread)
+        put(lanes, register, Value(bits, unknown if unknown.any() else None), where)
+        for name in written:
+            put(lanes, name, Value(inside, step.unknown), where)
+
+    return Compute(run, (*named(register, 1), *written))
+
+
+def redux(words: Words) -> Compute:
+    """The sum, the least, the greatest or the bits of a warp's numbers together."""
+    register, source = words.operands[:2]
+    read = word(source)
+    kind = words.parts[0] if words.parts else "AND"
+    is_signed = "S32" in words.parts
+
+    def run(lanes: Lanes, where: Where) -> None:
+        value = read(lanes)
+        active = where.mask.reshape(-1, LANES)
+        bits = lanes.by_warp(value.bits)
+        numbers = bits.astype(np.uint32).view(np.int32).astype(np.int64) if is_signed else bits.astype(np.int64)
+        if kind == "SUM":
+            total = np.where(active, numbers, 0).sum(axis=1)
+        elif kind == "MIN":
+            total = np.where(active, numbers, 1 << 40).min(axis=1)
+        elif kind == "MAX":
+            total = np.where(active, numbers, -(1 << 40)).max(axis=1)
+        elif kind == "OR":
+            total = np.bitwise_or.reduce(np.where(active, numbers, 0), axis=1)
+        elif kind == "XOR":
+            total = np.bitwise_xor.reduce(np.where(active, numbers, 0), axis=1)
+        else:
+            total = np.bitwise_and.reduce(np.where(active, numbers, (1 << 32) - 1), axis=1)
+        unknown = None
+        if value.unknown is not None:
+            unknown = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
+        put(lanes, register, Value(np.repeat(total.astype(np.uint32), LANES), unknown), where)
+
+    return Compute(run, named(register, 1))
+
+
+def elect(words: Words) -> Compute:
+    """True for the first active lane of a warp."""
+    written = [one for one in words.operands if is_truth(one)]
+    plain = [one for one in words.operands if not is_truth(one)]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        first = np.repeat(where.mask.reshape(-1, LANES).argmax(axis=1), LANES)
+        for name in written[:1]:
+            put(lanes, name, Value(lanes.threads % LANES == first), where)
+        for register in plain[:1]:
+            put(lanes, register, Value(first.astype(np.uint32)), where)
+
+    return Compute(run, (*written[:1], *(named(plain[0], 1) if plain else ())))
+
+
+def ldc(words: Words) -> Compute:
+    """Constants of 1 to 16 bytes."""
+    register, place = words.operands[-2:]
+    count = next((int(part) // 32 for part in words.parts if part in ("64", "128")), 1)
+    reads = [_constant(place, step) for step in range(count)]
+    narrow = next((part for part in words.parts if part in ("U8", "S8", "U16", "S16")), None)
+
+    def run(lanes: Lanes, where: Where) -> None:
+        for step, (name, read) in enumerate(zip(named(register, count), reads, strict=False)):
+            value = read(lanes)
+            if narrow is not None and step == 0:
+                value = applied(lambda bits: _filled(bits, narrow), value)
+            put(lanes, name, value, where)
+
+    return Compute(run, named(register, count))
+
+
+def _constant(place: str, step: int) -> Callable[[Lanes], Value]:
+    match = CONSTANT.fullmatch(place)
+    if match is None:
+        return lambda lanes: UNKNOWN
+    return constant_of(match[1], match[2], step)
+
+
+def _filled(bits: np.ndarray, kind: str) -> np.ndarray:
+    width = int(kind[1:])
+    low = bits & np.uint32((1 << width) - 1)
+    if kind[0] == "U":
+        return low
+    away = np.int32(32 - width)
+    return ((low << np.uint32(32 - width)).view(np.int32) >> away).view(np.uint32)
+
+
+def sure(words: Words) -> Compute:
+    """A wait that ends: its predicate becomes true."""
+    written = [one for one in words.operands if is_truth(one)]
+
+    def run(lanes: Lanes, where: Where) -> None:
+        for name in written:
+            put(lanes, name, TRUE, where)
+
+    return Compute(run, tuple(written))
+
+
+WARPS: dict[str, Callable[[Words], Compute]] = {
+    "S2R": s2r,
+    "S2UR": s2r,
+    "CS2R": cs2r,
+    "CS2UR": cs2r,
+    "R2UR": r2ur,
+    "VOTE": vote,
+    "VOTEU": vote,
+    "SHFL": shfl,
+    "REDUX": redux,
+    "CREDUX": redux,
+    "ELECT": elect,
+    "LDC": ldc,
+    "ULDC": ldc,
+    "LDCU": ldc,
+}
+"""The instructions of warps, special registers and constants, by their base."""
