@@ -1,13 +1,13 @@
 """Whether a reader of compiled code finds the accesses that the interpreter of the source tells.
 
 A compiler may split, merge and reorder accesses. So bytes are counted: by source line, thread, kind and space,
-each byte of memory as often. Where that differs, since one vector instruction serves two lines, they are counted
-without the line. Three kinds of kernels are held to less, which their outcome names:
+each byte of memory as often. Where that differs, for one vector instruction may serve two lines, they are
+counted without the line. Some kernels are held to less, which their outcome names:
 
-- plain ones, where a compiler may leave out what it has loaded already: each thread touches the same bytes, none
-  more often;
+- those that are not volatile, where a compiler may load once what the source loads twice: each thread touches
+  the same bytes, none more often; atomic operations, and stores of fenced kernels, are as many;
 - those where loaded values decide: what the reader says to know is among what is touched;
-- those that a reader refuses.
+- those that a reader refuses, or of which it does not know all addresses.
 """
 
 from __future__ import annotations
@@ -116,18 +116,19 @@ def bytes_of(rows: Iterable[Row], *, by_line: bool, shift: int = 0) -> Bytes:
 
 
 def found(case: Case, issues: Iterable[Any]) -> tuple[list[Row], bool]:
-    """Return what a reader knows of accesses to global and shared memory, and whether it leaves some unknown."""
+    """Return the accesses to global and shared memory that a reader knows, and whether there are others."""
     threads = case.block[0] * case.block[1] * case.block[2]
     rows, unknown = [], False
     for issue in issues:
-        if issue.space == "local":
+        made = issue.instruction
+        if made.space == "local":
             continue
-        line, operation = issue.instruction.line, issue.instruction.operation
+        line, operation = made.line, made.operation
         site = case.lines.get(line.number, 0) if line is not None else 0
         unknown |= not bool(issue.known.all())
         who = (issue.blocks * threads + issue.threads)[issue.known]
         for thread, address in zip(who.tolist(), issue.addresses[issue.known].tolist(), strict=True):
-            rows.append(Row(site, KINDS[operation], issue.space, thread, address, issue.bytes))
+            rows.append(Row(site, KINDS[operation], made.space, thread, address, made.bytes))
     return rows, unknown
 
 
@@ -142,18 +143,17 @@ def judged(case: Case, rows: Sequence[Row], unknown: bool) -> Outcome:
         wanted = bytes_of(case.rows, by_line=by_line)
         if any(bytes_of(rows, by_line=by_line, shift=base) == wanted for base in BASES):
             return Outcome(word)
-    if case.way == "plain":
-        touched = touched_by(case.rows)
-        for base in BASES:
-            had = bytes_of(rows, by_line=False, shift=base)
-            if touched_by(rows, base) == touched and not had - wanted:
-                return Outcome("fewer")
+    if case.way != "volatile" and any(fewer(case, rows, base) for base in BASES):
+        return Outcome("fewer")
     return Outcome("wrong", difference(case, rows))
 
 
-def touched_by(rows: Iterable[Row], shift: int = 0) -> set[tuple[str, int, int]]:
-    """Return the bytes that each thread touches, however."""
-    return {key[2:] for key in bytes_of(rows, by_line=False, shift=shift)}
+def fewer(case: Case, rows: Sequence[Row], base: int) -> bool:
+    """Return whether a compiler may have left out some accesses, of what it has loaded or will store."""
+    had, wanted = bytes_of(rows, by_line=False, shift=base), bytes_of(case.rows, by_line=False)
+    left_out = {key[1] for key in wanted - had}
+    allowed = {"ld", "st"} if case.way == "plain" else {"ld"}
+    return not had - wanted and left_out <= allowed and {key[2:] for key in had} == {key[2:] for key in wanted}
 
 
 def among(case: Case, rows: Sequence[Row]) -> Outcome:
@@ -172,7 +172,8 @@ def difference(case: Case, rows: Sequence[Row], *, missing: bool = True) -> str:
         lines = {site: line for line, site in case.lines.items()}
         only = [("reader", had - wanted)] + [("interpreter", wanted - had)] * missing
         text = [
-            f"  {side} alone: line {lines.get(site, '?')}, {kind} {space}, thread {thread}, byte {place:#x}, {times} times"
+            f"  {side} alone: line {lines.get(site, '?')}, {kind} {space}, thread {thread}, byte {place:#x}, "
+            f"{times} times"
             for side, bytes in only
             for (site, kind, space, thread, place), times in sorted(bytes.items())[:SHOWN]
         ]

@@ -165,8 +165,10 @@ class Thread:
                 return value
             case Name(name):
                 return self.special[name] if "." in name else self.values[name]
-            case Binary(operator, left, right, type):
-                return type.wrap(BINARY[operator](self.value(left), self.value(right)))
+            case Binary(operator, left, right, type, fits):
+                exact = BINARY[operator](self.value(left), self.value(right))
+                assert not fits or exact == type.wrap(exact), "C leaves open what this gives"
+                return type.wrap(exact)
             case Unary(operator, operand, type):
                 value = self.value(operand)
                 return type.wrap(-value if operator == "-" else ~value)
@@ -241,7 +243,7 @@ class Thread:
                 self.arrays[name][self.value(index)] = self.value(value)
             case LocalLoad(name, index, into):
                 self.keep(self.arrays[name][self.value(index)], into, alone=True)
-            case Call(name, type, function, operands):
+            case Call(name, type):
                 yield from self.call(it)
                 added = self.values["acc"] if name == "acc" else 0
                 self.values[name] = type.wrap(self.returned + added)
@@ -272,9 +274,16 @@ class Thread:
         address = self.values[it.buffer] + self.value(it.index) * it.cell.bytes
         shared = address >= SHARED
         assert shared == (it.space == "shared")
+        assert self.inside(address, it.cell.bytes), "outside of its buffer"
         self.events.append(Event(it.number, it.kind, it.space, address - SHARED * shared, it.cell.bytes))
         if it.kind == "ld":
             self.keep(content(address, it.cell) if it.decides else 0, it.into)
+
+    def inside(self, address: int, size: int) -> bool:
+        """Return whether some bytes lie in one buffer, or in shared memory."""
+        own = self.kernel.static + self.kernel.dynamic
+        places = [(SHARED, own), *((one.value, one.size) for one in self.kernel.parameters if one.size)]
+        return any(first <= address and address + size <= first + length for first, length in places)
 
     def keep(self, value: int, into: str, *, alone: bool = False) -> None:
         """Add a loaded value to the sum, and give it to a variable."""

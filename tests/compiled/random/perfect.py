@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -21,13 +21,13 @@ class Line:
 class Instruction:
     line: Line | None
     operation: str
+    space: str
+    bytes: int
 
 
 @dataclass(frozen=True)
 class Issue:
     instruction: Instruction
-    space: str
-    bytes: int
     blocks: np.ndarray[Any, Any]
     threads: np.ndarray[Any, Any]
     addresses: np.ndarray[Any, Any]
@@ -49,16 +49,9 @@ def issues(case: Case, base: int = 1024) -> Iterator[Issue]:
         who = np.array([row.thread for row in rows])
         shift = base if rows[0].space == "shared" else 0
         yield Issue(
-            Instruction(Line("program.cu", lines[site]), rows[0].kind),
-            rows[0].space,
-            rows[0].bytes,
+            Instruction(Line("program.cu", lines[site]), rows[0].kind, rows[0].space, rows[0].bytes),
             who // threads,
             who % threads,
             np.array([row.address + shift for row in rows], np.int64),
             np.ones(len(rows), bool),
         )
-
-
-def changed(issue: Issue, **parts: Any) -> Issue:
-    """Return an issue with other parts."""
-    return replace(issue, **parts)

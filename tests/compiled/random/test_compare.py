@@ -41,7 +41,7 @@ def test_a_reader_without_a_fault_is_right_by_line(seed, base):
 
 def further(issue: Issue) -> Issue:
     return replace(
-        issue, addresses=issue.addresses + np.eye(1, len(issue.addresses), dtype=np.int64)[0] * issue.bytes
+        issue, addresses=issue.addresses + np.eye(1, len(issue.addresses), dtype=np.int64)[0] * issue.instruction.bytes
     )
 
 
