@@ -28,8 +28,16 @@ Int64s = NDArray[np.int64]
 SHARED = {"red": "atom"}
 """{operation: the one whose rule counts it in shared memory}."""
 
-MOST_SECTORS = 1 << 20
-"""The most different sectors that are kept apart for one instruction."""
+ATOMICS = ("atom", "red")
+
+NOBODY = np.iinfo(np.int64).min
+"""The address of a lane that takes no part, beside others that may lie below 0."""
+
+WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, LANES, dtype=np.uint64) | np.uint64(1)
+"""Factors whose sum tells rows of addresses apart."""
+
+MOST_PLACES = 1 << 18
+"""The most places that are kept apart for one instruction."""
 
 
 @dataclass(slots=True)
@@ -55,6 +63,10 @@ class Tally:
     """Different bytes that the lanes of each request ask for, together."""
     worst: tuple[int, int, tuple[int | None, ...]] | None = None
     """(cost, ideal, addresses) of the request that loses most."""
+    targets: set[int] = field(default_factory=set, repr=False)
+    """The different addresses of atomics; the sectors of global memory that the first block asks for."""
+    again: int = 0
+    """Those of them that a request found there already."""
     misaligned: int = 0
     """Requests whose addresses are no multiples of their width: they fault on the hardware."""
 
@@ -77,28 +89,76 @@ class Counts:
     """{(row of the text, access of the instruction): its tally}."""
     known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int, int]]] = field(default_factory=dict)
 
-    def add(self, event: Event, lanes: Lanes) -> None:
-        """Count one event."""
+    def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
+        """Count one event; `remembers` that of one block, so that what it asks for again is found."""
         touch, instruction = event.touch, event.instruction
         key = (instruction.row, instruction.steps.index(touch))
         tally = self.tallies.get(key)
         if tally is None:
             tally = self.tallies[key] = Tally(instruction, touch)
-        issued = event.issued.reshape(-1, LANES)
-        tally.instructions += int(issued.any(axis=1).sum())
+        issued = warps_of(event.issued)
+        tally.instructions += int(issued.sum())
         active = event.active.reshape(-1, LANES)
         if touch.supplied < LANES:
             active = active & (np.arange(LANES) < touch.supplied)
-        blind = np.zeros(len(active), np.bool_)
-        if event.unsure:
-            blind = issued.any(axis=1)
-        if event.address.unknown is not None:
-            blind = blind | (lanes.by_warp(event.address.unknown) & active).any(axis=1)
-        tally.unknown += int((blind & issued.any(axis=1)).sum())
-        rows = active.any(axis=1) & ~blind
+        rows = issued if event.active is event.issued and touch.supplied == LANES else warps_of(active)
+        if event.unsure or event.address.unknown is not None:
+            blind = issued if event.unsure else np.zeros_like(issued)
+            if event.address.unknown is not None:
+                blind = blind | warps_of(lanes.by_warp(event.address.unknown) & active)
+            tally.unknown += int((blind & issued).sum())
+            rows = rows & ~blind
         if rows.any():
-            addresses = lanes.by_warp(event.address.bits)[rows].astype(np.int64)
-            self._count(tally, np.where(active[rows], addresses, INACTIVE), active[rows])
+            addresses = lanes.by_warp(event.address.bits)
+            if not rows.all():
+                addresses, active = addresses[rows], active[rows]
+            addresses = addresses.astype(np.int64)
+            self._count(tally, addresses, active)
+            if remembers or touch.operation in ATOMICS:
+                self._remember(tally, addresses, active)
+
+    def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
+        touch = tally.touch
+        full = bool(active.all())
+        odd = addresses & touch.bytes - 1
+        if odd.any():
+            aligned = ((odd == 0) | ~active).all(axis=1)
+            tally.misaligned += int((~aligned).sum())
+            addresses, active = addresses[aligned], active[aligned]
+            if not len(addresses):
+                return
+        tally.requests += len(addresses)
+        tally.lanes += active.size if full else int(active.sum())
+        first_lane = addresses[:, 0] if full else addresses[np.arange(len(active)), active.argmax(axis=1)]
+        moved = addresses - (first_lane // LINE * LINE)[:, None]
+        if not full:
+            moved[~active] = NOBODY
+        kinds, first, times = _different(moved)
+        known = self.known.setdefault((touch.space, touch.operation, touch.bytes), {})
+        names = [kind.tobytes() for kind in kinds]
+        fresh = [place for place, name in enumerate(names) if name not in known]
+        if fresh:
+            for place, costs in zip(fresh, _costs(touch, _from_zero(kinds[fresh])), strict=True):
+                known[names[place]] = costs
+        for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
+            cost, ideal, lines, useful = known[name]
+            tally.cost += cost * many
+            tally.ideal += ideal * many
+            tally.lines += lines * many
+            tally.bytes += useful * many
+            if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
+                row = zip(addresses[begin].tolist(), active[begin].tolist(), strict=True)
+                tally.worst = (cost, ideal, tuple(one if takes_part else None for one, takes_part in row))
+
+    def _remember(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
+        """Note the places of a request, and how many of them were there before."""
+        if len(tally.targets) > MOST_PLACES:
+            return
+        unit = 1 if tally.touch.operation in ATOMICS else SECTOR
+        for row, takes_part in zip(addresses, active, strict=True):
+            places = set((row[takes_part] // unit).tolist())
+            tally.again += len(places & tally.targets)
+            tally.targets |= places
 
     def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
         touch = tally.touch
@@ -130,13 +190,28 @@ class Counts:
                 tally.worst = (cost, ideal, tuple(None if one == INACTIVE else one for one in row))
 
 
+def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each warp if a mask has one of its lanes."""
+    words = np.ascontiguousarray(mask).view(np.uint64).reshape(-1, LANES // 8)
+    together: NDArray[np.bool_] = (words[:, 0] | words[:, 1] | words[:, 2] | words[:, 3]) != 0
+    return together
+
+
 def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Return the different rows, the first place of each, and how often it stands."""
-    if len(rows) == 1:
-        return rows, np.zeros(1, np.int64), np.ones(1, np.int64)
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    if len(rows) == 1 or (rows == rows[0]).all():
+        return rows[:1], np.zeros(1, np.int64), np.array([len(rows)])
+    sums = (rows.view(np.uint64) * WEIGHTS).sum(axis=1)
+    _, first, places, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
+    if (rows[first][places] != rows).any():  # two rows with one sum
+        _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
     return rows[first], first, times
+
+
+def _from_zero(rows: Int64s) -> Int64s:
+    """Return rows of addresses moved by whole lines, so that no address lies below 0."""
+    lowest = np.where(rows == NOBODY, np.iinfo(np.int64).max, rows).min(axis=1) // LINE * LINE
+    return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])
 
 
 def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:

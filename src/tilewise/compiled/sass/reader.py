@@ -54,7 +54,7 @@ TARGET = re.compile(r"^\s*\.target\s+(sm_\w+)|^\s*code for (sm_\w+)|\.headerflag
 BYTES = 16
 """Bytes of one instruction, since sm_70."""
 
-HEADERS = re.compile(r"/include/|cuda_(?:fp|bf)16|sm_\d+_intrinsics|device_functions|mma\.hpp|crt/")
+HEADERS = re.compile(r"/include/|cuda_(?:fp|bf)16|sm_\d+_\w+\.hpp|device_functions|mma\.hpp|crt/")
 
 NOTHING = (
     "NOP BAR WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR CCTL CCTLL FENCE WARPGROUP PREEXIT USETMAXREG "
