@@ -108,10 +108,12 @@ class LayoutConversion:
     @property
     def shuffles(self) -> int:
         """Return a lower bound of the exchanges that a warp makes: one brings a lane 32 bits."""
-        assert self.source.bases is not None
-        assert self.target.bases is not None
-        bits = received(self.source.bases, self.target.bases) * self.source.bits
+        bits = received(*self._bases) * self.source.bits
         return -(-bits // REGISTER_BITS) if self.kind in ("lanes", "warps") else 0
+
+    @property
+    def _bases(self) -> tuple[Bases, Bases]:
+        return self.source.bases or {}, self.target.bases or {}
 
     @property
     def needs(self) -> str:
@@ -144,7 +146,8 @@ class LayoutConversion:
         sides = f"'{one}' '{other}'"
         if self.lanes != LANES or self.kind == "blocks" or "cbx" in {*one.moving, *other.moving}:
             return f"tilewise relation {sides}"
-        verb = "plan" if self.kind == "warps" else "shuffle"
+        alike = all(step == other for step, other in _pairs(*self._bases, WARP))
+        verb = "shuffle" if self.kind != "warps" and alike else "plan"
         bits = self.source.bits
         dtype = self.source.dtype if self.source.dtype and self.source.dtype.bits >= BYTE else f"b{bits}"
         return f"tilewise {verb} {sides} --dtype {dtype}"

@@ -1,4 +1,4 @@
-"""A whole module of TTGIR: what it is for, the layouts that it uses, its conversions, buffers and accesses."""
+"""A whole module of TTGIR: its target, the layouts that it uses, its conversions, buffers and accesses."""
 
 from __future__ import annotations
 
@@ -9,10 +9,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from tilewise.compiled.ttgir.buffers import SharedBuffer, buffers_in
 from tilewise.compiled.ttgir.conversions import LayoutConversion, kind_of
 from tilewise.compiled.ttgir.text import Op, Text, text_of
 from tilewise.compiled.ttgir.types import TypeInText, Types
 from tilewise.core.layout import Layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.compiled.ttgir.accesses import MemoryAccess
 
 CONVERSIONS = ("ttg.convert_layout", "triton_gpu.convert_layout")
 _KNOWN = re.compile(r"(?:arith|math|scf|tt|ttg|ttng|triton_gpu|triton_nvidia_gpu|nvgpu|amdg|amdgpu|gluon)\.")
@@ -122,7 +127,7 @@ class Module:
 
     def conversions(self) -> tuple[LayoutConversion, ...]:
         """Return the conversions from one layout of registers to another, in order."""
-        return tuple([*self._conversions()])
+        return tuple(self._conversions())
 
     def _conversions(self) -> Iterator[LayoutConversion]:
         for op in self.ops:
@@ -136,7 +141,23 @@ class Module:
                 self.text.line(op), op.name, op.row, source, target, kind, op.loops, self.lanes
             )
 
-    def as_dict(self) -> dict[str, Any]:
+    def buffers(self) -> tuple[SharedBuffer, ...]:
+        """Return the allocations of shared and tensor memory, in order."""
+        return tuple(buffers_in(self.text, self.types_of))
+
+    def accesses(self, let: Mapping[str, int] | None = None) -> tuple[MemoryAccess, ...]:
+        """Return the loads and stores, in order, as they are predicted.
+
+        `let` has values of the kernel's integer arguments. Others are the least multiple of what divides them
+        beyond 4096.
+
+        refused  TW007 a name that no argument has; TW401 a number that is not divided as the module says
+        """
+        from tilewise.compiled.ttgir.accesses import accesses_in  # NumPy
+
+        return tuple(accesses_in(self.text, self.types_of, self.target, let or {}))
+
+    def as_dict(self, let: Mapping[str, int] | None = None) -> dict[str, Any]:
         """Return the module as plain data."""
         return {
             "name": self.name,
@@ -148,11 +169,15 @@ class Module:
             "cut_off": list(self.text.open),
             "layouts": [use.as_dict() for use in self.layouts()],
             "conversions": [conversion.as_dict() for conversion in self.conversions()],
+            "buffers": [buffer.as_dict() for buffer in self.buffers()],
+            "accesses": [access.as_dict() for access in self.accesses(let)],
         }
 
 
 def module_of(source: str, *, triton: str | None = None) -> Module:
-    """Return the module of a text, as `compiled.asm["ttgir"]` has it; `triton` is the version that printed it.
+    """Return the module of a text, as `compiled.asm["ttgir"]` has it.
+
+    `triton` is the version that printed it, where it is not the newest.
 
         refused  TW005 a text that is too long; TW001 one without any operation
 

@@ -20,7 +20,9 @@ MAX_CHAIN = 64
 """The most aliases of a place that are followed."""
 
 _NAME = r"%[\w$.-]+"
-_OPERATION = re.compile(rf'({_NAME}(?::\d+)?(?:, {_NAME}(?::\d+)?)* = )?"?([a-z_]\w*(?:\.[\w$]+)+)"?(?![\w.])')
+_OPERATION = re.compile(
+    rf'({_NAME}(?::\d+)?(?:, {_NAME}(?::\d+)?)* = )?"?([a-z_]\w*(?:\.[\w$]+)+)"?(?![\w.])'
+)
 _RESULT = re.compile(rf"({_NAME})(?::(\d{{1,4}}))?")
 _VALUE = re.compile(rf"({_NAME}(?:#\d+)?)(: | = )?")
 _TYPE = re.compile(r"\btensor<|![\w.]*\w<|(?<=-> )<(?=\d)")

@@ -17,7 +17,14 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.core.shapes import flat_index
 from tilewise.notation.dialects.given import Extents
-from tilewise.notation.dialects.triton.encodings import DEFINITION, Attributes, Context, Encoding, Typed, typed
+from tilewise.notation.dialects.triton.encodings import (
+    DEFINITION,
+    Attributes,
+    Context,
+    Encoding,
+    Typed,
+    typed,
+)
 from tilewise.notation.dialects.triton.layouts import layout_of, tile_of
 from tilewise.notation.dialects.triton.memory import paddings_of
 from tilewise.notation.dialects.triton.tile import Tile
