@@ -65,8 +65,10 @@ class Tally:
     """(cost, ideal, addresses) of the request that loses most."""
     targets: set[int] = field(default_factory=set, repr=False)
     """The different addresses of atomics; the sectors of global memory that the first block asks for."""
+    asked: int = 0
+    """The sectors that its requests asked for, as often as they did."""
     again: int = 0
-    """Those of them that a request found there already."""
+    """Those of them that the block had asked for before, by any of its instructions."""
     misaligned: int = 0
     """Requests whose addresses are no multiples of their width: they fault on the hardware."""
 
@@ -87,6 +89,8 @@ class Counts:
 
     tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
     """{(row of the text, access of the instruction): its tally}."""
+    seen: set[int] = field(default_factory=set, repr=False)
+    """The sectors of global memory that the first block asked for."""
     known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int, int]]] = field(default_factory=dict)
 
     def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
@@ -138,7 +142,7 @@ class Counts:
         names = [kind.tobytes() for kind in kinds]
         fresh = [place for place, name in enumerate(names) if name not in known]
         if fresh:
-            for place, costs in zip(fresh, _costs(touch, _from_zero(kinds[fresh])), strict=True):
+            for place, costs in zip(fresh, _costs(touch, _fromzero(kinds[fresh])), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
             cost, ideal, lines, useful = known[name]
@@ -157,7 +161,10 @@ class Counts:
         unit = 1 if tally.touch.operation in ATOMICS else SECTOR
         for row, takes_part in zip(addresses, active, strict=True):
             places = set((row[takes_part] // unit).tolist())
-            tally.again += len(places & tally.targets)
+            if tally.touch.space == "global":
+                tally.again += len(places & self.seen)
+                self.seen |= places
+            tally.asked += len(places)
             tally.targets |= places
 
     def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
@@ -208,7 +215,7 @@ def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     return rows[first], first, times
 
 
-def _from_zero(rows: Int64s) -> Int64s:
+def _fromzero(rows: Int64s) -> Int64s:
     """Return rows of addresses moved by whole lines, so that no address lies below 0."""
     lowest = np.where(rows == NOBODY, np.iinfo(np.int64).max, rows).min(axis=1) // LINE * LINE
     return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])
@@ -271,25 +278,26 @@ SUMMED = {
 """{(space, operation): the sum of the profiler that has it}."""
 
 
-def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, Mapping[str, int]]]:
+def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, dict[str, int]]]:
     """Return the sums by space and by load and store."""
     sums: dict[str, dict[str, dict[str, int]]] = {
-        "shared": {"load": _zero("shared"), "store": _zero("shared")},
-        "global": {"load": _zero("global"), "store": _zero("global")},
+        "shared": {"load": zero("shared"), "store": zero("shared")},
+        "global": {"load": zero("global"), "store": zero("global")},
     }
     for tally in tallies:
         space, operation = tally.touch.space, tally.touch.operation
         kind = SUMMED[space, operation]
-        sums.setdefault(space, {}).setdefault(kind, _zero(space))
+        sums.setdefault(space, {}).setdefault(kind, zero(space))
         row = sums[space][kind]
         row["instructions"] += round(tally.instructions * weight)
         row["requests"] += round(tally.requests * weight)
         row["wavefronts" if space == "shared" else "sectors"] += round(tally.cost * weight)
         row["ideal"] += round(tally.ideal * weight)
         row["unknown"] += round(tally.unknown * weight)
-    return {space: dict(rows) for space, rows in sums.items()}
+    return sums
 
 
-def _zero(space: str) -> dict[str, int]:
+def zero(space: str) -> dict[str, int]:
+    """Return a row of sums at zero."""
     cost = "wavefronts" if space == "shared" else "sectors"
     return dict.fromkeys(("instructions", "requests", cost, "ideal", "unknown"), 0)

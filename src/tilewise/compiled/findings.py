@@ -6,15 +6,16 @@ they are no times.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
-from tilewise.compiled.counts import ATOMICS, Tally
-from tilewise.compiled.kernel import Kernel, Row, line_data
+from tilewise.compiled.counts import ATOMICS
+from tilewise.compiled.kernel import Kernel, Row, Run, line_data
 from tilewise.compiled.program import Line
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
@@ -39,7 +40,6 @@ class Finding:
     repair: str
     weight: float
     command: str | None = None
-    kernel: str = field(default="", compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -55,14 +55,17 @@ class Finding:
 
 def findings_of(kernel: Kernel) -> list[Finding]:
     """Return the findings of the accesses of a kernel, the worst first."""
-    found = [finding for row in kernel.rows for rule in RULES for finding in rule(row, kernel)]
+    run = kernel.run
+    found = [] if run is None else [one for row in kernel.rows for rule in RULES for one in rule(row, run)]
+    if kernel.module is not None:
+        found += [*conversions(kernel), *operands(kernel)]
     return sorted(found, key=lambda finding: -finding.weight)
 
 
 # -- one access ------------------------------------------------------------------------------------------
 
 
-def conflicts(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def conflicts(row: Row, run: Run) -> Iterator[Finding]:
     """Yield the wavefronts beyond the ideal of an access of shared memory."""
     excess = row.cost - row.ideal
     worst = row.worst.worst
@@ -76,9 +79,9 @@ def conflicts(row: Row, kernel: Kernel) -> Iterator[Finding]:
         "conflicts",
         row.line,
         cause,
-        scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, kernel),
+        scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
-        excess * kernel.weight,
+        excess * run.weight,
         f"tilewise banks --op {operation_of(row)} --bytes {row.bytes} --addresses {listed(addresses)} --phases",
     )
 
@@ -107,13 +110,14 @@ def pitches(step: int | None) -> list[int]:
     return [] if not step else sorted({abs(step), 128, 256, 512}, key=lambda pitch: (pitch != abs(step), pitch))
 
 
-def uncoalesced(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
     """Yield the sectors beyond the ideal of an access of global memory."""
     excess = row.cost - row.ideal
     worst = row.worst.worst
     if row.space != "global" or row.operation in ATOMICS or excess * 4 <= row.ideal or worst is None:
         return
     cost, ideal, addresses = worst
+    asked, again = row.sum("asked"), row.sum("again")
     step = step_of(addresses)
     active = [one for one in addresses if one is not None]
     if step is not None and abs(step) == row.bytes and min(active) % SECTOR:
@@ -128,14 +132,15 @@ def uncoalesced(row: Row, kernel: Kernel) -> Iterator[Finding]:
         "uncoalesced",
         row.line,
         cause,
-        scaled({"sectors": row.cost, "ideal": row.ideal, "requests": row.requests}, kernel),
+        scaled({"sectors": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         repair,
-        excess * kernel.weight,
+        (excess if not asked else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4)
+        * run.weight,
         f"tilewise coalesce --op {'st' if row.operation == 'st' else 'ld'} --bytes {row.bytes} --addresses {listed(addresses)}",
     )
 
 
-def narrow(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def narrow(row: Row, run: Run) -> Iterator[Finding]:
     """Yield accesses whose lanes move a few bytes each of a run that is whole."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix") or row.bytes >= WIDEST:
         return
@@ -153,13 +158,13 @@ def narrow(row: Row, kernel: Kernel) -> Iterator[Finding]:
         row.line,
         f"{words_of(row)} moves {row.bytes} bytes a lane where {WIDEST} are possible: "
         f"{requests} requests where {fewer} would do",
-        scaled({"requests": requests, "ideal": fewer}, kernel),
+        scaled({"requests": requests, "ideal": fewer}, run),
         f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, and load them as a vector",
-        unit * kernel.weight / 8,
+        unit * run.weight / 8,
     )
 
 
-def local(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def local(row: Row, run: Run) -> Iterator[Finding]:
     """Yield accesses of local memory: arrays that registers cannot hold, and spilled registers."""
     if row.space != "local":
         return
@@ -170,14 +175,14 @@ def local(row: Row, kernel: Kernel) -> Iterator[Finding]:
         row.line,
         f"{row.bytes} bytes a lane are {kind} local memory: an array whose index is not known when it is compiled, "
         "or registers that do not suffice",
-        scaled({"instructions": row.sum("instructions"), "sectors": sectors}, kernel),
+        scaled({"instructions": row.sum("instructions"), "sectors": sectors}, run),
         "unroll the loops that index the array, or keep it in shared memory; spills: fewer live values, or "
         "__launch_bounds__ that leave more registers",
-        sectors * kernel.weight * 2,
+        sectors * run.weight * 2,
     )
 
 
-def atomics(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def atomics(row: Row, run: Run) -> Iterator[Finding]:
     """Yield atomics of many lanes on few addresses."""
     if row.operation not in ATOMICS:
         return
@@ -195,20 +200,20 @@ def atomics(row: Row, kernel: Kernel) -> Iterator[Finding]:
         "atomics",
         row.line,
         cause,
-        scaled({"atomics": lanes, "addresses": len(places)}, kernel),
+        scaled({"atomics": lanes, "addresses": len(places)}, run),
         "add up in registers first (__shfl_xor_sync, __reduce_add_sync), then in shared memory: one atomic a block",
-        (lanes - len(places)) * kernel.weight,
+        (lanes - len(places)) * run.weight,
     )
 
 
-def divergence(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def divergence(row: Row, run: Run) -> Iterator[Finding]:
     """Yield accesses for which most lanes of their warps wait."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix"):
         return
     idle = [tally for tally in row.tallies if tally.requests and tally.lanes * 2 <= tally.requests * LANES]
     requests = sum(tally.requests for tally in idle)
-    warps = -(-kernel.launch.threads // LANES) * kernel.sampled
-    if requests * 2 < warps or warps == kernel.sampled and requests <= 2 * warps:
+    warps = -(-run.launch.threads // LANES) * run.sampled
+    if requests * 2 < warps or warps == run.sampled and requests <= 2 * warps:
         return
     lanes = sum(tally.lanes for tally in idle)
     fewest = -(-lanes // LANES)
@@ -216,32 +221,100 @@ def divergence(row: Row, kernel: Kernel) -> Iterator[Finding]:
         "divergence",
         row.line,
         f"{words_of(row)} is made for {lanes / requests:.1f} of {LANES} lanes on the average: the others wait",
-        scaled({"requests": requests, "ideal": fewest}, kernel),
+        scaled({"requests": requests, "ideal": fewest}, run),
         "let the threads that work be neighbours, so that whole warps have work or none",
-        (requests - fewest) * kernel.weight,
+        (requests - fewest) * run.weight,
     )
 
 
-def redundant(row: Row, kernel: Kernel) -> Iterator[Finding]:
+def redundant(row: Row, run: Run) -> Iterator[Finding]:
     """Yield loads of global memory that ask for the same sectors again and again."""
     if row.space != "global" or row.operation != "ld":
         return
-    places = set().union(*(tally.targets for tally in row.tallies))
-    asked = sum(tally.again + len(tally.targets) for tally in row.tallies)
-    if not places or asked < 4 * len(places):
+    asked, again = row.sum("asked"), row.sum("again")
+    if asked < 8 or again * 4 < asked * 3:
         return
-    times = asked / len(places)
+    needed = round(row.cost * (asked - again) / asked)
     yield Finding(
         "redundant",
         row.line,
-        f"each block asks for the same {len(places):,} sectors {times:.1f} times",
-        scaled({"sectors": row.cost, "ideal": round(row.cost / times)}, kernel),
-        "keep them: in registers where one thread asks again, in shared memory where other threads do",
-        (row.cost - row.cost / times) * kernel.weight / 4,
+        f"each block asks again for {again:,} of these {asked:,} sectors, which it had before",
+        scaled({"sectors": row.cost, "ideal": needed}, run),
+        "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
+        "__restrict__), in shared memory where other threads do",
+        (row.cost - needed) * run.weight / 4,
     )
 
 
-RULES: Sequence[Callable[[Row, Kernel], Iterator[Finding]]] = (
+# -- Triton's layouts ------------------------------------------------------------------------------------
+
+
+def conversions(kernel: Kernel) -> Iterator[Finding]:
+    """Yield the conversions of layouts that go through shared memory."""
+    assert kernel.module is not None
+    for conversion in kernel.module.conversions():
+        if conversion.kind in ("renamed", "selected", ""):
+            continue
+        times = passes(kernel) if conversion.loops else 1
+        blocks = kernel.run.launch.blocks if kernel.run else 1
+        wavefronts = 2 * -(-conversion.bytes // WAVEFRONT) * times * blocks
+        barriers = times * blocks if conversion.kind != "lanes" else 0
+        what = f"{spelled(conversion.source.name)} becomes {spelled(conversion.target.name)}"
+        yield Finding(
+            "conversion",
+            None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
+            f"{what}, {conversion.bytes:,} bytes. {conversion.needs}",
+            {"bytes": conversion.bytes * times * blocks, "wavefronts": wavefronts, "barriers": barriers},
+            "let both sides have one layout: load the operand in the layout of its use, convert the narrower "
+            "type, or move the operation to the other side of the conversion",
+            wavefronts + BARRIER * barriers,
+            conversion.command,
+        )
+
+
+def passes(kernel: Kernel) -> int:
+    """Return how often the loops of a kernel run, as its accesses show it; 1 where nothing was run."""
+    if kernel.run is None:
+        return 1
+    warps = -(-kernel.run.launch.threads // LANES) * kernel.run.sampled
+    return max([1, *(tally.instructions // warps for tally in kernel.run.tallies)])
+
+
+def operands(kernel: Kernel) -> Iterator[Finding]:
+    """Yield the buffers that an engine reads, and cannot read as they lie."""
+    assert kernel.module is not None
+    for buffer in kernel.module.buffers():
+        for use in buffer.readers:
+            if use.able is False:
+                line = buffer.line
+                yield Finding(
+                    "operand",
+                    None if line is None else Line(line.file, line.number),
+                    f"{use.engine} cannot read the buffer {buffer.type.name}: {use.said}",
+                    {"bytes": buffer.bytes},
+                    "another encoding of the buffer: tilewise suggest names the tiles that the engine reads",
+                    float(buffer.bytes),
+                )
+
+
+BARRIER = 64
+"""The weight of a barrier beside wavefronts."""
+
+
+def spelled(encoding: str) -> str:
+    """Return an encoding in few words.
+
+    >>> spelled("#ttg.slice<{dim = 1, parent = #mma}>")
+    'slice(1, #mma)'
+    """
+    found = re.fullmatch(r"#\w+\.slice<\{dim = (\d+), parent = (.*)\}>", encoding)
+    if found:
+        return f"slice({found[1]}, {spelled(found[2])})"
+    found = re.fullmatch(r"#\w+\.dot_op<\{opIdx = (\d), parent = (#\w+).*\}>", encoding)
+    return f"operand {'AB'[int(found[1])]} of {found[2]}" if found else encoding
+
+
+RULES: Sequence[Callable[[Row, Run], Iterator[Finding]]] = (
     conflicts,
     uncoalesced,
     narrow,
@@ -296,9 +369,7 @@ def listed(addresses: Sequence[int | None]) -> str:
     return ",".join("x" if one is None else str(one - lowest) for one in addresses)
 
 
-def scaled(counts: Mapping[str, int], kernel: Kernel) -> dict[str, int]:
+def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:
     """Return counts of the whole launch."""
-    return {name: round(count * kernel.weight) for name, count in counts.items()}
+    return {name: round(count * run.weight) for name, count in counts.items()}
 
-
-__all__ = ["KINDS", "Finding", "Tally", "findings_of"]

@@ -12,7 +12,7 @@ from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import POINTER_STEP, Launch
 from tilewise.compiled.machine import Trace
 from tilewise.compiled.program import Line, Program
-from tilewise.compiled.sass.reader import programs_of
+from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 
