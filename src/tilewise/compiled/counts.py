@@ -36,6 +36,9 @@ NOBODY = np.iinfo(np.int64).min
 WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, LANES, dtype=np.uint64) | np.uint64(1)
 """Factors whose sum tells rows of addresses apart."""
 
+MOST_ASKED = 1 << 15
+"""The sectors of an instruction that are looked up: the begin of a long loop stands for the rest."""
+
 MOST_PLACES = 1 << 18
 """The most places that are kept apart for one instruction."""
 
@@ -156,7 +159,7 @@ class Counts:
 
     def _remember(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
         """Note the places of a request, and how many of them were there before."""
-        if len(tally.targets) > MOST_PLACES:
+        if len(tally.targets) > MOST_PLACES or (tally.asked > MOST_ASKED and tally.touch.space == "global"):
             return
         unit = 1 if tally.touch.operation in ATOMICS else SECTOR
         for row, takes_part in zip(addresses, active, strict=True):

@@ -242,7 +242,7 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
         scaled({"sectors": row.cost, "ideal": needed}, run),
         "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
         "__restrict__), in shared memory where other threads do",
-        (row.cost - needed) * run.weight / 4,
+        max(0, min(row.cost, row.ideal) - needed) * run.weight / 4,
     )
 
 
