@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tilewise.questions.idesc import idesc
     from tilewise.questions.info import info
     from tilewise.questions.match import match
+    from tilewise.questions.read import read
     from tilewise.questions.relation import relation
     from tilewise.questions.same import same
     from tilewise.questions.say import say
@@ -106,6 +107,7 @@ __all__ = [
     "move",
     "parse",
     "plan",
+    "read",
     "reg",
     "relation",
     "same",

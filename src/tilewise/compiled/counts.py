@@ -7,7 +7,7 @@ whose addresses differ by a multiple of 128 bytes cost the same, and each kind o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -22,14 +22,26 @@ from tilewise.compiled.program import Instruction, Touch
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import OPERATIONS
 from tilewise.hardware.memory.sectors import LINE, SECTOR
+from tilewise.hardware.memory.sectors import OPERATIONS as OF_SECTORS
 
 Int64s = NDArray[np.int64]
 
 SHARED = {"red": "atom"}
 """{operation: the one whose rule counts it in shared memory}."""
 
-MOST_SECTORS = 1 << 20
-"""The most different sectors that are kept apart for one instruction."""
+ATOMICS = ("atom", "red")
+
+NOBODY = np.iinfo(np.int64).min
+"""The address of a lane that takes no part, beside others that may lie below 0."""
+
+WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, LANES, dtype=np.uint64) | np.uint64(1)
+"""Factors whose sum tells rows of addresses apart."""
+
+MOST_ASKED = 1 << 15
+"""The sectors of an instruction that are looked up: the begin of a long loop stands for the rest."""
+
+MOST_PLACES = 1 << 18
+"""The most places that are kept apart for one instruction."""
 
 
 @dataclass(slots=True)
@@ -55,6 +67,12 @@ class Tally:
     """Different bytes that the lanes of each request ask for, together."""
     worst: tuple[int, int, tuple[int | None, ...]] | None = None
     """(cost, ideal, addresses) of the request that loses most."""
+    targets: set[int] = field(default_factory=set, repr=False)
+    """The different addresses of atomics; the sectors of global memory that the first block asks for."""
+    asked: int = 0
+    """The sectors that its requests asked for, as often as they did."""
+    again: int = 0
+    """Those of them that the block had asked for before, by any of its instructions."""
     misaligned: int = 0
     """Requests whose addresses are no multiples of their width: they fault on the hardware."""
 
@@ -75,49 +93,60 @@ class Counts:
 
     tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
     """{(row of the text, access of the instruction): its tally}."""
+    seen: set[int] = field(default_factory=set, repr=False)
+    """The sectors of global memory that the first block asked for."""
     known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int, int]]] = field(default_factory=dict)
 
-    def add(self, event: Event, lanes: Lanes) -> None:
-        """Count one event."""
+    def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
+        """Count one event; `remembers` that of one block, so that what it asks for again is found."""
         touch, instruction = event.touch, event.instruction
         key = (instruction.row, instruction.steps.index(touch))
         tally = self.tallies.get(key)
         if tally is None:
             tally = self.tallies[key] = Tally(instruction, touch)
-        issued = event.issued.reshape(-1, LANES)
-        tally.instructions += int(issued.any(axis=1).sum())
+        issued = warps_of(event.issued)
+        tally.instructions += int(issued.sum())
         active = event.active.reshape(-1, LANES)
         if touch.supplied < LANES:
             active = active & (np.arange(LANES) < touch.supplied)
-        blind = np.zeros(len(active), np.bool_)
-        if event.unsure:
-            blind = issued.any(axis=1)
-        if event.address.unknown is not None:
-            blind = blind | (lanes.by_warp(event.address.unknown) & active).any(axis=1)
-        tally.unknown += int((blind & issued.any(axis=1)).sum())
-        rows = active.any(axis=1) & ~blind
+        rows = issued if event.active is event.issued and touch.supplied == LANES else warps_of(active)
+        if event.unsure or event.address.unknown is not None:
+            blind = issued if event.unsure else np.zeros_like(issued)
+            if event.address.unknown is not None:
+                blind = blind | warps_of(lanes.by_warp(event.address.unknown) & active)
+            tally.unknown += int((blind & issued).sum())
+            rows = rows & ~blind
         if rows.any():
-            addresses = lanes.by_warp(event.address.bits)[rows].astype(np.int64)
-            self._count(tally, np.where(active[rows], addresses, INACTIVE), active[rows])
+            addresses = lanes.by_warp(event.address.bits)
+            if not rows.all():
+                addresses, active = addresses[rows], active[rows]
+            addresses = addresses.astype(np.int64)
+            self._count(tally, addresses, active)
+            if remembers or touch.operation in ATOMICS:
+                self._remember(tally, addresses, active)
 
     def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
         touch = tally.touch
-        aligned = ((addresses % touch.bytes == 0) | ~active).all(axis=1)
-        if not aligned.all():
+        full = bool(active.all())
+        odd = addresses & touch.bytes - 1
+        if odd.any():
+            aligned = ((odd == 0) | ~active).all(axis=1)
             tally.misaligned += int((~aligned).sum())
             addresses, active = addresses[aligned], active[aligned]
             if not len(addresses):
                 return
         tally.requests += len(addresses)
-        tally.lanes += int(active.sum())
-        lowest = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1) // LINE * LINE
-        moved = np.where(active, addresses - lowest[:, None], INACTIVE)
+        tally.lanes += active.size if full else int(active.sum())
+        first_lane = addresses[:, 0] if full else addresses[np.arange(len(active)), active.argmax(axis=1)]
+        moved = addresses - (first_lane // LINE * LINE)[:, None]
+        if not full:
+            moved[~active] = NOBODY
         kinds, first, times = _different(moved)
         known = self.known.setdefault((touch.space, touch.operation, touch.bytes), {})
         names = [kind.tobytes() for kind in kinds]
         fresh = [place for place, name in enumerate(names) if name not in known]
         if fresh:
-            for place, costs in zip(fresh, _costs(touch, kinds[fresh]), strict=True):
+            for place, costs in zip(fresh, _costs(touch, _fromzero(kinds[fresh])), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
             cost, ideal, lines, useful = known[name]
@@ -126,17 +155,45 @@ class Counts:
             tally.lines += lines * many
             tally.bytes += useful * many
             if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
-                row = addresses[begin].tolist()
-                tally.worst = (cost, ideal, tuple(None if one == INACTIVE else one for one in row))
+                row = zip(addresses[begin].tolist(), active[begin].tolist(), strict=True)
+                tally.worst = (cost, ideal, tuple(one if takes_part else None for one, takes_part in row))
+
+    def _remember(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
+        """Note the places of a request, and how many of them were there before."""
+        if len(tally.targets) > MOST_PLACES or (tally.asked > MOST_ASKED and tally.touch.space == "global"):
+            return
+        unit = 1 if tally.touch.operation in ATOMICS else SECTOR
+        for row, takes_part in zip(addresses, active, strict=True):
+            places = set((row[takes_part] // unit).tolist())
+            if tally.touch.space == "global":
+                tally.again += len(places & self.seen)
+                self.seen |= places
+            tally.asked += len(places)
+            tally.targets |= places
+
+
+def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return for each warp if a mask has one of its lanes."""
+    words = np.ascontiguousarray(mask).view(np.uint64).reshape(-1, LANES // 8)
+    together: NDArray[np.bool_] = (words[:, 0] | words[:, 1] | words[:, 2] | words[:, 3]) != 0
+    return together
 
 
 def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Return the different rows, the first place of each, and how often it stands."""
-    if len(rows) == 1:
-        return rows, np.zeros(1, np.int64), np.ones(1, np.int64)
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, first, times = np.unique(whole, return_index=True, return_counts=True)
+    if len(rows) == 1 or (rows == rows[0]).all():
+        return rows[:1], np.zeros(1, np.int64), np.array([len(rows)])
+    sums = (rows.view(np.uint64) * WEIGHTS).sum(axis=1)
+    _, first, places, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
+    if (rows[first][places] != rows).any():  # two rows with one sum
+        _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
     return rows[first], first, times
+
+
+def _fromzero(rows: Int64s) -> Int64s:
+    """Return rows of addresses moved by whole lines, so that no address lies below 0."""
+    lowest = np.where(rows == NOBODY, np.iinfo(np.int64).max, rows).min(axis=1) // LINE * LINE
+    return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])
 
 
 def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:
@@ -148,7 +205,7 @@ def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:
         useful = (rows != INACTIVE).sum(axis=1) * touch.bytes
         columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64), useful)
     else:
-        operation = touch.operation if touch.operation in coalesce.OPERATIONS else "ld"
+        operation = touch.operation if touch.operation in OF_SECTORS else "ld"
         counts = coalesce.count(operation, min(touch.bytes, 16), rows)
         scale = max(1, touch.bytes // 16)
         columns = (
@@ -196,25 +253,26 @@ SUMMED = {
 """{(space, operation): the sum of the profiler that has it}."""
 
 
-def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, Mapping[str, int]]]:
+def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, dict[str, int]]]:
     """Return the sums by space and by load and store."""
     sums: dict[str, dict[str, dict[str, int]]] = {
-        "shared": {"load": _zero("shared"), "store": _zero("shared")},
-        "global": {"load": _zero("global"), "store": _zero("global")},
+        "shared": {"load": zero("shared"), "store": zero("shared")},
+        "global": {"load": zero("global"), "store": zero("global")},
     }
     for tally in tallies:
         space, operation = tally.touch.space, tally.touch.operation
         kind = SUMMED[space, operation]
-        sums.setdefault(space, {}).setdefault(kind, _zero(space))
+        sums.setdefault(space, {}).setdefault(kind, zero(space))
         row = sums[space][kind]
         row["instructions"] += round(tally.instructions * weight)
         row["requests"] += round(tally.requests * weight)
         row["wavefronts" if space == "shared" else "sectors"] += round(tally.cost * weight)
         row["ideal"] += round(tally.ideal * weight)
         row["unknown"] += round(tally.unknown * weight)
-    return {space: dict(rows) for space, rows in sums.items()}
+    return sums
 
 
-def _zero(space: str) -> dict[str, int]:
+def zero(space: str) -> dict[str, int]:
+    """Return a row of sums at zero."""
     cost = "wavefronts" if space == "shared" else "sectors"
     return dict.fromkeys(("instructions", "requests", cost, "ideal", "unknown"), 0)

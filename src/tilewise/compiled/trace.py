@@ -12,7 +12,7 @@ from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import POINTER_STEP, Launch
 from tilewise.compiled.machine import Trace
 from tilewise.compiled.program import Line, Program
-from tilewise.compiled.sass.reader import programs_of
+from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 
@@ -99,7 +99,9 @@ def traced(text: str, kernel: str, launch: Launch, blocks: Sequence[int] | None 
             if event.address.unknown is not None:
                 known &= ~event.address.unknown
             yield Issue(
-                Accessed(event.instruction.name, event.instruction.line, touch.space, touch.operation, touch.bytes),
+                Accessed(
+                    event.instruction.name, event.instruction.line, touch.space, touch.operation, touch.bytes
+                ),
                 lanes.blocks[active],
                 lanes.threads[active],
                 lanes.spread(event.address.bits)[active].astype(np.int64),

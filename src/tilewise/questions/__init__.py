@@ -28,6 +28,7 @@ GROUPS = {
         "banks": "bank conflicts: the wavefronts of an access of shared memory, and the fewest",
         "coalesce": "global memory: the sectors of an access, and the fewest",
         "vector": "the widest vectors of an access, and what blocks wider ones",
+        "read": "a kernel's accesses, from its cubin, PTX or TTGIR: what each costs, and what to change",
         "swizzle": "the swizzle or padding with which all accesses of a tile conflict least, with the proof",
     },
     "change it": {

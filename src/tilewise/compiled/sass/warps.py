@@ -1,4 +1,4 @@
-"""Instructions of machine code that look at other lanes: shuffles, votes, reductions; and special registers."""
+"""Instructions that look at other lanes: shuffles, votes, reductions; special registers; constants."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ def special(lanes: Lanes, name: str) -> Value:
         one = np.uint64(1) << (lanes.threads % LANES).astype(np.uint64)
         below, here = masks[name]
         return Value((np.uint64(below) * (one - np.uint64(1)) + np.uint64(here) * one).astype(np.uint32))
-    if name == "SR_VIRTID":
-        return UNKNOWN
     return UNKNOWN
 
 
@@ -165,7 +163,9 @@ def redux(words: Words) -> Compute:
         value = read(lanes)
         active = where.mask.reshape(-1, LANES)
         bits = lanes.by_warp(value.bits)
-        numbers = bits.astype(np.uint32).view(np.int32).astype(np.int64) if is_signed else bits.astype(np.int64)
+        numbers = (
+            bits.astype(np.uint32).view(np.int32).astype(np.int64) if is_signed else bits.astype(np.int64)
+        )
         if kind == "SUM":
             total = np.where(active, numbers, 0).sum(axis=1)
         elif kind == "MIN":

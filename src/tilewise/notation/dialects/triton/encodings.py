@@ -33,6 +33,7 @@ Setting: TypeAlias = "int | bool | str | tuple[Setting, ...] | Encoding"
 
 MAX_EXTENT = 1 << 40
 """No extent of a tensor, and no other number of an encoding, is larger."""
+MAX_RANK = 16
 PREFIXES = ("#ttg", "#ttng", "#triton_gpu", "#triton_nvidia_gpu", "#gluon")
 """The dialects of the IR, today's and those of 3.0 to 3.5."""
 
@@ -286,7 +287,7 @@ def _entries(brackets: Sequence[Value]) -> Iterator[Item]:
 # -- whole texts -----------------------------------------------------------------------------------
 
 
-_DEFINITION = re.compile(r"^[ \t]*(#[A-Za-z_$][\w$.]*)[ \t]*=[ \t]*(#[A-Za-z_]\w*\..*)", re.MULTILINE)
+DEFINITION = re.compile(r"^[ \t]*(#[A-Za-z_$][\w$.]*)[ \t]*=[ \t]*(#[A-Za-z_]\w*\..*)", re.MULTILINE)
 _TYPE = re.compile(r"(?:\btensor|!(?:ttg|tt|triton_gpu)\.memdesc)<(?=\d)")
 _BRACKETS = re.compile(r"->|<|>")
 _DEPTH = {"<": 1, ">": -1}
@@ -313,27 +314,27 @@ def chosen(given: Given) -> Typed:
     if len(text) > MAX_TEXT:
         raise LayoutError("TW005", f"a text of {len(text)} characters; at most {MAX_TEXT} are read")
     aliases: dict[str, Encoding] = {}
-    for found in _DEFINITION.finditer(text):
+    for found in DEFINITION.finditer(text):
         name = found[1]
         if name in aliases:
             raise LayoutError("TW004", f"{name} is defined twice", span=found.span(1), source=text)
-        aliases[name] = _typed(text, found.span(2), Attributes(aliases)).encoding
+        aliases[name] = typed(text, found.span(2), Attributes(aliases)).encoding
     types: dict[str, Span] = {}
     for found in _TYPE.finditer(text) if aliases or "\n" in text.strip() else ():
-        start, end = found.start(), _closing(text, found.end())
+        start, end = found.start(), closing(text, found.end())
         if "#" in text[start:end]:
             types.setdefault(text[start:end], (start, end))
         if len(types) > MAX_PARTS:
             raise LayoutError("TW005", f"a text with more than {MAX_PARTS} layouts")
     names = [name for name, encoding in aliases.items() if encoding.kind in KEYS]
     if not names and not types:
-        return _typed(text, (0, len(text)), Attributes(aliases))
+        return typed(text, (0, len(text)), Attributes(aliases))
     only = given.part is None and len(types) == 1
     name = given.chosen(types if only else [*names, *types], "the text")
-    return _typed(text, types[name], Attributes(aliases)) if name in types else Typed(aliases[name])
+    return typed(text, types[name], Attributes(aliases)) if name in types else Typed(aliases[name])
 
 
-def _closing(text: str, start: int) -> int:
+def closing(text: str, start: int) -> int:
     """Return the position that closes the `<` before `start`, or the end of the text."""
     depth = 1
     for found in _BRACKETS.finditer(text, start):
@@ -343,7 +344,7 @@ def _closing(text: str, start: int) -> int:
     return len(text)
 
 
-def _typed(text: str, span: Span, reader: Attributes) -> Typed:
+def typed(text: str, span: Span, reader: Attributes) -> Typed:
     """Return a part of a text, which is a type, or an encoding alone; spans are those of the whole text."""
     start, end = span
 
@@ -384,8 +385,8 @@ def _typed(text: str, span: Span, reader: Attributes) -> Typed:
 
 
 def _check_extents(word: Value, extents: Sequence[int]) -> None:
-    if len(extents) > 16 or not 0 < min(extents) <= max(extents) <= MAX_EXTENT:
-        message = f"{word} is no shape: it has up to 16 extents, from 1 to {MAX_EXTENT}"
+    if len(extents) > MAX_RANK or not 0 < min(extents) <= max(extents) <= MAX_EXTENT:
+        message = f"{word} is no shape: it has up to {MAX_RANK} extents, from 1 to {MAX_EXTENT}"
         raise word.error("TW102", message, "such as 128x64xf16")
 
 

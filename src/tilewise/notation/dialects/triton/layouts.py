@@ -12,7 +12,7 @@ from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.layout import Layout
 from tilewise.notation.dialects.triton import memory, registers
 from tilewise.notation.dialects.triton.encodings import Context, Encoding, spelled
-from tilewise.notation.dialects.triton.tile import AXES, COL, OFFSET, ROW, flattened
+from tilewise.notation.dialects.triton.tile import AXES, COL, OFFSET, ROW, Tile, flattened
 
 KINDS = {**registers.KINDS, **memory.KINDS}
 MAX_ELEMENTS = 1 << 48
@@ -22,38 +22,49 @@ def layout_of(
     encoding: Encoding, shape: Sequence[int], allocation: Sequence[int] | None, context: Context
 ) -> Layout:
     """Return the layout of a tensor, or of a view that begins where its allocation does."""
+    with encoding.where.blame():
+        return _layout_of(*tile_of(encoding, shape, allocation, context), encoding, tuple(shape))
+
+
+def tile_of(
+    encoding: Encoding, shape: Sequence[int], allocation: Sequence[int] | None, context: Context
+) -> tuple[Tile, tuple[int, ...]]:
+    """Return the linear map of a tensor, or of the allocation of a view, and the shape that it covers.
+
+    Dimensions before those of the encoding are buffers, one by one: the map is that of one buffer.
+
+    refused  TW002 an unknown encoding; TW202 a shape that the encoding does not lay out; TW005 a huge tensor
+    """
     if encoding.kind not in KINDS:
         known = " ".join(KINDS)
         raise encoding.error(
             "TW002", f"{encoding.name} is no layout that is read here", hint=f"known: {known}"
         )
+    shape, allocation = tuple(shape), tuple(allocation or shape)
     with encoding.where.blame():
-        return _layout_of(encoding, tuple(shape), tuple(allocation or shape), context)
+        rank, least = len(shape), 0
+        if encoding.kind in memory.KINDS:
+            rank, least = memory.rank_in_memory(encoding, rank), 1
+        if not least <= rank <= len(shape) <= len(allocation):
+            message = f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}"
+            raise LayoutError("TW202", message, hint="--shape 128,64")
+        seen, whole = shape[len(shape) - rank :], allocation[len(allocation) - rank :]
+        if max(prod(shape), prod(allocation)) > MAX_ELEMENTS:
+            raise LayoutError("TW005", f"a tensor of {spelled(shape)} is larger than any machine holds")
+        for extent in (*whole, *seen):
+            if extent.bit_count() != 1:
+                raise LayoutError("TW202", f"the tensor has the extent {extent}, which is no power of two")
+        if any(map(int.__gt__, seen, whole)):
+            raise LayoutError(
+                "TW202", f"a view of {spelled(seen)} is larger than its allocation {spelled(whole)}"
+            )
+        return KINDS[encoding.kind](encoding, whole, context), whole
 
 
-def _layout_of(
-    encoding: Encoding, shape: tuple[int, ...], allocation: tuple[int, ...], context: Context
-) -> Layout:
-    """Return the layout of a view; dimensions before those of the encoding are buffers, one by one."""
-    rank, least = len(shape), 0
-    if encoding.kind in memory.KINDS:
-        rank, least = memory.rank_in_memory(encoding, rank), 1
-    if not least <= rank <= len(shape) <= len(allocation):
-        message = f"{encoding.name} has {rank} dimensions, and the tensor {len(shape)}"
-        raise LayoutError("TW202", message, hint="--shape 128,64")
-    buffers, seen = shape[: len(shape) - rank], shape[len(shape) - rank :]
-    whole = allocation[len(allocation) - rank :]
-    if max(prod(shape), prod(allocation)) > MAX_ELEMENTS:
-        raise LayoutError("TW005", f"a tensor of {spelled(shape)} is larger than any machine holds")
-    for extent in (*whole, *seen):
-        if extent.bit_count() != 1:
-            raise LayoutError("TW202", f"the tensor has the extent {extent}, which is no power of two")
-    if any(map(int.__gt__, seen, whole)):
-        raise LayoutError(
-            "TW202", f"a view of {spelled(seen)} is larger than its allocation {spelled(whole)}"
-        )
+def _layout_of(tile: Tile, whole: tuple[int, ...], encoding: Encoding, shape: tuple[int, ...]) -> Layout:
+    """Return the layout of a view from the map of its allocation."""
+    buffers, seen = shape[: len(shape) - len(whole)], shape[len(shape) - len(whole) :]
     paddings = memory.paddings_of(encoding)
-    tile = KINDS[encoding.kind](encoding, whole, context)
     moved = flattened(tile.bases, whole)
     held = {
         AXES[place]: [move or _still(place, 1 << bit) for bit, move in enumerate(moved[place])]

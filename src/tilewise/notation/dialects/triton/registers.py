@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tilewise.notation.dialects.triton.encodings import NEWEST, Context, Encoding
+from tilewise.notation.dialects.triton.encodings import MAX_RANK, NEWEST, Context, Encoding
 from tilewise.notation.dialects.triton.tile import (
     BLOCK,
     LANE,
@@ -81,6 +81,8 @@ def linear(encoding: Encoding, shape: Shape, context: Context) -> Tile:
 
 def sliced(encoding: Encoding, shape: Shape, context: Context) -> Tile:
     """Return the map of #ttg.slice: the parent's, with one dimension more of extent 1. SliceEncodingAttr."""
+    if len(shape) >= MAX_RANK:
+        raise encoding.error("TW005", f"a slice of a tensor of more than {MAX_RANK} dimensions")
     dimension = encoding.number("dim", known=range(len(shape) + 1))
     parent, tile = encoding.inner("parent", KINDS), Tile(len(shape))
     if parent.kind == "blocked":  # copies in its registers are left out below, whatever the version

@@ -1,0 +1,394 @@
+"""What is slow in a kernel, the worst first: the cause, its cost as counts, the repair, and the command that shows it.
+
+A finding is weighed by the wavefronts and sectors that its repair would save. The weights only order findings;
+they are no times.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilewise.check import banks
+from tilewise.check.access.access import INACTIVE
+from tilewise.compiled.counts import ATOMICS
+from tilewise.compiled.kernel import Kernel, Row, Run, line_data
+from tilewise.compiled.program import Line
+from tilewise.hardware.limits import LANES
+from tilewise.hardware.memory.banks import WAVEFRONT, WORD
+from tilewise.hardware.memory.sectors import SECTOR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+WIDEST = 16
+"""Bytes that one lane can move at once."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a kernel does at a cost which can be saved."""
+
+    kind: str
+    line: Line | None
+    cause: str
+    cost: Mapping[str, int]
+    repair: str
+    weight: float
+    command: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return {
+            "kind": self.kind,
+            "line": line_data(self.line),
+            "cause": self.cause,
+            "cost": dict(self.cost),
+            "repair": self.repair,
+            "command": self.command,
+        }
+
+
+def findings_of(kernel: Kernel) -> list[Finding]:
+    """Return the findings of the accesses of a kernel, the worst first."""
+    run = kernel.run
+    found = [] if run is None else [one for row in kernel.rows for rule in RULES for one in rule(row, run)]
+    if kernel.module is not None:
+        found += [*conversions(kernel), *operands(kernel)]
+    return sorted(found, key=lambda finding: -finding.weight)
+
+
+# -- one access ------------------------------------------------------------------------------------------
+
+
+def conflicts(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield the wavefronts beyond the ideal of an access of shared memory."""
+    excess = row.cost - row.ideal
+    worst = row.worst.worst
+    if row.space != "shared" or row.operation in ATOMICS or excess * 8 <= row.ideal or worst is None:
+        return
+    cost, ideal, addresses = worst
+    step = step_of(addresses)
+    together = f"lanes step {step} bytes" if step is not None else "the lanes' words"
+    cause = (
+        f"{words_of(row)} in {cost} wavefronts where {ideal} would do: {together} and meet in the same banks"
+    )
+    yield Finding(
+        "conflicts",
+        row.line,
+        cause,
+        scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
+        cured(row, addresses),
+        excess * run.weight,
+        f"tilewise banks --op {operation_of(row)} --bytes {row.bytes} --addresses {listed(addresses)} --phases",
+    )
+
+
+def cured(row: Row, addresses: Sequence[int | None]) -> str:
+    """Return a padding of rows that spreads the words of a request, or the question that finds a swizzle."""
+    step = step_of(addresses)
+    given = np.array([INACTIVE if one is None else one for one in addresses], np.int64)
+    active = given != INACTIVE
+    operation = "atom" if row.operation == "red" else row.operation
+    for pitch in pitches(step):
+        for pad in (WORD, 2 * WORD, WIDEST):
+            if pad % row.bytes and row.bytes > WORD:
+                continue
+            padded = np.where(active, given + given // pitch * pad, INACTIVE)[
+                None, : row.tallies[0].touch.supplied
+            ]
+            if not (np.where(active, given % row.bytes, 0) == 0).all():
+                continue
+            counts = banks.count(operation, row.bytes, padded)
+            if counts["wavefronts"][0] <= max(counts["ideal"][0], 1):
+                return f"rows of {pitch} bytes with {pad} bytes more each: {counts['wavefronts'][0]} wavefronts; or a swizzle"
+    return "a swizzle of the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col finds it"
+
+
+def pitches(step: int | None) -> list[int]:
+    """Return the lengths of a row that an access by columns may step over."""
+    return (
+        [] if not step else sorted({abs(step), 128, 256, 512}, key=lambda pitch: (pitch != abs(step), pitch))
+    )
+
+
+def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield the sectors beyond the ideal of an access of global memory."""
+    excess = row.cost - row.ideal
+    worst = row.worst.worst
+    if row.space != "global" or row.operation in ATOMICS or excess * 4 <= row.ideal or worst is None:
+        return
+    cost, ideal, addresses = worst
+    asked, again = row.sum("asked"), row.sum("again")
+    step = step_of(addresses)
+    active = [one for one in addresses if one is not None]
+    if step is not None and abs(step) == row.bytes and min(active) % SECTOR:
+        cause = f"{words_of(row)} that begins {min(active) % SECTOR} bytes behind a sector: {cost} sectors for {ideal}"
+        repair = f"begin rows at multiples of {SECTOR} bytes: pad them, or shift the lanes"
+    else:
+        apart = (
+            f"neighbouring lanes are {step} bytes apart" if step is not None else "the lanes are scattered"
+        )
+        cause = f"{words_of(row)} takes {cost} sectors where {ideal} would do: {apart}"
+        repair = "let neighbouring lanes take neighbouring elements: another order of loops or threads, "
+        repair += "an array for each field, or a tile in shared memory"
+    yield Finding(
+        "uncoalesced",
+        row.line,
+        cause,
+        scaled({"sectors": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
+        repair,
+        (
+            excess
+            if not asked
+            else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4
+        )
+        * run.weight,
+        f"tilewise coalesce --op {'st' if row.operation == 'st' else 'ld'} --bytes {row.bytes} --addresses {listed(addresses)}",
+    )
+
+
+def narrow(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield accesses whose lanes move a few bytes each of a run that is whole."""
+    if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix") or row.bytes >= WIDEST:
+        return
+    dense = [tally for tally in row.tallies if tally.worst is not None and tally.cost * 4 <= tally.ideal * 5]
+    lanes = sum(tally.lanes for tally in dense)
+    requests = sum(tally.requests for tally in dense)
+    if not requests or lanes < requests * LANES * 3 // 4 or row.worst.worst is None:
+        return
+    if all(step_of(tally.worst[2]) not in (row.bytes, -row.bytes) for tally in dense if tally.worst):
+        return
+    fewer = -(-lanes * row.bytes // (LANES * WIDEST))
+    unit = requests - fewer
+    yield Finding(
+        "narrow",
+        row.line,
+        f"{words_of(row)} moves {row.bytes} bytes a lane where {WIDEST} are possible: "
+        f"{requests} requests where {fewer} would do",
+        scaled({"requests": requests, "ideal": fewer}, run),
+        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, and load them as a vector",
+        unit * run.weight / 8,
+    )
+
+
+def local(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield accesses of local memory: arrays that registers cannot hold, and spilled registers."""
+    if row.space != "local":
+        return
+    sectors = row.cost or row.requests * LANES * row.bytes // SECTOR
+    kind = "written to" if row.operation == "st" else "read from"
+    yield Finding(
+        "local",
+        row.line,
+        f"{row.bytes} bytes a lane are {kind} local memory: an array whose index is not known when it is compiled, "
+        "or registers that do not suffice",
+        scaled({"instructions": row.sum("instructions"), "sectors": sectors}, run),
+        "unroll the loops that index the array, or keep it in shared memory; spills: fewer live values, or "
+        "__launch_bounds__ that leave more registers",
+        sectors * run.weight * 2,
+    )
+
+
+def atomics(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield atomics of many lanes on few addresses."""
+    if row.operation not in ATOMICS:
+        return
+    lanes = row.sum("lanes")
+    places = set().union(*(tally.targets for tally in row.tallies))
+    unknown = row.sum("unknown") * LANES
+    if places and lanes >= 8 * len(places):
+        cause = f"{lanes:,} atomics meet on {len(places):,} address{'es' if len(places) > 1 else ''}, one after the other"
+    elif unknown > lanes:
+        cause = (
+            f"{unknown:,} atomics go to addresses that hang on data: those that meet go one after the other"
+        )
+        lanes = unknown
+    else:
+        return
+    yield Finding(
+        "atomics",
+        row.line,
+        cause,
+        scaled({"atomics": lanes, "addresses": len(places)}, run),
+        "add up in registers first (__shfl_xor_sync, __reduce_add_sync), then in shared memory: one atomic a block",
+        (lanes - len(places)) * run.weight,
+    )
+
+
+def divergence(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield accesses for which most lanes of their warps wait."""
+    if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix"):
+        return
+    idle = [tally for tally in row.tallies if tally.requests and tally.lanes * 2 <= tally.requests * LANES]
+    requests = sum(tally.requests for tally in idle)
+    warps = -(-run.launch.threads // LANES) * run.sampled
+    if requests * 2 < warps or (warps == run.sampled and requests <= 2 * warps):
+        return
+    lanes = sum(tally.lanes for tally in idle)
+    fewest = -(-lanes // LANES)
+    yield Finding(
+        "divergence",
+        row.line,
+        f"{words_of(row)} is made for {lanes / requests:.1f} of {LANES} lanes on the average: the others wait",
+        scaled({"requests": requests, "ideal": fewest}, run),
+        "let the threads that work be neighbours, so that whole warps have work or none",
+        (requests - fewest) * run.weight,
+    )
+
+
+def redundant(row: Row, run: Run) -> Iterator[Finding]:
+    """Yield loads of global memory that ask for the same sectors again and again."""
+    if row.space != "global" or row.operation != "ld":
+        return
+    asked, again = row.sum("asked"), row.sum("again")
+    if asked < 8 or again * 4 < asked * 3:
+        return
+    needed = round(row.cost * (asked - again) / asked)
+    yield Finding(
+        "redundant",
+        row.line,
+        f"each block asks again for {again:,} of these {asked:,} sectors, which it had before",
+        scaled({"sectors": row.cost, "ideal": needed}, run),
+        "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
+        "__restrict__), in shared memory where other threads do",
+        max(0, min(row.cost, row.ideal) - needed) * run.weight / 4,
+    )
+
+
+# -- Triton's layouts ------------------------------------------------------------------------------------
+
+
+def conversions(kernel: Kernel) -> Iterator[Finding]:
+    """Yield the conversions of layouts that go through shared memory."""
+    assert kernel.module is not None
+    for conversion in kernel.module.conversions():
+        if conversion.kind in ("renamed", "selected", ""):
+            continue
+        times = passes(kernel) if conversion.loops else 1
+        blocks = kernel.run.launch.blocks if kernel.run else 1
+        wavefronts = 2 * -(-conversion.bytes // WAVEFRONT) * times * blocks
+        barriers = times * blocks if conversion.kind != "lanes" else 0
+        what = f"{spelled(conversion.source.name)} becomes {spelled(conversion.target.name)}"
+        yield Finding(
+            "conversion",
+            None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
+            f"{what}, {conversion.bytes:,} bytes. {conversion.needs}",
+            {"bytes": conversion.bytes * times * blocks, "wavefronts": wavefronts, "barriers": barriers},
+            "let both sides have one layout: load the operand in the layout of its use, convert the narrower "
+            "type, or move the operation to the other side of the conversion",
+            wavefronts + BARRIER * barriers,
+            conversion.command,
+        )
+
+
+def passes(kernel: Kernel) -> int:
+    """Return how often the loops of a kernel run, as its accesses show it; 1 where nothing was run."""
+    if kernel.run is None:
+        return 1
+    warps = -(-kernel.run.launch.threads // LANES) * kernel.run.sampled
+    return max([1, *(tally.instructions // warps for tally in kernel.run.tallies)])
+
+
+def operands(kernel: Kernel) -> Iterator[Finding]:
+    """Yield the buffers that an engine reads, and cannot read as they lie."""
+    assert kernel.module is not None
+    for buffer in kernel.module.buffers():
+        for use in buffer.readers:
+            if use.able is False:
+                line = buffer.line
+                yield Finding(
+                    "operand",
+                    None if line is None else Line(line.file, line.number),
+                    f"{use.engine} cannot read the buffer {buffer.type.name}: {use.said}",
+                    {"bytes": buffer.bytes},
+                    "another encoding of the buffer: tilewise suggest names the tiles that the engine reads",
+                    float(buffer.bytes),
+                )
+
+
+BARRIER = 64
+"""The weight of a barrier beside wavefronts."""
+
+
+def spelled(encoding: str) -> str:
+    """Return an encoding in few words.
+
+    >>> spelled("#ttg.slice<{dim = 1, parent = #mma}>")
+    'slice(1, #mma)'
+    """
+    found = re.fullmatch(r"#\w+\.slice<\{dim = (\d+), parent = (.*)\}>", encoding)
+    if found:
+        return f"slice({found[1]}, {spelled(found[2])})"
+    found = re.fullmatch(r"#\w+\.dot_op<\{opIdx = (\d), parent = (#\w+).*\}>", encoding)
+    return f"operand {'AB'[int(found[1])]} of {found[2]}" if found else encoding
+
+
+RULES: Sequence[Callable[[Row, Run], Iterator[Finding]]] = (
+    conflicts,
+    uncoalesced,
+    narrow,
+    local,
+    atomics,
+    divergence,
+    redundant,
+)
+
+KINDS = (*(rule.__name__ for rule in RULES), "conversion", "operand")
+"""The kinds of findings; those of TTGIR among them."""
+
+
+# -- words -----------------------------------------------------------------------------------------------
+
+NAMES = {
+    "ld": "a load",
+    "st": "a store",
+    "cp.async": "a copy",
+    "ldmatrix": "ldmatrix",
+    "stmatrix": "stmatrix",
+}
+
+
+def words_of(row: Row) -> str:
+    """Return an access in words: `a load of 4 bytes a lane`."""
+    name = NAMES.get(row.operation, "an atomic")
+    if row.operation in ("ldmatrix", "stmatrix"):
+        return f"{name} of {row.tallies[0].touch.supplied} rows"
+    return f"{name} of {row.bytes} bytes a lane"
+
+
+def operation_of(row: Row) -> str:
+    """Return the operation as `tilewise banks` calls it."""
+    return "atom" if row.operation in ATOMICS else row.operation
+
+
+def step_of(addresses: Iterable[int | None]) -> int | None:
+    """Return the distance between neighbouring lanes, where it is one and the same.
+
+    >>> step_of([0, 128, None, 384]), step_of([0, 4, 12])
+    (128, None)
+    """
+    known = [(lane, one) for lane, one in enumerate(addresses) if one is not None]
+    if len(known) < 2:
+        return None
+    (a, begin), (b, second) = known[0], known[1]
+    step, rest = divmod(second - begin, b - a)
+    if rest or any(one != begin + step * (lane - a) for lane, one in known):
+        return None
+    return step
+
+
+def listed(addresses: Sequence[int | None]) -> str:
+    """Return addresses as the command line takes them, from their lowest line on."""
+    known = [one for one in addresses if one is not None]
+    lowest = min(known) // WAVEFRONT * WAVEFRONT
+    return ",".join("x" if one is None else str(one - lowest) for one in addresses)
+
+
+def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:
+    """Return counts of the whole launch."""
+    return {name: round(count * run.weight) for name, count in counts.items()}

@@ -1,0 +1,308 @@
+"""A kernel with all that was read of it: the sums of its accesses, each of them, and what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+
+from tilewise.compiled.counts import SUMMED, Counts, Tally, totals, zero
+from tilewise.compiled.launch import Launch
+from tilewise.compiled.machine import MOST_STEPS
+from tilewise.compiled.program import Instruction, Line, Program
+from tilewise.compiled.trace import traces
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.compiled.ttgir.accesses import MemoryAccess
+    from tilewise.compiled.ttgir.module import Module
+
+    Told = Callable[[int, int], None]
+
+MOST_WORK = 1 << 30
+"""Lanes times instructions that are run; of a larger launch a sample of its blocks is."""
+
+NEAR = 3
+"""Lines by which machine code may be off."""
+
+LOADED = "its address hangs on loaded data"
+GUESSED = "a branch that hangs on loaded data: each side was run once"
+UNREAD = "this instruction is not read here; what hangs on it is unknown"
+UNREAD_OP = "this operation is not read here"
+MISALIGNED = "its addresses are no multiples of its width"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The accesses of one line of the source that are alike."""
+
+    line: Line | None
+    space: str
+    operation: str
+    bytes: int
+    tallies: Sequence[Tally] = field(repr=False)
+
+    def sum(self, name: str) -> int:
+        """Return one count of all of them."""
+        return sum(getattr(tally, name) for tally in self.tallies)
+
+    @property
+    def cost(self) -> int:
+        """Return the wavefronts or sectors."""
+        return self.sum("cost")
+
+    @property
+    def ideal(self) -> int:
+        """Return the fewest that their bytes need."""
+        return self.sum("ideal")
+
+    @property
+    def requests(self) -> int:
+        """Return the requests that were counted."""
+        return self.sum("requests")
+
+    @property
+    def kind(self) -> str:
+        """Return `load`, `store`, `copy` or `atomic`."""
+        return SUMMED[self.space, self.operation]
+
+    @property
+    def counted(self) -> str:
+        """Return the name of the cost."""
+        return "wavefronts" if self.space == "shared" else "sectors"
+
+    @cached_property
+    def worst(self) -> Tally:
+        """Return the instruction that loses most."""
+        return max(self.tallies, key=lambda tally: (tally.excess, tally.cost))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        worst = self.worst.worst
+        return {
+            "line": line_data(self.line),
+            "space": self.space,
+            "operation": self.operation,
+            "bytes": self.bytes,
+            "text": [tally.instruction.text for tally in self.tallies],
+            "instructions": self.sum("instructions"),
+            "requests": self.requests,
+            self.counted: self.cost,
+            "ideal": self.ideal,
+            "unknown": self.sum("unknown"),
+            "worst": None
+            if worst is None
+            else {self.counted: worst[0], "ideal": worst[1], "addresses": list(worst[2])},
+        }
+
+
+def line_data(line: Line | None) -> dict[str, Any] | None:
+    """Return a line of the source as plain data."""
+    return None if line is None else {"file": line.file, "number": line.number}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel and what was read of it: its machine code or PTX, run for a launch, and its TTGIR."""
+
+    name: str
+    program: Program | None = None
+    run: Run | None = None
+    module: Module | None = None
+    """Triton's own text of it."""
+    let: Mapping[str, int] = field(default_factory=dict)
+    """Values of the arguments of its TTGIR."""
+    told: Sequence[str] = ()
+    """What was assumed when it was run."""
+
+    @property
+    def target(self) -> str:
+        """Return the architecture, such as `sm_90`."""
+        return self.program.target if self.program else (self.module.target if self.module else "")
+
+    @property
+    def source(self) -> str:
+        """Return the text that is counted."""
+        return self.program.source if self.program else "TTGIR"
+
+    @cached_property
+    def predicted(self) -> Sequence[MemoryAccess]:
+        """Return the accesses as TTGIR alone has them."""
+        return self.module.accesses(self.let) if self.module else ()
+
+    @cached_property
+    def totals(self) -> dict[str, dict[str, dict[str, int]]]:
+        """Return the sums of the launch; of one pass of one block where TTGIR alone was read."""
+        if self.run is not None:
+            return totals(self.run.tallies, self.run.weight)
+        sums = totals(())
+        for access in self.predicted:
+            if access.counts is not None and access.space in sums:
+                kind = SUMMED[access.space, access.instruction]
+                row = sums[access.space].setdefault(kind, zero(access.space))
+                row["requests"] += access.requests
+                row["instructions"] += access.requests
+                for name, count in access.counts.items():
+                    row[name] += count
+        return sums
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Return the accesses by line of the source, in its order."""
+
+        def key(tally: Tally) -> tuple[Any, ...]:
+            line, touch = self.line_of(tally), tally.touch
+            return (line is None, line or Line("", 0), touch.space, touch.operation, touch.bytes)
+
+        tallies = self.run.tallies if self.run else ()
+        return [
+            Row(None if no_line else line, space, operation, bytes, list(alike))
+            for (no_line, line, space, operation, bytes), alike in groupby(sorted(tallies, key=key), key)
+        ]
+
+    def line_of(self, tally: Tally) -> Line | None:
+        """Return the line of the source of an access.
+
+        Triton's machine code is a line or two off behind inline assembly; its TTGIR has the line of each load
+        and store of global memory.
+        """
+        line = tally.instruction.line
+        if line is None or tally.touch.space != "global":
+            return line
+        known = self._lines.get((line.file, tally.touch.operation), ())
+        near = min(known, key=lambda number: abs(number - line.number), default=line.number)
+        return Line(line.file, near) if abs(near - line.number) <= NEAR else line
+
+    @cached_property
+    def _lines(self) -> dict[tuple[str, str], set[int]]:
+        lines: dict[tuple[str, str], set[int]] = {}
+        for access in self.predicted:
+            if access.line is not None and access.space == "global":
+                lines.setdefault((access.line.file, access.instruction), set()).add(access.line.number)
+        return lines
+
+    @cached_property
+    def left_out(self) -> list[dict[str, Any]]:
+        """Return what the sums do not have, and why."""
+        found = self.run.left_out() if self.run else []
+        if self.program is not None:
+            found += [_left(None, name, times, UNREAD) for name, times in self.program.unread.items()]
+        if self.module is not None:
+            found += [_left(None, name, times, UNREAD_OP) for name, times in self.module.unknown.items()]
+        return found
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what a reader has to know of the sums."""
+        notes = list(self.told)
+        if self.source == "PTX":
+            notes.append("counted as written, before ptxas, which merges, moves and drops accesses")
+        if self.source == "TTGIR":
+            notes.append(
+                "predicted from the layouts, for one pass of one block: a cubin or PTX beside it counts"
+            )
+        if self.run is not None and self.run.sampled < self.run.launch.blocks:
+            notes.append(
+                f"{self.run.sampled:,} of {self.run.launch.blocks:,} blocks were run; the sums stand for all"
+            )
+        return notes
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the kernel as plain data, without its findings."""
+        launch = self.run.launch if self.run else None
+        return {
+            "name": self.name,
+            "target": self.target,
+            "source": self.source,
+            "launch": None
+            if launch is None
+            else {"grid": launch.grid, "block": launch.block, "shared": launch.shared},
+            "totals": self.totals,
+            "layouts": [use.as_dict() for use in self.module.layouts()] if self.module else [],
+            "conversions": [one.as_dict() for one in self.module.conversions()] if self.module else [],
+            "buffers": [one.as_dict() for one in self.module.buffers()] if self.module else [],
+            "accesses": [row.as_dict() for row in self.rows] or [one.as_dict() for one in self.predicted],
+            "left_out": self.left_out,
+            "notes": self.notes,
+        }
+
+
+@dataclass(frozen=True)
+class Run:
+    """The counts of a launch, over all its blocks or a sample."""
+
+    launch: Launch
+    program: Program = field(repr=False)
+    tallies: Sequence[Tally] = field(repr=False)
+    sampled: int
+    """The blocks that were run; the sums are of all blocks."""
+    guessed: Mapping[int, int] = field(default_factory=dict)
+    """{instruction: times} of branches that hang on loaded data."""
+    cut: Instruction | None = None
+    """The instruction at which the run was cut off."""
+
+    @property
+    def weight(self) -> float:
+        """Return the blocks for which each one that was run stands."""
+        return self.launch.blocks / self.sampled
+
+    def left_out(self) -> list[dict[str, Any]]:
+        """Return what the counts do not have, and why."""
+        found = [
+            _left(tally.instruction.line, tally.instruction.text, times, why)
+            for tally in self.tallies
+            for times, why in ((tally.unknown, LOADED), (tally.misaligned, MISALIGNED))
+            if times
+        ]
+        for number, times in self.guessed.items():
+            instruction = self.program.instructions[number]
+            found.append(_left(instruction.line, instruction.text, times, GUESSED))
+        if self.cut:
+            reason = f"its lanes run more than {MOST_STEPS:,} instructions: the run was cut off here"
+            found.append(_left(self.cut.line, self.cut.text, 1, reason))
+        return found
+
+
+def _left(line: Line | None, what: str, times: int, reason: str) -> dict[str, Any]:
+    return {"line": line_data(line), "instruction": what, "times": times, "reason": reason}
+
+
+def counted(program: Program, launch: Launch, told: Told | None = None) -> Run:
+    """Return the counts of a launch."""
+    counts = Counts()
+    guessed: dict[int, int] = {}
+    cut = None
+    done = 0
+    blocks: Sequence[int] = range(launch.blocks)
+    first = next(traces(program, launch, blocks[:1]))
+    for event in first:
+        counts.add(event, first.lanes, remembers=True)
+    most = max(1, MOST_WORK // max(1, first.steps * launch.threads))
+    rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
+    for trace in _all(first, traces(program, launch, rest)):
+        if trace is not first:
+            for event in trace:
+                counts.add(event, trace.lanes)
+        done += len(trace.lanes.numbers)
+        for number, times in trace.guessed.items():
+            guessed[number] = guessed.get(number, 0) + times
+        if trace.cut is not None:
+            cut = trace.cut
+            break
+        if told is not None:
+            told(done, len(rest) + 1)
+    return Run(launch, program, list(counts.tallies.values()), done, guessed, cut)
+
+
+def _all(first: Any, rest: Iterable[Any]) -> Iterable[Any]:
+    yield first
+    yield from rest
+
+
+def _sample(launch: Launch, most: int) -> list[int]:
+    """Return blocks that lie evenly in the grid; its first is run anyhow."""
+    step = launch.blocks / most
+    return sorted({int(step * number) for number in range(1, most)} - {0})

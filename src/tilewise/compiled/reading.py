@@ -1,0 +1,145 @@
+"""From files to kernels: the texts of one kernel are joined by its name, and the best of them is counted.
+
+Machine code counts where it is at hand, for that is what runs. PTX alone is assembled where a ptxas is found;
+else it is counted as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tilewise.compiled.files import CODE, PTX, Artifact, assembled, disassembled, found
+from tilewise.compiled.kernel import Kernel, counted
+from tilewise.compiled.launch import MOST_THREADS, Launch
+from tilewise.compiled.program import Program
+from tilewise.compiled.texts import programs_of
+from tilewise.compiled.ttgir.module import Module, module_of
+from tilewise.compiled.ttgir.values import arguments_of, given
+from tilewise.core.errors import LayoutError
+
+USUAL_THREADS = 128
+"""The threads of a block where nothing says them."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The launch that is wanted: what the caller gave, None elsewhere."""
+
+    grid: tuple[int, int, int] | None = None
+    block: tuple[int, int, int] | None = None
+    args: Sequence[int | None] = ()
+    let: Mapping[str, int] = field(default_factory=dict)
+    shared: int = 0
+    architecture: str | None = None
+
+
+@dataclass
+class Texts:
+    """What the artifacts hold of one kernel."""
+
+    code: Program | None = None
+    ptx: Program | None = None
+    module: Module | None = None
+    assembled: bool = False
+
+
+def kernels_of(
+    artifacts: Iterable[Artifact],
+    wanted: Wanted,
+    only: str | None = None,
+    told: Callable[[str, int, int], None] | None = None,
+) -> list[Kernel]:
+    """Return the kernels of some texts, each run for the launch that is wanted."""
+    texts = _joined(artifacts, wanted)
+    if only is not None:
+        chosen = [name for name in texts if name == only] or [name for name in texts if only in name]
+        if not chosen:
+            raise LayoutError(
+                "TW802", f"no kernel is called {only}", hint=f"there are {', '.join(texts) or 'none'}"
+            )
+        texts = {name: texts[name] for name in chosen}
+    if not texts:
+        raise LayoutError(
+            "TW802", "the texts have no kernel", hint="a kernel is an .entry, a .text section or a tt.func"
+        )
+    return [_kernel(name, found, wanted, told) for name, found in texts.items()]
+
+
+def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
+    texts: dict[str, Texts] = {}
+    for artifact in artifacts:
+        if artifact.kind == CODE:
+            for program in programs_of(artifact.text):
+                texts.setdefault(program.name, Texts()).code = program
+        elif artifact.kind == PTX:
+            for program in programs_of(artifact.text):
+                texts.setdefault(program.name, Texts()).ptx = program
+                _assemble(artifact.text, program, texts[program.name], wanted)
+        else:
+            module = module_of(artifact.text)
+            texts.setdefault(module.name, Texts()).module = module
+    return texts
+
+
+def _assemble(text: str, program: Program, texts: Texts, wanted: Wanted) -> None:
+    """Add the machine code of PTX, where the tools are found and no machine code was given."""
+    if texts.code is not None or found("ptxas") is None or found("nvdisasm") is None:
+        return
+    cubin = assembled(text, wanted.architecture or program.target or "sm_90")
+    if cubin is not None:
+        texts.code = next(programs_of(disassembled(cubin), program.name), None)
+        texts.assembled = texts.code is not None
+
+
+def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, int], None] | None) -> Kernel:
+    program, module = texts.code or texts.ptx, texts.module
+    if program is None:
+        return Kernel(name, None, None, module, wanted.let)
+    block = wanted.block or program.threads or (texts.ptx.threads if texts.ptx else None)
+    if block is None and module is not None:
+        block = (module.warps * module.lanes, 1, 1)
+    if block is None:
+        block = (min(program.most_threads or USUAL_THREADS, MOST_THREADS), 1, 1)
+    names = _names(texts)
+    args = list(wanted.args) + [None] * (len(program.parameters) - len(wanted.args))
+    if len(wanted.args) > len(program.parameters) > 0:
+        message = f"{name} takes {len(program.parameters)} arguments, and {len(wanted.args)} are given"
+        raise LayoutError("TW801", message, hint="--args 0x7f0000000000,,256 leaves one out")
+    for spelled, value in wanted.let.items():
+        if spelled not in names:
+            known = ", ".join(one for one in names if one) or "none is known; --args gives them in order"
+            raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=f"its arguments: {known}")
+        args[names.index(spelled)] = value
+    assumed = {}
+    if module is not None:  # Triton says what divides them
+        for name_of_it, value in given(arguments_of(module.ops), wanted.let).items():
+            place = names.index(name_of_it)
+            if place < len(args) and args[place] is None:
+                args[place] = assumed[name_of_it] = value
+    open_ones = [
+        names[number] if number < len(names) and names[number] else str(number)
+        for number, parameter in enumerate(program.parameters)
+        if args[number] is None and parameter.size < 8
+    ]
+    launch = Launch(wanted.grid or (1, 1, 1), block, args, wanted.shared)
+    run = counted(program, launch, None if told is None else lambda done, all: told(name, done, all))
+    told_notes = []
+    if assumed:
+        values = ", ".join(f"{one} = {value}" for one, value in assumed.items())
+        told_notes.append(f"{values} assumed, as its divisors allow; --let gives other values")
+    if open_ones:
+        told_notes.append(
+            f"not given: {', '.join(open_ones)}; what hangs on them is left out (--args, --let)"
+        )
+    if texts.assembled:
+        told_notes.append("assembled from PTX by the ptxas of this machine")
+    return Kernel(name, program, run, module, {} if module is None else wanted.let, told_notes)
+
+
+def _names(texts: Texts) -> list[str]:
+    """Return the names of the arguments, as TTGIR or PTX has them."""
+    if texts.module is not None:
+        return list(arguments_of(texts.module.ops))
+    program = texts.ptx or texts.code
+    return [parameter.name for parameter in program.parameters] if program else []

@@ -1,0 +1,323 @@
+"""What a kernel's accesses cost and what to change, from the files that its compiler left; no GPU is needed.
+
+  tilewise read kernel.cubin --grid 16,1,1 --block 256 --args 0x7f0000000000,0x7f0010000000,4096
+  tilewise read kernel.ptx --kernel transpose --fail-on conflicts,uncoalesced
+  tilewise read kernel.ttgir kernel.ptx --let M=4096
+  tilewise read ~/.triton/cache/ABCDEF
+  nvdisasm -gi kernel.cubin | tilewise read - --json
+  tilewise read new.cubin --against old.cubin
+
+FILE is machine code (a cubin, the text of nvdisasm or of cuobjdump -sass), PTX, Triton's TTGIR, or a folder of
+Triton's cache; texts of one kernel are joined by its name. Machine code is what runs, so it is counted where it
+is at hand; PTX alone is assembled if a ptxas is found (--arch), else counted as written.
+
+The integers of the kernel are run for all threads of the launch: requests, wavefronts, sectors are those that
+Nsight Compute counts. Without --grid one block is run. Arguments that nobody gives are addresses where they
+have 64 bits, and unknown elsewhere. An access whose address hangs on loaded data is left out, and named.
+
+Findings come the worst first: conflicts, uncoalesced, narrow, conversion, local, atomics, divergence,
+redundant, operand. --fail-on makes those kinds exit with 1. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from tilewise.core.errors import LayoutError
+from tilewise.questions.asking import asks
+from tilewise.questions.report import Report, table_lines
+from tilewise.questions.texts import misused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from tilewise.compiled.findings import Finding
+    from tilewise.compiled.kernel import Kernel, Row
+    from tilewise.questions.asking import Words
+
+SHOWN = 12
+"""Findings and accesses that the text shows."""
+
+
+@asks(
+    {
+        "the launch": {
+            "grid": "X,Y,Z: blocks of the grid (1)",
+            "block": "X,Y,Z: threads of a block, where the file does not say them",
+            "args": "A,B,...: the arguments in order; an empty one is left open",
+            "let": "NAME=N: an argument by its name; repeatable",
+            "shared": "BYTES: dynamic shared memory (0)",
+        },
+    },
+    file="FILE: cubin, nvdisasm's text, PTX, TTGIR, a folder of Triton's cache, - for standard input",
+    kernel="NAME: this kernel alone",
+    arch="SM: what PTX is assembled for, such as sm_90",
+    against="OLD: an older version, to show what became better or worse",
+    fail_on="KINDS: exit with 1 if there are findings of these kinds, such as conflicts,local; any is all",
+    html="PAGE: write one page, with the source beside the counts",
+)
+def read(
+    file: Words,
+    *,
+    kernel: str | None = None,
+    grid: str | Sequence[int] | int | None = None,
+    block: str | Sequence[int] | int | None = None,
+    args: str | Sequence[int | None] | None = None,
+    let: Sequence[str] = (),
+    shared: int = 0,
+    arch: str | None = None,
+    against: str | None = None,
+    fail_on: str | Sequence[str] = (),
+    html: Path | str | None = None,
+) -> Report:
+    """Return the cost of every access of a kernel, and findings, the worst first.
+
+    >>> text = '''.version 8.0
+    ... .target sm_90
+    ... .address_size 64
+    ... .visible .entry twice(.param .u64 twice_param_0)
+    ... {
+    ...   .reg .b32 %r<3>;
+    ...   .reg .b64 %rd<4>;
+    ...   ld.param.u64 %rd1, [twice_param_0];
+    ...   mov.u32 %r1, %tid.x;
+    ...   mul.wide.u32 %rd2, %r1, 8;
+    ...   add.s64 %rd3, %rd1, %rd2;
+    ...   ld.global.u32 %r2, [%rd3];
+    ...   st.global.u32 [%rd3], %r2;
+    ...   ret;
+    ... }
+    ... '''
+    >>> report = read(text, block=32)
+    >>> report.kernels[0]["totals"]["global"]["load"]["sectors"], report.kernels[0]["findings"][0]["kind"]
+    (8, 'uncoalesced')
+    """
+    from tilewise.compiled.files import artifacts_of
+    from tilewise.compiled.findings import KINDS, findings_of
+    from tilewise.compiled.reading import Wanted, kernels_of
+
+    failing = _kinds(fail_on, KINDS)
+    wanted = Wanted(
+        _extents(grid, "grid"), _extents(block, "block"), _arguments(args), _values(let), shared, arch
+    )
+    given = [file] if isinstance(file, str | bytes | Mapping) or not isinstance(file, Sequence) else file
+    with _progress() as told:
+        kernels = kernels_of(artifacts_of(given), wanted, kernel, told)
+        older = kernels_of(artifacts_of([against]), wanted, kernel) if against is not None else []
+    found = {each.name: findings_of(each) for each in kernels}
+    fields: dict[str, Any] = {
+        "kernels": [
+            each.as_dict() | {"findings": [one.as_dict() for one in found[each.name]]} for each in kernels
+        ]
+    }
+    lines = [line for each in kernels for line in _lines(each, found[each.name])]
+    if against is not None:
+        from tilewise.compiled.versions import compared
+
+        fields["against"] = compared(older, kernels)
+        lines = [*_difference(fields["against"]), "", *lines]
+    if html is not None:
+        from tilewise.compiled.page import written
+
+        written(html, kernels, found)
+    bad = [one for findings in found.values() for one in findings if one.kind in failing]
+    if bad:
+        kinds = ", ".join(dict.fromkeys(one.kind for one in bad))
+        fields |= {"reason": f"{len(bad)} findings that --fail-on names: {kinds}"}
+        lines.append(f"no: {fields['reason']}")
+    return Report(fields, "\n".join(lines).rstrip("\n"), not bad)
+
+
+# -- what was given --------------------------------------------------------------------------------------
+
+
+def _extents(given: str | Sequence[int] | int | None, name: str) -> tuple[int, int, int] | None:
+    if given is None:
+        return None
+    parts = given.replace("x", ",").split(",") if isinstance(given, str) else given
+    try:
+        numbers = [int(parts)] if isinstance(parts, int) else [int(part) for part in parts]
+    except (TypeError, ValueError):
+        numbers = []
+    if not 1 <= len(numbers) <= 3:
+        raise LayoutError("TW801", f"--{name} {given} is not one to three numbers", hint=f"--{name} 16,1,1")
+    x, y, z = [*numbers, 1, 1][:3]
+    return x, y, z
+
+
+def _arguments(given: str | Sequence[int | None] | None) -> list[int | None]:
+    if given is None:
+        return []
+    try:
+        if not isinstance(given, str):
+            return [None if one is None else int(one) for one in given]
+        return [int(part, 0) if part.strip() else None for part in given.split(",")]
+    except (TypeError, ValueError):
+        hint = "integers and addresses in order: --args 0x7f0000000000,,256"
+        raise LayoutError("TW801", f"--args {given} are not all integers", hint=hint) from None
+
+
+def _values(given: Sequence[str] | Mapping[str, int]) -> dict[str, int]:
+    if isinstance(given, Mapping):
+        return dict(given)
+    values = {}
+    for text in given:
+        name, _, number = text.partition("=")
+        try:
+            values[name.strip()] = int(number, 0)
+        except ValueError:
+            raise LayoutError(
+                "TW801", f"--let {text} gives no number to a name", hint="--let M=4096"
+            ) from None
+    return values
+
+
+def _kinds(given: str | Sequence[str], known: Sequence[str]) -> set[str]:
+    kinds = [one.strip() for one in (given.split(",") if isinstance(given, str) else given) if one.strip()]
+    for one in kinds:
+        if one not in (*known, "any"):
+            raise misused(f"--fail-on {one} is no kind of finding", f"kinds: {' '.join(known)} any")
+    return {*known} if "any" in kinds else {*kinds}
+
+
+class _progress:  # noqa: N801
+    """A line on standard error that says how many blocks have run, where that is a terminal."""
+
+    def __enter__(self) -> Callable[[str, int, int], None] | None:
+        from time import monotonic
+
+        self.shown, begin = False, monotonic()
+        if not sys.stderr.isatty():
+            return None
+
+        def told(name: str, done: int, blocks: int) -> None:
+            if monotonic() - begin > 1:
+                self.shown = True
+                print(f"\r{name}: {done:,} of {blocks:,} blocks", end="", file=sys.stderr, flush=True)
+
+        return told
+
+    def __exit__(self, *exception: object) -> None:
+        if self.shown:
+            print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
+
+
+# -- the text --------------------------------------------------------------------------------------------
+
+
+def _lines(kernel: Kernel, findings: Sequence[Finding]) -> Iterator[str]:
+    launch = kernel.run.launch if kernel.run else None
+    where = ""
+    if launch is not None:
+        where = f", grid {','.join(map(str, launch.grid))}, block {','.join(map(str, launch.block))}"
+    yield f"{kernel.name}: {kernel.source}{f' for {kernel.target}' if kernel.target else ''}{where}"
+    for note in kernel.notes:
+        yield f"  {note}"
+    yield ""
+    yield from (f"  {line}" for line in _sums(kernel))
+    if kernel.rows:
+        yield ""
+        yield from (f"  {line}" for line in table_lines(_rows(kernel.rows), "<<<>>>><"))
+    if kernel.module is not None:
+        yield from _layouts(kernel)
+    yield ""
+    if not findings:
+        yield "  no findings"
+    for number, finding in enumerate(findings[:SHOWN], 1):
+        yield f"  {number}. {finding.line or 'no line'}  {finding.kind}: {finding.cause}"
+        yield f"     {', '.join(f'{count:,} {name}' for name, count in finding.cost.items())}"
+        yield f"     repair: {finding.repair}"
+        if finding.command:
+            yield f"     {finding.command}"
+    if len(findings) > SHOWN:
+        yield f"  and {len(findings) - SHOWN} more, with --json"
+    if kernel.left_out:
+        yield ""
+        yield "  left out of the sums"
+        rows = [
+            (one["times"], one["instruction"], _place(one["line"]), one["reason"]) for one in kernel.left_out
+        ]
+        yield from (f"    {line}" for line in table_lines(rows[:SHOWN], ">"))
+    yield ""
+
+
+def _sums(kernel: Kernel) -> list[str]:
+    rows: list[tuple[object, ...]] = [("", "instructions", "requests", "cost", "", "ideal")]
+    for space, kinds in kernel.totals.items():
+        for kind, sums in kinds.items():
+            cost = "wavefronts" if space == "shared" else "sectors"
+            if sums["instructions"]:
+                counts = (f"{sums['instructions']:,}", f"{sums['requests']:,}", f"{sums[cost]:,}", cost)
+                rows.append((f"{space} {kind}", *counts, f"{sums['ideal']:,}"))
+    return table_lines(rows, "<>>><>") if len(rows) > 1 else ["no access to memory was counted"]
+
+
+def _rows(rows: Sequence[Row]) -> list[tuple[object, ...]]:
+    table: list[tuple[object, ...]] = [("line", "access", "a lane", "requests", "cost", "ideal", "", "")]
+    for row in rows:
+        times = "" if not row.ideal or row.cost <= row.ideal else f"{row.cost / row.ideal:.1f}x"
+        unknown = row.sum("unknown")
+        table.append(
+            (
+                row.line or "",
+                f"{row.space} {row.operation}",
+                f"{row.bytes} B",
+                f"{row.requests:,}",
+                f"{row.cost:,}",
+                f"{row.ideal:,}",
+                times,
+                f"{unknown:,} unknown" if unknown else "",
+            )
+        )
+    return table
+
+
+def _layouts(kernel: Kernel) -> Iterator[str]:
+    assert kernel.module is not None
+    uses = [use for use in kernel.module.layouts() if use.type.in_registers]
+    if uses:
+        yield ""
+        yield "  layouts"
+        rows = [
+            (
+                use.name,
+                "x".join(map(str, use.type.shape)),
+                use.layout if use.layout is not None else use.reason,
+            )
+            for use in uses[:SHOWN]
+        ]
+        yield from (f"    {line}" for line in table_lines(rows))
+    moved = kernel.module.conversions()
+    if moved:
+        yield ""
+        yield "  conversions"
+        rows = [
+            (
+                one.line or "",
+                one.kind or "not read",
+                f"{one.bytes:,} B",
+                f"{one.source.name} -> {one.target.name}",
+            )
+            for one in moved[:SHOWN]
+        ]
+        yield from (f"    {line}" for line in table_lines(rows, "<<><"))
+
+
+def _place(line: Mapping[str, Any] | None) -> str:
+    return "" if line is None else f"{line['file']}:{line['number']}"
+
+
+def _difference(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what became better or worse, as lines."""
+    changed = [row for row in rows if row["old"] != row["new"]]
+    if not changed:
+        return ["nothing that is counted has changed"]
+    table = [
+        (row["kernel"], row["what"], f"{row['old']:,}", "->", f"{row['new']:,}", row["verdict"])
+        for row in changed
+    ]
+    return table_lines(table, "<<>")
