@@ -19,26 +19,25 @@ from itertools import cycle
 
 from tests.codegen import nvrtc
 from tests.compiled.random.compare import GOOD, Case, Outcome, Reader, Tally, case_of, outcome, reader
-from tests.compiled.random.compile import TARGETS, Compiled, compiled, nvdisasm
+from tests.compiled.random.compile import FORMS, TARGETS, Compiled, compiled, nvdisasm
 from tests.compiled.random.kernels import kernel
 from tests.compiled.random.tree import Kernel, source
 
 BATCH = 50
 APART = 1_000_000
 """The kernels of one seed have numbers of their own, so many."""
-FORMS = ("machine", "ptx")
 ORDER = (TARGETS[0], TARGETS[1], TARGETS[0], TARGETS[2], TARGETS[0], TARGETS[3])
 """The targets of batches, in turn."""
 MOST_SHOWN = 40
 
 
 def outcomes(
-    made: Compiled, kernels: Sequence[Kernel], read: Reader
+    made: Compiled, kernels: Sequence[Kernel], forms: Sequence[str], read: Reader
 ) -> Iterator[tuple[Kernel, Case, str, Outcome]]:
-    """Yield how a reader does on both forms of each kernel of a batch."""
+    """Yield how a reader does on some forms of each kernel of a batch."""
     for it in kernels:
         case = case_of(it, made.lines[it.name])
-        for form in FORMS:
+        for form in forms:
             yield it, case, form, outcome(read, getattr(made, form), case)
 
 
@@ -65,21 +64,23 @@ def main(arguments: Sequence[str] | None = None, read: Reader = reader) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first kernel")
     parser.add_argument("--target", choices=TARGETS, help="one architecture for all; otherwise all in turn")
+    parser.add_argument("--form", choices=FORMS, action="append", help="one form alone; otherwise both")
     parser.add_argument("--show", action="store_true", help="print the source of what is wrong")
     given = parser.parse_args(arguments)
     library, disassembler = nvrtc.load(), nvdisasm()
     if library is None or disassembler is None:
         print("this takes NVRTC and nvdisasm; make .venv/ready-for-cuda", file=sys.stderr)
         return 2
-    tallies = {form: Tally() for form in FORMS}
+    forms = given.form or FORMS
+    tallies = {form: Tally() for form in forms}
     began, wrong = time.perf_counter(), 0
     targets = cycle([given.target] if given.target else ORDER)
     first = given.seed * APART + given.first
     for start in range(first, first + given.count, BATCH):
         target = next(targets)
         kernels = [kernel(number) for number in range(start, min(start + BATCH, first + given.count))]
-        made = compiled(library, disassembler, kernels, target)
-        for it, case, form, found in outcomes(made, kernels, read):
+        made = compiled(library, disassembler, kernels, target, forms)
+        for it, case, form, found in outcomes(made, kernels, forms, read):
             tallies[form].add(found)
             wrong += found.word == "wrong"
             if found.word == "wrong" and wrong <= MOST_SHOWN:

@@ -52,16 +52,25 @@ def text_of(kernels: Sequence[Kernel]) -> tuple[str, dict[str, dict[int, int]]]:
     return "\n".join([*text, ""]), lines
 
 
-def compiled(library: ctypes.CDLL, disassembler: str, kernels: Sequence[Kernel], target: str) -> Compiled:
-    """Return what a batch of kernels is compiled to for one architecture."""
+FORMS = ("machine", "ptx")
+
+
+def compiled(
+    library: ctypes.CDLL,
+    disassembler: str,
+    kernels: Sequence[Kernel],
+    target: str,
+    forms: Sequence[str] = FORMS,
+) -> Compiled:
+    """Return what a batch of kernels is compiled to for one architecture; forms that are not wanted are empty."""
     text, lines = text_of(kernels)
-    options = ("-lineinfo", f"--gpu-architecture={target}", "-w")
-    cubin, _ = nvrtc.compile_to_cubin(library, text, *options)
-    ptx = nvrtc.compile_to_ptx(
-        library, text, "-lineinfo", f"--gpu-architecture={target.replace('sm', 'compute')}", "-w"
-    )
-    here = f"{Path.cwd()}/"
-    machine = disassembled(disassembler, cubin)
+    here, machine, ptx = f"{Path.cwd()}/", "", ""
+    if "machine" in forms:
+        cubin, _ = nvrtc.compile_to_cubin(library, text, "-lineinfo", "-w", f"--gpu-architecture={target}")
+        machine = disassembled(disassembler, cubin)
+    if "ptx" in forms:
+        virtual = target.replace("sm", "compute")
+        ptx = nvrtc.compile_to_ptx(library, text, "-lineinfo", "-w", f"--gpu-architecture={virtual}")
     return Compiled(target, machine.replace(here, ""), ptx.replace(here, ""), lines)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -20,12 +21,17 @@ from tests.compiled.random.compile import compiled, nvdisasm
 from tests.compiled.random.kernels import kernel
 from tests.compiled.random.tree import Const, For, Function, If, Kernel, While, source
 
+SECONDS = 120
+
 
 def smaller(it: Any) -> Iterator[Any]:
     """Yield what a part of a tree may become, with one part less."""
     if isinstance(it, tuple):
-        for at, one in enumerate(it):
-            yield it[:at] + it[at + 1 :]
+        size = len(it) // 2
+        while size > 1:
+            yield from (it[:at] + it[at + size :] for at in range(0, len(it), size))
+            size //= 2
+        yield from (it[:at] + it[at + 1 :] for at in range(len(it)))
         for at, one in enumerate(it):
             for inner in bodies(one):
                 yield it[:at] + inner + it[at + 1 :]
@@ -84,7 +90,7 @@ class Trial:
         """Return how a kernel is read and its text; None where there is no such kernel."""
         try:
             case_of(it, {})
-            made = compiled(self.library, self.disassembler, [it], self.target)
+            made = compiled(self.library, self.disassembler, [it], self.target, (self.form,))
         except Exception:
             return None
         self.count += 1
@@ -99,8 +105,9 @@ def sign(found: Outcome) -> str:
     return first.split(": line")[0] + "".join(word for word in (" ld ", " st ", " atom ") if word in first)
 
 
-def shrunk(it: Kernel, trial: Trial) -> Kernel:
-    """Return a kernel that is wrong in the same way, of which nothing more can be left out."""
+def shrunk(it: Kernel, trial: Trial, seconds: float) -> Kernel:
+    """Return a kernel that is wrong in the same way, of which nothing more can be left out, or time is over."""
+    began = time.perf_counter()
     first = trial(it)
     assert first is not None
     assert first[0].word == "wrong", first[0]
@@ -108,6 +115,8 @@ def shrunk(it: Kernel, trial: Trial) -> Kernel:
     while more:
         more = False
         for less in smaller(it):
+            if time.perf_counter() - began > seconds:
+                return it
             if not isinstance(less, Kernel):
                 continue
             # No compiler keeps room for an array that nothing touches.
@@ -129,7 +138,7 @@ def main() -> int:
     assert library is not None
     assert disassembler is not None
     trial = Trial(library, disassembler, target, form)
-    it = shrunk(kernel(number), trial)
+    it = shrunk(kernel(number), trial, SECONDS)
     got = trial(it)
     assert got is not None
     found, text, case = got
