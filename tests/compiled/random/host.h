@@ -91,9 +91,8 @@ static unsigned __byte_perm(unsigned x, unsigned y, unsigned s)
 {
     unsigned r = 0;
     for (int i = 0; i < 4; i++) {
-        unsigned c = s >> (4 * i) & 15, b = ((c & 4) ? y : x) >> (8 * (c & 3)) & 255;
-        if (c & 8) b = (b & 128) ? 255 : 0;
-        r |= b << (8 * i);
+        unsigned c = s >> (4 * i);
+        r |= (((c & 4) ? y : x) >> (8 * (c & 3)) & 255) << (8 * i);
     }
     return r;
 }

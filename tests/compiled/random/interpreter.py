@@ -111,14 +111,9 @@ def leading(value: int, bits: int) -> int:
 
 
 def permuted(x: int, y: int, selector: int) -> int:
-    """Return four bytes, each chosen out of eight; the fourth bit of a choice repeats the byte's sign."""
+    """Return four bytes, each chosen out of eight by three bits of a selector."""
     source = (y << 32 | x).to_bytes(8, "little")
-    chosen = []
-    for at in range(4):
-        choice = selector >> (4 * at) & 15
-        byte = source[choice & 7]
-        chosen.append(0xFF * (byte >> 7) if choice & 8 else byte)
-    return int.from_bytes(bytes(chosen), "little")
+    return int.from_bytes(bytes(source[selector >> (4 * at) & 7] for at in range(4)), "little")
 
 
 INTRINSICS: dict[str, Callable[..., int]] = {
