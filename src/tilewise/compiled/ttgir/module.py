@@ -11,7 +11,7 @@ from typing import Any
 
 from tilewise.compiled.ttgir.buffers import SharedBuffer, buffers_in
 from tilewise.compiled.ttgir.conversions import LayoutConversion, kind_of
-from tilewise.compiled.ttgir.text import Op, Text, text_of
+from tilewise.compiled.ttgir.text import ModuleText, Op, text_of
 from tilewise.compiled.ttgir.types import TypeInText, Types
 from tilewise.core.layout import Layout
 
@@ -56,7 +56,7 @@ class LayoutUse:
 class Module:
     """A module, read."""
 
-    text: Text = field(repr=False)
+    text: ModuleText = field(repr=False)
     types: Types = field(repr=False)
 
     @cached_property

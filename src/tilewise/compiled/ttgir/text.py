@@ -84,7 +84,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ModuleText:
     """The operations of a module in order, and the places that aliases name."""
 
     header: str
@@ -105,11 +105,9 @@ class Text:
         for _ in range(MAX_CHAIN):
             if not waiting:
                 break
-            steps = list(_STEP.finditer(waiting.pop()))
-            for at, step in enumerate(steps):
+            for step in _STEP.finditer(waiting.pop()):
                 if step[3]:
-                    after = steps[at + 1].start() if at + 1 < len(steps) else len(step.string)
-                    waiting += [step.string[after:], self.places.get(step[3], "")]
+                    waiting += [step.string[step.end() :], self.places.get(step[3], "")]
                     break
                 line = Line(re.split(r"[\\/]", step[1])[-1], int(step[2]))
                 if not _LIBRARY.search(step[1]):
@@ -118,7 +116,7 @@ class Text:
         return inside
 
 
-def text_of(source: str) -> Text:
+def text_of(source: str) -> ModuleText:
     """Return the operations of a module's text.
 
         refused  TW005 a text that is too long; TW001 one without any operation, at its first line
@@ -171,7 +169,7 @@ def text_of(source: str) -> Text:
             span=(0, len(source) if end < 0 else end),
             source=source,
         )
-    return Text(header, tuple(ops), unread, nest.open, places)
+    return ModuleText(header, tuple(ops), unread, nest.open, places)
 
 
 class _Nest:
