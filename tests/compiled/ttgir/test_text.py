@@ -130,6 +130,18 @@ def test_lines_that_are_no_operation_are_counted():
     assert module.text.unread == {2: "what is this", 4: "what else"}
 
 
+def test_accesses_that_are_not_predicted_are_counted():
+    names = [
+        "tt.atomic_rmw",
+        "ttng.async_tma_copy_global_to_local",
+        "tt.descriptor_load",
+        "tt.load",
+        "tt.store",
+    ]
+    module = module_of("tt.func @f() {\n" + "".join(f"  %0 = {name} %1\n" for name in names) + "}\n")
+    assert module.unknown == dict.fromkeys(names[:3], 1)
+
+
 def test_types_that_are_not_read_are_counted():
     strange = "tensor<8xf32, #new.kind<{a = 1}>>"
     module = module_of(f"tt.func @f(%x: {strange}) {{\n  %0 = math.exp %x : {strange}\n}}\n")
@@ -249,3 +261,23 @@ def test_hostile_texts_are_answered_soon(text):
     start = time.process_time()
     answered(text)
     assert time.process_time() - start < 3
+
+
+OLD = """\
+#blocked = #triton_gpu.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], warpsPerCTA = [4, 1], \
+order = [1, 0], CTAsPerCGA = [1, 1], CTASplitNum = [1, 1], CTAOrder = [1, 0]}>
+#shared = #triton_gpu.shared<{vec = 8, perPhase = 1, maxPhase = 8, order = [1, 0], hasLeadingOffset = true}>
+module attributes {"triton_gpu.num-warps" = 4 : i32, triton_gpu.target = "cuda:80"} {
+  %1 = triton_gpu.local_alloc %0 : (tensor<64x64xf16, #blocked>) -> !tt.memdesc<64x64xf16, #shared>
+  %2 = triton_gpu.local_load %1 : !tt.memdesc<64x64xf16, #shared> -> tensor<64x64xf16, #blocked>
+  %3 = triton_gpu.convert_layout %2 : tensor<64x64xf16, #blocked> -> tensor<64x64xf16, #blocked>
+}
+"""
+
+
+def test_the_names_of_older_tritons_are_read():
+    module = module_of(OLD, triton="3.1")
+    assert (module.target, module.unknown) == ("cuda:80", {})
+    assert [one.kind for one in module.conversions()] == ["renamed"]
+    assert [(own.swizzle, len(own.readers)) for own in module.buffers()] == [("Swizzle<3,3,3>", 1)]
+    assert [access.width for access in module.accesses()] == [16, 16]

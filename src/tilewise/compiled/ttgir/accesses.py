@@ -100,9 +100,9 @@ def accesses_in(
         types = [*types_of(op)]
         tensor = next((written for written in types if written.in_registers), None)
         buffer = next((written for written in types if not written.in_registers), None)
-        if tensor is None or (op.name not in GLOBAL and (op.name not in SHARED or buffer is None)):
+        if tensor is None or (op.kind not in GLOBAL and (op.kind not in SHARED or buffer is None)):
             continue
-        space, does = ("global", GLOBAL[op.name][0]) if op.name in GLOBAL else ("shared", SHARED[op.name])
+        space, does = ("global", GLOBAL[op.kind][0]) if op.kind in GLOBAL else ("shared", SHARED[op.kind])
         access = MemoryAccess(text.line(op), op.row, op.name, space, does, tensor, op.loops)
         reason = ""
         if tensor.tile is None or tensor.bases is None:
@@ -254,12 +254,12 @@ def _of_global(
 
 def _asked(op: Op, values: Values, tensor: TypeInText) -> tuple[Pointers | None, Mask | None]:
     """Return the addresses of an access and its mask, None where they are unknown or there is none."""
-    _, at, after = GLOBAL[op.name]
+    _, at, after = GLOBAL[op.kind]
     known = [values.get(name) for name in op.operands]
     found = known[at] if at < len(known) else None
     if not isinstance(found, Pointers):
         return None, None
-    if op.name.startswith("amdg."):
+    if op.kind.startswith("amdg."):
         offsets = known[at + 1] if at + 1 < len(known) else None
         if not isinstance(offsets, np.ndarray) or found.offset.size > 1:
             return None, None

@@ -21,8 +21,6 @@ from tilewise.notation.dialects.triton.tile import BLOCK
 ENGINES = {
     "ttng.warp_group_dot": "wgmma",
     "ttng.tc_gen5_mma": "tcgen05",
-    "triton_nvidia_gpu.warp_group_dot": "wgmma",
-    "triton_nvidia_gpu.tc_gen5_mma": "tcgen05",
 }
 """{product: the engine that reads its operands A and B from shared memory}."""
 MAX_NAMES = 1 << 18
@@ -129,11 +127,11 @@ def buffers_in(text: ModuleText, types_of: Callable[[Op], Iterable[TypeInText]])
                 continue
             if _short(user) == "wait_barrier" and at:  # it only keeps what it names alive
                 continue
-            writes = _short(user) in WRITERS or (user.name in ENGINES and at >= 2)
+            writes = _short(user) in WRITERS or (user.kind in ENGINES and at >= 2)
             use = BufferUse(text.line(user), user.name)
             if writes:
                 writers.append(use)
-            elif user.name in ENGINES and at < 2:
+            elif user.kind in ENGINES and at < 2:
                 readers.append(_by_engine(use, user, at, [*types_of(user)]))
             else:
                 readers.append(use)
@@ -172,8 +170,8 @@ def _by_engine(use: BufferUse, op: Op, operand: int, types: Sequence[TypeInText]
     if tile is None or tile.layout is None or tile.dtype is None or "TCol" in tile.layout.moving:
         return use
     name = "AB"[operand]
-    able, said = _asked(ENGINES[op.name], name, tile.layout, tile.dtype)
-    return BufferUse(use.line, use.op, ENGINES[op.name], name, able, said)
+    able, said = _asked(ENGINES[op.kind], name, tile.layout, tile.dtype)
+    return BufferUse(use.line, use.op, ENGINES[op.kind], name, able, said)
 
 
 @lru_cache(maxsize=256)

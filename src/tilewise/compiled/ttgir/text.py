@@ -26,6 +26,7 @@ _OPERATION = re.compile(
 _RESULT = re.compile(rf"({_NAME})(?::(\d{{1,4}}))?")
 _VALUE = re.compile(rf"({_NAME}(?:#\d+)?)(: | = )?")
 _TYPE = re.compile(r"\btensor<|![\w.]*\w<|(?<=-> )<(?=\d)")
+_RENAMED = {"triton_gpu": "ttg", "triton_nvidia_gpu": "ttng", "amdgpu": "amdg"}
 _STRING = re.compile(r'"[^"]*"')
 _PLACE = re.compile(r"(#loc\w*) = loc\((.*)\)\s*$")
 _STEP = re.compile(r'"([^"]*)":(\d{1,9}):\d|(#loc\w*)')
@@ -67,6 +68,12 @@ class Op:
     """The operation with the region in which it stands."""
     place: str = ""
     """What stands in `loc(...)`."""
+
+    @property
+    def kind(self) -> str:
+        """Return the name as Triton has it since 3.2: `ttg.local_load` of `triton_gpu.local_load`."""
+        dialect, _, rest = self.name.partition(".")
+        return f"{_RENAMED.get(dialect, dialect)}.{rest}"
 
     @property
     def types(self) -> list[str]:
