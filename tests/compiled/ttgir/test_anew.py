@@ -1,4 +1,4 @@
-"""Conversions that were never recorded, compiled by Triton: a renaming takes nothing, other warps a barrier."""
+"""Conversions that were never recorded, compiled by Triton: renamings take nothing, other warps barriers."""
 
 from __future__ import annotations
 

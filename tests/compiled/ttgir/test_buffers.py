@@ -34,6 +34,13 @@ def test_bytes_and_swizzles():
     assert [own.swizzle for own in found] == ["Swizzle<3,3,3>", "", "", "Swizzle<3,3,3>"]
 
 
+def test_paddings_that_are_not_read_leave_the_bytes_of_the_elements():
+    text = HEAD.replace("[64:+8]", "[64:+3]") + alloc("%0", "#p")
+    (own,) = module_of(text).buffers()
+    assert (own.bytes, own.type.layout) == (8192, None)
+    assert "64:+3" in own.type.why_not
+
+
 def test_names_of_a_buffer_are_followed():
     body = (
         alloc("%0", "#s", "2x64x64")

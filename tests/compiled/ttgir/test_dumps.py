@@ -130,6 +130,13 @@ def test_accesses_of_global_memory_are_as_wide_as_those_of_the_ptx(name):
     assert outside
 
 
+def test_all_addresses_of_dumps_are_known_and_amds_have_widths():
+    for name, module in MODULES.items():
+        for access in module.accesses():
+            assert access.width, name
+            assert bool(access.counts) == (name in NVIDIA) == (not access.reason)
+
+
 @pytest.mark.parametrize("name", [name for name in NVIDIA if "cuda:75" not in name])
 def test_accesses_of_buffers_are_in_the_ptx(name):
     """On 7.5 products without tensor cores read the same elements again, which the PTX does not."""

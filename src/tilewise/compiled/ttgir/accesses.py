@@ -33,6 +33,7 @@ GLOBAL = {
     "tt.store": ("st", 0, 2),
     "ttg.async_copy_global_to_local": ("cp.async", 0, 2),
     "amdg.buffer_load": ("ld", 0, 2),
+    "amdg.buffer_load_to_local": ("cp.async", 0, 2),
     "amdg.buffer_store": ("st", 1, 3),
 }
 """{operation: (what it does, the operand that is an address, the first that may be a mask)}.

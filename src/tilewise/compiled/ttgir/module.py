@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 CONVERSION = "ttg.convert_layout"
 _KNOWN = re.compile(
     r"(?:arith|math|scf|cf|tt|ttg|ttng|nvgpu|amdg|gluon|rocdl)\."
-    r"(?!atomic_|descriptor_|async_tma_|local_(?:gather|scatter)|buffer_(?:atomic|load_to)|.*_async\b)"
+    r"(?!atomic_|descriptor_|async_tma_|local_(?:gather|scatter)|buffer_atomic|.*_async\b)"
 )
 """Operations that say all in their operands and types; those that reach memory otherwise are left out."""
 
