@@ -3,10 +3,10 @@
     python -m tests.soak.read --count 2000 --seed 1
     python -m tests.soak.read --seed 1 --first 17 --count 1 --target sm_90 --show
 
-Machine code, as nvdisasm prints it, and PTX are counted apart: how many kernels have the same bytes by line, by
-kernel, or fewer where the compiler may leave out what is loaded twice, where a loaded value decides and
-what is known is right; how many are refused, by kind; and how many are wrong, each with the arguments that meet
-it again. It takes NVRTC and nvdisasm and no GPU. The exit code is 1 if one is wrong.
+Machine code, as nvdisasm prints it, and PTX are counted apart: how many kernels have the same bytes by
+line, by kernel, or fewer where the compiler may leave out what is loaded twice; in how many a loaded value
+decides, and what is known is right; how many are refused, by kind; and how many are wrong, each with the
+arguments that meet it again. It takes NVRTC and nvdisasm and no GPU. The exit code is 1 if one is wrong.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def compiled(
     target: str,
     forms: Sequence[str] = FORMS,
 ) -> Compiled:
-    """Return what a batch of kernels is compiled to for one architecture; forms that are not wanted are empty."""
+    """Return what a batch is compiled to for one architecture; forms that are not wanted are empty."""
     text, lines = text_of(kernels)
     here, machine, ptx = f"{Path.cwd()}/", "", ""
     if "machine" in forms:

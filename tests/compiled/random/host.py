@@ -1,4 +1,4 @@
-"""Random kernels as programs of the host, whose threads are contexts: what a second language makes of them."""
+"""Random kernels as programs of the host, whose threads are contexts: what a C++ compiler makes of them."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """Runs a random kernel thread by thread and tells each access: the plainest Python that does it.
 
-A thread is a Python generator. It yields at statements that it takes together with others, which `run` gathers:
-all threads of a block come to the same one. Memory never changes: what a load gives is a function of its
-address, for kernels let loaded values decide only where nothing is stored.
+A thread is a Python generator. It yields at statements that it takes together with others, which `run`
+gathers: all threads of a block come to the same one. Memory never changes: what a load gives is a function
+of its address, for kernels let loaded values decide only where nothing is stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -321,10 +322,8 @@ def together(kernel: Kernel, threads: list[Thread]) -> None:
     while True:
         asked = []
         for generator, answer in zip(running, answers, strict=True):
-            try:
+            with suppress(StopIteration):
                 asked.append(generator.send(answer))
-            except StopIteration:
-                pass
         if not asked:
             return
         assert len(asked) == len(threads), "some threads have ended where others wait"

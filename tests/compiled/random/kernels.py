@@ -2,9 +2,9 @@
 
     python -m tests.compiled.random.kernels 17
 
-prints the kernel of a seed. Everything that a kernel does is defined: indices are masked to their buffer where
-bounds do not show that they are inside, divisors are not zero, and warp operations stand where all lanes are.
-Loaded values are stored or summed. In one kernel of twenty some decide an address or a branch.
+prints the kernel of a seed. Everything that a kernel does is defined: indices are masked to their buffer
+where bounds do not show that they are inside, divisors are not zero, and warp operations stand where all
+lanes are. Loaded values are stored or summed. In one kernel of twenty some decide an address or a branch.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ BASE = 0x7F0000000000
 MOST_TRIPS = 24
 """So often one statement runs at most in a thread, all its loops together."""
 DEPTH = 3
-SCALARS = [cell for cell in CELLS[:6]]
+SCALARS = CELLS[:6]
 
 INTRINSICS: dict[str, tuple[tuple[Type, ...], Type]] = {
     "__umulhi": ((U32, U32), U32),
@@ -490,7 +490,7 @@ class Drawing:
         else:
             start = Const(self.rng.randrange(3), name.type)
             limit_of = self.few(name.type)
-            low, high = self.bounds(limit_of)
+            high = self.bounds(limit_of)[1]
             if high > 8:
                 return []
             step = self.rng.choice((1, 1, 1, 2, 3))
@@ -667,7 +667,7 @@ class Drawing:
     def somewhere(self, index: Expr, name: str) -> Expr:
         """Return an index that no compiler takes for a constant.
 
-        A load from a constant place of an array whose size is known may be made before it is known to be needed.
+        A load from a constant place of an array whose size is known may come before the branch that needs it.
         """
         if name != "fixed" or self.way == "volatile":
             return index
@@ -809,7 +809,10 @@ class Drawing:
             parameters.append(Parameter(self.fresh("a"), type, 0))
             self.readable.append(Name(parameters[-1].name, type))
         result = U32 if touches else self.rng.choice(TYPES)
-        end: Callable[[], Expr] = lambda: Name("acc", U32) if touches else self.expr(result, 2)
+
+        def end() -> Expr:
+            return Name("acc", U32) if touches else self.expr(result, 2)
+
         self.returns = lambda: (Return(end()),)
         inner: Body = (Declare("acc", U32, Const(0, U32)),) if touches else ()
         inner += self.statements(self.rng.randint(1, 3))
@@ -882,10 +885,11 @@ class Drawing:
         if static:
             made += self.access("st", "fixed", "shared", static)
         self.returns = self.finish
-        for _ in range(rng.randint(2, 5)):
+        most = 5 if self.chance(0.65) else 1
+        for _ in range(rng.randint(most // 2, most)):
             made += self.collective() if self.chance(0.55 if self.warps else 0.2) else self.some()
         self.may_return = True
-        for _ in range(rng.randint(2, 5)):
+        for _ in range(rng.randint(most // 2, most)):
             made += self.some()
         for name in self.readable[-6:]:
             if self.chance(0.5):

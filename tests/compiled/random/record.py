@@ -1,10 +1,10 @@
-"""The record of random kernels: texts of machine code and PTX, launches, and the bytes that each thread touches.
+"""The record of random kernels: machine code and PTX, launches, and the bytes that each thread touches.
 
     python -m tests.compiled.random.record
 
 writes it anew. Each batch has a folder: `machine.sass`, `program.ptx`, `cases.json`, and in `threads.bin` and
-`addresses.bin` the accesses of all cases, site by site: threads as 16 bits, addresses as differences of 32 bits
-from one access to the next.
+`addresses.bin` the accesses of all cases, site by site: threads as 16 bits, addresses as differences of 32
+bits from one access to the next.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     python -m tests.compiled.random.shrink 2000003 sm_90 [machine | ptx]
 
-prints the smallest kernel, what was compiled of it, and the difference. Parts of the tree are left out one after
-the other; what the interpreter then does not take, because a name is missing or a sum overflows, is no candidate.
+prints the smallest kernel, what was compiled of it, and the difference. Parts of the tree are left out one
+after the other. What the interpreter does not take then is no candidate: a name is missing, or a sum
+overflows.
 """
 
 from __future__ import annotations
@@ -13,15 +14,17 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from tests.codegen import nvrtc
 from tests.compiled.random.compare import Case, Outcome, case_of, outcome, reader
 from tests.compiled.random.compile import compiled, nvdisasm
 from tests.compiled.random.kernels import kernel
-from tests.compiled.random.tree import Const, For, Function, If, Kernel, While, source
+from tests.compiled.random.tree import Const, Expr, For, If, Kernel, While, source
 
 SECONDS = 120
+EXPRESSIONS = get_args(Expr)
+TUPLES = ("body", "then", "other", "cases", "default", "functions", "operands")
 
 
 def smaller(it: Any) -> Iterator[Any]:
@@ -36,18 +39,15 @@ def smaller(it: Any) -> Iterator[Any]:
             for inner in bodies(one):
                 yield it[:at] + inner + it[at + 1 :]
         for at, one in enumerate(it):
-            yield from (it[:at] + (less,) + it[at + 1 :] for less in smaller(one))
-    elif is_dataclass(it) and hasattr(it, "type") and not isinstance(it, (Const, Function)):
-        yield from (part for part in parts(it) if getattr(part, "type", None) == it.type and is_expression(part))
-        if is_expression(it):
-            yield Const(0, it.type)
+            yield from ((*it[:at], less, *it[at + 1 :]) for less in smaller(one))
+    elif isinstance(it, Const):
+        return
+    elif isinstance(it, EXPRESSIONS):
+        yield Const(0, it.type)
+        yield from (part for part in parts(it) if isinstance(part, EXPRESSIONS) and part.type == it.type)
         yield from within(it)
     elif is_dataclass(it):
         yield from within(it)
-
-
-def is_expression(it: Any) -> bool:
-    return type(it).__name__ in "Const Name Binary Unary Compare Logic Select Cast Intrinsic".split()
 
 
 def parts(it: Any) -> Iterator[Any]:
@@ -61,7 +61,7 @@ def within(it: Any) -> Iterator[Any]:
     """Yield a node with one of its parts smaller."""
     for one in fields(it):
         value = getattr(it, one.name)
-        if isinstance(value, tuple) and one.name in ("body", "then", "other", "cases", "default", "functions", "operands"):
+        if isinstance(value, tuple) and one.name in TUPLES:
             candidates = smaller(value)
             if one.name == "operands":
                 candidates = (some for some in candidates if len(some) == len(value))
@@ -106,7 +106,7 @@ def sign(found: Outcome) -> str:
 
 
 def shrunk(it: Kernel, trial: Trial, seconds: float) -> Kernel:
-    """Return a kernel that is wrong in the same way, of which nothing more can be left out, or time is over."""
+    """Return a kernel that is wrong in the same way, of which nothing can be left out unless time is over."""
     began = time.perf_counter()
     first = trial(it)
     assert first is not None
@@ -125,7 +125,8 @@ def shrunk(it: Kernel, trial: Trial, seconds: float) -> Kernel:
             got = trial(less)
             if got is not None and got[0].word == "wrong" and sign(got[0]) == wanted:
                 it, more = less, True
-                print(f"\r{len(source(it).text)} lines, {trial.count} trials", end="", file=sys.stderr, flush=True)
+                told = f"\r{len(source(it).text)} lines, {trial.count} trials"
+                print(told, end="", file=sys.stderr, flush=True)
                 break
     print(file=sys.stderr)
     return it
@@ -147,7 +148,8 @@ def main() -> int:
         print(f"{at:4} {line}")
     print(f"grid {it.grid}, block {it.block}, {it.way}", {one.name: hex(one.value) for one in it.parameters})
     start = text.index(f".text.{it.name}:" if form == "machine" else ".visible")
-    print("\n".join(line.rstrip() for line in text[start:].split("//-----")[0].splitlines() if "NOP" not in line))
+    code = text[start:].split("//-----")[0].splitlines()
+    print("\n".join(line.rstrip() for line in code if "NOP" not in line))
     print(found.why)
     return 0
 

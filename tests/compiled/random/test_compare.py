@@ -40,9 +40,9 @@ def test_a_reader_without_a_fault_is_right_by_line(seed, base):
 
 
 def further(issue: Issue) -> Issue:
-    return replace(
-        issue, addresses=issue.addresses + np.eye(1, len(issue.addresses), dtype=np.int64)[0] * issue.instruction.bytes
-    )
+    addresses = issue.addresses.copy()
+    addresses[0] += issue.instruction.bytes
+    return replace(issue, addresses=addresses)
 
 
 def fewer_lanes(issue: Issue) -> Issue:

@@ -1,4 +1,4 @@
-"""What `tilewise.compiled.trace` reads of the recorded kernels is what the interpreter says of their source."""
+"""What `tilewise.compiled.trace` reads of recorded kernels is what the interpreter says of their source."""
 
 from __future__ import annotations
 

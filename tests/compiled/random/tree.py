@@ -1,8 +1,8 @@
 """The small language of random kernels: a syntax tree of frozen values that prints itself as CUDA C++.
 
-All arithmetic wraps around. What C leaves open is not in the tree: shifts are by less than the width, divisors
-are not zero, and signed sums that may overflow are printed as unsigned ones. Each access has a source line
-of its own, which `Source.lines` holds by the number of the access.
+All arithmetic wraps around. What C leaves open is not in the tree: shifts are by less than the width,
+divisors are not zero, and signed sums that may overflow are printed as unsigned ones. Each access has a
+source line of its own, which `Source.lines` holds by the number of the access.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ class Sync:
 
 @dataclass(frozen=True)
 class Warp:
-    """A variable gets what a warp operation gives: a shuffle, a vote, a match or a reduction of all 32 lanes."""
+    """A variable gets what an operation of all 32 lanes gives: a shuffle, a vote, a match or a reduction."""
 
     name: str
     type: Type
@@ -471,8 +471,8 @@ def statement(it: Statement, source: Source, depth: int) -> None:
         case For(name, type, start, test, following, inner, unroll):
             if unroll:
                 source.add(depth, f"#pragma {unroll}")
-            head = f"{type.word} {name} = {expression(start)}; {expression(test)}; {name} = {expression(following)}"
-            source.add(depth, f"for ({head}) {{")
+            steps = f"{expression(test)}; {name} = {expression(following)}"
+            source.add(depth, f"for ({type.word} {name} = {expression(start)}; {steps}) {{")
             body(inner, source, depth + 1)
             source.add(depth, "}")
         case While(fuel, _, following, inner, at_end):
