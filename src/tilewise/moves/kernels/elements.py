@@ -97,8 +97,8 @@ class Elements(Terms):
     def _in_pieces(self) -> Iterator[Spelled]:
         """Yield elements along several digits, in pieces that end where the fastest digit ends.
 
-        A piece has an address, from which its elements lie a step apart. An element is in the piece it would be
-        in if the vector began with one, or in the next. The pieces of two digits are a jump apart.
+        A piece has an address, from which its elements lie a step apart. An element is in the piece it would
+        be in if the vector began with one, or in the next. The pieces of two digits are a jump apart.
         """
         tile = self.tile
         inner, *others = tile.write_run
