@@ -28,6 +28,8 @@ class Unit:
     ptx: str
     launches: Sequence[Launch]
     ttgir: str = ""
+    assembler: tuple[str, ...] = ("ptxas", "-O3", "--generate-line-info")
+    """What makes machine code of the PTX, with its options."""
 
     @property
     def stem(self) -> str:
@@ -41,16 +43,7 @@ class Unit:
         ptx = at.with_name(at.name + ".ptx")
         ptx.write_text(bare_names(self.ptx), encoding="utf-8")
         names = ptx.name, f"{self.name}.cubin"
-        ran(
-            "ptxas",
-            "-O3",
-            "--generate-line-info",
-            f"-arch={self.arch}",
-            names[0],
-            "-o",
-            names[1],
-            folder=at.parent,
-        )
+        ran(*self.assembler, f"-arch={self.arch}", names[0], "-o", names[1], folder=at.parent)
         sass = ran(nvdisasm, "-g", names[1], folder=at.parent)
         at.with_name(f"{self.name}.sass").write_text(sass, encoding="utf-8")
         if self.ttgir:
