@@ -1,3 +1,5 @@
+# ruff: noqa: N803 - constants of a kernel are written in capitals there
+
 """Kernels of Gluon: layouts of registers and of shared memory chosen by hand."""
 
 from triton.experimental import gluon

@@ -1,3 +1,5 @@
+# ruff: noqa: N803 - constants of a kernel are written in capitals there
+
 """Kernels of Triton that multiply: matrices in tiles, in groups, in a persistent loop, and attention."""
 
 import triton
@@ -32,7 +34,7 @@ def matmul(
     a_at = a_ptr + row[:, None] * stride_am + k[None, :]
     b_at = b_ptr + k[:, None] * stride_bk + col[None, :]
     total = tl.zeros((BLOCK_M, BLOCK_N), dtype=tl.float32)
-    for start in range(0, tl.cdiv(K, BLOCK_K)):
+    for start in range(tl.cdiv(K, BLOCK_K)):
         a = tl.load(a_at, mask=k[None, :] < K - start * BLOCK_K, other=0.0)
         b = tl.load(b_at, mask=k[:, None] < K - start * BLOCK_K, other=0.0)
         total = tl.dot(a, b, total)

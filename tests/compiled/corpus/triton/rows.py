@@ -1,4 +1,6 @@
-"""Kernels of Triton on matrices: softmax, layer norms, reductions along both axes, scans, sorts, transposes."""
+# ruff: noqa: N803 - constants of a kernel are written in capitals there
+
+"""Kernels of Triton on matrices: softmax, layer norms, reductions along both axes, scans, sorts."""
 
 import triton
 import triton.language as tl

@@ -1,3 +1,5 @@
+# ruff: noqa: N803 - constants of a kernel are written in capitals there
+
 """Kernels of Triton on vectors: sums, dropout, gathers, histograms, quantisation."""
 
 import triton
