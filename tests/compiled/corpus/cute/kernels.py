@@ -1,4 +1,4 @@
-"""Kernels of CuTe's Python DSL. Sizes are fixed when they are compiled; arguments are pointers and numbers."""
+"""Kernels of CuTe's Python DSL. Sizes are fixed at compile time; arguments are pointers and numbers."""
 
 import cutlass
 from cutlass import cute, utils
