@@ -35,6 +35,9 @@ WANTED: Mapping[str, tuple[str, ...]] = {
 }
 """Metrics by what is asked of a launch; those that a device does not have are left out."""
 
+AS_IT_IS = ("--clock-control", "none", "--cache-control", "none")
+"""Options that leave the device's clocks and caches as they are."""
+
 REFUSED = {
     "ERR_NVGPUCTRPERM": "the driver lets administrators alone read the counters",
     "LibraryNotLoaded": "the profiler's library cannot be loaded here",
@@ -72,15 +75,22 @@ class Profiler:
         return frozenset(re.findall(r"^\s*([a-z]\w*__\w+)", said, re.MULTILINE))
 
     def counts(
-        self, metrics: Sequence[str], program: Sequence[str], log: Path, *, seconds: float, section: str = ""
+        self,
+        metrics: Sequence[str],
+        program: Sequence[str],
+        log: Path,
+        *,
+        seconds: float,
+        section: str = "",
+        kernels: str = "^counted_",
     ) -> list[Counts]:
-        """What the metrics, or those of a section, say of each launch of a program, in order.
+        """Return what the metrics, or those of a section, say of each launch of a program, in order.
 
-        requires  the program's kernels are called `counted_...`
+        `kernels` is a pattern of the names of the kernels that are counted.
         """
         options = ["--csv", "--page", "raw", "--print-units", "base", "--print-metric-instances", "values"]
         options += ["--section", section] if section else ["--metrics", ",".join(metrics)]
-        options += ["--clock-control", "none", "--cache-control", "none", "--kernel-name", "regex:^counted_"]
+        options += [*AS_IT_IS, "--kernel-name", f"regex:{kernels}", "--print-kernel-base", "mangled"]
         options += ["--log-file", str(log)]
         log.unlink(missing_ok=True)
         said = run([*self.command, *options, *program], seconds=seconds)
@@ -89,6 +99,19 @@ class Profiler:
         if not found:
             raise LayoutError("TW402", f"the profiler counted nothing: {_why(text + said)}")
         return found
+
+    def source_page(self, program: Sequence[str], report: Path, *, seconds: float) -> str:
+        """Return what the source page says of each instruction of each launch of a program, as it prints it.
+
+        The report is written beside it, with the ending that the profiler gives it.
+        """
+        asked = ["--section", "SourceCounters", *AS_IT_IS, "--force-overwrite", "--export", str(report)]
+        said = run([*self.command, *asked, *program], seconds=seconds)
+        written = report.with_name(f"{report.name}.ncu-rep")
+        if not written.exists():
+            raise LayoutError("TW402", f"the profiler wrote no report: {_why(said)}")
+        shown = ["--import", str(written), "--page", "source", "--csv", "--print-source", "sass"]
+        return run([*self.command, *shown, "--print-kernel-base", "mangled"], seconds=seconds)
 
     def _said(self, option: str, *, seconds: float) -> str:
         return run([*self.command, option], seconds=seconds)
