@@ -16,10 +16,10 @@ from tilewise.gpu.verify.truth import put
 RECORD = Path(__file__).with_name("record.zip")
 
 
-def main(*folders: str) -> None:
+def main(compiled: str, *counted: str) -> None:
     """Write the record."""
-    files = {str(path.relative_to(folder)): path for folder in folders for path in Path(folder).rglob("*.*")}
-    files.pop("launches.json", None)
+    files = {f"{path.parent.name}/{path.name}": path for path in Path(compiled).glob("*/*.*")}
+    files |= {path.name: path for folder in counted for path in Path(folder).glob("*.json")}
     part = RECORD.with_suffix(".part")
     with zipfile.ZipFile(part, "w", zipfile.ZIP_LZMA) as record:
         for name, path in sorted(files.items()):
