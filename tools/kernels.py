@@ -8,7 +8,7 @@ Nsight Compute (ncu) with leave to read counters; asynchronous copies take nvcc 
 `copies.cubin`. COUNTS then has
 
     counters.json  kernels: {launch: its counters, and the addresses of its arguments}
-    sources.txt    sources: the source page of the profiler, of every launch
+    sources.json   sources: {launch: what the profiler's source page counts of each instruction}
     cp_async.json  copies: each case's addresses, and its counters
 
 A counter that differs between two runs is a list of what both said.
@@ -34,31 +34,47 @@ PROGRAM = "tests.compiled.corpus.launched"
 PARTS = ("kernels", "copies", "sources", "more kernels", "more copies")
 
 FIRST = (
-    r"l1tex__data_pipe_lsu_wavefronts_mem_shared(_op_(ld|st|atom|red))?",
-    r"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts\w*",
-    r"smsp__(sass_)?inst_executed_op_(shared|global|local|ldsm|stsm|ldgsts)\w*",
+    r"l1tex__data_pipe_lsu_wavefronts_mem_shared(_op_(ld|st|atom))?",
+    r"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_\w+",
+    r"smsp__sass_inst_executed_op_(shared|global|local)(_(ld|st|atom|red|stsm))?",
+    r"smsp__sass_inst_executed_op_(ldsm|ldgsts\w*)",
     r"l1tex__t_(requests|sectors)_pipe_lsu_mem_(global|local)_op_(ld|st|red|atom)",
-    r"(sm|smsp)__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
+    r"sm__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
 )
 """Metrics that are counted first, twice: patterns of their names without `.sum`."""
 
 MORE = (
-    r"l1tex__data_(pipe|bank)_\w*",
-    r"l1tex__t_(requests|sectors|set_accesses|set_conflicts|output_wavefronts)_pipe_lsu\w*",
-    r"(sm|smsp)__sass_l1tex_\w+",
-    r"(sm|smsp)__(sass_)?inst_executed_\w*(shared|global|local|ldsm|stsm|ldgsts|lsu)\w*",
+    r"l1tex__data_pipe_lsu_wavefronts_mem_shared_(cmd|op)_\w+",
+    r"l1tex__data_bank_(reads|writes|conflicts_pipe_lsu_mem_shared\w*)",
+    r"sm__sass_l1tex_(data_bank_conflicts|pipe_lsu_wavefronts)\w+",
+    r"sm__sass_l1tex_t_sectors_pipe_lsu_mem_(global|local)_op_(ld|st|red|atom)",
+    r"l1tex__t_\w+_pipe_lsu_mem_global_op_ldgsts_cache_access",
+    r"smsp__inst_executed_op_(shared|global|local)_(ld|st|atom|red|stsm)(_pred_on_any)?",
+    r"smsp__inst_executed_op_(ldsm|ldgsts)(_pred_on_any)?",
     r"smsp__(thread_)?inst_executed",
 )
 """Metrics that are counted after that, once."""
 
-TOGETHER = 40
-"""Metrics that one run of the profiler counts."""
-
 OF_COPIES = (
-    r"(l1tex__data|sm__sass_l1tex_data|smsp__sass_l1tex_data)_pipe_lsu_wavefronts_mem_shared(_op_st|_op_ldgsts\w*)?",
-    r"(sm|smsp)__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
+    r"l1tex__data_pipe_lsu_wavefronts_mem_shared(_op_st|_cmd_read|_cmd_write)?",
+    r"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts\w*",
+    r"sm__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
+    r"l1tex__t_(output_wavefronts|set_accesses|set_conflicts)_pipe_lsu_mem_global_op_ldgsts_cache_access",
 )
-"""Metrics of asynchronous copies."""
+MORE_OF_COPIES = (
+    r"l1tex__data_bank_(reads|writes|conflicts_pipe_lsu_mem_shared_op_(ldgsts|st|misc))",
+    r"sm__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts\w*",
+    r"l1tex__t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts_cache_access",
+    r"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_(misc|ld)",
+    r"(l1tex|sm__sass_l1tex)_{1,2}m_xbar2l1tex_read_sectors_mem_global_op_ldgsts\w*",
+)
+"""Metrics of asynchronous copies, in the same way."""
+
+EACH_OFTEN = 3
+"""Every so many cases of a copy are also counted with the copy done often."""
+
+TOGETHER = 50
+"""Metrics that one run of the profiler counts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -88,7 +104,6 @@ class Run:
         self.begin, self.failed = time.monotonic(), 0
         self.scratch = Path(tempfile.mkdtemp())
         self.have = sorted(used.metrics())
-        (out / "metrics.txt").write_text("\n".join(self.have) + "\n", encoding="utf-8")
         self.device = described(used)
         self.told(f"{self.device}, {len(self.have)} metrics")
         table = json.loads((folder / "launches.json").read_text(encoding="utf-8"))
@@ -112,7 +127,8 @@ class Run:
             if part == "sources":
                 self.sources()
             elif part.endswith("copies"):
-                self.copies(OF_COPIES if part == "copies" else MORE)
+                more = part == "more copies"
+                self.copies(MORE_OF_COPIES if more else OF_COPIES, ("once",) if more else ("once", "often"))
             else:
                 self.kernels(FIRST if part == "kernels" else MORE, times=2 if part == "kernels" else 1)
         except (LayoutError, TimeoutError, OSError, KeyError, ValueError) as error:
@@ -145,7 +161,7 @@ class Run:
 
     def counted(
         self, launches: Sequence[Mapping[str, Any]], metrics: Sequence[str]
-    ) -> tuple[list[Mapping[str, int]], dict[str, list[int | None]]]:
+    ) -> tuple[list[dict[str, int]], dict[str, list[int | None]]]:
         """Return what the metrics say of each launch, and the addresses of the arguments."""
         program, addresses = self.program(launches)
         log = self.scratch / "profiler.txt"
@@ -153,7 +169,8 @@ class Run:
         names = [launch["kernel"] for launch in launches]
         if [one.kernel for one in found] != names:
             raise LayoutError("TW402", f"{len(found)} launches were counted, of {len(names)}")
-        return [one.metrics for one in found], json.loads(addresses.read_text(encoding="utf-8"))
+        kept = [{name: one.metrics[name] for name in metrics if name in one.metrics} for one in found]
+        return kept, json.loads(addresses.read_text(encoding="utf-8"))
 
     def program(self, launches: Sequence[Mapping[str, Any]]) -> tuple[list[str], Path]:
         """Return the program that launches all of them, and the file that it writes."""
@@ -163,31 +180,35 @@ class Run:
         return [sys.executable, "-m", PROGRAM, str(asked), str(addresses)], addresses
 
     def sources(self) -> None:
-        """Keep the source page of every launch."""
+        """Write what the source page says of every launch."""
         program, _ = self.program(self.launches)
         text = self.profiler.source_page(program, self.scratch / "sources", seconds=max(20, self.left))
-        (self.out / "sources.txt").write_text(text, encoding="utf-8")
-        self.told(f"source page: {len(text)} characters")
+        names = [launch["name"] for launch in self.launches]
+        tables = dict(zip(names, profiler.tables(text), strict=True))
+        record = {"device": self.device, "launches": tables}
+        (self.out / "sources.json").write_text(as_lines(record, "launches"), encoding="utf-8")
+        self.told(f"source pages of {len(tables)} launches")
 
     # -- asynchronous copies -----------------------------------------------------------------------------
 
-    def copies(self, patterns: Sequence[str]) -> None:
-        """Count every case of a copy, done once and done often, and add it to cp_async.json."""
+    def copies(self, patterns: Sequence[str], ways: Sequence[str]) -> None:
+        """Count every case of a copy, and some of them with the copy done often; write cp_async.json."""
         path, cases = self.out / "cp_async.json", copies.cases()
-        fresh = {"cases": [case_data(case) for case in cases]}
-        kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else fresh
-        done = {name for one in kept["cases"] for name in one["once"]}
-        metrics = [name for name in self.metrics(patterns) if name not in done]
+        fresh: dict[str, Any] = {"metrics": {"once": [], "often": []}}
+        fresh |= {"cases": [case_data(case) for case in cases]}
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else fresh
         code = str(self.code_of_copies())
-        ways = [(some, word) for some in chunks(metrics) for word in ("once", "often")]
-        for some, word in ways:
-            times = 1 if word == "once" else copies.OFTEN
-            found, addresses = self.counted([case.launch(code, times) for case in cases], some)
-            for one, counts in zip(kept["cases"], found, strict=True):
-                one[word] |= counts
+        for way in ways:
+            metrics = [name for name in self.metrics(patterns) if name not in kept["metrics"][way]]
+            step, times = (1, 1) if way == "once" else (EACH_OFTEN, copies.OFTEN)
+            asked = [case.launch(code, times) for case in cases[::step]]
+            found, addresses = self.counted(asked, metrics)
+            for one, counts in zip(kept["cases"][::step], found, strict=True):
+                one.setdefault(way, []).extend(counts.get(name) for name in metrics)
+            kept["metrics"][way] += metrics
             kept |= {"device": self.device, "often": copies.OFTEN, "global": addresses["copies"][1]}
             path.write_text(as_lines(kept, "cases"), encoding="utf-8")
-            self.told(f"{len(cases)} copies {word}, {len(some)} metrics")
+            self.told(f"{len(found)} copies {way}, {len(metrics)} metrics")
 
     def code_of_copies(self) -> Path:
         """Return the machine code of the kernels that copy."""
@@ -211,7 +232,7 @@ def case_data(case: copies.Copy) -> dict[str, Any]:
     """Return a case as JSON, without counters."""
     sizes = {"sizes": case.sizes} if case.form.startswith("fill") else {}
     addresses = {"to": case.to, "from": case.source}
-    return {"form": case.form, "family": case.family, **addresses, **sizes, "once": {}, "often": {}}
+    return {"form": case.form, "family": case.family, **addresses, **sizes}
 
 
 def together(counters: dict[str, Any], name: str, count: int) -> None:

@@ -34,7 +34,7 @@ def transpose(x: cute.Pointer, out: cute.Pointer, swizzle: cutlass.Constexpr):
         layout = cute.make_composed_layout(
             cute.make_swizzle(3, 3, 3), 0, cute.make_layout((64, 64), stride=(64, 1))
         )
-        tile = memory.allocate_tensor(F16, layout.outer, 128, layout.inner)
+        tile = memory.allocate_tensor(F16, layout, 128)
     else:
         tile = memory.allocate_tensor(F16, cute.make_layout((64, 64), stride=(72, 1)), 128)
     source = cute.local_tile(
@@ -118,8 +118,8 @@ def matmul_mma(
     to_c = cute.local_tile(all_c, (64, 64), (row, col))
     memory = utils.SmemAllocator()
     plain = cute.make_layout((64, 32), stride=(32, 1))
-    tile_a = memory.allocate_tensor(F16, plain, 128, cute.make_swizzle(2, 3, 3))
-    tile_b = memory.allocate_tensor(F16, plain, 128, cute.make_swizzle(2, 3, 3))
+    tile_a = memory.allocate_tensor(F16, plain, 128, cute.make_swizzle(2, 4, 3))
+    tile_b = memory.allocate_tensor(F16, plain, 128, cute.make_swizzle(2, 4, 3))
     atom = cute.make_copy_atom(
         cpasync.CopyG2SOp(cache_mode=cpasync.LoadCacheMode.GLOBAL), F16, num_bits_per_copy=128
     )
