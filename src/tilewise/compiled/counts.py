@@ -7,7 +7,7 @@ whose addresses differ by a multiple of 128 bytes cost the same, and each kind o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -22,6 +22,7 @@ from tilewise.compiled.program import Instruction, Touch
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import OPERATIONS
 from tilewise.hardware.memory.sectors import LINE, SECTOR
+from tilewise.hardware.memory.sectors import OPERATIONS as OF_SECTORS
 
 Int64s = NDArray[np.int64]
 
@@ -170,35 +171,6 @@ class Counts:
             tally.asked += len(places)
             tally.targets |= places
 
-    def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
-        touch = tally.touch
-        aligned = ((addresses % touch.bytes == 0) | ~active).all(axis=1)
-        if not aligned.all():
-            tally.misaligned += int((~aligned).sum())
-            addresses, active = addresses[aligned], active[aligned]
-            if not len(addresses):
-                return
-        tally.requests += len(addresses)
-        tally.lanes += int(active.sum())
-        lowest = np.where(active, addresses, np.iinfo(np.int64).max).min(axis=1) // LINE * LINE
-        moved = np.where(active, addresses - lowest[:, None], INACTIVE)
-        kinds, first, times = _different(moved)
-        known = self.known.setdefault((touch.space, touch.operation, touch.bytes), {})
-        names = [kind.tobytes() for kind in kinds]
-        fresh = [place for place, name in enumerate(names) if name not in known]
-        if fresh:
-            for place, costs in zip(fresh, _costs(touch, kinds[fresh]), strict=True):
-                known[names[place]] = costs
-        for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
-            cost, ideal, lines, useful = known[name]
-            tally.cost += cost * many
-            tally.ideal += ideal * many
-            tally.lines += lines * many
-            tally.bytes += useful * many
-            if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
-                row = addresses[begin].tolist()
-                tally.worst = (cost, ideal, tuple(None if one == INACTIVE else one for one in row))
-
 
 def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return for each warp if a mask has one of its lanes."""
@@ -233,7 +205,7 @@ def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:
         useful = (rows != INACTIVE).sum(axis=1) * touch.bytes
         columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64), useful)
     else:
-        operation = touch.operation if touch.operation in coalesce.OPERATIONS else "ld"
+        operation = touch.operation if touch.operation in OF_SECTORS else "ld"
         counts = coalesce.count(operation, min(touch.bytes, 16), rows)
         scale = max(1, touch.bytes // 16)
         columns = (

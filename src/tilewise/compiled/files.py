@@ -1,8 +1,8 @@
 """Files that compilers leave, and the tools that turn one into another: which they are, and their texts.
 
-    cubin           machine code; nvdisasm makes a text of it
-    nvdisasm's and cuobjdump's text, PTX, TTGIR
-    a folder of Triton's cache, or a compiled kernel with `.asm`
+cubin           machine code; nvdisasm makes a text of it
+nvdisasm's and cuobjdump's text, PTX, TTGIR
+a folder of Triton's cache, or a compiled kernel with `.asm`
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ def kind_of(text: str, name: str = "") -> str:
     if re.search(r"\btt\.func\b|#ttg\.|#triton_gpu\.", text):
         return TTGIR
     message = f"{name or 'the text'} is no kernel that is read here"
-    raise LayoutError("TW804", message, hint="a cubin, nvdisasm's or cuobjdump's text, PTX, or Triton's TTGIR")
+    raise LayoutError(
+        "TW804", message, hint="a cubin, nvdisasm's or cuobjdump's text, PTX, or Triton's TTGIR"
+    )
 
 
 # -- tools -----------------------------------------------------------------------------------------------

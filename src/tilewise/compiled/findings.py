@@ -74,7 +74,9 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
     cost, ideal, addresses = worst
     step = step_of(addresses)
     together = f"lanes step {step} bytes" if step is not None else "the lanes' words"
-    cause = f"{words_of(row)} in {cost} wavefronts where {ideal} would do: {together} and meet in the same banks"
+    cause = (
+        f"{words_of(row)} in {cost} wavefronts where {ideal} would do: {together} and meet in the same banks"
+    )
     yield Finding(
         "conflicts",
         row.line,
@@ -96,7 +98,9 @@ def cured(row: Row, addresses: Sequence[int | None]) -> str:
         for pad in (WORD, 2 * WORD, WIDEST):
             if pad % row.bytes and row.bytes > WORD:
                 continue
-            padded = np.where(active, given + given // pitch * pad, INACTIVE)[None, : row.tallies[0].touch.supplied]
+            padded = np.where(active, given + given // pitch * pad, INACTIVE)[
+                None, : row.tallies[0].touch.supplied
+            ]
             if not (np.where(active, given % row.bytes, 0) == 0).all():
                 continue
             counts = banks.count(operation, row.bytes, padded)
@@ -107,7 +111,9 @@ def cured(row: Row, addresses: Sequence[int | None]) -> str:
 
 def pitches(step: int | None) -> list[int]:
     """Return the lengths of a row that an access by columns may step over."""
-    return [] if not step else sorted({abs(step), 128, 256, 512}, key=lambda pitch: (pitch != abs(step), pitch))
+    return (
+        [] if not step else sorted({abs(step), 128, 256, 512}, key=lambda pitch: (pitch != abs(step), pitch))
+    )
 
 
 def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
@@ -124,7 +130,9 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
         cause = f"{words_of(row)} that begins {min(active) % SECTOR} bytes behind a sector: {cost} sectors for {ideal}"
         repair = f"begin rows at multiples of {SECTOR} bytes: pad them, or shift the lanes"
     else:
-        apart = f"neighbouring lanes are {step} bytes apart" if step is not None else "the lanes are scattered"
+        apart = (
+            f"neighbouring lanes are {step} bytes apart" if step is not None else "the lanes are scattered"
+        )
         cause = f"{words_of(row)} takes {cost} sectors where {ideal} would do: {apart}"
         repair = "let neighbouring lanes take neighbouring elements: another order of loops or threads, "
         repair += "an array for each field, or a tile in shared memory"
@@ -134,7 +142,11 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
         cause,
         scaled({"sectors": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         repair,
-        (excess if not asked else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4)
+        (
+            excess
+            if not asked
+            else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4
+        )
         * run.weight,
         f"tilewise coalesce --op {'st' if row.operation == 'st' else 'ld'} --bytes {row.bytes} --addresses {listed(addresses)}",
     )
@@ -192,7 +204,9 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
     if places and lanes >= 8 * len(places):
         cause = f"{lanes:,} atomics meet on {len(places):,} address{'es' if len(places) > 1 else ''}, one after the other"
     elif unknown > lanes:
-        cause = f"{unknown:,} atomics go to addresses that hang on data: those that meet go one after the other"
+        cause = (
+            f"{unknown:,} atomics go to addresses that hang on data: those that meet go one after the other"
+        )
         lanes = unknown
     else:
         return
@@ -213,7 +227,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     idle = [tally for tally in row.tallies if tally.requests and tally.lanes * 2 <= tally.requests * LANES]
     requests = sum(tally.requests for tally in idle)
     warps = -(-run.launch.threads // LANES) * run.sampled
-    if requests * 2 < warps or warps == run.sampled and requests <= 2 * warps:
+    if requests * 2 < warps or (warps == run.sampled and requests <= 2 * warps):
         return
     lanes = sum(tally.lanes for tally in idle)
     fewest = -(-lanes // LANES)
@@ -330,7 +344,13 @@ KINDS = (*(rule.__name__ for rule in RULES), "conversion", "operand")
 
 # -- words -----------------------------------------------------------------------------------------------
 
-NAMES = {"ld": "a load", "st": "a store", "cp.async": "a copy", "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
+NAMES = {
+    "ld": "a load",
+    "st": "a store",
+    "cp.async": "a copy",
+    "ldmatrix": "ldmatrix",
+    "stmatrix": "stmatrix",
+}
 
 
 def words_of(row: Row) -> str:
@@ -372,4 +392,3 @@ def listed(addresses: Sequence[int | None]) -> str:
 def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:
     """Return counts of the whole launch."""
     return {name: round(count * run.weight) for name, count in counts.items()}
-

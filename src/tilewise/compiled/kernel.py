@@ -93,7 +93,9 @@ class Row:
             self.counted: self.cost,
             "ideal": self.ideal,
             "unknown": self.sum("unknown"),
-            "worst": None if worst is None else {self.counted: worst[0], "ideal": worst[1], "addresses": list(worst[2])},
+            "worst": None
+            if worst is None
+            else {self.counted: worst[0], "ideal": worst[1], "addresses": list(worst[2])},
         }
 
 
@@ -199,9 +201,13 @@ class Kernel:
         if self.source == "PTX":
             notes.append("counted as written, before ptxas, which merges, moves and drops accesses")
         if self.source == "TTGIR":
-            notes.append("predicted from the layouts, for one pass of one block: a cubin or PTX beside it counts")
+            notes.append(
+                "predicted from the layouts, for one pass of one block: a cubin or PTX beside it counts"
+            )
         if self.run is not None and self.run.sampled < self.run.launch.blocks:
-            notes.append(f"{self.run.sampled:,} of {self.run.launch.blocks:,} blocks were run; the sums stand for all")
+            notes.append(
+                f"{self.run.sampled:,} of {self.run.launch.blocks:,} blocks were run; the sums stand for all"
+            )
         return notes
 
     def as_dict(self) -> dict[str, Any]:
@@ -211,7 +217,9 @@ class Kernel:
             "name": self.name,
             "target": self.target,
             "source": self.source,
-            "launch": None if launch is None else {"grid": launch.grid, "block": launch.block, "shared": launch.shared},
+            "launch": None
+            if launch is None
+            else {"grid": launch.grid, "block": launch.block, "shared": launch.shared},
             "totals": self.totals,
             "layouts": [use.as_dict() for use in self.module.layouts()] if self.module else [],
             "conversions": [one.as_dict() for one in self.module.conversions()] if self.module else [],
@@ -269,7 +277,7 @@ def counted(program: Program, launch: Launch, told: Told | None = None) -> Run:
     cut = None
     done = 0
     blocks: Sequence[int] = range(launch.blocks)
-    first = [*traces(program, launch, blocks[:1])][0]
+    first = next(traces(program, launch, blocks[:1]))
     for event in first:
         counts.add(event, first.lanes, remembers=True)
     most = max(1, MOST_WORK // max(1, first.steps * launch.threads))

@@ -31,7 +31,9 @@ class Launch:
     def __post_init__(self) -> None:
         for name, extents in (("grid", self.grid), ("block", self.block)):
             if any(extent < 1 for extent in extents):
-                raise LayoutError("TW801", f"the {name} {_spelled(extents)} has no threads", hint="--grid 16,1,1")
+                raise LayoutError(
+                    "TW801", f"the {name} {_spelled(extents)} has no threads", hint="--grid 16,1,1"
+                )
         if self.threads > MOST_THREADS:
             message = f"the block {_spelled(self.block)} has {self.threads} threads"
             raise LayoutError("TW801", message, hint=f"a block has at most {MOST_THREADS}")

@@ -55,10 +55,14 @@ def kernels_of(
     if only is not None:
         chosen = [name for name in texts if name == only] or [name for name in texts if only in name]
         if not chosen:
-            raise LayoutError("TW802", f"no kernel is called {only}", hint=f"there are {', '.join(texts) or 'none'}")
+            raise LayoutError(
+                "TW802", f"no kernel is called {only}", hint=f"there are {', '.join(texts) or 'none'}"
+            )
         texts = {name: texts[name] for name in chosen}
     if not texts:
-        raise LayoutError("TW802", "the texts have no kernel", hint="a kernel is an .entry, a .text section or a tt.func")
+        raise LayoutError(
+            "TW802", "the texts have no kernel", hint="a kernel is an .entry, a .text section or a tt.func"
+        )
     return [_kernel(name, found, wanted, told) for name, found in texts.items()]
 
 
@@ -88,9 +92,7 @@ def _assemble(text: str, program: Program, texts: Texts, wanted: Wanted) -> None
         texts.assembled = texts.code is not None
 
 
-def _kernel(
-    name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, int], None] | None
-) -> Kernel:
+def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, int], None] | None) -> Kernel:
     program, module = texts.code or texts.ptx, texts.module
     if program is None:
         return Kernel(name, None, None, module, wanted.let)
@@ -127,7 +129,9 @@ def _kernel(
         values = ", ".join(f"{one} = {value}" for one, value in assumed.items())
         told_notes.append(f"{values} assumed, as its divisors allow; --let gives other values")
     if open_ones:
-        told_notes.append(f"not given: {', '.join(open_ones)}; what hangs on them is left out (--args, --let)")
+        told_notes.append(
+            f"not given: {', '.join(open_ones)}; what hangs on them is left out (--args, --let)"
+        )
     if texts.assembled:
         told_notes.append("assembled from PTX by the ptxas of this machine")
     return Kernel(name, program, run, module, {} if module is None else wanted.let, told_notes)

@@ -99,7 +99,9 @@ def traced(text: str, kernel: str, launch: Launch, blocks: Sequence[int] | None 
             if event.address.unknown is not None:
                 known &= ~event.address.unknown
             yield Issue(
-                Accessed(event.instruction.name, event.instruction.line, touch.space, touch.operation, touch.bytes),
+                Accessed(
+                    event.instruction.name, event.instruction.line, touch.space, touch.operation, touch.bytes
+                ),
                 lanes.blocks[active],
                 lanes.threads[active],
                 lanes.spread(event.address.bits)[active].astype(np.int64),

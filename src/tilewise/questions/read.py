@@ -170,7 +170,9 @@ def _values(given: Sequence[str] | Mapping[str, int]) -> dict[str, int]:
         try:
             values[name.strip()] = int(number, 0)
         except ValueError:
-            raise LayoutError("TW801", f"--let {text} gives no number to a name", hint="--let M=4096") from None
+            raise LayoutError(
+                "TW801", f"--let {text} gives no number to a name", hint="--let M=4096"
+            ) from None
     return values
 
 
@@ -236,7 +238,9 @@ def _lines(kernel: Kernel, findings: Sequence[Finding]) -> Iterator[str]:
     if kernel.left_out:
         yield ""
         yield "  left out of the sums"
-        rows = [(one["times"], one["instruction"], _place(one["line"]), one["reason"]) for one in kernel.left_out]
+        rows = [
+            (one["times"], one["instruction"], _place(one["line"]), one["reason"]) for one in kernel.left_out
+        ]
         yield from (f"    {line}" for line in table_lines(rows[:SHOWN], ">"))
     yield ""
 
@@ -279,7 +283,11 @@ def _layouts(kernel: Kernel) -> Iterator[str]:
         yield ""
         yield "  layouts"
         rows = [
-            (use.name, "x".join(map(str, use.type.shape)), use.layout if use.layout is not None else use.reason)
+            (
+                use.name,
+                "x".join(map(str, use.type.shape)),
+                use.layout if use.layout is not None else use.reason,
+            )
             for use in uses[:SHOWN]
         ]
         yield from (f"    {line}" for line in table_lines(rows))
@@ -288,7 +296,12 @@ def _layouts(kernel: Kernel) -> Iterator[str]:
         yield ""
         yield "  conversions"
         rows = [
-            (one.line or "", one.kind or "not read", f"{one.bytes:,} B", f"{one.source.name} -> {one.target.name}")
+            (
+                one.line or "",
+                one.kind or "not read",
+                f"{one.bytes:,} B",
+                f"{one.source.name} -> {one.target.name}",
+            )
             for one in moved[:SHOWN]
         ]
         yield from (f"    {line}" for line in table_lines(rows, "<<><"))
@@ -303,5 +316,8 @@ def _difference(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     changed = [row for row in rows if row["old"] != row["new"]]
     if not changed:
         return ["nothing that is counted has changed"]
-    table = [(row["kernel"], row["what"], f"{row['old']:,}", "->", f"{row['new']:,}", row["verdict"]) for row in changed]
+    table = [
+        (row["kernel"], row["what"], f"{row['old']:,}", "->", f"{row['new']:,}", row["verdict"])
+        for row in changed
+    ]
     return table_lines(table, "<<>")

@@ -406,7 +406,9 @@ def _compared(words: Words) -> Callable[[Lanes], Value]:
     relation = RELATIONS[words.parts[0]]
     left, right = words.read(1), words.read(2)
     if words.signed:
-        return lambda lanes: applied(lambda a, b: relation(with_sign(a), with_sign(b)), left(lanes), right(lanes))
+        return lambda lanes: applied(
+            lambda a, b: relation(with_sign(a), with_sign(b)), left(lanes), right(lanes)
+        )
     return lambda lanes: applied(relation, left(lanes), right(lanes))
 
 

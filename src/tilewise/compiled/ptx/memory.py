@@ -1,8 +1,8 @@
 """Loads, stores, copies and atomics of PTX as accesses; parameters and constants as numbers.
 
-    ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];
-    ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];
-    cp.async.cg.shared.global [%r1], [%rd1], 16, %r2;
+ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];
+ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];
+cp.async.cg.shared.global [%r1], [%rd1], 16, %r2;
 """
 
 from __future__ import annotations
@@ -72,7 +72,13 @@ def access(words: Words) -> Steps:
 
 
 def touches(
-    words: Words, space: str, operation: str, bytes: int, place: str, writes: tuple[str, ...], supplied: int = 32
+    words: Words,
+    space: str,
+    operation: str,
+    bytes: int,
+    place: str,
+    writes: tuple[str, ...],
+    supplied: int = 32,
 ) -> Steps:
     """Return one access, of each space that its address may lie in."""
     read = address(place, words)
@@ -155,7 +161,9 @@ def copy(words: Words) -> Steps | None:
         return None
     return (
         Touch("shared", "cp.async", bytes, _low(address(target, words))),
-        Touch("global", "cp.async", bytes, address(source, words), when=_taken(rest[0], words) if rest else None),
+        Touch(
+            "global", "cp.async", bytes, address(source, words), when=_taken(rest[0], words) if rest else None
+        ),
     )
 
 
@@ -290,4 +298,3 @@ MEMORY: dict[str, Callable[[Words], Steps | None]] = {
     "isspacep": lambda words: (in_space(words),),
 }
 """The instructions that access memory or name its places."""
-

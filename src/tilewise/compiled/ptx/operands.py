@@ -1,10 +1,10 @@
 """Operands of PTX as functions of the lanes, and the scopes that their names are found in.
 
-    %r1  !%p1  %p1|%p2  {%r1, _}  _     registers; `_` takes nothing
-    0x10  -7  017  12U  0f3F800000      numbers; floats by their bits
-    tile  tile+16                       the address of a variable
-    %tid.x  %laneid                     special registers
-    [%rd1+8]  [tile]                    addresses
+%r1  !%p1  %p1|%p2  {%r1, _}  _     registers; `_` takes nothing
+0x10  -7  017  12U  0f3F800000      numbers; floats by their bits
+tile  tile+16                       the address of a variable
+%tid.x  %laneid                     special registers
+[%rd1+8]  [tile]                    addresses
 """
 
 from __future__ import annotations

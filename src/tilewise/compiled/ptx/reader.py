@@ -128,6 +128,7 @@ def _lay_out(parts: Text, bodies: list[Body], names: set[str]) -> None:
     scopes = [parts.module, *(scope for body in bodies for scope in _scopes(body))]
     variables = [one for scope in scopes for one in scope.variables.values()]
     used = [one for one in variables if one.name in names or one.space in ("param", "const", "global")]
+    used.sort(key=lambda one: one.space == "const" and one.content is None)
     at = {"shared": reserved, "local": 0, "const": 0, "global": GLOBALS, "param": PARAMETERS}
     for one in (one for one in used if one.space in at and (one.size or one.space != "shared")):
         align = max(LOOSE, one.align) if one.space == "global" else one.align
@@ -146,12 +147,11 @@ def _scopes(body: Body) -> list[Scope]:
 
 def _constants(parts: Text, bodies: list[Body]) -> dict[int, bytes]:
     """Return the constants that the text has, at their places in their bank; others are not known."""
-    variables = [one for one in parts.module.variables.values() if one.space == "const"]
+    scopes = [parts.module, *(scope for body in bodies for scope in _scopes(body))]
     content = bytearray()
-    for one in variables:
-        if one.content is None:
-            break
-        content = content.ljust(one.address, b"\0") + one.content
+    for one in (one for scope in scopes for one in scope.variables.values()):
+        if one.space == "const" and one.content is not None:
+            content = content.ljust(one.address, b"\0") + one.content
     return {3: bytes(content.ljust(-(-len(content) // 4) * 4, b"\0"))} if content else {}
 
 

@@ -21,7 +21,8 @@ TARGET = re.compile(r"^\s*\.target\s+(\w+)", re.MULTILINE)
 SECTION = re.compile(r"\.section\s+\S+\s*\{[^{}]*\}?")
 LOCATION = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 VARIABLE = re.compile(
-    r"\s*(?:\.(?:extern|visible|weak|common)\s+)?\.(shared|global|const|local|param)(?:::\w+)?\s+([^=]*)(?:=(.*))?", re.DOTALL
+    r"\s*(?:\.(?:extern|visible|weak|common)\s+)?\.(shared|global|const|local|param)(?:::\w+)?\s+([^=]*)(?:=(.*))?",
+    re.DOTALL,
 )
 DECLARED = re.compile(r"([\w$%.]+)\s*((?:\[\s*\w*\s*\]\s*)*)$")
 STATEMENT = re.compile(
@@ -103,7 +104,9 @@ class Text:
 
     def _declare(self, text: str) -> None:
         for statement in text.split(";"):
-            begin = re.search(r"(?:\.(?:extern|visible|weak|common)\s+)?\.(?:shared|global|const)\b", statement)
+            begin = re.search(
+                r"(?:\.(?:extern|visible|weak|common)\s+)?\.(?:shared|global|const)\b", statement
+            )
             if begin:
                 for variable in declared(statement[begin.start() :]):
                     self.module.variables[variable.name] = variable

@@ -1,7 +1,7 @@
 """Integer instructions of machine code: sums, products, shifts, logic, comparisons, selections.
 
-Every function takes the words of one instruction and returns the step that computes it. The meaning is that of
-the PTX instruction which the assembler turns into it; 64-bit numbers go in two halves with carries.
+Every function takes the words of one instruction and returns the step that computes it. Numbers of 64 bits go
+in two halves, with a carry as a predicate.
 """
 
 from __future__ import annotations
@@ -163,7 +163,9 @@ def imad(words: Words) -> Compute:
     def run(lanes: Lanes, where: Where) -> None:
         values = [left(lanes), right(lanes), add(lanes), *([carry(lanes)] if carry else [])]
         product = applied(lambda x, y, z, *more: extend(x) * extend(y), *values)
-        total = applied(lambda p, z, *more: p + z + sum((m.astype(U64) for m in more), U64(0)), product, *values[2:])
+        total = applied(
+            lambda p, z, *more: p + z + sum((m.astype(U64) for m in more), U64(0)), product, *values[2:]
+        )
         for name in written:
             over = applied(lambda t, p: t < p, total, product)
             put(lanes, name, over, where)
@@ -177,7 +179,9 @@ def imad(words: Words) -> Compute:
 
 def _with_carry(lanes: Lanes, left: Read, right: Read, add: Read, carry: Read | None) -> Value:
     values = [left(lanes), right(lanes), add(lanes), *([carry(lanes)] if carry else [])]
-    return applied(lambda x, y, z, *more: x * y + z + sum((m.astype(np.uint32) for m in more), np.uint32(0)), *values)
+    return applied(
+        lambda x, y, z, *more: x * y + z + sum((m.astype(np.uint32) for m in more), np.uint32(0)), *values
+    )
 
 
 def lea(words: Words) -> Compute:
@@ -188,10 +192,7 @@ def lea(words: Words) -> Compute:
     shift = number_of(rest[-1]) if rest else 0
     assert shift is not None
     low = word(a)
-    if high and not fill and len(rest) > 1:
-        above = word(rest[0])
-    else:
-        above = word("RZ")
+    above = word(rest[0] if high and not fill and len(rest) > 1 else "RZ")
     add = word(b, carry=True)
     carry = truth(carried[0]) if "X" in words.parts and carried else truth("!PT")
 
@@ -279,7 +280,9 @@ def shf(words: Words) -> Compute:
             return (whole.view(np.int64) >> n.astype(np.int64)).view(U64) >> _32
         return whole >> n >> _32
 
-    return _step(register, lambda lanes: applied(_narrow, applied(shifted, below(lanes), count(lanes), above(lanes))))
+    return _step(
+        register, lambda lanes: applied(_narrow, applied(shifted, below(lanes), count(lanes), above(lanes)))
+    )
 
 
 def sgxt(words: Words) -> Compute:
@@ -336,7 +339,10 @@ def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndar
 def popc(words: Words) -> Compute:
     """The number of ones."""
     read = word(words.operands[-1])
-    return _step(words.operands[0], lambda lanes: applied(lambda bits: np.bitwise_count(bits).astype(np.uint32), read(lanes)))
+    return _step(
+        words.operands[0],
+        lambda lanes: applied(lambda bits: np.bitwise_count(bits).astype(np.uint32), read(lanes)),
+    )
 
 
 def flo(words: Words) -> Compute:
@@ -512,7 +518,9 @@ def mov(words: Words) -> Compute:
 def hfma2(words: Words) -> Compute:
     """A pair of halves as constants, `-RZ, RZ, high, low`; anything else is not known."""
     register, *rest = words.operands
-    if rest[:2] in (["-RZ", "RZ"], ["RZ", "-RZ"], ["RZ", "RZ"]) and not any(p in ("BF16", "BF16_V2") for p in words.parts):
+    if rest[:2] in (["-RZ", "RZ"], ["RZ", "-RZ"], ["RZ", "RZ"]) and not any(
+        p in ("BF16", "BF16_V2") for p in words.parts
+    ):
         try:
             value = Value.of(half_of(rest[2]) << 16 | half_of(rest[3]))
         except (ValueError, IndexError):
@@ -535,7 +543,9 @@ def p2r(words: Words) -> Compute:
             if ones is not None and ones >> number & 1:
                 bit = np.uint32(1 << number + shift)
                 total = applied(
-                    lambda t, p, bit=bit: np.where(p, t | bit, t & ~bit), total, lanes.truth(f"{prefix}{number}")
+                    lambda t, p, bit=bit: np.where(p, t | bit, t & ~bit),
+                    total,
+                    lanes.truth(f"{prefix}{number}"),
                 )
         return total
 
@@ -568,7 +578,9 @@ def i2f(words: Words) -> Compute:
     register, source = words.operands[0], words.operands[-1]
     if "RP" not in words.parts:
         count = 2 if "F64" in words.parts else 1
-        return Compute(lambda lanes, where: lanes.forget(named(register, count), where), named(register, count))
+        return Compute(
+            lambda lanes, where: lanes.forget(named(register, count), where), named(register, count)
+        )
     kind = np.uint64 if any(part in ("U64", "S64") for part in words.parts) else np.uint32
     read = wide(source) if kind == np.uint64 else word(source)
 
@@ -603,8 +615,8 @@ def f2i(words: Words) -> Compute:
     top = 2.0**64 - 2**40 if wide_result else 2.0**32 - 1
 
     def cut(bits: np.ndarray) -> np.ndarray:
-        number = np.nan_to_num(bits.view(np.float32).astype(np.float64), nan=0.0, posinf=top)
-        return np.clip(number, 0, top).astype(np.uint64)
+        number = bits.view(np.float32).astype(np.float64)
+        return np.where(number > 0, np.fmin(number, top), 0.0).astype(np.uint64)
 
     def run(lanes: Lanes, where: Where) -> None:
         value = applied(cut, read(lanes))

@@ -1,9 +1,9 @@
 """Loads, stores, copies and atomics of machine code as accesses.
 
-    LDG.E.64 R4, desc[UR6][R2.64+0x10]      8 bytes a lane of global memory
-    LDS.U.128 R4, [R2]                      16 bytes of shared memory
-    LDSM.16.M88.4 R8, [R2]                  ldmatrix.x4
-    LDGSTS.E.BYPASS.128 [R3], desc[UR6][R4.64], P0
+LDG.E.64 R4, desc[UR6][R2.64+0x10]      8 bytes a lane of global memory
+LDS.U.128 R4, [R2]                      16 bytes of shared memory
+LDSM.16.M88.4 R8, [R2]                  ldmatrix.x4
+LDGSTS.E.BYPASS.128 [R3], desc[UR6][R4.64], P0
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def touches(words: Words) -> tuple[Step, ...] | None:
     places = [one for one in words.operands if "[" in one]
     if not places:
         return None
-    address = address_of(places[-1], space in ("shared", "local"))
+    address = address_of(places[-1], space in ("shared", "local"), "E" in words.parts)
     if operation in ("ldmatrix", "stmatrix"):
         count = next((int(part) for part in words.parts if part in ("2", "4")), 1)
         writes = named(words.operands[0], count) if operation == "ldmatrix" else ()
@@ -73,7 +73,9 @@ def bytes_of(words: Words) -> int:
     for part in words.parts:
         if part in ("64", "128", "256"):
             return int(part) // 8
-        match = re.fullmatch(r"[USFB](8|16|32|64)(x[24])?(_V\d)?", part) or re.fullmatch(r"(F16|BF16)x2.*", part)
+        match = re.fullmatch(r"[USFB](8|16|32|64)(x[24])?(_V\d)?", part) or re.fullmatch(
+            r"(F16|BF16)x2.*", part
+        )
         if match and match[1].isdigit():
             return int(match[1]) // 8 * int((match[2] or "x1")[1:])
     return 4
@@ -90,5 +92,5 @@ def _copied(words: Words) -> tuple[Step, ...]:
     when: Read | None = truth(last[-1]) if last else None
     return (
         Touch("shared", "cp.async", bytes, address_of(target, True)),
-        Touch("global", "cp.async", bytes, address_of(source, False), when=when),
+        Touch("global", "cp.async", bytes, address_of(source, False, "E" in words.parts), when=when),
     )

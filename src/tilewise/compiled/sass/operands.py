@@ -1,11 +1,11 @@
 """Operands of machine code as functions of the lanes.
 
-    R4  -R4  ~R4  |R4|  R4.reuse        32 bits of a register; RZ is 0
-    UR4  URZ                            a register that the lanes of a warp share
-    P0  !P0  UP0  PT                    predicates
-    0x10  -0x7  5.9e-08                 numbers
-    c[0x0][0x210]  c[0x0][R4+0x8]       constants: parameters, and the extents of the launch
-    [R4.64+UR6+0x10]                    addresses
+R4  -R4  ~R4  |R4|  R4.reuse        32 bits of a register; RZ is 0
+UR4  URZ                            a register that the lanes of a warp share
+P0  !P0  UP0  PT                    predicates
+0x10  -0x7  5.9e-08                 numbers
+c[0x0][0x210]  c[0x0][R4+0x8]       constants: parameters, and the extents of the launch
+[R4.64+UR6+0x10]                    addresses
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def number_of(text: str) -> int | None:
     """
     if _NUMBER.fullmatch(text):
         return int(text, 0) & MASK
-    plain = text.replace("+INF", "inf").replace("-INF", "-inf").replace("+QNAN", "nan").replace("-QNAN", "-nan")
+    plain = (
+        text.replace("+INF", "inf").replace("-INF", "-inf").replace("+QNAN", "nan").replace("-QNAN", "-nan")
+    )
     try:
         return int.from_bytes(struct.pack("<f", float(plain)), "little")
     except (ValueError, OverflowError):
@@ -238,7 +240,7 @@ def constants(lanes: Lanes, bank: str, offset: int) -> Value:
 def offset_of(text: str) -> Read:
     """Return the reader of a sum of registers and numbers, as it stands in brackets, of 64 bits.
 
-        [R4.64+UR6+0x10]   [R4.X4+-0x20]   [UR4]
+    [R4.64+UR6+0x10]   [R4.X4+-0x20]   [UR4]
     """
     terms: list[Read] = []
     for sign, term in _TERM.findall(text.replace("+-", "-")):
@@ -277,9 +279,11 @@ def signed(bits: np.ndarray) -> np.ndarray:
     return bits.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
 
 
-def address_of(text: str, shared: bool) -> Read:
-    """Return the reader of an address: `[R4+0x10]`, `desc[UR6][R4.64]`."""
+def address_of(text: str, shared: bool, extended: bool = False) -> Read:
+    """Return the reader of an address: `[R4+0x10]`, `desc[UR6][R4.64]`; an extended one has 64 bits."""
     inside = re.findall(r"\[([^\[\]]*)\]", text)[-1]
+    if extended and ".64" not in inside:
+        inside = re.sub(r"\bR\d+", r"\g<0>.64", inside, count=1)
     total = offset_of(inside)
     if not shared:
         return total

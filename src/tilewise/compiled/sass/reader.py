@@ -57,23 +57,23 @@ BYTES = 16
 HEADERS = re.compile(r"/include/|cuda_(?:fp|bf)16|sm_\d+_\w+\.hpp|device_functions|mma\.hpp|crt/")
 
 NOTHING = (
-    "NOP BAR WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR CCTL CCTLL FENCE WARPGROUP PREEXIT USETMAXREG "
-    "CGAERRBAR UCGABAR_ARV UCGABAR_WAIT ARRIVES ACQBULK BPT PMTRIG UTMACCTL UTMACMDFLUSH ENDCOLLECTIVE "
-    "WARPGROUPSET STAS UTMASTG UTMAREDG UTMAPF UBLKPF UBLKRED UTCBAR UTCATOMSWS SYNCS_ARRIVES VOTE_VTG"
+    "NOP BAR WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR CCTL CCTLL FENCE WARPGROUP PREEXIT "
+    "USETMAXREG CGAERRBAR UCGABAR_ARV UCGABAR_WAIT ARRIVES ACQBULK BPT PMTRIG UTMACCTL UTMACMDFLUSH "
+    "ENDCOLLECTIVE WARPGROUPSET STAS UTMASTG UTMAREDG UTMAPF UBLKPF UBLKRED UBLKCP UTMALDG UTCBAR UTCATOMSWS VOTE_VTG"
 ).split()
 """Instructions that write no register that is read here."""
 
 FLOATS = {
     1: (
-        "FADD FMUL FFMA FMNMX FMNMX3 FSWZADD MUFU F2F F2FP F2I F2IP FRND HADD2 HMUL2 HFMA2 HMNMX2 HSET2 FSET I2FP I2F I2I "
-        "I2IP IDP IDP4A MOVM FCHK FSETP HSETP2 DSETP TEX TLD TLD4 QSPC MATCH VABSDIFF VABSDIFF4 FADD32I FMUL32I FFMA32I "
-        "HADD2_32 R2B B2R SETCTAID GETLMEMBASE CS2R TXQ SUQ S2R XMAD VIADD2 FHADD FHFMA"
+        "FADD FMUL FFMA FMNMX FMNMX3 FSWZADD MUFU F2F F2FP F2I F2IP FRND HADD2 HMUL2 HFMA2 HMNMX2 HSET2 FSET "
+        "I2FP I2F I2I I2IP IDP IDP4A MOVM FCHK FSETP HSETP2 DSETP TEX TLD TLD4 QSPC MATCH VABSDIFF VABSDIFF4 "
+        "FADD32I FMUL32I FFMA32I HADD2_32 B2R GETLMEMBASE TXQ SUQ XMAD FHADD FHFMA"
     ).split(),
     2: "DADD DMUL DFMA DMNMX FADD2 FMUL2 FFMA2 SUST SULD TMML LDTM".split(),
     4: "HMMA IMMA BMMA DMMA QMMA OMMA".split(),
     128: "HGMMA QGMMA IGMMA BGMMA".split(),
 }
-"""{registers: the instructions that write so many}: floats, products, textures. What they write is not known."""
+"""{registers: the instructions that write so many}: floats, products, textures, which nobody knows then."""
 
 WRITES = {name: count for count, names in FLOATS.items() for name in names}
 
@@ -148,7 +148,7 @@ def _code_line(section: Section, row: int, content: str, line: Line | None) -> L
         chain = [Line(file, int(number)) for file, number in FILE.findall(content)]
         inner = [one for one in chain if not HEADERS.search(one.file)]
         section.said = bool(inner)
-        return (inner or chain or [line])[0]
+        return next(iter((*inner, *chain)), line)
     else:
         label = LABEL.match(content)
         if label:
@@ -210,7 +210,11 @@ def _program(parts: Text, section: Section) -> Program:
     instructions = []
     for reader.at, (row, code, line) in enumerate(section.rows):
         _, negated, register, name, rest = code.groups()
-        guard = Guard(register, bool(negated)) if register and not (register in ("PT", "UPT") and not negated) else None
+        guard = (
+            Guard(register, bool(negated))
+            if register and not (register in ("PT", "UPT") and not negated)
+            else None
+        )
         operands = split(rest)
         try:
             steps = reader.steps(name, operands)
@@ -219,7 +223,10 @@ def _program(parts: Text, section: Section) -> Program:
         if steps is None:
             unread[name] += 1
             steps = (Unread(_written(name, operands, 4)),)
-        if guard is not None and register in ("PT", "UPT"):  # @!PT never holds: the assembler fills up with it
+        if guard is not None and register in (
+            "PT",
+            "UPT",
+        ):  # @!PT never holds: the assembler fills up with it
             steps, guard = (), None
         text = f"{name} {rest}".strip()
         instructions.append(Instruction(name, text, steps, guard, line, row))
@@ -364,7 +371,7 @@ def _returned(address: Callable[[Lanes], Value], base: int) -> Callable[[Lanes],
 
 
 def _switched(register: Callable[[Lanes], Value], offset: int, after: int) -> Callable[[Lanes], Value]:
-    """Return the reader of the instruction at which a branch of a switch begins, `after` the switch itself."""
+    """Return the reader of the instruction at which a branch of a switch begins."""
 
     def read(lanes: Lanes) -> Value:
         moved = applied(lambda bits: bits.view(np.int32).astype(np.int64) + offset, register(lanes))
@@ -400,7 +407,10 @@ def _threads(notes: list[tuple[str, list[int]]]) -> tuple[tuple[int, int, int] |
     """Return the block that a kernel requires, and the most threads that it takes."""
     required, most = None, None
     for attribute, numbers in notes:
-        words = [int.from_bytes(bytes(numbers[at : at + 4]), "little") for at in range(len(numbers) - 12, len(numbers), 4)]
+        words = [
+            int.from_bytes(bytes(numbers[at : at + 4]), "little")
+            for at in range(len(numbers) - 12, len(numbers), 4)
+        ]
         if attribute == "REQNTID" and len(numbers) >= 12:
             required = (words[0], words[1], words[2])
         if attribute == "MAX_THREADS" and len(numbers) >= 12:

@@ -1,4 +1,4 @@
-"""Instructions of machine code that look at other lanes: shuffles, votes, reductions; and special registers."""
+"""Instructions that look at other lanes: shuffles, votes, reductions; special registers; constants."""
 
 from __future__ import annotations
 
@@ -46,8 +46,6 @@ def special(lanes: Lanes, name: str) -> Value:
         one = np.uint64(1) << (lanes.threads % LANES).astype(np.uint64)
         below, here = masks[name]
         return Value((np.uint64(below) * (one - np.uint64(1)) + np.uint64(here) * one).astype(np.uint32))
-    if name == "SR_VIRTID":
-        return UNKNOWN
     return UNKNOWN
 
 
@@ -139,7 +137,9 @@ def shfl(words: Words) -> Compute:
     return Compute(run, (*named(register, 1), *written))
 
 
-def shuffled(lanes: Lanes, where: Where, mode: str, values: tuple[Value, Value, Value]) -> tuple[Value, Value]:
+def shuffled(
+    lanes: Lanes, where: Where, mode: str, values: tuple[Value, Value, Value]
+) -> tuple[Value, Value]:
     """Return the numbers of other lanes, and where such a lane is inside its segment.
 
     The values are the numbers, the lane or the distance, and the bounds of the segments.
@@ -186,7 +186,8 @@ def reduced(lanes: Lanes, where: Where, value: Value, kind: str, is_signed: bool
     """Return the sum, the least, the greatest or the bits of each warp's numbers together."""
     active = where.mask.reshape(-1, LANES)
     bits = lanes.by_warp(value.bits)
-    numbers = bits.astype(np.uint32).view(np.int32).astype(np.int64) if is_signed else bits.astype(np.int64)
+    numbers = bits.astype(np.uint32).view(np.int32) if is_signed else bits
+    numbers = numbers.astype(np.int64)
     if kind in ("SUM", "ADD"):
         total = np.where(active, numbers, 0).sum(axis=1)
     elif kind == "MIN":
