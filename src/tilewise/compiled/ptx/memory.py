@@ -168,7 +168,7 @@ def copy(words: Words) -> Steps | None:
 
 
 def _taken(operand: str, words: Words) -> Read:
-    """Return where a copy loads: it has bytes, or the predicate that lets it ignore its source does not hold."""
+    """Return where a copy loads: it has bytes, or no predicate lets it ignore its source."""
     if immediate(operand) is None:
         register = words.scope.register(operand.lstrip("! "))
         ignored = truth(operand, words)
@@ -196,12 +196,12 @@ def _handed(words: Words) -> Step:
     written = [variable.byte(begin + place) for place in range(size * len(names))]
 
     def run(lanes: Lanes, where: Where) -> None:
-        for number, read in enumerate(reads):
+        for place, read in enumerate(reads):
             value = read(lanes)
             for step in range(size):
                 away = words.kind(8 * step)
                 byte = applied(lambda bits, away=away: (bits >> away).astype(np.uint8), value)
-                lanes.write(written[size * number + step], byte, where)
+                lanes.write(written[size * place + step], byte, where)
 
     return Compute(run, tuple(written))
 
@@ -257,18 +257,19 @@ def _together(parts: list[Bits], each: int) -> Bits:
 def _constants(bank: int, where: Read, step: int, kind: Kind, lanes: Lanes) -> Value:
     """Return constants at an address, lane by lane."""
     place = where(lanes)
-    if place.unknown is not None or not lanes.live.any():
-        return UNKNOWN
-    if place.bits.size == 1:
+    if place.bits.size == 1 and place.unknown is None:
         return _constant(lanes, bank, int(place.bits[0]) + step, kind)
     places = lanes.spread(place.bits)
-    different = np.unique(places[lanes.live])
+    unknown = ~lanes.live if place.unknown is None else ~lanes.live | place.unknown
+    different = np.unique(places[~unknown])
     if len(different) > MOST_PLACES:
         return UNKNOWN
-    bits, unknown = np.zeros(lanes.count, kind), np.zeros(lanes.count, np.bool_)
+    bits = np.zeros(lanes.count, kind)
     for offset in different.tolist():
         value, here = _constant(lanes, bank, offset + step, kind), places == offset
-        bits[here], unknown[here] = value.bits[0], value.unknown is not None
+        bits[here] = value.bits[0]
+        if value.unknown is not None:
+            unknown = unknown | here
     return Value(bits, unknown if unknown.any() else None)
 
 

@@ -81,7 +81,7 @@ class Scope:
         if NAME.fullmatch(name) is None:
             raise ValueError(name)
         scope = self
-        while scope.parent is not None:
+        while scope.parent is not None and scope.parent.parent is not None:  # up to that of the whole body
             if name in scope.registers or name.rstrip("0123456789") in scope.ranges:
                 break
             scope = scope.parent
