@@ -48,7 +48,7 @@ module attributes {{"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = {warps} : i32, t
 def _dealt(random: Random, kind: str, warps: int) -> tuple[list[int], str, str]:
     """Return a shape and two #ttg.linear encodings: bits of the element are dealt to bits of places."""
     registers = random.randint(2, 5)
-    copies = {place: 0 for place in (REGISTER, LANE, WARP)}
+    copies = dict.fromkeys((REGISTER, LANE, WARP), 0)
     if kind == "selected" or random.random() < 0.3:
         copies[random.choice((LANE, LANE, WARP))] = 1 if kind == "selected" else random.randint(0, 1)
     sizes = {REGISTER: registers, LANE: LANES, WARP: warps}
@@ -103,7 +103,9 @@ def _linear(dealt: dict[str, list[int | None]], shape: Sequence[int]) -> str:
             return [step]
         return [step // shape[1], step % shape[1]]
 
-    listed = ", ".join(f"{place} = {[basis(bit) for bit in dealt[place]]}" for place in (REGISTER, LANE, WARP))
+    listed = ", ".join(
+        f"{place} = {[basis(bit) for bit in dealt[place]]}" for place in (REGISTER, LANE, WARP)
+    )
     return f"#ttg.linear<{{{listed}, block = []}}>"
 
 
@@ -116,12 +118,17 @@ def _real(random: Random, shape: Sequence[int], warps: int) -> str:
     if kind == "mma":
         return f"#ttg.nvidia_mma<{{versionMajor = 2, {mma}}}>"
     if kind == "a":
-        return f"#ttg.dot_op<{{opIdx = 0, parent = #ttg.nvidia_mma<{{versionMajor = 2, {mma}}}>, kWidth = 2}}>"
+        return (
+            f"#ttg.dot_op<{{opIdx = 0, parent = #ttg.nvidia_mma<{{versionMajor = 2, {mma}}}>, kWidth = 2}}>"
+        )
     rows = 1 << random.randint(0, LANES)
     each, order = [1 << random.randint(0, 2), 1 << random.randint(0, 3)], random.choice(([1, 0], [0, 1]))
-    blocked = f"sizePerThread = {each}, threadsPerWarp = {[rows, 32 // rows]}, warpsPerCTA = {of_warps}, order = {order}"
+    lanes = [rows, 32 // rows]
     if kind == "blocked":
-        return f"#ttg.blocked<{{{blocked}}}>"
-    each, lanes, of_warps = ([1, *own] for own in (each, [rows, 32 // rows], of_warps))
-    blocked = f"sizePerThread = {each}, threadsPerWarp = {lanes}, warpsPerCTA = {of_warps}, order = [2, 1, 0]"
-    return f"#ttg.slice<{{dim = 0, parent = #ttg.blocked<{{{blocked}}}>}}>"
+        return _blocked(each, lanes, of_warps, order)
+    return f"#ttg.slice<{{dim = 0, parent = {_blocked([1, *each], [1, *lanes], [1, *of_warps], [2, 1, 0])}}}>"
+
+
+def _blocked(each: list[int], lanes: list[int], warps: list[int], order: list[int]) -> str:
+    keys = f"sizePerThread = {each}, threadsPerWarp = {lanes}, warpsPerCTA = {warps}, order = {order}"
+    return f"#ttg.blocked<{{{keys}}}>"

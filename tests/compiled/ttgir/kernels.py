@@ -1,5 +1,7 @@
-"""Kernels of eight shapes for the record of dumps (record.py): a product in f16 and one in fp8, the forward pass of
-a layer norm, softmax, attention, a transposition, sums along both dimensions, running sums.
+"""Kernels of eight shapes for the record of dumps (record.py).
+
+They are a product in f16 and one in fp8, the forward pass of a layer norm, softmax, attention, a
+transposition, sums along both dimensions, and running sums.
 """
 
 # ruff: noqa: N803 - constants of kernels are capitals

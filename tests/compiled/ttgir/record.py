@@ -1,10 +1,12 @@
 """Record what Triton 3.9 makes of kernels and of conversions: dumps.zip and conversions.zip beside this file.
 
-    python tests/compiled/ttgir/record.py
+    python tests/compiled/ttgir/record.py           both
+    python tests/compiled/ttgir/record.py dumps     one of them
 
-dumps.zip has the TTGIR of eight kernels (kernels.py) for eleven targets, and what the PTX for NVIDIA's has of
-each instruction that reaches memory, by its bytes. conversions.zip has modules with one conversion each, and
-the exchanges, accesses of shared memory and barriers of its PTX, and the bytes of shared memory that it takes. No GPU is needed. Triton aborts on some texts, so children compile.
+dumps.zip has the TTGIR of eight kernels (kernels.py) for eleven targets, and how often each instruction that
+reaches memory stands in the PTX for NVIDIA's, by its bytes. conversions.zip has modules with one conversion
+each, and the exchanges, accesses of shared memory and barriers of its PTX, and the bytes of shared memory.
+No GPU is needed. Triton aborts on some texts, so children compile.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ from triton.compiler import ASTSource
 from triton.compiler.compiler import make_backend
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parents[2])]
+sys.path.insert(0, str(HERE.parents[2]))  # the tests are a package of this folder
 
-from drawn import KINDS, drawn  # noqa: E402
-from kernels import KERNELS, ODD  # noqa: E402
+from tests.compiled.ttgir.drawn import KINDS, drawn  # noqa: E402
+from tests.compiled.ttgir.kernels import KERNELS, ODD  # noqa: E402
 
 TARGETS = (
     *(f"cuda:{capability}" for capability in (75, 80, 90, 100, 120)),
@@ -86,14 +88,14 @@ def made(source, target: str, options: dict[str, int], last: str) -> tuple[dict[
     raise ValueError("compiled without that stage")
 
 
-def in_a_child(work):
+def in_a_child(work, *given):
     """Return what a child's work returns, as JSON has it; None where it dies or refuses."""
     with tempfile.TemporaryFile("w+") as answer:
         child = os.fork()
         if child == 0:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             try:
-                json.dump(work(), answer)
+                json.dump(work(*given), answer)
                 answer.flush()
                 os._exit(0)
             finally:
@@ -133,8 +135,8 @@ def dump(name: str, target: str) -> dict:
 def accesses(ptx: str) -> dict[str, int]:
     """Return {instruction and bytes of a lane: how often it stands in a text}.
 
-    >>> accesses("ld.shared.v4.b32 {%r1}; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1}; st.global.b16 [%rd1];")
-    {'ld.shared 16': 1, 'ldmatrix 4': 1, 'st.global 2': 1}
+    >>> accesses("ld.shared.v4.b32 {%r1}; ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1};")
+    {'ld.shared 16': 1, 'ldmatrix 4': 1}
     """
     found: Counter[str] = Counter()
     for match in ACCESS.finditer(ptx):
@@ -168,13 +170,21 @@ def facts(text: str) -> dict[str, int]:
 
 
 def main() -> None:
-    dumps = {f"{name}, {target}": in_a_child(lambda: dump(name, target)) for name in KERNELS for target in TARGETS}
+    for name in sys.argv[1:] or ("dumps", "conversions"):
+        {"dumps": record_dumps, "conversions": record_conversions}[name]()
+
+
+def record_dumps() -> None:
+    dumps = {f"{name}, {target}": in_a_child(dump, name, target) for name in KERNELS for target in TARGETS}
     write("dumps", {name: own for name, own in dumps.items() if own})
     print("without", [name for name, own in dumps.items() if own is None])
+
+
+def record_conversions() -> None:
     random, found, refused = Random(0), [], 0
     while len(found) < CONVERSIONS:
         text = drawn(random, KINDS[len(found) % len(KINDS)])
-        known = in_a_child(lambda: facts(text))
+        known = in_a_child(facts, text)
         if known is None:
             refused += 1
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -268,7 +269,7 @@ def shf(words: Words) -> Compute:
     wrapped = "W" in words.parts
     most = U64(63 if kind.endswith("64") else 32)
 
-    def shifted(lo: np.ndarray, n: np.ndarray, hi: np.ndarray) -> np.ndarray:
+    def shifted(lo: np.ndarray, n: np.ndarray, hi: np.ndarray) -> Any:
         n = n.astype(U64)
         n = n & U64(63 if kind.endswith("64") else 31) if wrapped else np.minimum(n, most)
         whole = joined(lo, hi)
@@ -449,7 +450,7 @@ def isetp(words: Words) -> Compute:
     lower = truth(truths[1]) if "EX" in words.parts else None
     join = next((part for part in words.parts if part in ("AND", "OR", "XOR")), "AND")
 
-    def compared(x: np.ndarray, y: np.ndarray, low: np.ndarray | None = None) -> np.ndarray:
+    def compared(x: np.ndarray, y: np.ndarray, low: np.ndarray | None = None) -> Any:
         if relation in ("T", "F"):
             return np.full(1, relation == "T")
         if not unsigned:

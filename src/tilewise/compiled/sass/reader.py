@@ -59,7 +59,8 @@ HEADERS = re.compile(r"/include/|cuda_(?:fp|bf)16|sm_\d+_\w+\.hpp|device_functio
 NOTHING = (
     "NOP BAR WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR CCTL CCTLL FENCE WARPGROUP PREEXIT "
     "USETMAXREG CGAERRBAR UCGABAR_ARV UCGABAR_WAIT ARRIVES ACQBULK BPT PMTRIG UTMACCTL UTMACMDFLUSH "
-    "ENDCOLLECTIVE WARPGROUPSET STAS UTMASTG UTMAREDG UTMAPF UBLKPF UBLKRED UBLKCP UTMALDG UTCBAR UTCATOMSWS VOTE_VTG"
+    "ENDCOLLECTIVE WARPGROUPSET STAS UTMASTG UTMAREDG UTMAPF UBLKPF UBLKRED UBLKCP UTMALDG UTCBAR "
+    "UTCATOMSWS VOTE_VTG"
 ).split()
 """Instructions that write no register that is read here."""
 
@@ -70,7 +71,8 @@ FLOATS = {
         "FADD32I FMUL32I FFMA32I HADD2_32 B2R GETLMEMBASE TXQ SUQ XMAD FHADD FHFMA"
     ).split(),
     2: "DADD DMUL DFMA DMNMX FADD2 FMUL2 FFMA2 SUST SULD TMML LDTM".split(),
-    4: "HMMA IMMA BMMA DMMA QMMA OMMA".split(),
+    4: "HMMA IMMA BMMA QMMA OMMA".split(),
+    8: ["DMMA"],
     128: "HGMMA QGMMA IGMMA BGMMA".split(),
 }
 """{registers: the instructions that write so many}: floats, products, textures, which nobody knows then."""
@@ -355,10 +357,20 @@ class _Reader:
 
 
 def _many(words: Words) -> int:
-    """Return the registers that an instruction of floats writes."""
+    """Return the registers that an instruction of floats writes.
+
+    >>> _many(Words.of("HGMMA.64x128x16.F32.BF16", [])), _many(Words.of("HMMA.16816.F16", []))
+    (64, 2)
+    """
+    count = WRITES[words.base]
+    shape = next((re.fullmatch(r"64x(\d+)x\d+", part) for part in words.parts if part.startswith("64x")), None)
+    if shape is not None:
+        return int(shape[1]) // (4 if words.parts[1] == "F16" else 2)
+    if words.base == "HMMA":
+        return 2 if words.parts[1:2] == ("F16",) else 4
     if any(part in ("F64", "64", "U64", "S64") for part in words.parts):
-        return 2
-    return WRITES[words.base]
+        return max(2, count)
+    return count
 
 
 def _returned(address: Callable[[Lanes], Value], base: int) -> Callable[[Lanes], Value]:

@@ -19,7 +19,7 @@ import numpy as np
 from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count as count_banks
 from tilewise.check.coalesce import count as count_sectors
-from tilewise.compiled.ttgir.text import Line, Op, Text
+from tilewise.compiled.ttgir.text import Line, Op, Text, as_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.compiled.ttgir.values import Address, Ints, Mask, Values, arguments_of, given
 from tilewise.core.bits import Basis, sums
@@ -73,13 +73,12 @@ class MemoryAccess:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the access as plain data."""
-        names = ("row", "op", "space", "instruction", "loops", "width", "requests", "reason")
+        names = ("row", "op", "space", "instruction", "loops", "width", "requests", "counts", "reason")
         return {
-            "line": None if self.line is None else self.line.as_dict(),
-            **{name: getattr(self, name) for name in names},
+            "line": as_data(self.line),
             "name": self.type.name,
             "type": self.type.text,
-            "counts": None if self.counts is None else dict(self.counts),
+            **{name: getattr(self, name) for name in names},
             "predicted": True,
         }
 
@@ -132,8 +131,8 @@ def _of_shared(access: MemoryAccess, tensor: TypeInText, buffer: TypeInText, tar
         return replace(access, reason=buffer.why_not or f"{buffer.name} is no shared memory")
     assert tensor.tile is not None
     (tile, shape), (_, whole) = tensor.tile, buffer.tile
-    if len(shape) != len(whole):
-        return replace(access, reason="the tensor and the buffer have different numbers of dimensions")
+    if len(shape) != len(whole) or any(map(int.__gt__, shape, whole)):
+        return replace(access, reason="the tensor is no part of the buffer")
     held = Basis()
     for bit, step in enumerate(buffer.bases[OFFSET]):
         held.define(step, step and 1 << bit)
@@ -258,14 +257,15 @@ def _asked(op: Op, values: Values, tensor: TypeInText) -> tuple[Address | None, 
         return None, None
     if op.name.startswith("amdg."):
         offsets = known[at + 1] if at + 1 < len(known) else None
-        if not isinstance(offsets, np.ndarray):
+        if not isinstance(offsets, np.ndarray) or found.offset.size > 1:
             return None, None
-        found = replace(found, offset=found.offset + offsets * found.bytes)
+        found = found.behind(offsets)
     mask = next((one for one in known[after:] if isinstance(one, Mask)), None)
     arrays = [found.offset, *((mask.holds, *mask.margins) if mask else ())]
-    if any(array.ndim != len(tensor.shape) for array in arrays):
-        return None, None
-    return found, mask
+    pairs = [zip(array.shape, tensor.shape, strict=False) for array in arrays]
+    fits = all(own in (1, extent) for pair in pairs for own, extent in pair)
+    alike = all(array.ndim == len(tensor.shape) for array in arrays)
+    return (found, mask) if fits and alike else (None, None)
 
 
 def _listed(array: Any, tensor: TypeInText, index: Ints) -> Any:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from tilewise.check.match import match
-from tilewise.compiled.ttgir.text import Line, Op, Text
+from tilewise.compiled.ttgir.text import Line, Op, Text, as_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -62,8 +62,7 @@ class BufferUse:
     def as_dict(self) -> dict[str, Any]:
         """Return the use as plain data."""
         asked = {"engine": self.engine, "operand": self.operand, "able": self.able, "said": self.said}
-        line = None if self.line is None else self.line.as_dict()
-        return {"line": line, "op": self.op} | (asked if self.engine else {})
+        return {"line": as_data(self.line), "op": self.op} | (asked if self.engine else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +92,11 @@ class SharedBuffer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the buffer as plain data."""
-        layout = self.type.layout
+        names = ("row", "loops", "swizzle", "bytes")
         return {
-            "line": None if self.line is None else self.line.as_dict(),
-            "row": self.row,
-            "name": self.type.name,
-            "shape": list(self.type.shape),
-            "dtype": None if self.type.dtype is None else self.type.dtype.name,
-            "layout": None if layout is None else str(layout),
-            "reason": self.type.why_not,
-            "swizzle": self.swizzle,
-            "bytes": self.bytes,
-            "loops": self.loops,
+            "line": as_data(self.line),
+            **self.type.as_dict(),
+            **{name: getattr(self, name) for name in names},
             "writers": [use.as_dict() for use in self.writers],
             "readers": [use.as_dict() for use in self.readers],
         }

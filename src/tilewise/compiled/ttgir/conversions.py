@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewise.compiled.ttgir.text import Line
+from tilewise.compiled.ttgir.text import Line, as_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.bits import Basis, meet, rank
 from tilewise.core.integers import counted
@@ -154,17 +154,12 @@ class LayoutConversion:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the conversion as plain data."""
+        names = ("op", "row", "kind", "bytes", "loops", "needs", "command")
         return {
-            "line": None if self.line is None else self.line.as_dict(),
-            "op": self.op,
-            "row": self.row,
+            "line": as_data(self.line),
             "shape": list(self.source.shape),
-            "dtype": None if self.source.dtype is None else self.source.dtype.name,
+            "dtype": self.source.dtype and self.source.dtype.name,
             "source": self.source.name,
             "target": self.target.name,
-            "kind": self.kind,
-            "bytes": self.bytes,
-            "loops": self.loops,
-            "needs": self.needs,
-            "command": self.command,
+            **{name: getattr(self, name) for name in names},
         }

@@ -49,17 +49,7 @@ class LayoutUse:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the use as plain data."""
-        layout = self.layout
-        return {
-            "name": self.name,
-            "type": self.type.text,
-            "shape": list(self.type.shape),
-            "dtype": None if self.type.dtype is None else self.type.dtype.name,
-            "layout": None if layout is None else str(layout),
-            "reason": self.reason,
-            "notes": list(self.type.notes),
-            "ops": dict(self.ops),
-        }
+        return self.type.as_dict() | {"notes": list(self.type.notes), "ops": dict(self.ops)}
 
 
 @dataclass(frozen=True)

@@ -39,9 +39,10 @@ class Line:
     file: str
     number: int
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the line as plain data."""
-        return {"file": self.file, "number": self.number}
+
+def as_data(line: Line | None) -> dict[str, Any] | None:
+    """Return a line as plain data."""
+    return None if line is None else {"file": line.file, "number": line.number}
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -135,6 +136,17 @@ class TypeInText:
         tile, shape = self.tile
         return {
             place: tuple([flat_index(basis, shape) for basis in moved]) for place, moved in tile.bases.items()
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the type as plain data, with its layout or the reason why there is none."""
+        return {
+            "name": self.name,
+            "type": self.text,
+            "shape": list(self.shape),
+            "dtype": self.dtype and self.dtype.name,
+            "layout": self.layout and str(self.layout),
+            "reason": self.why_not,
         }
 
     @property

@@ -12,6 +12,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,7 +35,6 @@ _ARGUMENT = re.compile(r"%([\w$.-]+): (!tt\.ptr<([\w!.<>]+?)(?:, \d+)?>|i\d+)(?:
 _DIVISOR = re.compile(r"tt\.divisibility = (\d{1,9})\b")
 _CONSTANT = re.compile(r"(?:dense<)?(-?\d{1,18}|true|false)(?=>| :|$)")
 _RANGE = re.compile(r"(end|start) = (\d{1,9})\b")
-_NUMBERS = re.compile(r"\d{1,2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,10 @@ class Address:
     """Bytes of an element."""
     offset: Ints
 
+    def behind(self, elements: Ints) -> Address:
+        """Return the addresses that lie so many elements behind these."""
+        return replace(self, offset=self.offset + elements * self.bytes)
+
 
 @dataclass(frozen=True, slots=True)
 class Mask:
@@ -69,14 +73,10 @@ class Mask:
 Known: TypeAlias = Ints | Address | Mask
 
 _COMPARED: Mapping[str, tuple[Callable[[Any, Any], Any], int, int]] = {
-    "slt": (operator.lt, 1, 0),
-    "sge": (operator.ge, 1, 0),
-    "sle": (operator.le, 1, 1),
-    "sgt": (operator.gt, 1, 1),
-    "ult": (operator.lt, 1, 0),
-    "uge": (operator.ge, 1, 0),
-    "ule": (operator.le, 1, 1),
-    "ugt": (operator.gt, 1, 1),
+    "lt": (operator.lt, 1, 0),
+    "ge": (operator.ge, 1, 0),
+    "le": (operator.le, 1, 1),
+    "gt": (operator.gt, 1, 1),
     "eq": (operator.eq, 1 << 20, 0),
     "ne": (operator.ne, 1 << 20, 0),
 }
@@ -84,35 +84,32 @@ _COMPARED: Mapping[str, tuple[Callable[[Any, Any], Any], int, int]] = {
 
 An equality holds at one point alone: the factor lets its margin pass 0 at every step.
 """
+_PREDICATE = re.compile(r"\s*[su]?(lt|ge|le|gt|eq|ne),")
 
 
-def _floored(one: Ints, other: Ints) -> Ints:
+def _quotient(one: Ints, other: Ints) -> Ints:
     """Return the quotient, rounded towards 0 as the hardware has it."""
     quotient = abs(one) // abs(other)
     return np.where((one < 0) != (other < 0), -quotient, quotient)
 
 
-_COMPUTED: Mapping[str, Callable[[Ints, Ints], Ints]] = {
-    "addi": operator.add,
-    "subi": operator.sub,
-    "muli": operator.mul,
-    "divsi": _floored,
-    "divui": operator.floordiv,
-    "remsi": lambda one, other: one - other * _floored(one, other),
-    "remui": operator.mod,
-    "minsi": np.minimum,
-    "maxsi": np.maximum,
-    "minui": np.minimum,
-    "maxui": np.maximum,
-    "andi": operator.and_,
-    "ori": operator.or_,
-    "xori": operator.xor,
-    "shli": operator.lshift,
-    "shrsi": operator.rshift,
-    "shrui": operator.rshift,
+_COMPUTED: Mapping[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": _quotient,
+    "rem": lambda one, other: one - other * _quotient(one, other),
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
 }
+"""{operation without its sign and type: what it computes}."""
+_NAMED = re.compile(r"(\w+?)[su]?i$")
 _SAME = ("extsi", "extui", "trunci", "index_cast", "convert_layout", "broadcast", "bitcast")
-_DIVIDES = ("divsi", "divui", "remsi", "remui")
 
 
 def arguments_of(ops: Sequence[Op]) -> dict[str, Argument]:
@@ -141,8 +138,8 @@ def given(arguments: Mapping[str, Argument], let: Mapping[str, int]) -> dict[str
         if name not in values:
             known = " ".join(values) or "the kernel has none"
             raise LayoutError("TW007", f"{name} is no integer argument of the kernel", hint=f"known: {known}")
-        if value % arguments[name].divisor:
-            message = f"{name} = {value} is no multiple of {arguments[name].divisor}"
+        if value % arguments[name].divisor or abs(value) >= 1 << 31:
+            message = f"{name} = {value} is no multiple of {arguments[name].divisor} with 32 bits"
             raise LayoutError("TW401", message, hint="the kernel was compiled for multiples: tt.divisibility")
         values[name] = value
     return values
@@ -191,7 +188,7 @@ class Values:
     def _keep(self, name: str, value: Known | None) -> None:
         size = 0 if value is None else _array(value).size
         self._work -= size
-        if value is not None and size <= MOST_ELEMENTS:
+        if value is not None:
             self._known[name] = value
 
     def _enter(self, loop: Op) -> None:
@@ -209,93 +206,88 @@ class Values:
     def _result(self, op: Op, of: Sequence[Known | None]) -> Known | None:
         """Return what an operation computes, or None where that is unknown."""
         short, known = op.name.rpartition(".")[2], [one for one in of if one is not None]
-        if short in ("constant", "make_range", "get_program_id", "get_num_programs"):
+        if not of:
             return self._made(short, op)
-        if len(known) != len(of) or not known:
+        if len(known) != len(of) or not _meeting(known):
             return None
         one, *others = known
         if short in _SAME:
             return one
         if not others:
-            shape = self._shape(op)
-            return _mapped(one, lambda array: _shaped(short, op.text, array, shape))
-        other = others[0]
-        if isinstance(one, Mask) and isinstance(other, Mask):
-            if short not in ("andi", "ori"):
-                return None
-            holds = one.holds & other.holds if short == "andi" else one.holds | other.holds
-            return Mask(holds, one.margins + other.margins)
-        if isinstance(one, Address) and isinstance(other, np.ndarray) and short == "addptr":
-            return Address(one.base, one.bytes, one.offset + other * one.bytes)
-        if isinstance(one, Mask) and short == "select":
-            return _chosen(one, other, others[-1])
-        if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)):
+            axis, rank = re.search(r"axis = (\d)\b", op.text), len(self._shape(op))
+            if short == "splat" and _array(one).size == 1:
+                return _mapped(one, lambda array: array.reshape((1,) * rank))
+            if short == "expand_dims" and axis and int(axis[1]) <= _array(one).ndim:
+                return _mapped(one, lambda array: np.expand_dims(array, int(axis[1])))
             return None
-        if short == "cmpi":
-            compare, factor, less = _COMPARED.get(op.text.split(",")[0].strip(), (None, 0, 0))
-            return compare and Mask(compare(one, other), ((one - other) * factor - less,))
-        if short not in _COMPUTED or (short in _DIVIDES and not other.all()):
-            return None
-        return _COMPUTED[short](one, other)
+        match one, others[0], others[-1]:
+            case Mask(), Mask() as other, _ if short == "andi":
+                return Mask(one.holds & other.holds, one.margins + other.margins)
+            case Mask(), np.ndarray() as other, np.ndarray() as third if short == "select":
+                return np.where(one.holds, other, third)
+            case Address(), np.ndarray() as other, _ if short == "addptr":
+                return one.behind(other)
+            case np.ndarray(), np.ndarray() as other, _ if short == "cmpi" and (
+                kind := _PREDICATE.match(op.text)
+            ):
+                compare, factor, less = _COMPARED[kind[1]]
+                return Mask(compare(one, other), ((one - other) * factor - less,))
+            case np.ndarray(), np.ndarray() as other, _ if named := _NAMED.match(short):
+                compute = _COMPUTED.get(named[1])
+                if compute is not None and (named[1] not in ("div", "rem") or other.all()):
+                    computed: Ints = compute(one, other)
+                    return computed
+        return None
 
     def _made(self, short: str, op: Op) -> Known | None:
         """Return a value that no other makes."""
-        if short == "get_program_id":
-            return np.array([int(self._odd)], np.int64)
-        if short == "get_num_programs":
-            return np.array([GENERIC], np.int64)
-        if short == "make_range":
-            ends = {name: int(number) for name, number in _RANGE.findall(op.text)}
-            start, end = ends.get("start", 0), ends.get("end", 0)
-            return np.arange(start, end) if 0 < end - start <= MOST_ELEMENTS else None
         found, flat = _CONSTANT.match(op.text.strip()), (1,) * max(1, len(self._shape(op)))
-        if found is None:
-            return None
-        if found[1] in ("true", "false"):
-            return Mask(np.full(flat, found[1] == "true"))
-        return np.full(flat, int(found[1]), np.int64)
+        match short:
+            case "get_program_id":
+                return np.array([int(self._odd)], np.int64)
+            case "get_num_programs":
+                return np.array([GENERIC], np.int64)
+            case "make_range":
+                ends = {name: int(number) for name, number in _RANGE.findall(op.text)}
+                start, end = ends.get("start", 0), ends.get("end", 0)
+                return np.arange(start, end) if 0 < end - start <= MOST_ELEMENTS else None
+            case "constant" if found and found[1] in ("true", "false"):
+                return Mask(np.full(flat, found[1] == "true"))
+            case "constant" if found:
+                return np.full(flat, int(found[1]), np.int64)
+        return None
 
     def _shape(self, op: Op) -> Sequence[int]:
         """Return the extents of the result; () of one number."""
         return [(), *(written.shape for written in self._types_of(op))][-1]
 
 
-def _shaped(short: str, text: str, array: Any, shape: Sequence[int]) -> Any:
-    """Return an array in another shape, or None where the operation is another."""
-    axis, order = re.search(r"axis = (\d)\b", text), re.search(r"order = array<i32: ([\d, ]+)>", text)
-    if short == "splat" and array.size == 1:
-        return array.reshape((1,) * len(shape))
-    if short == "expand_dims" and axis and int(axis[1]) <= array.ndim:
-        return np.expand_dims(array, int(axis[1]))
-    if short == "trans" and order:
-        axes = [int(number) for number in _NUMBERS.findall(order[1])]
-        return array.transpose(axes) if sorted(axes) == [*range(array.ndim)] else None
-    return None
+def _meeting(known: Sequence[Known]) -> bool:
+    """Return True if arrays go together, and are no more than can be listed."""
+    try:
+        return prod(np.broadcast_shapes(*(_array(one).shape for one in known))) <= MOST_ELEMENTS
+    except ValueError:
+        return False
 
 
-def _mapped(value: Known, change: Callable[[Any], Any]) -> Known | None:
-    """Return a value with its arrays in another shape, or None."""
-    if isinstance(value, np.ndarray):
-        found: Ints | None = change(value)
-        return found
-    if isinstance(value, Address):
-        offset = change(value.offset)
-        return None if offset is None else replace(value, offset=offset)
-    holds, margins = change(value.holds), tuple([change(margin) for margin in value.margins])
-    return None if holds is None else Mask(holds, margins)
-
-
-def _chosen(mask: Mask, one: Known, other: Known) -> Known | None:
-    """Return the one value where a mask holds, the other elsewhere; of two masks or addresses none."""
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.where(mask.holds, one, other)
-    return None
+def _mapped(value: Known, change: Callable[[Any], Any]) -> Known:
+    """Return a value with its arrays in another shape."""
+    match value:
+        case Address():
+            return replace(value, offset=change(value.offset))
+        case Mask():
+            return Mask(change(value.holds), tuple([change(margin) for margin in value.margins]))
+    found: Ints = change(value)
+    return found
 
 
 def _array(value: Known) -> Any:
-    if isinstance(value, np.ndarray):
-        return value
-    return value.offset if isinstance(value, Address) else value.holds
+    match value:
+        case Address():
+            return value.offset
+        case Mask():
+            return value.holds
+    return value
 
 
 def _bytes_of(element: str) -> int:
