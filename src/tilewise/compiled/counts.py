@@ -44,6 +44,14 @@ MOST_PLACES = 1 << 18
 """The most places that are kept apart for one instruction."""
 
 
+SUMS = ("instructions", "requests", "lanes", "cost", "ideal", "lines", "bytes", "misaligned")
+"""The counts of a tally that every event adds to."""
+
+
+def _same(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
+    return one is other or np.array_equal(one, other)
+
+
 @dataclass(slots=True)
 class Tally:
     """The counts of one access of the text, over all that was run."""
@@ -76,6 +84,34 @@ class Tally:
     misaligned: int = 0
     """Requests whose addresses are no multiples of their width: they fault on the hardware."""
 
+    first: Event | None = field(default=None, repr=False)
+    """An event that others are compared with."""
+    by_shift: dict[int, list[int]] = field(default_factory=dict, repr=False)
+    """{addresses beyond those of the first event, modulo a line: what such an event adds}."""
+
+    def sums(self) -> list[int]:
+        """Return the counts that every event adds to."""
+        return [getattr(self, name) for name in SUMS]
+
+    def shift_of(self, event: Event) -> int | None:
+        """Return by how much an event is the first one moved, modulo a line; None where it is another.
+
+        The first event is forgotten then: the next ones are compared with this one.
+        """
+        if event.unsure or event.address.unknown is not None or event.touch.operation in ATOMICS:
+            return None
+        first = self.first
+        if first is not None and first.address.bits.shape == event.address.bits.shape:
+            moved = event.address.bits - first.address.bits
+            if (
+                (moved == moved[0]).all()
+                and _same(event.active, first.active)
+                and _same(event.issued, first.issued)
+            ):
+                return int(moved[0]) % LINE
+        self.first, self.by_shift = event, {}
+        return 0
+
     @property
     def excess(self) -> int:
         """Return the wavefronts or sectors beyond the ideal."""
@@ -104,6 +140,19 @@ class Counts:
         tally = self.tallies.get(key)
         if tally is None:
             tally = self.tallies[key] = Tally(instruction, touch)
+        shift = tally.shift_of(event)
+        listening = remembers and tally.asked <= MOST_ASKED
+        if shift in tally.by_shift and not listening:
+            for name, count in zip(SUMS, tally.by_shift[shift], strict=True):
+                setattr(tally, name, getattr(tally, name) + count)
+            return
+        before = tally.sums()
+        self._add(tally, event, lanes, remembers)
+        if shift is not None:
+            tally.by_shift[shift] = [now - then for now, then in zip(tally.sums(), before, strict=True)]
+
+    def _add(self, tally: Tally, event: Event, lanes: Lanes, remembers: bool) -> None:
+        touch = event.touch
         issued = warps_of(event.issued)
         tally.instructions += int(issued.sum())
         active = event.active.reshape(-1, LANES)

@@ -28,8 +28,8 @@ MOST_WORK = 1 << 30
 NEAR = 3
 """Lines by which machine code may be off."""
 
-LOADED = "its address hangs on loaded data"
-GUESSED = "a branch that hangs on loaded data: each side was run once"
+LOADED = "its address, or its lanes, hang on loaded data or on an argument that is not given"
+GUESSED = "a branch that hangs on loaded data, or on an argument that is not given: each side was run once"
 UNREAD = "this instruction is not read here; what hangs on it is unknown"
 UNREAD_OP = "this operation is not read here"
 MISALIGNED = "its addresses are no multiples of its width"

@@ -69,7 +69,8 @@ class Where:
         """Return the lanes for which a known predicate holds."""
         if truth.bits.size == 1:
             return self if truth.bits[0] else Where(np.zeros_like(self.mask), False)
-        return Where(self.mask & truth.bits, False)
+        both = self.mask & truth.bits
+        return self if np.array_equal(both, self.mask) else Where(both, False)
 
 
 @dataclass(slots=True)

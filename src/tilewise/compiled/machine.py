@@ -32,7 +32,7 @@ from tilewise.compiled.program import (
 )
 from tilewise.hardware.limits import LANES
 
-MOST_STEPS = 200_000
+MOST_STEPS = 300_000
 """Instructions that one lane runs at most: a loop that needs more is cut off."""
 
 
@@ -106,6 +106,7 @@ class Trace:
                     truth = Value(~truth.bits, truth.unknown)
                 where = everyone.under(truth)
                 unsure = not truth.known_in(mask)
+            onwards = at + 1
             for step in instruction.steps:
                 if type(step) is Compute:
                     step.run(self.lanes, where)
@@ -115,9 +116,11 @@ class Trace:
                     yield self._issue(instruction, step, everyone, where, unsure)
                 elif type(step) is Unread:
                     self.lanes.forget(step.writes, everyone if unsure else where)
+                elif type(step) is Jump and where is everyone and step.when is None and not unsure:
+                    onwards = step.target
                 elif self._turn(at, step, everyone, where, truth.unknown if unsure else None):
                     return
-            at += 1
+            at = onwards
             if at >= others:
                 self.fronts.append(Front(at, mask))
                 return

@@ -14,9 +14,11 @@ from tilewise.compiled.kernel import Kernel, counted
 from tilewise.compiled.launch import MOST_THREADS, Launch
 from tilewise.compiled.program import Program
 from tilewise.compiled.texts import programs_of
-from tilewise.compiled.ttgir.module import Module, module_of
-from tilewise.compiled.ttgir.values import arguments_of, given
 from tilewise.core.errors import LayoutError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.compiled.ttgir.module import Module
 
 USUAL_THREADS = 128
 """The threads of a block where nothing says them."""
@@ -77,6 +79,8 @@ def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
                 texts.setdefault(program.name, Texts()).ptx = program
                 _assemble(artifact.text, program, texts[program.name], wanted)
         else:
+            from tilewise.compiled.ttgir.module import module_of
+
             module = module_of(artifact.text)
             texts.setdefault(module.name, Texts()).module = module
     return texts
@@ -113,6 +117,8 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         args[names.index(spelled)] = value
     assumed = {}
     if module is not None:  # Triton says what divides them
+        from tilewise.compiled.ttgir.values import arguments_of, given
+
         for name_of_it, value in given(arguments_of(module.ops), wanted.let).items():
             place = names.index(name_of_it)
             if place < len(args) and args[place] is None:
@@ -140,6 +146,8 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
 def _names(texts: Texts) -> list[str]:
     """Return the names of the arguments, as TTGIR or PTX has them."""
     if texts.module is not None:
+        from tilewise.compiled.ttgir.values import arguments_of
+
         return list(arguments_of(texts.module.ops))
     program = texts.ptx or texts.code
     return [parameter.name for parameter in program.parameters] if program else []

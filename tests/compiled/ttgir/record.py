@@ -2,6 +2,7 @@
 
     python tests/compiled/ttgir/record.py           both
     python tests/compiled/ttgir/record.py dumps     one of them
+    python tests/compiled/ttgir/record.py some      prints other conversions
 
 dumps.zip has the TTGIR of eight kernels (kernels.py) for eleven targets, and how often each instruction that
 reaches memory stands in the PTX for NVIDIA's, by its bytes. conversions.zip has modules with one conversion
@@ -171,7 +172,7 @@ def facts(text: str) -> dict[str, int]:
 
 def main() -> None:
     for name in sys.argv[1:] or ("dumps", "conversions"):
-        {"dumps": record_dumps, "conversions": record_conversions}[name]()
+        {"dumps": record_dumps, "conversions": record_conversions, "some": print_some}[name]()
 
 
 def record_dumps() -> None:
@@ -181,16 +182,23 @@ def record_dumps() -> None:
 
 
 def record_conversions() -> None:
-    random, found, refused = Random(0), [], 0
-    while len(found) < CONVERSIONS:
+    write("conversions", conversions(0, CONVERSIONS))
+
+
+def print_some() -> None:
+    """Print conversions that are drawn otherwise than those of the record."""
+    print(json.dumps(conversions(1, 24)))
+
+
+def conversions(seed: int, many: int) -> list[dict]:
+    """Return modules that Triton compiles, with the facts of their PTX."""
+    random, found = Random(seed), []
+    while len(found) < many:
         text = drawn(random, KINDS[len(found) % len(KINDS)])
         known = in_a_child(facts, text)
-        if known is None:
-            refused += 1
-        else:
+        if known is not None:
             found.append({"ttgir": text, **known})
-    write("conversions", found)
-    print(f"{refused} conversions refused")
+    return found
 
 
 def write(name: str, found: object) -> None:

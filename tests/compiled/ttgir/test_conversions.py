@@ -162,7 +162,9 @@ def test_commands_run(kind, capsys):
 
 
 ROWS = "#ttg.linear<{register = [[1], [2]], lane = [[4], [8], [16], [32], [64]], warp = [[128]], block = []}>"
-TURNED = "#ttg.linear<{register = [[64], [2]], lane = [[4], [8], [16], [32], [1]], warp = [[128]], block = []}>"
+TURNED = (
+    "#ttg.linear<{register = [[64], [2]], lane = [[4], [8], [16], [32], [1]], warp = [[128]], block = []}>"
+)
 
 
 def test_a_conversion_tells_all():

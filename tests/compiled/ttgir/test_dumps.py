@@ -42,7 +42,7 @@ def test_everything_is_read(name):
     assert (module.warps, module.lanes) == (4, 64 if target.startswith("gfx9") else 32)
     assert not module.text.unread
     assert not module.text.open
-    assert not {what for what in module.unknown if not what.startswith("rocdl.")}
+    assert not module.unknown
     assert module.layouts()
     assert all(use.layout is not None and not use.reason for use in module.layouts())
 
@@ -73,7 +73,9 @@ def test_each_value_comes_from_one_operation(name):
     ops = MODULES[name].ops
     made = Counter(value for op in ops for value in (*op.results, *op.arguments))
     assert max(made.values()) == 1
-    used = {value for op in ops for value in op.operands if op.inside and not op.inside.name.startswith("tt.r")}
+    used = {
+        value for op in ops for value in op.operands if op.inside and not op.inside.name.startswith("tt.r")
+    }
     assert {value for value in used - made.keys() if not value.startswith("%arg")} == set()
 
 
@@ -128,6 +130,13 @@ def test_accesses_of_global_memory_are_as_wide_as_those_of_the_ptx(name):
     assert outside
 
 
+def test_all_addresses_of_dumps_are_known_and_amds_have_widths():
+    for name, module in MODULES.items():
+        for access in module.accesses():
+            assert access.width, name
+            assert bool(access.counts) == (name in NVIDIA) == (not access.reason)
+
+
 @pytest.mark.parametrize("name", [name for name in NVIDIA if "cuda:75" not in name])
 def test_accesses_of_buffers_are_in_the_ptx(name):
     """On 7.5 products without tensor cores read the same elements again, which the PTX does not."""
@@ -142,15 +151,17 @@ def test_loads_for_tensor_cores_are_by_ldmatrix():
 
 
 def test_a_module_is_read_within_a_third_of_a_second():
-    """Above the start of Python and of tilewise; the machine may run other tests beside this one."""
+    """Above the start of Python, and of the modules that an answer needs: they may have to be compiled."""
     code = f"""
 import json, time, zipfile
-import tilewise
-dumps = json.loads(zipfile.ZipFile({str(RECORD)!r}).read("dumps.json"))
-text = max((dump["ttgir"] for dump in dumps.values()), key=len)
-start = time.process_time()
+import tilewise.compiled.ttgir.accesses, tilewise.check.match
 from tilewise.compiled.ttgir.module import module_of
-json.dumps(module_of(text).as_dict())
-print(time.process_time() - start)
+dumps = json.loads(zipfile.ZipFile({str(RECORD)!r}).read("dumps.json"))
+texts = sorted((dump["ttgir"] for dump in dumps.values()), key=len)
+times = [time.process_time()]
+for text in (texts[-1], dumps["attention, cuda:100"]["ttgir"]):
+    json.dumps(module_of(text).as_dict())
+    times.append(time.process_time())
+print(*map(float.__sub__, times[1:], times))
 """
-    assert min(float(said(code)) for _ in range(3)) < 0.3
+    assert max(map(float, said(code).split())) < 0.3

@@ -363,7 +363,9 @@ def _many(words: Words) -> int:
     (64, 2)
     """
     count = WRITES[words.base]
-    shape = next((re.fullmatch(r"64x(\d+)x\d+", part) for part in words.parts if part.startswith("64x")), None)
+    shape = next(
+        (re.fullmatch(r"64x(\d+)x\d+", part) for part in words.parts if part.startswith("64x")), None
+    )
     if shape is not None:
         return int(shape[1]) // (4 if words.parts[1] == "F16" else 2)
     if words.base == "HMMA":

@@ -19,9 +19,9 @@ import numpy as np
 from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count as count_banks
 from tilewise.check.coalesce import count as count_sectors
-from tilewise.compiled.ttgir.text import Line, Op, Text, as_data
+from tilewise.compiled.ttgir.text import Line, ModuleText, Op, as_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
-from tilewise.compiled.ttgir.values import Address, Ints, Mask, Values, arguments_of, given
+from tilewise.compiled.ttgir.values import IntArray, Mask, Pointers, Values, arguments_of, given
 from tilewise.core.bits import Basis, sums
 from tilewise.core.shapes import flat_index
 from tilewise.hardware.limits import LANES, REGISTER_BITS
@@ -33,6 +33,7 @@ GLOBAL = {
     "tt.store": ("st", 0, 2),
     "ttg.async_copy_global_to_local": ("cp.async", 0, 2),
     "amdg.buffer_load": ("ld", 0, 2),
+    "amdg.buffer_load_to_local": ("cp.async", 0, 2),
     "amdg.buffer_store": ("st", 1, 3),
 }
 """{operation: (what it does, the operand that is an address, the first that may be a mask)}.
@@ -43,7 +44,9 @@ SHARED = {"ttg.local_load": "ld", "ttg.local_store": "st", "ttg.local_alloc": "s
 WIDEST = 16
 """Bytes of the widest vector of a lane, and of a row of ldmatrix."""
 MOST_PLACES = 1 << 18
-"""The most places whose addresses are listed."""
+"""The most places of one access whose addresses are listed."""
+MOST_TOGETHER = 1 << 22
+"""The most of all accesses of a module."""
 
 TypesOf: TypeAlias = Callable[[Op], Iterable[TypeInText]]
 
@@ -83,7 +86,9 @@ class MemoryAccess:
         }
 
 
-def accesses_in(text: Text, types_of: TypesOf, target: str, let: Mapping[str, int]) -> Iterator[MemoryAccess]:
+def accesses_in(
+    text: ModuleText, types_of: TypesOf, target: str, let: Mapping[str, int]
+) -> Iterator[MemoryAccess]:
     """Yield the accesses of a module in order.
 
     refused  TW007, TW401 arguments that the kernel has not, or that it does not allow
@@ -91,21 +96,23 @@ def accesses_in(text: Text, types_of: TypesOf, target: str, let: Mapping[str, in
     known = arguments_of(text.ops)
     wanted, any_value = given(known, let), given(known, {})
     turns: list[Values] = []
+    left = MOST_TOGETHER
     for op in text.ops:
         types = [*types_of(op)]
         tensor = next((written for written in types if written.in_registers), None)
         buffer = next((written for written in types if not written.in_registers), None)
-        if tensor is None or (op.name not in GLOBAL and (op.name not in SHARED or buffer is None)):
+        if tensor is None or (op.kind not in GLOBAL and (op.kind not in SHARED or buffer is None)):
             continue
-        space, does = ("global", GLOBAL[op.name][0]) if op.name in GLOBAL else ("shared", SHARED[op.name])
+        space, does = ("global", GLOBAL[op.kind][0]) if op.kind in GLOBAL else ("shared", SHARED[op.kind])
         access = MemoryAccess(text.line(op), op.row, op.name, space, does, tensor, op.loops)
         reason = ""
         if tensor.tile is None or tensor.bases is None:
             reason = tensor.why_not
         elif tensor.bits % BYTE:
             reason = f"elements of {tensor.bits} bits have no address of their own"
-        elif sum(map(len, tensor.bases.values())) > MOST_PLACES.bit_length() - 1:
-            reason = f"more than {MOST_PLACES} places of elements"
+        places = 1 << sum(map(len, (tensor.bases or {}).values()))
+        if places > MOST_PLACES or (space == "global" and places > left):
+            reason = reason or "there are too many places of elements to list their addresses"
         if reason:
             yield replace(access, reason=reason)
         elif buffer is not None and space == "shared":
@@ -115,11 +122,12 @@ def accesses_in(text: Text, types_of: TypesOf, target: str, let: Mapping[str, in
                 first = Values(text.ops, types_of, any_value, odd=True)
                 again = Values(text.ops, types_of, any_value, odd=True, before=first)
                 turns = [Values(text.ops, types_of, wanted), first, again]
+            left -= places
             yield _of_global(access, tensor, op, turns, target)
 
 
-def _uncounted(what: str, target: str) -> str:
-    return f"the {what} of {target or 'an unknown target'} are not counted here"
+def _uncounted(what: str, target: str, written: TypeInText) -> str:
+    return f"{what} of {target or 'an unknown target'} and {written.name} are not counted here"
 
 
 # -- shared memory ---------------------------------------------------------------------------------
@@ -155,16 +163,13 @@ def _of_shared(access: MemoryAccess, tensor: TypeInText, buffer: TypeInText, tar
         left, moving = [step for step in registers if step >= access.width], lanes
     requests = 1 << len(left) + len(found[WARP])
     access = replace(access, requests=requests)
-    if not target.startswith("cuda:") or len(lanes) > LANES.bit_length() - 1:
-        return replace(access, reason=_uncounted("banks", target))
-    others = [0] if not buffer.paddings else sums([*left, *found[WARP]])
-    table = np.array(sums(moving), np.int64) ^ np.array(others, np.int64)[:, None]
-    if buffer.paddings:
-        table += sum(table // (interval * size) * padding * size for interval, padding in buffer.paddings)
-    counted = count_banks(access.instruction, access.width, table)
-    times = requests // len(others)
-    totals = {name: int(counted[name].sum()) * times for name in ("wavefronts", "ideal")}
-    return replace(access, counts=totals)
+    if not target.startswith("cuda:") or len(lanes) > LANES.bit_length() - 1 or buffer.paddings:
+        return replace(access, reason=_uncounted("banks", target, buffer))
+    # requests XOR a constant to these addresses, which renames banks alone
+    counted = count_banks(access.instruction, access.width, np.array([sums(moving)]))
+    return replace(
+        access, counts={name: int(counted[name][0]) * requests for name in ("wavefronts", "ideal")}
+    )
 
 
 def _widest(registers: Sequence[int], others: Sequence[int], size: int, limit: int) -> int:
@@ -235,7 +240,7 @@ def _of_global(
         width *= 2
     access = replace(access, width=width, requests=index.size * size // width // index.shape[2])
     if not target.startswith("cuda:") or index.shape[2] > LANES:
-        return replace(access, reason=_uncounted("sectors", target))
+        return replace(access, reason=_uncounted("sectors", target, tensor))
     addresses, mask = known[0]
     table = _listed(addresses.offset, tensor, index)
     table = table - table.min() // LINE * LINE
@@ -248,14 +253,14 @@ def _of_global(
     return replace(access, counts={name: int(counted[name].sum()) for name in ("sectors", "ideal")})
 
 
-def _asked(op: Op, values: Values, tensor: TypeInText) -> tuple[Address | None, Mask | None]:
+def _asked(op: Op, values: Values, tensor: TypeInText) -> tuple[Pointers | None, Mask | None]:
     """Return the addresses of an access and its mask, None where they are unknown or there is none."""
-    _, at, after = GLOBAL[op.name]
+    _, at, after = GLOBAL[op.kind]
     known = [values.get(name) for name in op.operands]
     found = known[at] if at < len(known) else None
-    if not isinstance(found, Address):
+    if not isinstance(found, Pointers):
         return None, None
-    if op.name.startswith("amdg."):
+    if op.kind.startswith("amdg."):
         offsets = known[at + 1] if at + 1 < len(known) else None
         if not isinstance(offsets, np.ndarray) or found.offset.size > 1:
             return None, None
@@ -268,12 +273,14 @@ def _asked(op: Op, values: Values, tensor: TypeInText) -> tuple[Address | None, 
     return (found, mask) if fits and alike else (None, None)
 
 
-def _listed(array: Any, tensor: TypeInText, index: Ints) -> Any:
+def _listed(array: Any, tensor: TypeInText, index: IntArray) -> Any:
     """Return the entries of an array at the flat indices of a tensor's elements."""
     return np.broadcast_to(array, tensor.shape).reshape(-1)[index]
 
 
-def _together(addresses: Address, mask: Mask | None, tensor: TypeInText, index: Ints, width: int) -> bool:
+def _together(
+    addresses: Pointers, mask: Mask | None, tensor: TypeInText, index: IntArray, width: int
+) -> bool:
     """Return True if registers fill vectors: neighbours, from multiples of the width, under one mask."""
     many = width // addresses.bytes
     table = _listed(addresses.offset, tensor, index)

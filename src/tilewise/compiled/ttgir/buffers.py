@@ -11,8 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from tilewise.check.match import match
-from tilewise.compiled.ttgir.text import Line, Op, Text, as_data
+from tilewise.compiled.ttgir.text import Line, ModuleText, Op, as_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -22,8 +21,6 @@ from tilewise.notation.dialects.triton.tile import BLOCK
 ENGINES = {
     "ttng.warp_group_dot": "wgmma",
     "ttng.tc_gen5_mma": "tcgen05",
-    "triton_nvidia_gpu.warp_group_dot": "wgmma",
-    "triton_nvidia_gpu.tc_gen5_mma": "tcgen05",
 }
 """{product: the engine that reads its operands A and B from shared memory}."""
 MAX_NAMES = 1 << 18
@@ -102,7 +99,7 @@ class SharedBuffer:
         }
 
 
-def buffers_in(text: Text, types_of: Callable[[Op], Iterable[TypeInText]]) -> Iterator[SharedBuffer]:
+def buffers_in(text: ModuleText, types_of: Callable[[Op], Iterable[TypeInText]]) -> Iterator[SharedBuffer]:
     """Yield the allocations of a module in order; `types_of` has the types of an operation."""
     visited = 0
     handed, users = _handed_on(text.ops), dict[str, list[tuple[Op, int]]]()
@@ -130,11 +127,11 @@ def buffers_in(text: Text, types_of: Callable[[Op], Iterable[TypeInText]]) -> It
                 continue
             if _short(user) == "wait_barrier" and at:  # it only keeps what it names alive
                 continue
-            writes = _short(user) in WRITERS or (user.name in ENGINES and at >= 2)
+            writes = _short(user) in WRITERS or (user.kind in ENGINES and at >= 2)
             use = BufferUse(text.line(user), user.name)
             if writes:
                 writers.append(use)
-            elif user.name in ENGINES and at < 2:
+            elif user.kind in ENGINES and at < 2:
                 readers.append(_by_engine(use, user, at, [*types_of(user)]))
             else:
                 readers.append(use)
@@ -148,30 +145,22 @@ def _short(op: Op) -> str:
 def _handed_on(ops: Sequence[Op]) -> dict[str, set[str]]:
     """Return {a value: the values that are the same buffer, or a part of it}."""
     found: dict[str, set[str]] = {}
-
-    def hand(one: str, *others: str) -> None:
-        found.setdefault(one, set()).update(others)
-
     for op in ops:
-        short, loop = _short(op), op.inside
-        if short.startswith("memdesc_") and op.operands and op.results:
-            hand(op.operands[0], op.results[0])
-        elif short == "select" and op.results:
-            for value in op.operands[1:]:
-                hand(value, op.results[0])
+        short, around = _short(op), op.inside
+        pairs: list[tuple[Sequence[str], Sequence[str]]] = []
+        if short.startswith("memdesc_"):
+            pairs = [(op.operands[:1], op.results)]
+        elif short == "select":
+            pairs = [(op.operands[1:2], op.results), (op.operands[2:], op.results)]
         elif short == "warp_group_dot_wait":
-            for value, result in zip(op.operands, op.results, strict=False):
-                hand(value, result)
+            pairs = [(op.operands, op.results)]
         elif op.name == "scf.for":
-            for value, *names in zip(op.operands[3:], op.arguments[1:], strict=False):
-                hand(value, *names)
-            for name, result in zip(op.arguments[1:], op.results, strict=False):
-                hand(name, result)
-        elif op.name == "scf.yield" and loop is not None and loop.name in ("scf.for", "scf.if"):
-            for value, result in zip(op.operands, loop.results, strict=False):
-                hand(value, result)
-            for value, name in zip(op.operands, loop.arguments[1:], strict=False):
-                hand(value, name)
+            pairs = [(op.operands[3:], op.arguments[1:]), (op.arguments[1:], op.results)]
+        elif op.name == "scf.yield" and around is not None:
+            pairs = [(op.operands, around.results), (op.operands, around.arguments[1:])]
+        for ones, others in pairs:
+            for one, other in zip(ones, others, strict=False):
+                found.setdefault(one, set()).add(other)
     return found
 
 
@@ -181,13 +170,17 @@ def _by_engine(use: BufferUse, op: Op, operand: int, types: Sequence[TypeInText]
     if tile is None or tile.layout is None or tile.dtype is None or "TCol" in tile.layout.moving:
         return use
     name = "AB"[operand]
-    able, said = _asked(ENGINES[op.name], name, tile.layout, tile.dtype)
-    return BufferUse(use.line, use.op, ENGINES[op.name], name, able, said)
+    able, said = _asked(ENGINES[op.kind], name, tile.layout, tile.dtype)
+    return BufferUse(use.line, use.op, ENGINES[op.kind], name, able, said)
 
 
 @lru_cache(maxsize=256)
 def _asked(engine: str, operand: str, tile: Layout, dtype: DType) -> tuple[bool, str]:
     """Return True if an engine reads a tile [M, K] or [K, N], and how, or why not."""
+    from tilewise.check.match import (
+        match,
+    )  # the rules of engines take longer to load than most modules to read
+
     try:
         tile = tile.permute((1, 0)) if operand == "B" else tile
         found = match(tile, engine=engine, operand=operand, dtype="tf32" if dtype.name == "f32" else dtype)

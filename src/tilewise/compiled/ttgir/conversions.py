@@ -28,10 +28,10 @@ PLACES = (REGISTER, LANE, WARP, BLOCK)
 KINDS = ("renamed", "selected", "lanes", "warps", "blocks")
 """The classes, from the nearest to the farthest."""
 
-Bases = Mapping[str, Sequence[int]]
+PlaceSteps = Mapping[str, Sequence[int]]
 
 
-def kind_of(source: Bases, target: Bases) -> str:
+def kind_of(source: PlaceSteps, target: PlaceSteps) -> str:
     """Return the class of a conversion: the nearest in which every place finds its element.
 
     >>> rows, columns = {"register": [1], "lane": [2, 4]}, {"register": [4], "lane": [1, 2]}
@@ -53,7 +53,7 @@ def kind_of(source: Bases, target: Bases) -> str:
     return "blocks"
 
 
-def received(source: Bases, target: Bases) -> int:
+def received(source: PlaceSteps, target: PlaceSteps) -> int:
     """Return the most elements that some lane needs and does not hold.
 
     A lane wants the coset of span D(register) at its place, and holds that of span S(register). The two meet
@@ -68,7 +68,7 @@ def received(source: Bases, target: Bases) -> int:
     return wanted if any(step not in both for step in apart) else wanted - (1 << len(meet(ours, theirs)))
 
 
-def _at(bases: Bases, place: str) -> list[int]:
+def _at(bases: PlaceSteps, place: str) -> list[int]:
     """Return the steps of a place, without those at the end that move nothing."""
     steps = [*bases.get(place, ())]
     while steps and not steps[-1]:
@@ -76,7 +76,7 @@ def _at(bases: Bases, place: str) -> list[int]:
     return steps
 
 
-def _pairs(source: Bases, target: Bases, place: str) -> list[tuple[int, int]]:
+def _pairs(source: PlaceSteps, target: PlaceSteps, place: str) -> list[tuple[int, int]]:
     """Return the steps of each bit of a place in both, 0 where one has no such bit."""
     one, other = _at(source, place), _at(target, place)
     size = max(len(one), len(other))
@@ -112,7 +112,7 @@ class LayoutConversion:
         return -(-bits // REGISTER_BITS) if self.kind in ("lanes", "warps") else 0
 
     @property
-    def _bases(self) -> tuple[Bases, Bases]:
+    def _bases(self) -> tuple[PlaceSteps, PlaceSteps]:
         return self.source.bases or {}, self.target.bases or {}
 
     @property

@@ -11,7 +11,7 @@ from typing import Any
 
 from tilewise.compiled.ttgir.buffers import SharedBuffer, buffers_in
 from tilewise.compiled.ttgir.conversions import LayoutConversion, kind_of
-from tilewise.compiled.ttgir.text import Op, Text, text_of
+from tilewise.compiled.ttgir.text import ModuleText, Op, text_of
 from tilewise.compiled.ttgir.types import TypeInText, Types
 from tilewise.core.layout import Layout
 
@@ -19,9 +19,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.compiled.ttgir.accesses import MemoryAccess
 
-CONVERSIONS = ("ttg.convert_layout", "triton_gpu.convert_layout")
-_KNOWN = re.compile(r"(?:arith|math|scf|tt|ttg|ttng|triton_gpu|triton_nvidia_gpu|nvgpu|amdg|amdgpu|gluon)\.")
-"""The dialects whose operations say all in their operands and types."""
+CONVERSION = "ttg.convert_layout"
+_KNOWN = re.compile(
+    r"(?:arith|math|scf|cf|tt|ttg|ttng|nvgpu|amdg|gluon|rocdl)\."
+    r"(?!atomic_|descriptor_|async_tma_|local_(?:gather|scatter)|buffer_atomic|.*_async\b)"
+)
+"""Operations that say all in their operands and types; those that reach memory otherwise are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class LayoutUse:
 class Module:
     """A module, read."""
 
-    text: Text = field(repr=False)
+    text: ModuleText = field(repr=False)
     types: Types = field(repr=False)
 
     @cached_property
@@ -92,7 +95,7 @@ class Module:
     @cached_property
     def unknown(self) -> Mapping[str, int]:
         """Return {what is counted and not read: how often}: operations, lines, types with their reasons."""
-        names = Counter(op.name for op in self.ops if not _KNOWN.match(op.name))
+        names = Counter(op.name for op in self.ops if not _KNOWN.match(op.kind))
         names.update(line.split(maxsplit=1)[0][:40] for line in self.text.unread.values())
         names.update(written.text for op in self.ops for written in self.types_of(op) if written.read is None)
         return dict(names)
@@ -121,7 +124,7 @@ class Module:
 
     def _conversions(self) -> Iterator[LayoutConversion]:
         for op in self.ops:
-            types = [*self.types_of(op)] if op.name in CONVERSIONS else []
+            types = [*self.types_of(op)] if op.kind == CONVERSION else []
             if len(types) < 2:
                 continue
             source, target = types[0], types[-1]

@@ -26,6 +26,7 @@ _OPERATION = re.compile(
 _RESULT = re.compile(rf"({_NAME})(?::(\d{{1,4}}))?")
 _VALUE = re.compile(rf"({_NAME}(?:#\d+)?)(: | = )?")
 _TYPE = re.compile(r"\btensor<|![\w.]*\w<|(?<=-> )<(?=\d)")
+_RENAMED = {"triton_gpu": "ttg", "triton_nvidia_gpu": "ttng", "amdgpu": "amdg"}
 _STRING = re.compile(r'"[^"]*"')
 _PLACE = re.compile(r"(#loc\w*) = loc\((.*)\)\s*$")
 _STEP = re.compile(r'"([^"]*)":(\d{1,9}):\d|(#loc\w*)')
@@ -69,6 +70,12 @@ class Op:
     """What stands in `loc(...)`."""
 
     @property
+    def kind(self) -> str:
+        """Return the name as Triton has it since 3.2: `ttg.local_load` of `triton_gpu.local_load`."""
+        dialect, _, rest = self.name.partition(".")
+        return f"{_RENAMED.get(dialect, dialect)}.{rest}"
+
+    @property
     def types(self) -> list[str]:
         """Return the types on the line that have angles, in order.
 
@@ -84,7 +91,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ModuleText:
     """The operations of a module in order, and the places that aliases name."""
 
     header: str
@@ -105,11 +112,9 @@ class Text:
         for _ in range(MAX_CHAIN):
             if not waiting:
                 break
-            steps = list(_STEP.finditer(waiting.pop()))
-            for at, step in enumerate(steps):
+            for step in _STEP.finditer(waiting.pop()):
                 if step[3]:
-                    after = steps[at + 1].start() if at + 1 < len(steps) else len(step.string)
-                    waiting += [step.string[after:], self.places.get(step[3], "")]
+                    waiting += [step.string[step.end() :], self.places.get(step[3], "")]
                     break
                 line = Line(re.split(r"[\\/]", step[1])[-1], int(step[2]))
                 if not _LIBRARY.search(step[1]):
@@ -118,7 +123,7 @@ class Text:
         return inside
 
 
-def text_of(source: str) -> Text:
+def text_of(source: str) -> ModuleText:
     """Return the operations of a module's text.
 
         refused  TW005 a text that is too long; TW001 one without any operation, at its first line
@@ -171,7 +176,7 @@ def text_of(source: str) -> Text:
             span=(0, len(source) if end < 0 else end),
             source=source,
         )
-    return Text(header, tuple(ops), unread, nest.open, places)
+    return ModuleText(header, tuple(ops), unread, nest.open, places)
 
 
 class _Nest:

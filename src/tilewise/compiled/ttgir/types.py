@@ -152,7 +152,7 @@ class TypeInText:
     @property
     def paddings(self) -> list[tuple[int, int]]:
         """Return (interval, padding) in elements, of padded memory."""
-        return paddings_of(self.read.encoding) if self.read else []
+        return paddings_of(self.read.encoding) if self.read and self.tile else []
 
 
 class Types:

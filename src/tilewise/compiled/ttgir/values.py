@@ -22,7 +22,7 @@ from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.errors import LayoutError
 from tilewise.notation.dialects.values import element_type
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
 MOST_ELEMENTS = 1 << 22
 """The most elements of an array; a larger one is unknown."""
@@ -38,7 +38,7 @@ _RANGE = re.compile(r"(end|start) = (\d{1,9})\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class KernelArgument:
     """An argument of a kernel: an integer, or a pointer to elements."""
 
     name: str
@@ -49,15 +49,15 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class Pointers:
     """Addresses: bytes behind the pointer that is an argument of this name."""
 
     base: str
     bytes: int
     """Bytes of an element."""
-    offset: Ints
+    offset: IntArray
 
-    def behind(self, elements: Ints) -> Address:
+    def behind(self, elements: IntArray) -> Pointers:
         """Return the addresses that lie so many elements behind these."""
         return replace(self, offset=self.offset + elements * self.bytes)
 
@@ -67,10 +67,10 @@ class Mask:
     """Truth values, and the margins by which they hold: they change where one of these passes 0."""
 
     holds: np.ndarray[Any, np.dtype[np.bool_]]
-    margins: tuple[Ints, ...] = ()
+    margins: tuple[IntArray, ...] = ()
 
 
-Known: TypeAlias = Ints | Address | Mask
+Known: TypeAlias = IntArray | Pointers | Mask
 
 _COMPARED: Mapping[str, tuple[Callable[[Any, Any], Any], int, int]] = {
     "lt": (operator.lt, 1, 0),
@@ -87,7 +87,7 @@ An equality holds at one point alone: the factor lets its margin pass 0 at every
 _PREDICATE = re.compile(r"\s*[su]?(lt|ge|le|gt|eq|ne),")
 
 
-def _quotient(one: Ints, other: Ints) -> Ints:
+def _quotient(one: IntArray, other: IntArray) -> IntArray:
     """Return the quotient, rounded towards 0 as the hardware has it."""
     quotient = abs(one) // abs(other)
     return np.where((one < 0) != (other < 0), -quotient, quotient)
@@ -112,23 +112,23 @@ _NAMED = re.compile(r"(\w+?)[su]?i$")
 _SAME = ("extsi", "extui", "trunci", "index_cast", "convert_layout", "broadcast", "bitcast")
 
 
-def arguments_of(ops: Sequence[Op]) -> dict[str, Argument]:
+def arguments_of(ops: Sequence[Op]) -> dict[str, KernelArgument]:
     """Return the arguments of the first function, by their names.
 
     >>> of = "%a: !tt.ptr<f16> {tt.divisibility = 16 : i32} loc(#l), %n: i32 loc(#l)) {"
     >>> [*arguments_of([Op("tt.func", of, 1)]).values()]
-    [Argument(name='a', divisor=16, bytes=2), Argument(name='n', divisor=1, bytes=0)]
+    [KernelArgument(name='a', divisor=16, bytes=2), KernelArgument(name='n', divisor=1, bytes=0)]
     """
     found = {}
     function = next((op.text for op in ops if op.name.endswith(".func")), "")
     for name, kind, element, attributes in _ARGUMENT.findall(function):
         divisor = _DIVISOR.search(attributes)
         size = _bytes_of(element) if kind[0] == "!" else 0
-        found[name] = Argument(name, max(1, int(divisor[1])) if divisor else 1, size)
+        found[name] = KernelArgument(name, max(1, int(divisor[1])) if divisor else 1, size)
     return found
 
 
-def given(arguments: Mapping[str, Argument], let: Mapping[str, int]) -> dict[str, int]:
+def given(arguments: Mapping[str, KernelArgument], let: Mapping[str, int]) -> dict[str, int]:
     """Return the values of the integer arguments: those given, and others that their divisors allow.
 
     refused  TW007 a name that no argument has; TW401 a number that is not divided as the module says
@@ -169,7 +169,7 @@ class Values:
         for name, own in arguments_of(ops).items():
             start = np.array([max(own.divisor, own.bytes) if odd else 0], np.int64)
             number = np.array([numbers.get(name, 0)], np.int64)
-            self._known[f"%{name}"] = Address(name, own.bytes, start) if own.bytes else number
+            self._known[f"%{name}"] = Pointers(name, own.bytes, start) if own.bytes else number
         with np.errstate(all="ignore"):
             for op in ops:
                 if op.name == "scf.for":
@@ -225,7 +225,7 @@ class Values:
                 return Mask(one.holds & other.holds, one.margins + other.margins)
             case Mask(), np.ndarray() as other, np.ndarray() as third if short == "select":
                 return np.where(one.holds, other, third)
-            case Address(), np.ndarray() as other, _ if short == "addptr":
+            case Pointers(), np.ndarray() as other, _ if short == "addptr":
                 return one.behind(other)
             case np.ndarray(), np.ndarray() as other, _ if short == "cmpi" and (
                 kind := _PREDICATE.match(op.text)
@@ -235,7 +235,7 @@ class Values:
             case np.ndarray(), np.ndarray() as other, _ if named := _NAMED.match(short):
                 compute = _COMPUTED.get(named[1])
                 if compute is not None and (named[1] not in ("div", "rem") or other.all()):
-                    computed: Ints = compute(one, other)
+                    computed: IntArray = compute(one, other)
                     return computed
         return None
 
@@ -273,17 +273,17 @@ def _meeting(known: Sequence[Known]) -> bool:
 def _mapped(value: Known, change: Callable[[Any], Any]) -> Known:
     """Return a value with its arrays in another shape."""
     match value:
-        case Address():
+        case Pointers():
             return replace(value, offset=change(value.offset))
         case Mask():
             return Mask(change(value.holds), tuple([change(margin) for margin in value.margins]))
-    found: Ints = change(value)
+    found: IntArray = change(value)
     return found
 
 
 def _array(value: Known) -> Any:
     match value:
-        case Address():
+        case Pointers():
             return value.offset
         case Mask():
             return value.holds

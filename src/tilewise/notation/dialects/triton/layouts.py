@@ -58,6 +58,7 @@ def tile_of(
             raise LayoutError(
                 "TW202", f"a view of {spelled(seen)} is larger than its allocation {spelled(whole)}"
             )
+        memory.paddings_of(encoding)  # one that pads wrongly is refused for that first
         return KINDS[encoding.kind](encoding, whole, context), whole
 
 
