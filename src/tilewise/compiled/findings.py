@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -40,6 +40,8 @@ class Finding:
     repair: str
     weight: float
     command: str | None = None
+    row: Row | None = field(default=None, repr=False, compare=False)
+    """The accesses that it tells of, where it tells of some."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -56,7 +58,9 @@ class Finding:
 def findings_of(kernel: Kernel) -> list[Finding]:
     """Return the findings of the accesses of a kernel, the worst first."""
     run = kernel.run
-    found = [] if run is None else [one for row in kernel.rows for rule in RULES for one in rule(row, run)]
+    found = []
+    if run is not None:
+        found = [replace(one, row=row) for row in kernel.rows for rule in RULES for one in rule(row, run)]
     if kernel.module is not None:
         found += [*conversions(kernel), *operands(kernel)]
     return sorted(found, key=lambda finding: -finding.weight)
@@ -73,10 +77,8 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
         return
     cost, ideal, addresses = worst
     step = step_of(addresses)
-    together = f"lanes step {step} bytes" if step is not None else "the lanes' words"
-    cause = (
-        f"{words_of(row)} in {cost} wavefronts where {ideal} would do: {together} and meet in the same banks"
-    )
+    together = f"neighbouring lanes are {step} bytes apart and" if step is not None else "its lanes' words"
+    cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: {together} meet in the same banks"
     yield Finding(
         "conflicts",
         row.line,
@@ -84,7 +86,7 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
         excess * run.weight,
-        f"tilewise banks --op {operation_of(row)} --bytes {row.bytes} --addresses {listed(addresses)} --phases",
+        f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases",
     )
 
 
@@ -105,8 +107,12 @@ def cured(row: Row, addresses: Sequence[int | None]) -> str:
                 continue
             counts = banks.count(operation, row.bytes, padded)
             if counts["wavefronts"][0] <= max(counts["ideal"][0], 1):
-                return f"rows of {pitch} bytes with {pad} bytes more each: {counts['wavefronts'][0]} wavefronts; or a swizzle"
-    return "a swizzle of the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col finds it"
+                fewer = counts["wavefronts"][0]
+                return (
+                    f"pad the buffer by {pad} bytes after every {pitch}: the request takes {fewer} "
+                    f"wavefront{'s' * int(fewer > 1)}. Or swizzle it: tilewise swizzle says how"
+                )
+    return "swizzle the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col says how"
 
 
 def pitches(step: int | None) -> list[int]:
@@ -127,7 +133,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
     step = step_of(addresses)
     active = [one for one in addresses if one is not None]
     if step is not None and abs(step) == row.bytes and min(active) % SECTOR:
-        cause = f"{words_of(row)} that begins {min(active) % SECTOR} bytes behind a sector: {cost} sectors for {ideal}"
+        cause = f"{words_of(row)} begins {min(active) % SECTOR} bytes into a sector: {cost} sectors where {ideal} would do"
         repair = f"begin rows at multiples of {SECTOR} bytes: pad them, or shift the lanes"
     else:
         apart = (
@@ -148,7 +154,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
             else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4
         )
         * run.weight,
-        f"tilewise coalesce --op {'st' if row.operation == 'st' else 'ld'} --bytes {row.bytes} --addresses {listed(addresses)}",
+        shown_by("coalesce", "st" if row.operation == "st" else "ld", row.bytes, addresses),
     )
 
 
@@ -168,10 +174,9 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "narrow",
         row.line,
-        f"{words_of(row)} moves {row.bytes} bytes a lane where {WIDEST} are possible: "
-        f"{requests} requests where {fewer} would do",
+        f"{words_of(row)}, where {WIDEST} are possible",
         scaled({"requests": requests, "ideal": fewer}, run),
-        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, and load them as a vector",
+        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, and move them as one vector",
         unit * run.weight / 8,
     )
 
@@ -181,12 +186,12 @@ def local(row: Row, run: Run) -> Iterator[Finding]:
     if row.space != "local":
         return
     sectors = row.cost or row.requests * LANES * row.bytes // SECTOR
-    kind = "written to" if row.operation == "st" else "read from"
+    does = "stores" if row.operation == "st" else "loads"
     yield Finding(
         "local",
         row.line,
-        f"{row.bytes} bytes a lane are {kind} local memory: an array whose index is not known when it is compiled, "
-        "or registers that do not suffice",
+        f"each lane {does} {row.bytes} bytes of local memory: an array whose index is not known when it is compiled, "
+        "or more live values than registers",
         scaled({"instructions": row.sum("instructions"), "sectors": sectors}, run),
         "unroll the loops that index the array, or keep it in shared memory; spills: fewer live values, or "
         "__launch_bounds__ that leave more registers",
@@ -234,7 +239,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "divergence",
         row.line,
-        f"{words_of(row)} is made for {lanes / requests:.1f} of {LANES} lanes on the average: the others wait",
+        f"{words_of(row)} has work for {lanes / requests:.1f} of {LANES} lanes on average, and the others wait",
         scaled({"requests": requests, "ideal": fewest}, run),
         "let the threads that work be neighbours, so that whole warps have work or none",
         (requests - fewest) * run.weight,
@@ -252,7 +257,7 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "redundant",
         row.line,
-        f"each block asks again for {again:,} of these {asked:,} sectors, which it had before",
+        f"of the {asked:,} sectors that a block asks for here, it had {again:,} before",
         scaled({"sectors": row.cost, "ideal": needed}, run),
         "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
         "__restrict__), in shared memory where other threads do",
@@ -277,7 +282,7 @@ def conversions(kernel: Kernel) -> Iterator[Finding]:
         yield Finding(
             "conversion",
             None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
-            f"{what}, {conversion.bytes:,} bytes. {conversion.needs}",
+            f"{what}: {conversion.needs[:1].lower()}{conversion.needs[1:]}",
             {"bytes": conversion.bytes * times * blocks, "wavefronts": wavefronts, "barriers": barriers},
             "let both sides have one layout: load the operand in the layout of its use, convert the narrower "
             "type, or move the operation to the other side of the conversion",
@@ -387,6 +392,23 @@ def listed(addresses: Sequence[int | None]) -> str:
     known = [one for one in addresses if one is not None]
     lowest = min(known) // WAVEFRONT * WAVEFRONT
     return ",".join("x" if one is None else str(one - lowest) for one in addresses)
+
+
+def shown_by(question: str, operation: str, bytes: int, addresses: Sequence[int | None]) -> str:
+    """Return the command that counts one request: lanes that are evenly spaced as a layout, others as a list.
+
+    >>> shown_by("banks", "st", 4, [4 + 64 * lane for lane in range(32)])
+    "tilewise banks 'S[1988 : 1]' --dtype u8 --access 'S[(32, 4) : (64, 1)]@st' --base 4"
+    >>> shown_by("coalesce", "ld", 4, [0, None, 96])
+    'tilewise coalesce --op ld --bytes 4 --addresses 0,x,96'
+    """
+    step = step_of(addresses)
+    if step is None or step < bytes or None in addresses or operation not in ("ld", "st"):
+        return f"tilewise {question} --op {operation} --bytes {bytes} --addresses {listed(addresses)}"
+    lanes, begin = len(addresses), (addresses[0] or 0) % WAVEFRONT
+    tile, at = f"S[{(lanes - 1) * step + bytes} : 1]", "@st" if operation == "st" else ""
+    base = f" --base {begin}" if begin else ""
+    return f"tilewise {question} '{tile}' --dtype u8 --access 'S[({lanes}, {bytes}) : ({step}, 1)]{at}'{base}"
 
 
 def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:

@@ -61,7 +61,7 @@ def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
     rows: list[Cells] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
     for one in sums:
         over = times(one.cost, one.ideal)
-        left = f"{one.unknown:,} requests unknown" if one.unknown else ""
+        left = f"{one.unknown:,} unknown" if one.unknown else ""
         counts = [f"{count:,}" for count in (one.instructions, one.requests, one.cost, one.ideal)]
         marked = Piece(over, "no" if one.cost >= TOO_MUCH * one.ideal else "")
         rows.append([one.name, *counts[:3], one.counted, counts[3], marked, Piece(left, "open")])
@@ -74,33 +74,37 @@ def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
 def _findings(findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
     if not findings:
         yield (Piece("  no findings", "yes"),)
-    repairs: dict[str, int] = {}
-    for number, finding in enumerate(findings[:FULL], 1):
+    said: dict[tuple[str, str], int] = {}
+    full = 0
+    for number, finding in enumerate(findings[:SHOWN], 1):
+        before = said.setdefault((finding.kind, finding.repair), number)
+        full += before == number
+        if before != number or full > FULL:
+            yield _briefly(number, finding, width)
+            continue
         if number > 1:
             yield ()
-        yield from _finding(number, finding, sources, repairs.get(finding.repair), width)
-        repairs.setdefault(finding.repair, number)
-    others = findings[FULL : FULL + SHOWN]
-    if others:
-        yield ()
-        rows = [
-            [f"{number}.", Piece(finding.kind, "no"), place(finding.line), cost_words(finding.cost)]
-            for number, finding in enumerate(others, FULL + 1)
-        ]
-        yield from columns(rows, "><<<", width)
-    if len(findings) > FULL + SHOWN:
-        yield (Piece(f"  and {len(findings) - FULL - SHOWN} more: --json has all", "dim"),)
+        yield from _finding(number, finding, sources, width)
+    if len(findings) > SHOWN:
+        yield (Piece(f"  and {len(findings) - SHOWN} more: --json has all", "dim"),)
 
 
-def _finding(number: int, finding: Finding, sources: Sources, before: int | None, width: int) -> Iterator[Line]:
+def _briefly(number: int, finding: Finding, width: int) -> Line:
+    """Return one line for a finding whose repair was shown before, or that is one of many."""
+    head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {place(finding.line)}", "name"))
+    text = f"{cost_words(finding.cost)}: {finding.cause}"
+    return (*head, Piece(f"  {shortened(text, max(16, width - length(head) - 2))}"))
+
+
+def _finding(number: int, finding: Finding, sources: Sources, width: int) -> Iterator[Line]:
     where = place(finding.line)
     source = sources.line(finding.line)
-    head = (Piece(f"  {number}. "), Piece(finding.kind, "no"), Piece(f"  {where}" if where else "", "name"))
+    head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {where}" if where else "", "name"))
     room = width - length(head) - 2
     yield (*head, Piece(f"  {shortened(source, room)}" if source and room >= 20 else "", "dim"))
     yield from _said("", f"{finding.cause[:1].upper()}{finding.cause[1:]}", width)
     yield from _said("cost", cost_words(finding.cost), width)
-    yield from _said("repair", finding.repair if before is None else f"as in {before}", width)
+    yield from _said("repair", finding.repair, width)
     if finding.command:
         yield (Piece(f"     {'see':<8}", "dim"), Piece(finding.command))
 
@@ -158,16 +162,16 @@ def _conversions(kernel: Kernel, width: int) -> Iterator[Line]:
 
 
 def _layouts(kernel: Kernel) -> Iterator[Line]:
-    """Yield the layouts in registers, each once; those of a row or a column follow from the others."""
+    """Yield the layouts in registers, each once; those of rows, columns and slices follow from the others."""
     assert kernel.module is not None
-    uses = [use for use in kernel.module.layouts() if use.type.in_registers and 1 not in use.type.shape]
     rows = dict.fromkeys(
         (
             spelled(use.name),
             "x".join(map(str, use.type.shape)),
             str(use.layout) if use.layout is not None else use.reason,
         )
-        for use in uses
+        for use in kernel.module.layouts()
+        if use.type.in_registers and 1 not in use.type.shape and ".slice<" not in use.name
     )
     if rows:
         yield ()
