@@ -1,14 +1,16 @@
-"""What is slow in a kernel, the worst first: the cause, its cost as counts, the repair, and the command that shows it.
+"""What is slow in a kernel, the worst first: the cause, its cost, the repair, a command that shows it.
 
-A finding is weighed by the wavefronts and sectors that its repair would save. The weights only order findings;
-they are no times.
+A finding is weighed by the wavefronts and sectors that its repair would save. The weights only order
+findings; they are no times.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -76,13 +78,11 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
     if row.space != "shared" or row.operation in ATOMICS or excess * 8 <= row.ideal or worst is None:
         return
     cost, ideal, addresses = worst
-    step = step_of(addresses)
-    together = f"neighbouring lanes are {step} bytes apart and" if step is not None else "its lanes' words"
-    cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: {together} meet in the same banks"
+    cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
     yield Finding(
         "conflicts",
         row.line,
-        cause,
+        f"{cause}{apart(addresses)} meet in the same banks",
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
         excess * run.weight,
@@ -92,7 +92,7 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:
     """Return a padding of rows that spreads the words of a request, or the question that finds a swizzle."""
-    step = step_of(addresses)
+    step = usual_step(addresses)
     given = np.array([INACTIVE if one is None else one for one in addresses], np.int64)
     active = given != INACTIVE
     operation = "atom" if row.operation == "red" else row.operation
@@ -133,7 +133,8 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
     step = step_of(addresses)
     active = [one for one in addresses if one is not None]
     if step is not None and abs(step) == row.bytes and min(active) % SECTOR:
-        cause = f"{words_of(row)} begins {min(active) % SECTOR} bytes into a sector: {cost} sectors where {ideal} would do"
+        begin = min(active) % SECTOR
+        cause = f"{words_of(row)} begins {begin} bytes into a sector: {cost} sectors where {ideal} would do"
         repair = f"begin rows at multiples of {SECTOR} bytes: pad them, or shift the lanes"
     else:
         apart = (
@@ -176,7 +177,8 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
         row.line,
         f"{words_of(row)}, where {WIDEST} are possible",
         scaled({"requests": requests, "ideal": fewer}, run),
-        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, and move them as one vector",
+        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, "
+        "and move them as one vector",
         unit * run.weight / 8,
     )
 
@@ -190,8 +192,8 @@ def local(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "local",
         row.line,
-        f"each lane {does} {row.bytes} bytes of local memory: an array whose index is not known when it is compiled, "
-        "or more live values than registers",
+        f"each lane {does} {row.bytes} bytes of local memory: an array whose index is not known when it is "
+        "compiled, or more live values than registers",
         scaled({"instructions": row.sum("instructions"), "sectors": sectors}, run),
         "unroll the loops that index the array, or keep it in shared memory; spills: fewer live values, or "
         "__launch_bounds__ that leave more registers",
@@ -207,7 +209,8 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
     places = set().union(*(tally.targets for tally in row.tallies))
     unknown = row.sum("unknown") * LANES
     if places and lanes >= 8 * len(places):
-        cause = f"{lanes:,} atomics meet on {len(places):,} address{'es' if len(places) > 1 else ''}, one after the other"
+        many = f"{len(places):,} address{'es' if len(places) > 1 else ''}"
+        cause = f"{lanes:,} atomics meet on {many}, one after the other"
     elif unknown > lanes:
         cause = (
             f"{unknown:,} atomics go to addresses that hang on data: those that meet go one after the other"
@@ -220,7 +223,8 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
         row.line,
         cause,
         scaled({"atomics": lanes, "addresses": len(places)}, run),
-        "add up in registers first (__shfl_xor_sync, __reduce_add_sync), then in shared memory: one atomic a block",
+        "add up in registers first (__shfl_xor_sync, __reduce_add_sync), then in shared memory: "
+        "one atomic a block",
         (lanes - len(places)) * run.weight,
     )
 
@@ -239,7 +243,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "divergence",
         row.line,
-        f"{words_of(row)} has work for {lanes / requests:.1f} of {LANES} lanes on average, and the others wait",
+        f"{words_of(row)} has work for {lanes / requests:.1f} of {LANES} lanes on average: the others wait",
         scaled({"requests": requests, "ideal": fewest}, run),
         "let the threads that work be neighbours, so that whole warps have work or none",
         (requests - fewest) * run.weight,
@@ -385,6 +389,37 @@ def step_of(addresses: Iterable[int | None]) -> int | None:
     if rest or any(one != begin + step * (lane - a) for lane, one in known):
         return None
     return step
+
+
+def usual_step(addresses: Sequence[int | None]) -> int | None:
+    """Return the distance between most neighbouring lanes, where three in four have one.
+
+    >>> usual_step([0, 64, 128, 192, 4, 68, 132, 196]), usual_step([0, 4, 0, 8])
+    (64, None)
+    """
+    pairs = pairwise(addresses)
+    steps = Counter(b - a for a, b in pairs if a is not None and b is not None)
+    step, often = next(iter(steps.most_common(1)), (0, 0))
+    return step if step and often * 4 >= steps.total() * 3 else None
+
+
+def apart(addresses: Sequence[int | None]) -> str:
+    """Return how the lanes of a request lie that meet in banks, as the subject of a sentence.
+
+    >>> apart([0, 64, 128, 192]), apart([0, 4, 128, 132, 256, 260])
+    ('neighbouring lanes are 64 bytes apart and', 'groups of 2 lanes are 128 bytes apart and')
+    """
+    for many in (1, 2, 4, 8, 16):
+        steps = {
+            b - a
+            for a, b in zip(addresses, addresses[many:], strict=False)
+            if a is not None and b is not None
+        }
+        if len(steps) == 1 and abs(step := steps.pop()) > WORD:
+            who = "neighbouring lanes" if many == 1 else f"groups of {many} lanes"
+            return f"{who} are {abs(step)} bytes apart and"
+    usual = usual_step(addresses)
+    return f"most neighbouring lanes are {usual} bytes apart and" if usual else "words of its lanes"
 
 
 def listed(addresses: Sequence[int | None]) -> str:

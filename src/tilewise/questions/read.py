@@ -7,16 +7,17 @@
   nvdisasm -gi kernel.cubin | tilewise read - --json
   tilewise read new.cubin --against old.cubin
 
-FILE is machine code (a cubin, the text of nvdisasm or of cuobjdump -sass), PTX, Triton's TTGIR, or a folder of
-Triton's cache; texts of one kernel are joined by its name. Machine code is what runs, so it is counted where it
-is at hand; PTX alone is assembled if a ptxas is found (--arch), else counted as written.
+FILE is machine code (a cubin, the text of nvdisasm or of cuobjdump -sass), PTX, Triton's TTGIR, or a folder
+of Triton's cache; texts of one kernel are joined by its name. Machine code is what runs, so it is counted
+where it is at hand; PTX alone is assembled if a ptxas is found (--arch), else counted as written.
 
 The integers of the kernel are run for all threads of the launch: requests, wavefronts, sectors are those that
 Nsight Compute counts. Without --grid one block is run. Arguments that nobody gives are addresses where they
 have 64 bits, and unknown elsewhere. An access whose address hangs on loaded data is left out, and named.
 
 Findings come the worst first: conflicts, uncoalesced, narrow, conversion, local, atomics, divergence,
-redundant, operand. --fail-on makes those kinds exit with 1. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
+redundant, operand. --fail-on makes those kinds exit with 1. --html writes a page with the source beside the
+counts. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from tilewise.pictures.kernel.words import (
     launch_words,
     many,
     missing_of,
+    sentence,
     sums_of,
     times,
 )
@@ -102,7 +103,7 @@ def _finding(number: int, finding: Finding, sources: Sources, width: int) -> Ite
     head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {where}" if where else "", "name"))
     room = width - length(head) - 2
     yield (*head, Piece(f"  {shortened(source, room)}" if source and room >= 20 else "", "dim"))
-    yield from _said("", f"{finding.cause[:1].upper()}{finding.cause[1:]}", width)
+    yield from _said("", sentence(finding.cause), width)
     yield from _said("cost", cost_words(finding.cost), width)
     yield from _said("repair", finding.repair, width)
     if finding.command:
@@ -228,9 +229,7 @@ def difference(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
 def columns(
     rows: Iterable[Cells], sides: str, width: int | None, optional: Sequence[int] = (), indent: str = "    "
 ) -> Iterator[Line]:
-    """Yield rows with aligned columns; where there is no room, columns of `optional` are left out in its order.
-
-    The last column is shortened first.
+    """Yield rows with aligned columns; where room lacks, the last is shortened, or those of `optional` go.
 
     >>> from tilewise.pictures.terminal import as_text
     >>> print(as_text(columns([["a", "bb", "a long text"], ["c", "d", ""]], "<><", 14, indent="")))
@@ -245,7 +244,7 @@ def columns(
         last = kept[-1]
         while sum(wide[one] + 2 for one in kept) - 2 + len(indent) > width:
             rest = width - len(indent) - sum(wide[one] + 2 for one in kept if one != last)
-            if sides[last] == "<" and rest >= 16 or not leave:
+            if (sides[last] == "<" and rest >= 16) or not leave:
                 if sides[last] == "<":
                     wide[last] = max(rest, 8)
                 break

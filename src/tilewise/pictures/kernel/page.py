@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 from tilewise.compiled.findings import Finding, spelled
@@ -21,7 +22,9 @@ from tilewise.pictures.kernel.words import (
     access_words,
     cost_words,
     launch_words,
+    many,
     missing_of,
+    sentence,
     sums_of,
     times,
 )
@@ -39,8 +42,9 @@ MOST_PICTURES = 40
 """Pictures of requests that no finding has."""
 
 FOOT = (
-    "Counts are those that Nsight Compute has: wavefronts of shared memory, sectors of 32 bytes of global memory. "
-    "They say how much work an access makes, and nothing of its time. Ideal is the fewest that the bytes need."
+    "Counts are those that Nsight Compute has: wavefronts of shared memory, sectors of 32 bytes of global "
+    "memory. They say how much work an access makes, and nothing of its time. Ideal is the fewest that the "
+    "bytes need."
 )
 
 
@@ -59,7 +63,10 @@ def page_of(kernels: Sequence[Kernel], findings: Mapping[str, Sequence[Finding]]
     here = files("tilewise.pictures.kernel")
     script, style = ((here / f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     title = ", ".join(kernel.name for kernel in kernels[:3]) + ("..." if len(kernels) > 3 else "")
-    parts = [_Section(f"k{number}", kernel, findings[kernel.name], sources) for number, kernel in enumerate(kernels)]
+    parts = [
+        _Section(f"k{number}", kernel, findings[kernel.name], sources)
+        for number, kernel in enumerate(kernels)
+    ]
     links = "".join(f'<a href="#{part.id}">{said(part.kernel.name)}</a>' for part in parts)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -136,12 +143,20 @@ class _Section:
         yield "".join(f'<th scope="col" class="{"number" if head else ""}">{head}</th>' for head in heads)
         yield "</tr></thead><tbody>"
         for one in sums:
-            over = one.cost >= TOO_MUCH * one.ideal
-            cells = [f"<td>{said(one.name)}</td>", number(one.instructions), number(one.requests), number(one.cost)]
+            over = one.cost > one.ideal and one.cost >= TOO_MUCH * one.ideal
+            local = one.name.startswith("local")
+            cells = [
+                f"<td>{said(one.name)}</td>",
+                number(one.instructions),
+                number(one.requests),
+                number(one.cost),
+            ]
             cells += [f'<td class="unit">{one.counted}</td>', number(one.ideal)]
-            cells.append(f"<td>{bar(one.cost, one.ideal, most)}</td>")
+            cells.append(f"<td>{bar(one.cost, 0 if local else one.ideal, most)}</td>")
             left = f'<span class="quiet">{one.unknown:,} unknown</span>' if one.unknown else ""
-            cells.append(f'<td class="{"over" if over else "quiet"}">{times(one.cost, one.ideal)} {left}</td>')
+            cells.append(
+                f'<td class="{"over" if over else "quiet"}">{times(one.cost, one.ideal)} {left}</td>'
+            )
             yield f"<tr>{''.join(cells)}</tr>"
         yield "</tbody></table></div>"
 
@@ -149,22 +164,31 @@ class _Section:
 
     def _finding(self, number: int, finding: Finding) -> Iterator[str]:
         minor = "" if finding.weight * 4 >= self.worst else " minor"
+        picture = picture_of(finding.row) if finding.row is not None else ""
+        minor += " beside" if picture and number == 1 else ""
+        alike = [one for one in self.findings[: number - 1] if one.kind == finding.kind]
+        before = any(one.repair == finding.repair for one in alike)
+        minor += " brief" if before else ""
         yield f'<li><article class="finding{minor}" id="{self.id}-f{number}">'
-        where = f'<a class="code" href="#{self._anchor(finding.line)}">{said(place(finding.line))}</a>' if finding.line else ""
+        where = (
+            f'<a class="code" href="#{self._anchor(finding.line)}">{said(place(finding.line))}</a>'
+            if finding.line
+            else ""
+        )
         first, _, rest = cost_words(finding.cost).partition(" ")
         cost = f'<p class="cost"><b>{said(first)}</b> {said(rest)}</p>'
         yield f"<header><h3>{number}. {said(finding.kind)}</h3>{where}{cost}</header>"
         source = self.sources.line(finding.line)
-        if source:
+        if source and not before:
             yield f"<pre>{said(source)}</pre>"
-        yield f"<p>{said(finding.cause[:1].upper() + finding.cause[1:])}</p>"
-        yield f'<p class="repair"><b>Repair:</b> {said(finding.repair)}</p>'
+        yield f"<p>{said(sentence(finding.cause))}</p>"
+        if not before:
+            yield f'<p class="repair"><b>Repair:</b> {said(finding.repair)}</p>'
         if finding.command:
             yield (
                 f'<div class="command"><code>{said(finding.command)}</code>'
                 f'<button type="button" hidden data-copy="{said(finding.command)}">copy</button></div>'
             )
-        picture = picture_of(finding.row) if finding.row is not None else ""
         if picture and finding.row is not None:
             yield from _drawn(finding.row, picture, "the worst request", shown=number == 1)
         yield "</article></li>"
@@ -177,51 +201,61 @@ class _Section:
     def _source(self, file: str) -> Iterator[str]:
         """Yield the lines of a file that have accesses, and those around them where the file is at hand."""
         known, lines = self.files[file], self.sources.lines(file)
-        lines = lines if lines and max(known) <= len(lines) else ()
+        lines = lines if lines and min(known) <= len(lines) else ()  # Triton's may be off by a line or two
         yield f"<h2>{said(bare(file))}</h2>"
         heads = ("", "", "", "a lane", "requests", "cost", "ideal", "")
         sides = ("", "", "", *["number"] * 4, "")
         yield '<div class="source" tabindex="0" role="region" aria-label="source"><table><thead><tr>'
-        yield "".join(f'<th scope="col" class="{side}">{head}</th>' for head, side in zip(heads, sides, strict=True))
+        yield "".join(
+            f'<th scope="col" class="{side}">{head}</th>' for head, side in zip(heads, sides, strict=True)
+        )
         yield "</tr></thead><tbody>"
         before = None
         for line in shown_lines(sorted(known), len(lines)):
             if before is not None and line > before + 1:
-                yield f'<tr class="skipped"><td colspan="8">{line - before - 1} lines</td></tr>'
-            yield from self._line(Line(file, line), known.get(line, ()), lines[line - 1] if lines else "")
+                left = many(line - before - 1, "lines")
+                yield f'<tr class="skipped"><td colspan="8">{left}</td></tr>'
+            yield from self._line(
+                Line(file, line), known.get(line, ()), lines[line - 1] if line <= len(lines) else ""
+            )
             before = line
         yield "</tbody></table></div>"
 
     def _line(self, line: Line, rows: Sequence[Row], text: str) -> Iterator[str]:
         badges = "".join(
-            f'<a class="badge" href="#{self.id}-f{number}">{number} {said(self.findings[number - 1].kind)}</a>'
+            f'<a class="badge" href="#{self.id}-f{number}">{number} {self.findings[number - 1].kind}</a>'
             for number in self.told.get(line, ())
         )
         anchor = f' id="{self._anchor(line)}"' if rows or badges else ""
         code = f'<td class="at">{line.number}</td><td class="code">{said(text)}</td>'
         if not rows:
-            hot = " class=\"h2\"" if badges else ""
-            yield f'<tr{hot}{anchor}>{code}<td colspan="5"></td><td>{badges}</td></tr>'
+            hot = ' class="h2"' if badges else ""
+            yield f'<tr{hot}{anchor}>{code}<td colspan="5"></td><td class="marks">{badges}</td></tr>'
         for place_in_line, row in enumerate(rows):
             first = place_in_line == 0
             heat = self._heat(row)
             role = f"{heat}{'' if first else ' again'}"
             begin = code if first else '<td class="at"></td><td class="code"></td>'
-            yield f'<tr class="{role}"{anchor if first else ""}>{begin}{self._counts(row, badges if first else "")}</tr>'
+            counts = self._counts(row, badges if first else "")
+            yield f'<tr class="{role}"{anchor if first else ""}>{begin}{counts}</tr>'
 
     def _counts(self, row: Row, badges: str) -> str:
         over = times(row.cost, row.ideal)
         unknown = row.sum("unknown")
-        marks = f'<span class="over">{over}</span> ' if over and row.cost >= TOO_MUCH * row.ideal else f"{over} "
+        marks = (
+            f'<span class="over">{over}</span> ' if over and row.cost >= TOO_MUCH * row.ideal else f"{over} "
+        )
         marks += f'<span class="quiet">{unknown:,} unknown</span> ' if unknown else ""
         cells = [f'<td class="what">{said(access_words(row))}</td>', f'<td class="number">{row.bytes} B</td>']
         cells += [number(count) for count in (row.requests, row.cost, row.ideal)]
-        return "".join([*cells, f"<td>{marks}{badges}</td>"])
+        return "".join([*cells, f'<td class="marks">{marks}{badges}</td>'])
 
     def _heat(self, row: Row) -> str:
         """Return the class of a row: from h1 to h5, the larger its part of what the kernel loses."""
         lost = loss(row)
-        return f"h{max(1, round(HOTTEST * (lost / self.lost) ** 0.5))}" if lost else "ok" if row.requests else ""
+        return (
+            f"h{max(1, round(HOTTEST * (lost / self.lost) ** 0.5))}" if lost else "ok" if row.requests else ""
+        )
 
     def _others(self) -> Iterator[str]:
         """Yield the accesses of which no line is known."""
@@ -253,7 +287,14 @@ class _Section:
         if module is None:
             return
         rows: Iterable[tuple[str, ...]] = [
-            (place(one.line), one.kind, f"{one.bytes:,} B", spelled(one.source.name), spelled(one.target.name), one.needs)
+            (
+                place(one.line),
+                one.kind,
+                f"{one.bytes:,} B",
+                spelled(one.source.name),
+                spelled(one.target.name),
+                one.needs,
+            )
             for one in module.conversions()
         ]
         yield from table("Conversions of layouts", ("line", "kind", "bytes", "from", "to", ""), rows, code=())
@@ -277,17 +318,18 @@ def loss(row: Row) -> int:
     return row.cost if row.space == "local" else max(0, row.cost - row.ideal)
 
 
-def shown_lines(known: Sequence[int], many: int) -> list[int]:
+def shown_lines(known: Sequence[int], last: int) -> list[int]:
     """Return the lines to show: those with accesses, a few around them, and short gaps between them.
 
     >>> shown_lines([10, 30], 40), shown_lines([10, 30], 0)
     ([7, 8, 9, 10, 11, 12, 13, 27, 28, 29, 30, 31, 32, 33], [10, 30])
     """
-    if not many:
+    if not last:
         return list(known)
-    shown = {line + step for line in known for step in range(-AROUND, AROUND + 1) if 1 <= line + step <= many}
+    near = {line + step for line in known for step in range(-AROUND, AROUND + 1)}
+    shown = {*known, *(line for line in near if 1 <= line <= last)}
     ends = sorted(shown)
-    for a, b in zip(ends, ends[1:], strict=False):
+    for a, b in pairwise(ends):
         if b - a <= GAP:
             shown.update(range(a, b))
     return sorted(shown)
@@ -302,13 +344,16 @@ def bar(cost: int, ideal: int, most: int) -> str:
     """Return a bar: the ideal, and what is beyond it in red."""
     wide, needed = (round(BAR * count / most) for count in (cost, min(ideal, cost)))
     return (
-        f'<svg class="bar" width="{BAR}" height="12" role="img" aria-label="{cost:,} where {ideal:,} would do">'
-        f'<rect class="track" width="{BAR}" height="12" rx="2"/><rect class="over" width="{wide}" height="12" rx="2"/>'
+        f'<svg class="bar" width="{BAR}" height="12" role="img" aria-label="{cost:,}, {ideal:,} would do">'
+        f'<rect class="track" width="{BAR}" height="12" rx="2"/>'
+        f'<rect class="over" width="{wide}" height="12" rx="2"/>'
         f'<rect class="ideal" width="{needed}" height="12" rx="2"/></svg>'
     )
 
 
-def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], code: Sequence[int]) -> Iterator[str]:
+def table(
+    title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], code: Sequence[int]
+) -> Iterator[str]:
     """Yield a table under a title, if it has rows."""
     rows = list(rows)
     if not rows:
@@ -317,20 +362,27 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], code:
     yield "".join(f'<th scope="col">{head}</th>' for head in heads)
     yield "</tr></thead><tbody>"
     for row in rows:
-        cells = (f"<code>{said(cell)}</code>" if place in code else said(cell) for place, cell in enumerate(row))
+        cells = (
+            f"<code>{said(cell)}</code>" if place in code else said(cell) for place, cell in enumerate(row)
+        )
         yield "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
 
 
 def _drawn(row: Row, picture: str, title: str, shown: bool = False) -> Iterator[str]:
     """Yield a picture that opens, with what its colours mean."""
-    keys: dict[str, str] = {"fine": "a word of a bank that gives one", "hot": "words of one bank: one wavefront each"}
+    keys: dict[str, str] = {
+        "fine": "a word of a bank that gives one",
+        "hot": "words of one bank: one wavefront each",
+    }
     if row.space == "global":
         keys = {"fine": "bytes that lanes ask for", "moved": "the rest of the sectors, which moves too"}
     yield f"<details{' open' if shown else ''}><summary>{said(title)}</summary>"
-    yield f'<div class="drawn" tabindex="0" role="region" aria-label="{said(title)}">{picture}</div><p class="legend">'
+    yield f'<div class="drawn" tabindex="0" role="region" aria-label="{said(title)}">{picture}</div>'
+    yield '<p class="legend">'
     for role, words in keys.items():
-        yield f'<span><svg width="11" height="11"><rect class="{role}" width="11" height="11"/></svg>{words}</span>'
+        square = f'<svg width="11" height="11"><rect class="{role}" width="11" height="11"/></svg>'
+        yield f"<span>{square}{words}</span>"
     yield "</p></details>"
 
 
@@ -338,5 +390,5 @@ def _rows_of(lines: Mapping[int, Sequence[Row]]) -> Iterator[Row]:
     return (row for rows in lines.values() for row in rows)
 
 
-def _title(many: int) -> str:
-    return "No findings" if not many else "1 finding" if many == 1 else f"{many} findings, the worst first"
+def _title(number: int) -> str:
+    return "No findings" if not number else f"{many(number, 'findings')}{', the worst first' * (number > 1)}"

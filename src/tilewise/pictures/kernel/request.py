@@ -10,7 +10,7 @@ from tilewise.compiled.counts import SHARED
 from tilewise.compiled.kernel import Row
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.memory.banks import BANKS
-from tilewise.hardware.memory.sectors import LINE, SECTOR
+from tilewise.hardware.memory.sectors import LINE, OPERATIONS, SECTOR
 from tilewise.pictures.paper.svg import escaped
 
 CELL = 13
@@ -43,7 +43,8 @@ def _picture(width: int, height: int, title: str, words: str, parts: Iterable[st
     """Return the element; a picture without scripts, whose colours are those of the page."""
     return "".join(
         [
-            f'<svg class="request" role="img" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',
+            f'<svg class="request" role="img" viewBox="0 0 {width} {height}" ',
+            f'width="{width}" height="{height}">',
             f"<title>{escaped(title)}</title><desc>{escaped(words)}</desc>",
             *parts,
             "</svg>",
@@ -112,8 +113,8 @@ def _lane(
 
 
 def _sectors(row: Row, addresses: Addresses) -> str:
-    """Return the lines of 128 bytes that a request touches: sectors that move, and in them what lanes ask for."""
-    operation = row.operation if row.operation in coalesce.OPERATIONS else "ld"
+    """Return the lines of 128 bytes that a request touches: what moves, and in it what lanes ask for."""
+    operation = row.operation if row.operation in OPERATIONS else "ld"
     request = coalesce.counted(operation, min(row.bytes, 16), addresses)
     moved: dict[int, set[int]] = {}
     for group in request.groups:
@@ -124,13 +125,24 @@ def _sectors(row: Row, addresses: Addresses) -> str:
     two = len(drawn) > MOST_LINES // 2
     each = -(-len(drawn) // 2) if two else len(drawn)
     pitch, wide = 18, SIDE + BYTE * LINE + 4 * 3 + NOTE
-    title = f"{request.sectors} sectors where {request.ideal} would do: {request.useful} bytes of {32 * request.sectors} are used"
-    more = [] if len(lines) == len(drawn) else [f'<text class="dim" x="0" y="{pitch * each + 14}">and more</text>']
+    title = f"{request.sectors} sectors where {request.ideal} would do: "
+    title += f"{request.useful} bytes of {SECTOR * request.sectors} are used"
+    more = (
+        []
+        if len(lines) == len(drawn)
+        else [f'<text class="dim" x="0" y="{pitch * each + 14}">and more</text>']
+    )
     parts = [
         part
         for number, line in enumerate(drawn)
         for part in _line(
-            wide * (number // each), pitch * (number % each), line, (line - lines[0]) * LINE, moved, addresses, row.bytes
+            wide * (number // each),
+            pitch * (number % each),
+            line,
+            (line - lines[0]) * LINE,
+            moved,
+            addresses,
+            row.bytes,
         )
     ]
     height = pitch * each + (18 if more else 2)
@@ -150,7 +162,9 @@ def _line(
         role = "moved" if lanes else "empty"
         yield f'<path class="{role}" d="M{left} {y + 2}h{SECTOR * BYTE}v13h-{SECTOR * BYTE}z"/>'
         runs = _runs({byte for lane in lanes for byte in _bytes(addresses[lane], bytes, sector)})
-        path = "".join(f"M{left + BYTE * first} {y + 2}h{BYTE * long}v13h-{BYTE * long}z" for first, long in runs)
+        path = "".join(
+            f"M{left + BYTE * first} {y + 2}h{BYTE * long}v13h-{BYTE * long}z" for first, long in runs
+        )
         if path:
             yield f'<path class="fine" d="{path}"/>'
     right = x + SIDE + 4 * (SECTOR * BYTE + 3) + 6

@@ -8,8 +8,27 @@ from pathlib import Path
 
 from tilewise.compiled.program import Line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.compiled.ttgir.text import Line as TextLine
+
 MOST_BYTES = 1 << 22
-SUFFIXES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".inl", ".py", ".rs", ".jl", ".ptx")
+SUFFIXES = (
+    ".cu",
+    ".cuh",
+    ".c",
+    ".cc",
+    ".cpp",
+    ".cxx",
+    ".h",
+    ".hh",
+    ".hpp",
+    ".inl",
+    ".py",
+    ".rs",
+    ".jl",
+    ".ptx",
+)
 """Files that are sources. A kernel may name any file of the machine, and the page shows what it names."""
 
 
@@ -47,11 +66,13 @@ def folders_of(given: Iterable[object]) -> list[Path]:
     >>> folders_of(["a/b.cubin", b"...", "-"])
     [PosixPath('a')]
     """
-    paths = [Path(one) for one in given if isinstance(one, str | Path) and "\n" not in str(one) and one != "-"]
+    paths = [
+        Path(one) for one in given if isinstance(one, str | Path) and "\n" not in str(one) and one != "-"
+    ]
     return list(dict.fromkeys(path if path.is_dir() else path.parent for path in paths))
 
 
-def place(line: Line | None) -> str:
+def place(line: Line | TextLine | None) -> str:
     """Return a line of the source with the bare name of its file.
 
     >>> place(Line("/home/me/kernels/a.cu", 7)), place(None)

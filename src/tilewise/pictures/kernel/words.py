@@ -43,6 +43,15 @@ def cost_words(cost: Mapping[str, int]) -> str:
     return ", ".join([words, *(many(more, name) for name, more in others if more)])
 
 
+def sentence(text: str) -> str:
+    """Return a text with a capital letter at its begin, where that is a word.
+
+    >>> sentence("a load of 4 bytes"), sentence("slice(1, #mma) becomes #blocked")
+    ('A load of 4 bytes', 'slice(1, #mma) becomes #blocked')
+    """
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
+
+
 def access_words(row: Row) -> str:
     """Return an access in two words, such as `shared load`."""
     return f"{row.space} {OPERATIONS.get(row.operation, row.operation)}"
