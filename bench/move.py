@@ -136,6 +136,10 @@ def cases() -> Iterator[Case]:
     yield permuted("rank 6 bf16, odd", "bf16", (15, 17, 15, 17, 31, 65), (5, 3, 1, 0, 2, 4), "shifted")
     yield permuted("BSHD to BHSD bf16, odd", "bf16", (9, 4095, 65, 63), (0, 2, 1, 3), "shifted")
     yield permuted("rank 6 bf16", "bf16", (16, 16, 16, 16, 32, 64), (5, 3, 1, 0, 2, 4), "whole")
+    yield permuted("matrices of 12 x 12 f16", "f16", (1000000, 12, 12), (0, 2, 1), "whole")
+    yield permuted("matrices of 12 x 12 u8", "u8", (2000000, 12, 12), (0, 2, 1), "whole")
+    yield permuted("matrices of 13 x 13 u8", "u8", (1704144, 13, 13), (0, 2, 1), "whole")
+    yield permuted("images to patches f16", "f16", (256, 3, 16, 14, 16, 14), (0, 2, 4, 3, 5, 1), "whole")
     plain = S[16384, 8192]
     yield Case("tiles of 128 x 64 bf16", "bf16", plain, tiles(16384, 8192, 128, 64), "whole")
     yield Case("core matrices 8 x 8 bf16", "bf16", plain, tiles(16384, 8192, 8, 8), "whole")

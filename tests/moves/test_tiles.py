@@ -112,6 +112,40 @@ def test_a_run_that_ends_within_a_vector_goes_on_into_the_next_digit(shape, orde
 
 
 @pytest.mark.parametrize(
+    ("shape", "order", "dtype", "digits", "pieces"),
+    [
+        ((30, 12, 12), (0, 2, 1), "f16", 3, 2),
+        ((70, 12, 12), (0, 2, 1), "u8", 3, 3),
+        ((70, 13, 13), (0, 2, 1), "u8", 3, 3),
+        ((900, 3, 3), (0, 2, 1), "f16", 3, 4),
+        ((130, 4, 6), (0, 2, 1), "u8", 3, 5),
+        ((5, 3, 4, 14, 4, 14), (0, 2, 4, 3, 5, 1), "f16", 4, 4),
+        ((5, 3, 4, 14, 4, 14), (0, 2, 4, 3, 5, 1), "u8", 5, 6),
+    ],
+)
+def test_whole_runs_of_a_tile_go_on_and_are_gathered_in_pieces(shape, order, dtype, digits, pieces):
+    tile = check(shape, order, dtype, Aim(128, 64, 8192))
+    assert (len(tile.write_run), tile.nested, tile.swizzle_shift) == (digits, False, None)
+    assert all(tile.extents[i] == tile.digits[i].extent for i in tile.write_run[:-1])
+    gathered = forced(shape, order, dtype, Aim(128, 64, 8192)).kernel
+    assert (f"at{pieces - 1} =" in gathered, f"at{pieces} =" in gathered) == (True, False)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((1000000, 12, 12), "f16"), ((1704144, 13, 13), "u8")])
+def test_matrices_of_a_batch_lie_side_by_side_on_both_sides(shape, dtype):
+    tile = plan(*permuted(shape, (0, 2, 1)), dtype).way
+    assert isinstance(tile, Tile)
+    assert (tile.read_run, tile.write_run) == ((2, 1, 0), (1, 2, 0))
+    assert (tile.read_shift, tile.write_shift) == (False, False)
+
+
+def test_words_of_the_source_are_turned_where_a_whole_run_could_go_on_along_them():
+    tile = plan(*permuted((64, 128, 96, 96), (0, 2, 3, 1)), "bf16").way
+    assert isinstance(tile, Tile)
+    assert (tile.write_run, tile.words) == ((1,), 2)
+
+
+@pytest.mark.parametrize(
     ("shape", "dtype", "aim", "extents"),
     [
         ((511, 515), "bf16", Aim(256, 128, 16384), (64, 129)),

@@ -17,6 +17,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.hardware.memory.counters import ACTUAL, IDEAL, REQUESTS, SECTORS, SHARED
@@ -34,6 +35,9 @@ WANTED: Mapping[str, tuple[str, ...]] = {
     "ideal": (ACTUAL, IDEAL),
 }
 """Metrics by what is asked of a launch; those that a device does not have are left out."""
+
+AS_IT_IS = ("--clock-control", "none", "--cache-control", "none")
+"""Options that leave the device's clocks and caches as they are."""
 
 REFUSED = {
     "ERR_NVGPUCTRPERM": "the driver lets administrators alone read the counters",
@@ -72,15 +76,22 @@ class Profiler:
         return frozenset(re.findall(r"^\s*([a-z]\w*__\w+)", said, re.MULTILINE))
 
     def counts(
-        self, metrics: Sequence[str], program: Sequence[str], log: Path, *, seconds: float, section: str = ""
+        self,
+        metrics: Sequence[str],
+        program: Sequence[str],
+        log: Path,
+        *,
+        seconds: float,
+        section: str = "",
+        kernels: str = "^counted_",
     ) -> list[Counts]:
-        """What the metrics, or those of a section, say of each launch of a program, in order.
+        """Return what the metrics, or those of a section, say of each launch of a program, in order.
 
-        requires  the program's kernels are called `counted_...`
+        `kernels` is a pattern of the names of the kernels that are counted.
         """
         options = ["--csv", "--page", "raw", "--print-units", "base", "--print-metric-instances", "values"]
         options += ["--section", section] if section else ["--metrics", ",".join(metrics)]
-        options += ["--clock-control", "none", "--cache-control", "none", "--kernel-name", "regex:^counted_"]
+        options += [*AS_IT_IS, "--kernel-name", f"regex:{kernels}", "--print-kernel-base", "mangled"]
         options += ["--log-file", str(log)]
         log.unlink(missing_ok=True)
         said = run([*self.command, *options, *program], seconds=seconds)
@@ -89,6 +100,19 @@ class Profiler:
         if not found:
             raise LayoutError("TW402", f"the profiler counted nothing: {_why(text + said)}")
         return found
+
+    def source_page(self, program: Sequence[str], report: Path, *, seconds: float) -> str:
+        """Return what the source page says of each instruction of each launch of a program, as it prints it.
+
+        The report is written beside it, with the ending that the profiler gives it.
+        """
+        asked = ["--section", "SourceCounters", *AS_IT_IS, "--force-overwrite", "--export", str(report)]
+        said = run([*self.command, *asked, *program], seconds=seconds)
+        written = report.with_name(f"{report.name}.ncu-rep")
+        if not written.exists():
+            raise LayoutError("TW402", f"the profiler wrote no report: {_why(said)}")
+        shown = ["--import", str(written), "--page", "source", "--csv", "--print-source", "sass"]
+        return run([*self.command, *shown, "--print-kernel-base", "mangled"], seconds=seconds)
 
     def _said(self, option: str, *, seconds: float) -> str:
         return run([*self.command, option], seconds=seconds)
@@ -150,6 +174,62 @@ def parsed(text: str) -> list[Counts]:
                 found[str(metric)] = number
     return [Counts(*launches[number]) for number in sorted(launches)]
 
+
+def tables(text: str) -> list[dict[str, Any]]:
+    """Return what a source page says of each launch: the instructions, and what is counted of accesses.
+
+    An instruction is 16 bytes after the one before it. A page that comes twice is taken once: the profiler
+    prints that of a kernel with lines of its source again.
+
+    >>> page = '"Kernel Name","k"\\n"Address","Source","Instructions Executed","Address Space"\\n'
+    >>> page += '"0x7f00"," LDG.E R1, [R2]","4","Global"\\n"0x7f10"," EXIT","4","-"\\n'
+    >>> tables(page + page)[0]["accesses"]
+    [{'offset': 0, 'text': 'LDG.E R1, [R2]', 'Address Space': 'Global'}]
+    """
+    parts = re.split(r'^"Kernel Name",', text, flags=re.MULTILINE)[1:]
+    kept = [part for number, part in enumerate(parts) if not number or part != parts[number - 1]]
+    return [_table(part) for part in kept]
+
+
+def _table(part: str) -> dict[str, Any]:
+    name, *lines = part.splitlines()
+    rows = [row for row in csv.DictReader(lines) if (row["Address"] or "").startswith("0x")]
+    begin = int(rows[0]["Address"], 16)
+    counts = {short: [_number(row.get(long)) for row in rows] for short, long in EXECUTED.items()}
+    accesses = [
+        {"offset": int(row["Address"], 16) - begin, "text": row["Source"].strip()}
+        | {column: _cell(row[column]) for column in OF_ACCESSES if row.get(column) not in (None, "-")}
+        for row in rows
+        if row["Address Space"] not in ("-", "")
+    ]
+    return {"kernel": name.strip('",'), **counts, "accesses": accesses}
+
+
+def _cell(value: str) -> int | str:
+    number = _number(value)
+    return value if number is None else number
+
+
+EXECUTED = {
+    "executed": "Instructions Executed",
+    "threads": "Thread Instructions Executed",
+    "active": "Predicated-On Thread Instructions Executed",
+}
+"""{by what name a record has it: a column of the source page, of every instruction}."""
+
+OF_ACCESSES = (
+    "Address Space",
+    "Access Operation",
+    "Access Size",
+    "L1 Tag Requests Global",
+    "L1 Conflicts Shared N-Way",
+    "L1 Wavefronts Shared",
+    "L1 Wavefronts Shared Ideal",
+    "L2 Theoretical Sectors Global",
+    "L2 Theoretical Sectors Global Ideal",
+    "L2 Theoretical Sectors Local",
+)
+"""Columns of the source page, of instructions that access memory."""
 
 _COLUMNS = frozenset(
     ("ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size")

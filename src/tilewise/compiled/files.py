@@ -67,11 +67,11 @@ def _artifacts(given: Any) -> Iterator[Artifact]:
         yield _artifact(sys.stdin.buffer.read(MOST_BYTES), "standard input")
     elif isinstance(given, str) and "\n" in given:
         yield _artifact(given.encode(), "")
-    elif isinstance(given, str | Path):
+    elif isinstance(given, str | Path) and str(given):
         yield from _files(Path(given))
     else:
         hint = "a file, a folder, a text, or a compiled kernel with .asm"
-        raise LayoutError("TW804", f"{type(given).__name__} is no kernel", hint=hint)
+        raise LayoutError("TW804", f"{given!r:.60} is no kernel", hint=hint)
 
 
 def _files(path: Path) -> Iterator[Artifact]:

@@ -243,6 +243,7 @@ class Run:
     """{instruction: times} of branches that hang on loaded data."""
     cut: Instruction | None = None
     """The instruction at which the run was cut off."""
+    steps: int = MOST_STEPS
 
     @property
     def weight(self) -> float:
@@ -261,7 +262,9 @@ class Run:
             instruction = self.program.instructions[number]
             found.append(_left(instruction.line, instruction.text, times, GUESSED))
         if self.cut:
-            reason = f"its lanes run more than {MOST_STEPS:,} instructions: the run was cut off here"
+            reason = (
+                f"its lanes run more than {self.steps:,} instructions: the run was cut off here (--steps)"
+            )
             found.append(_left(self.cut.line, self.cut.text, 1, reason))
         return found
 
@@ -270,19 +273,19 @@ def _left(line: Line | None, what: str, times: int, reason: str) -> dict[str, An
     return {"line": line_data(line), "instruction": what, "times": times, "reason": reason}
 
 
-def counted(program: Program, launch: Launch, told: Told | None = None) -> Run:
+def counted(program: Program, launch: Launch, told: Told | None = None, steps: int = MOST_STEPS) -> Run:
     """Return the counts of a launch."""
     counts = Counts()
     guessed: dict[int, int] = {}
     cut = None
     done = 0
     blocks: Sequence[int] = range(launch.blocks)
-    first = next(traces(program, launch, blocks[:1]))
+    first = next(traces(program, launch, blocks[:1], steps))
     for event in first:
         counts.add(event, first.lanes, remembers=True)
     most = max(1, MOST_WORK // max(1, first.steps * launch.threads))
     rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
-    for trace in _all(first, traces(program, launch, rest)):
+    for trace in _all(first, traces(program, launch, rest, steps)):
         if trace is not first:
             for event in trace:
                 counts.add(event, trace.lanes)
@@ -294,7 +297,7 @@ def counted(program: Program, launch: Launch, told: Told | None = None) -> Run:
             break
         if told is not None:
             told(done, len(rest) + 1)
-    return Run(launch, program, list(counts.tallies.values()), done, guessed, cut)
+    return Run(launch, program, list(counts.tallies.values()), done, guessed, cut, steps)
 
 
 def _all(first: Any, rest: Iterable[Any]) -> Iterable[Any]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tilewise.compiled.files import CODE, PTX, Artifact, assembled, disassembled, found
 from tilewise.compiled.kernel import Kernel, counted
 from tilewise.compiled.launch import MOST_THREADS, Launch
+from tilewise.compiled.machine import MOST_STEPS
 from tilewise.compiled.program import Program
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
@@ -34,6 +36,8 @@ class Wanted:
     let: Mapping[str, int] = field(default_factory=dict)
     shared: int = 0
     architecture: str | None = None
+    steps: int = MOST_STEPS
+    """Instructions that a lane runs at most."""
 
 
 @dataclass
@@ -69,21 +73,36 @@ def kernels_of(
 
 
 def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
-    texts: dict[str, Texts] = {}
-    for artifact in artifacts:
+    """Return the texts by the names of their kernels.
+
+    A folder of Triton's cache may have one name many times: a second text of a kind belongs to another kernel,
+    and so do all texts of its folder.
+    """
+    joined: dict[str, Texts] = {}
+    labels: dict[tuple[str, str], str] = {}
+
+    def of(name: str, slot: str, folder: str) -> Texts:
+        label = labels.get((folder, name), name)
+        if label in joined and getattr(joined[label], slot) is not None:
+            label = f"{name} in {Path(folder).name or folder}"
+        labels[folder, name] = label
+        return joined.setdefault(label, Texts())
+
+    for artifact in sorted(artifacts, key=lambda one: one.kind != CODE):
         if artifact.kind == CODE:
             for program in programs_of(artifact.text):
-                texts.setdefault(program.name, Texts()).code = program
+                of(program.name, "code", artifact.folder).code = program
         elif artifact.kind == PTX:
             for program in programs_of(artifact.text):
-                texts.setdefault(program.name, Texts()).ptx = program
-                _assemble(artifact.text, program, texts[program.name], wanted)
+                texts = of(program.name, "ptx", artifact.folder)
+                texts.ptx = program
+                _assemble(artifact.text, program, texts, wanted)
         else:
             from tilewise.compiled.ttgir.module import module_of
 
             module = module_of(artifact.text)
-            texts.setdefault(module.name, Texts()).module = module
-    return texts
+            of(module.name, "module", artifact.folder).module = module
+    return joined
 
 
 def _assemble(text: str, program: Program, texts: Texts, wanted: Wanted) -> None:
@@ -129,7 +148,9 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         if args[number] is None and parameter.size < 8
     ]
     launch = Launch(wanted.grid or (1, 1, 1), block, args, wanted.shared)
-    run = counted(program, launch, None if told is None else lambda done, all: told(name, done, all))
+    run = counted(
+        program, launch, None if told is None else lambda done, all: told(name, done, all), wanted.steps
+    )
     told_notes = []
     if assumed:
         values = ", ".join(f"{one} = {value}" for one, value in assumed.items())

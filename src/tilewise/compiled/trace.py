@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import POINTER_STEP, Launch
-from tilewise.compiled.machine import Trace
+from tilewise.compiled.machine import MOST_STEPS, Trace
 from tilewise.compiled.program import Line, Program
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
@@ -51,13 +51,15 @@ def pointer(number: int) -> int:
     return POINTER_STEP * (number + 16)
 
 
-def traces(program: Program, launch: Launch, blocks: Sequence[int]) -> Iterator[Trace]:
+def traces(
+    program: Program, launch: Launch, blocks: Sequence[int], steps: int = MOST_STEPS
+) -> Iterator[Trace]:
     """Return the runs of some blocks of a launch, several at once."""
     constants = words_of(program, launch)
     threads = -(-launch.threads // LANES) * LANES
     together = max(1, AT_ONCE // threads)
     for first in range(0, len(blocks), together):
-        yield Trace(program, Lanes(launch, blocks[first : first + together], constants))
+        yield Trace(program, Lanes(launch, blocks[first : first + together], constants), steps)
 
 
 # -- lane by lane ----------------------------------------------------------------------------------------

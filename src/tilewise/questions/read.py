@@ -51,6 +51,7 @@ if TYPE_CHECKING:
             "args": "A,B,...: the arguments in order; an empty one is left open",
             "let": "NAME=N: an argument by its name; repeatable",
             "shared": "BYTES: dynamic shared memory (0)",
+            "steps": "N: instructions that a lane runs at most (300000); a longer loop is cut off",
         },
     },
     file="FILE: cubin, nvdisasm's text, PTX, TTGIR, a folder of Triton's cache, - for standard input",
@@ -69,6 +70,7 @@ def read(
     args: str | Sequence[int | None] | None = None,
     let: Sequence[str] = (),
     shared: int = 0,
+    steps: int | None = None,
     arch: str | None = None,
     against: str | None = None,
     fail_on: str | Sequence[str] = (),
@@ -98,12 +100,19 @@ def read(
     """
     from tilewise.compiled.files import artifacts_of
     from tilewise.compiled.findings import KINDS, findings_of
+    from tilewise.compiled.machine import MOST_STEPS
     from tilewise.compiled.reading import Wanted, kernels_of
     from tilewise.pictures.kernel.source import Sources, folders_of
 
     failing = _kinds(fail_on, KINDS)
     wanted = Wanted(
-        _extents(grid, "grid"), _extents(block, "block"), _arguments(args), _values(let), shared, arch
+        _extents(grid, "grid"),
+        _extents(block, "block"),
+        _arguments(args),
+        _values(let),
+        shared,
+        arch,
+        steps or MOST_STEPS,
     )
     given = [file] if isinstance(file, str | bytes | Mapping) or not isinstance(file, Sequence) else file
     with _progress() as told:

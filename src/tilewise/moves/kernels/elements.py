@@ -18,23 +18,17 @@ class Elements(Terms):
     def addresses(self) -> Iterator[Spelled]:
         """Yield the address of each element of a vector."""
         tile = self.tile
-        run, places = tile.write_run, range(tile.vector)
+        run = tile.write_run
         if tile.partial:  # elements beyond the run are read within it
-            for place in places:
+            for place in range(tile.vector):
                 position = f"min(max(k + {place}, 0), {tile.run_elements - 1})"
                 yield [f"const int p{place} = {position};"], self._swizzled(self._kept_at(f"p{place}"))
         elif tile.stagger:
             yield from self._staggered()
         elif tile.nested:
             yield from self.steps(self._kept_at("k", self.ahead * tile.pitches[run[0]] if run else 0))
-        elif tile.extents[run[0]] >= len(places):
-            yield from self._past()
-        elif len(run) == 2 and tile.extents[run[0]].bit_count() > 1:
-            yield from self._carried()
         else:
-            for place in places:
-                line = f"const u32 p{place} = {added('k', place + self.ahead)};"
-                yield [line], self._swizzled(self._kept_at(f"p{place}"))
+            yield from self._in_pieces()
 
     @property
     def ahead(self) -> int:
@@ -100,46 +94,25 @@ class Elements(Terms):
             chosen, further = (word, own * step) if stagger.of_words else (own, word * tile.of_word * step)
             yield [] if place else lines, added(f"at{chosen}", further)
 
-    def _past(self) -> Iterator[Spelled]:
-        """Yield elements along several digits; the fastest ends at most once.
+    def _in_pieces(self) -> Iterator[Spelled]:
+        """Yield elements along several digits, in pieces that end where the fastest digit ends.
 
-        The part before the end and the part after it have an address each; every element takes one of both.
+        A piece has an address, from which its elements lie a step apart. An element is in the piece it would
+        be in if the vector began with one, or in the next. The pieces of two digits are a jump apart.
         """
         tile = self.tile
-        run = tile.write_run
-        extent, step = tile.extents[run[0]], tile.pitches[run[0]]
-        lines = [
-            f"const u32 p = {added('k', self.ahead)}, digit = p % {extent}u;",
-            f"const int at = {self._kept_at('p')};",
-        ]
-        if len(run) == 2:
-            lines.append(f"const int past = {added('at', tile.pitches[run[1]] - extent * step)};")
-        else:
-            beyond = self._kept_at("next", f"(int)(p - next) * {step}")
-            lines += [f"const u32 next = p - digit + {extent}u;", f"const int past = {beyond};"]
+        inner, *others = tile.write_run
+        extent, step = tile.extents[inner], tile.pitches[inner]
+        jump = 0 if len(others) > 1 else tile.pitches[others[0]] - extent * step
+        begin = ["shift"] if tile.read_shift else []
+        row = added(*begin, *self.kept(self.row_names()), f"digit * {step}")
+        lines = [f"const u32 p = {added('k', self.ahead)}, digit = p % {extent}u, turn = p / {extent}u;"]
+        lines.append(f"const int at = {row};")
+        for piece in range(2 if jump else (extent + tile.vector - 2) // extent + 1):
+            digits = self.kept(self.run_digits(others, tile.extents, f"(turn + {piece})"))
+            lines.append(f"const int at{piece} = {added('at', *digits, -piece * extent * step)};")
         for place in range(tile.vector):
-            part = f"(digit < {extent - place}u ? at : past) + {place * step}" if place else "at"
-            yield [] if place else lines, self._swizzled(part)
-
-    def _carried(self) -> Iterator[Spelled]:
-        """Yield elements along two digits: each address from the last, with a carry where the fast one ends.
-
-        Two elements a whole faster digit apart are one step of the other digit apart.
-        """
-        tile = self.tile
-        inner, outer = tile.write_run
-        extent, step, jump = tile.extents[inner], tile.pitches[inner], tile.pitches[outer]
-        position, back = f"({added('k', self.ahead)})", jump - (extent - 1) * step
-        for place in range(tile.vector):
-            further, first = divmod(place, extent)
-            if not place:
-                lines = [f"int digit = {position} % {extent};", f"const int at0 = {self._kept_at(position)};"]
-            elif not further:
-                is_last = f"digit == {extent - 1} ?"
-                lines = [
-                    f"const int at{place} = at{place - 1} + ({is_last} {back} : {step});",
-                    f"digit = {is_last} 0 : digit + 1;",
-                ]
-            else:
-                lines = []
-            yield lines, self._swizzled(added(f"at{first}", further * jump))
+            piece, first = divmod(place, extent)
+            own = 0 if jump else piece
+            part = f"(digit < {extent - first}u ? at{own} : at{own + 1})" if first else f"at{own}"
+            yield [] if place else lines, self._swizzled(added(part, place * step + piece * jump))

@@ -49,7 +49,7 @@ addresses, and code that restores the order of elements."""
 def calmest(tile: Tile) -> Tile:
     """Return the tile with the cheapest padding, stores, order of threads and first elements.
 
-    Tiles of whole vectors on both sides are swizzled instead.
+    Tiles of whole vectors on both sides, whose digits end with vectors, are swizzled instead.
 
     >>> from tilewise import DType, S
     >>> from tilewise.moves.pairs.digits import simplest

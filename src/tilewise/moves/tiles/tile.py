@@ -283,8 +283,11 @@ class Tile:
 
     @property
     def swizzle_shift(self) -> int | None:
-        """Return S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead."""
-        if self.read_shift or self.write_shift:
+        """Return S of the Swizzle<3,4,S> over bytes of shared memory; None where rows are padded instead.
+
+        Where a digit ends within a vector, each of its elements would have to be swizzled by itself.
+        """
+        if self.read_shift or self.write_shift or not self.nested:
             return None
         row = -(-self.run_bytes // VECTOR) * VECTOR
         return (max(row * self.vector, LINE) - 1).bit_length() - 4

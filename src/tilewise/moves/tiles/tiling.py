@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from math import gcd, prod
@@ -112,7 +112,9 @@ def _box(pair: Pair, aim: Aim, aligned: int) -> Tile | None:
     extents = [max(reads.get(i, 1), writes.get(i, 1)) for i in range(len(digits))]
     read_run = _read_run(pair, reads, writes, extents)
     _grow(pair, extents, read_run, aim.bytes)
-    write_run = _continued(pair, tuple(writes), extents)
+    # rows are padded apart along a write run, and words are turned along the first digit of a read run
+    read_run = _continued(pair, "read", read_run, extents, writes)
+    write_run = _continued(pair, "write", tuple(writes), extents, tuple(reads)[:1])
     shifts = tuple(
         unit < VECTOR and begins_at(pair, name, run, extents, aligned) < VECTOR
         for name, run in (("read", read_run), ("write", write_run))
@@ -155,17 +157,23 @@ def _read_run(
     return tuple(run)
 
 
-def _continued(pair: Pair, run: tuple[int, ...], extents: Sequence[int]) -> tuple[int, ...]:
-    """Return the write run, continued by more digits if it would end within a vector."""
+def _continued(
+    pair: Pair, name: str, run: tuple[int, ...], extents: Sequence[int], excluded: Collection[int]
+) -> tuple[int, ...]:
+    """Return a run of a side, continued by digits of which the tile has several values, if not excluded.
+
+    Rows of a whole tile then lie side by side, as matrices of a batch do. A write run that would end within
+    a vector goes on into any digit. Elements as wide as a vector were as fast apart.
+    """
     digits = pair.digits or ()
-    while run:
+    while run and pair.bits < 8 * VECTOR and extents[run[-1]] == digits[run[-1]].extent:
         length = prod(extents[i] for i in run)
-        if extents[run[-1]] != digits[run[-1]].extent or length * pair.bits // 8 % VECTOR == 0:
+        parted = name == "write" and length * pair.bits // 8 % VECTOR != 0
+        following = (i for i, digit in enumerate(digits) if getattr(digit, name) == length and i not in run)
+        more = next((i for i in following if parted or (extents[i] > 1 and i not in excluded)), None)
+        if more is None:
             break
-        following = [i for i, digit in enumerate(digits) if digit.write == length and i not in run]
-        if not following:
-            break
-        run = (*run, following[0])
+        run = (*run, more)
     return run
 
 

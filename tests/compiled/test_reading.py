@@ -1,0 +1,86 @@
+"""Texts of one kernel are joined; launches, arguments and their names; what is refused."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.compiled.sass_texts import text_of
+from tests.compiled.test_slow import texts
+
+from tilewise.compiled.files import CODE, TTGIR, Artifact, artifacts_of
+from tilewise.compiled.reading import Wanted, kernels_of
+from tilewise.core.errors import LayoutError
+
+FEW = Wanted(block=(32, 1, 1), steps=500)
+COPY = text_of("S2R R0, SR_TID.X", "LDS R1, [R0.X4]", "STS [R0.X4+0x80], R1", "EXIT", name="copy")
+
+
+def artifacts(name: str, folder: str = "") -> list[Artifact]:
+    kinds = {"sass": CODE, "ttgir": TTGIR}
+    return [Artifact(kind, texts()[f"{name}.{end}"], f"{name}.{end}", folder) for end, kind in kinds.items()]
+
+
+def test_texts_of_one_kernel_are_joined():
+    (kernel,) = kernels_of(artifacts("bias_between_dots"), Wanted())
+    assert kernel.source == "machine code"
+    assert kernel.module is not None
+    assert kernel.run is not None
+    assert kernel.run.launch.block == (128, 1, 1)
+
+
+def test_kernels_of_one_name_in_two_folders_stay_apart():
+    both = [*artifacts("bias_between_dots", "cache/AA"), *artifacts("bias_between_dots", "cache/BB")]
+    one, other = kernels_of(both, Wanted())
+    assert (one.name, other.name) == ("bias_between_dots", "bias_between_dots in BB")
+    assert one.module is not None
+    assert other.module is not None
+
+
+def test_lines_of_a_load_are_those_of_its_ttgir():
+    (kernel,) = kernels_of(artifacts("group_peak_transposed"), Wanted())
+    assert {row.line.number for row in kernel.rows if row.operation == "ld" and row.space == "global"} == {20}
+
+
+def test_one_kernel_of_several():
+    two = COPY + text_of("EXIT", name="other")
+    assert [kernel.name for kernel in kernels_of([Artifact(CODE, two)], Wanted(), "other")] == ["other"]
+    with pytest.raises(LayoutError, match="no kernel is called third"):
+        kernels_of([Artifact(CODE, two)], Wanted(), "third")
+
+
+@pytest.mark.parametrize("block", [(0, 1, 1), (2048, 1, 1), (32, 32, 2)])
+def test_block_that_cannot_be(block):
+    with pytest.raises(LayoutError, match="block"):
+        kernels_of([Artifact(CODE, COPY)], Wanted(block=block))
+
+
+def test_argument_that_is_not_given_is_named():
+    (kernel,) = kernels_of(artifacts("stride_seventy_two"), Wanted())
+    assert any("assumed" in note for note in kernel.notes) or not kernel.module.accesses()
+
+
+def test_nothing_to_read():
+    for given_text in ("hello\nworld\n", b"\x00\x01\x02", ""):
+        with pytest.raises(LayoutError):
+            artifacts_of([given_text])
+
+
+@given(st.integers(0, len(COPY)), st.text(max_size=30), st.booleans())
+def test_text_that_is_cut_off_or_garbled_is_no_traceback(end, garbage, middle):
+    text = COPY[:end] + garbage + (COPY[end:] if middle else "")
+    with suppress(LayoutError):
+        kernels_of([Artifact(CODE, text)], FEW)
+
+
+PIECES = [*"RUPZ[]().,+-!@0x9 :;`*/", "R1", "UR4", "c[0x0]", "LDS", "IMAD", "BRA"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_garbage_for_operands_is_no_traceback(pieces):
+    for name in "IMAD.WIDE LDG.E.64 LEA.HI.X BRA SHF.L.U32 ISETP.GE.AND.EX SHFL.IDX LDC.64".split():
+        line = f"        /*0000*/                   {name} {''.join(pieces)} ;"
+        with suppress(LayoutError):
+            kernels_of([Artifact(CODE, f"//--------------------- .text.k ---\n.text.k:\n{line}\n")], FEW)
