@@ -49,7 +49,7 @@ def artifacts_of(given: Iterable[Any]) -> list[Artifact]:
     """Return the texts of files, folders, texts, bytes and compiled kernels."""
     found = [artifact for one in given for artifact in _artifacts(one)]
     if not found:
-        hint = f"it has files that end in {', '.join(SUFFIXES)}"
+        hint = f"of a folder those files are read that end in {', '.join(SUFFIXES)}"
         raise LayoutError("TW804", "there is nothing to read", hint=hint)
     return found
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tilewise.compiled.kernel import Kernel
     from tilewise.pictures.kernel.source import Sources
     from tilewise.pictures.terminal import Line
-    from tilewise.questions.asking import Words
+    from tilewise.questions.asking import Files
 
 
 @asks(
@@ -62,13 +62,13 @@ if TYPE_CHECKING:
     html="PAGE: write one page, with the source beside the counts",
 )
 def read(
-    file: Words,
+    file: Files,
     *,
     kernel: str | None = None,
     grid: str | Sequence[int] | int | None = None,
     block: str | Sequence[int] | int | None = None,
     args: str | Sequence[int | None] | None = None,
-    let: Sequence[str] = (),
+    let: Sequence[str] | Mapping[str, int] = (),
     shared: int = 0,
     steps: int | None = None,
     arch: str | None = None,

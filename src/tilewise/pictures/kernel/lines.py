@@ -6,18 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tilewise.compiled.findings import Finding, spelled
 from tilewise.compiled.kernel import Kernel, Row
-from tilewise.pictures.kernel.source import Sources, bare, place
-from tilewise.pictures.kernel.words import (
+from tilewise.compiled.words import (
     TOO_MUCH,
     access_words,
+    bare,
     cost_words,
     launch_words,
     many,
     missing_of,
+    place,
     sentence,
     sums_of,
     times,
 )
+from tilewise.pictures.kernel.source import Sources
 from tilewise.pictures.terminal import Line, Piece, hanging, length
 
 TYPE_CHECKING = False

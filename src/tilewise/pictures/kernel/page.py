@@ -14,20 +14,22 @@ from pathlib import Path
 from tilewise.compiled.findings import Finding, spelled
 from tilewise.compiled.kernel import Kernel, Row
 from tilewise.compiled.program import Line
-from tilewise.core.errors import LayoutError
-from tilewise.pictures.kernel.request import picture_of
-from tilewise.pictures.kernel.source import Sources, bare, place
-from tilewise.pictures.kernel.words import (
+from tilewise.compiled.words import (
     TOO_MUCH,
     access_words,
+    bare,
     cost_words,
     launch_words,
     many,
     missing_of,
+    place,
     sentence,
     sums_of,
     times,
 )
+from tilewise.core.errors import LayoutError
+from tilewise.pictures.kernel.request import picture_of
+from tilewise.pictures.kernel.source import Sources
 from tilewise.pictures.paper.html import policy
 from tilewise.pictures.paper.svg import escaped
 

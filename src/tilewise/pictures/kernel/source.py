@@ -8,10 +8,6 @@ from pathlib import Path
 
 from tilewise.compiled.program import Line
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.compiled.ttgir.text import Line as TextLine
-
 MOST_BYTES = 1 << 22
 SUFFIXES = (
     ".cu",
@@ -70,17 +66,3 @@ def folders_of(given: Iterable[object]) -> list[Path]:
         Path(one) for one in given if isinstance(one, str | Path) and "\n" not in str(one) and one != "-"
     ]
     return list(dict.fromkeys(path if path.is_dir() else path.parent for path in paths))
-
-
-def place(line: Line | TextLine | None) -> str:
-    """Return a line of the source with the bare name of its file.
-
-    >>> place(Line("/home/me/kernels/a.cu", 7)), place(None)
-    ('a.cu:7', '')
-    """
-    return "" if line is None else f"{bare(line.file)}:{line.number}"
-
-
-def bare(file: str) -> str:
-    """Return the name of a file without its folders, those of Windows among them."""
-    return file.replace("\\", "/").rsplit("/", 1)[-1]

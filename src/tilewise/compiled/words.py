@@ -1,4 +1,4 @@
-"""The words for what was counted, which the text and the page share."""
+"""The words for what was counted, which the text, the page and the claims of tests share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.compiled.kernel import Kernel, Row
-from tilewise.pictures.kernel.source import place
+from tilewise.compiled.program import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.compiled.ttgir.text import Line as TextLine
 
 OPERATIONS = {"ld": "load", "st": "store", "cp.async": "copy", "atom": "atomic", "red": "atomic"}
 
@@ -142,6 +146,18 @@ def missing_of(kernel: Kernel) -> list[Missing]:
 
 def place_of(line: Mapping[str, object]) -> str:
     """Return a line of plain data as `file:number`."""
-    from tilewise.compiled.program import Line
+    return f"{bare(str(line['file']))}:{line['number']}"
 
-    return place(Line(str(line["file"]), int(str(line["number"]))))
+
+def place(line: Line | TextLine | None) -> str:
+    """Return a line of the source with the bare name of its file.
+
+    >>> place(Line("/home/me/kernels/a.cu", 7)), place(None)
+    ('a.cu:7', '')
+    """
+    return "" if line is None else f"{bare(line.file)}:{line.number}"
+
+
+def bare(file: str) -> str:
+    """Return the name of a file without its folders, those of Windows among them."""
+    return file.replace("\\", "/").rsplit("/", 1)[-1]
