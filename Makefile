@@ -42,6 +42,7 @@ soak: $(VENV)/ready-for-cuda  ## a million generated cases against the naive def
 	@$(BIN)/python -m tests.soak.algebra --only owners --count 50000 --jobs $$(nproc)
 	@$(BIN)/python -m tests.soak.kernels
 	@$(BIN)/python -m tests.soak.moves
+	@$(BIN)/python -m tests.soak.read --count 2000
 
 fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 	@$(BIN)/python tests/notation/fuzz_parser.py

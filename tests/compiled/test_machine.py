@@ -142,7 +142,7 @@ def test_unknown_instruction_is_named_and_what_hangs_on_it():
     program = program_of("WHATEVER R4, R0", "LDS R5, [R4]", "EXIT")
     assert program.unread == {"WHATEVER": 1}
     (tally,) = counted(program, Launch((1, 1, 1), (32, 1, 1))).tallies
-    assert (tally.unknown, tally.requests) == (1, 0)
+    assert (tally.unknown, tally.known) == (1, 0)
 
 
 def test_switch_goes_where_its_table_says():

@@ -44,7 +44,7 @@ MOST_PLACES = 1 << 18
 """The most places that are kept apart for one instruction."""
 
 
-SUMS = ("instructions", "requests", "lanes", "cost", "ideal", "lines", "bytes", "misaligned")
+SUMS = ("instructions", "requests", "known", "lanes", "cost", "ideal", "lines", "bytes", "misaligned")
 """The counts of a tally that every event adds to."""
 
 
@@ -61,11 +61,13 @@ class Tally:
     instructions: int = 0
     """Times that a warp issued it."""
     requests: int = 0
-    """Those with a lane that takes part, and known addresses."""
+    """Those with a lane that takes part; of misaligned addresses too."""
+    known: int = 0
+    """Those whose addresses are known: the counts below are theirs."""
     unknown: int = 0
-    """Those that hang on loaded data; no other count has them."""
+    """Those whose addresses, or lanes, hang on loaded data."""
     lanes: int = 0
-    """Lanes that took part in the requests."""
+    """Lanes that took part."""
     cost: int = 0
     """Wavefronts of shared memory, sectors of global memory."""
     ideal: int = 0
@@ -117,11 +119,6 @@ class Tally:
         """Return the wavefronts or sectors beyond the ideal."""
         return self.cost - self.ideal
 
-    @property
-    def wide(self) -> int:
-        """Return the lanes of a request that take part, on the average, rounded up."""
-        return -(-self.lanes // self.requests) if self.requests else 0
-
 
 @dataclass(slots=True)
 class Counts:
@@ -159,11 +156,13 @@ class Counts:
         if touch.supplied < LANES:
             active = active & (np.arange(LANES) < touch.supplied)
         rows = issued if event.active is event.issued and touch.supplied == LANES else warps_of(active)
-        if event.unsure or event.address.unknown is not None:
-            blind = issued if event.unsure else np.zeros_like(issued)
-            if event.address.unknown is not None:
-                blind = blind | warps_of(lanes.by_warp(event.address.unknown) & active)
-            tally.unknown += int((blind & issued).sum())
+        if event.unsure:
+            tally.unknown += int(issued.sum())
+            return
+        tally.requests += int(rows.sum())
+        if event.address.unknown is not None:
+            blind = warps_of(lanes.by_warp(event.address.unknown) & active)
+            tally.unknown += int(blind.sum())
             rows = rows & ~blind
         if rows.any():
             addresses = lanes.by_warp(event.address.bits)
@@ -184,7 +183,7 @@ class Counts:
             addresses, active = addresses[aligned], active[aligned]
             if not len(addresses):
                 return
-        tally.requests += len(addresses)
+        tally.known += len(addresses)
         tally.lanes += active.size if full else int(active.sum())
         first_lane = addresses[:, 0] if full else addresses[np.arange(len(active)), active.argmax(axis=1)]
         moved = addresses - (first_lane // LINE * LINE)[:, None]

@@ -165,7 +165,7 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
         return
     dense = [tally for tally in row.tallies if tally.worst is not None and tally.cost * 4 <= tally.ideal * 5]
     lanes = sum(tally.lanes for tally in dense)
-    requests = sum(tally.requests for tally in dense)
+    requests = sum(tally.known for tally in dense)
     if not requests or lanes < requests * LANES * 3 // 4 or row.worst.worst is None:
         return
     if all(step_of(tally.worst[2]) not in (row.bytes, -row.bytes) for tally in dense if tally.worst):
@@ -233,8 +233,8 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     """Yield accesses for which most lanes of their warps wait."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix"):
         return
-    idle = [tally for tally in row.tallies if tally.requests and tally.lanes * 2 <= tally.requests * LANES]
-    requests = sum(tally.requests for tally in idle)
+    idle = [tally for tally in row.tallies if tally.known and tally.lanes * 2 <= tally.known * LANES]
+    requests = sum(tally.known for tally in idle)
     warps = -(-run.launch.threads // LANES) * run.sampled
     if requests * 2 < warps or (warps == run.sampled and requests <= 2 * warps):
         return

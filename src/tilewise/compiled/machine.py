@@ -35,6 +35,9 @@ from tilewise.hardware.limits import LANES
 MOST_STEPS = 300_000
 """Instructions that one lane runs at most: a loop that needs more is cut off."""
 
+PATIENCE = 16
+"""Times that lanes pass a branch that goes back, before they take it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -203,10 +206,13 @@ class Trace:
         return True
 
     def _guess(self, at: int, target: int, taken: Bools, doubtful: Bools) -> Bools:
-        """Let lanes pass a branch on the first time and take it afterwards; never one that goes back."""
+        """Let lanes pass a branch on the first time and take it afterwards.
+
+        One that goes back is passed always but for every 16th time: it may lead out of a loop that stands behind.
+        """
         self.guessed[at] = self.guessed.get(at, 0) + 1
         if target <= at:
-            return taken
+            return taken | doubtful if self.guessed[at] % PATIENCE == 0 else taken
         before = self.passed.get(at, np.zeros_like(doubtful))
         self.passed[at] = before | doubtful
         return taken | (doubtful & before)

@@ -321,18 +321,20 @@ def prmt(words: Words) -> Compute:
     register, a, b, c = words.operands[:4]
     reads = [word(a), word(b), word(c)]
 
-    def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndarray:
-        both, result = joined(low, high), np.zeros(1, U64)
-        for place in range(4):
-            digit = (selector >> np.uint32(4 * place)).astype(U64) & U64(15)
-            byte = both >> (digit & U64(7)) * U64(8) & U64(255)
-            byte = np.where(digit & U64(8) != 0, np.where(byte & U64(128) != 0, U64(255), U64(0)), byte)
-            result = result | byte << U64(8 * place)
-        return low_word(result)
-
     if any(re.fullmatch(r"F4E|B4E|RC8|ECL|ECR|RC16", part) for part in words.parts):
         return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
     return _step(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
+
+
+def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return four bytes of two words, chosen by the digits of a third."""
+    both, result = joined(low, high), np.zeros(1, U64)
+    for place in range(4):
+        digit = (selector >> np.uint32(4 * place)).astype(U64) & U64(15)
+        byte = both >> (digit & U64(7)) * U64(8) & U64(255)
+        byte = np.where(digit & U64(8) != 0, np.where(byte & U64(128) != 0, U64(255), U64(0)), byte)
+        result = result | byte << U64(8 * place)
+    return low_word(result)
 
 
 def popc(words: Words) -> Compute:
@@ -371,12 +373,14 @@ def brev(words: Words) -> Compute:
     """The bits in reverse."""
     read = word(words.operands[1])
 
-    def reversed_bits(bits: np.ndarray) -> np.ndarray:
-        for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0xFFFF)):
-            bits = (bits >> np.uint32(step) & np.uint32(mask)) | (bits & np.uint32(mask)) << np.uint32(step)
-        return bits
-
     return _step(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
+
+
+def reversed_bits(bits: np.ndarray) -> np.ndarray:
+    """Return 32 bits in reverse."""
+    for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0xFFFF)):
+        bits = (bits >> np.uint32(step) & np.uint32(mask)) | (bits & np.uint32(mask)) << np.uint32(step)
+    return bits
 
 
 # -- logic and predicates --------------------------------------------------------------------------------
@@ -391,7 +395,7 @@ def lop3(words: Words) -> Compute:
     also = truth(carried[-1]) if carried else truth("!PT")
 
     def run(lanes: Lanes, where: Where) -> None:
-        value = applied(lambda *bits: _looked_up(number, *bits), *(read(lanes) for read in values))
+        value = applied(lambda *bits: looked_up(number, *bits), *(read(lanes) for read in values))
         for name in written:
             if "PAND" in words.parts:
                 put(lanes, name, applied(lambda bits, p: (bits != 0) & p, value, also(lanes)), where)
@@ -402,7 +406,7 @@ def lop3(words: Words) -> Compute:
     return Compute(run, (*named(register, 1), *written))
 
 
-def _looked_up(table: int, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+def looked_up(table: int, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """Return the bits that a table of eight has for the bits of three numbers."""
     shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
     result = np.zeros(shape, a.dtype)
@@ -421,7 +425,7 @@ def plop3(words: Words) -> Compute:
     def run(lanes: Lanes, where: Where) -> None:
         values = [read(lanes) for read in reads]
         for name, table in zip((first, second), numbers, strict=False):
-            put(lanes, name, applied(lambda *bits, table=table: _looked_up(table, *bits), *values), where)
+            put(lanes, name, applied(lambda *bits, table=table: looked_up(table, *bits), *values), where)
 
     return Compute(run, (first, second))
 
@@ -466,12 +470,12 @@ def isetp(words: Words) -> Compute:
         for name, negated in ((first, False), (second, True)):
             if name not in ("PT", "UPT"):
                 mine = applied(np.logical_not, result) if negated else result
-                put(lanes, name, _both(join, mine, other), where)
+                put(lanes, name, both(join, mine, other), where)
 
     return Compute(run, (first, second))
 
 
-def _both(join: str, a: Value, b: Value) -> Value:
+def both(join: str, a: Value, b: Value) -> Value:
     """Return two predicates joined; known where one of them decides."""
     if join == "XOR":
         return applied(np.logical_xor, a, b)

@@ -217,16 +217,15 @@ def constant_of(bank: str, place: str, step: int) -> Read:
 
     def read(lanes: Lanes) -> Value:
         where = address(lanes)
-        if where.unknown is not None or not lanes.live.any():
-            return UNKNOWN
         places = lanes.spread(where.bits)
         bits = np.zeros(lanes.count, np.uint32)
-        unknown = np.zeros(lanes.count, np.bool_)
-        for offset in np.unique(places[lanes.live]).tolist():
+        unknown = ~lanes.live if where.unknown is None else ~lanes.live | where.unknown
+        for offset in np.unique(places[~unknown]).tolist():
             value = constants(lanes, bank, int(offset) + 4 * step)
             here = places == offset
             bits[here] = lanes.spread(value.bits)[here]
-            unknown[here] = value.unknown is not None
+            if value.unknown is not None:
+                unknown = unknown | here
         return Value(bits, unknown if unknown.any() else None)
 
     return read

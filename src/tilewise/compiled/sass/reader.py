@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from tilewise.compiled.program import (
     Parameter,
     Program,
     Step,
+    Touch,
     Unread,
 )
 from tilewise.compiled.sass.integers import COMPUTED, Words, f2i, i2f, reciprocal
@@ -81,6 +82,10 @@ WRITES = {name: count for count, names in FLOATS.items() for name in names}
 
 
 # -- the parts of a text ---------------------------------------------------------------------------------
+
+
+NEVER_IF_NEGATED = ("PT", "UPT")
+"""Predicates that always hold."""
 
 
 @dataclass(slots=True)
@@ -212,11 +217,8 @@ def _program(parts: Text, section: Section) -> Program:
     instructions = []
     for reader.at, (row, code, line) in enumerate(section.rows):
         _, negated, register, name, rest = code.groups()
-        guard = (
-            Guard(register, bool(negated))
-            if register and not (register in ("PT", "UPT") and not negated)
-            else None
-        )
+        never = register in NEVER_IF_NEGATED and bool(negated)
+        guard = None if register is None or register in NEVER_IF_NEGATED else Guard(register, bool(negated))
         operands = split(rest)
         try:
             steps = reader.steps(name, operands)
@@ -225,11 +227,9 @@ def _program(parts: Text, section: Section) -> Program:
         if steps is None:
             unread[name] += 1
             steps = (Unread(_written(name, operands, 4)),)
-        if guard is not None and register in (
-            "PT",
-            "UPT",
-        ):  # @!PT never holds: the assembler fills up with it
-            steps, guard = (), None
+        if never:  # the assembler fills up with such instructions, which the profiler counts
+            no_lane = truth("!PT")
+            steps = tuple(replace(step, when=no_lane, writes=()) for step in steps if isinstance(step, Touch))
         text = f"{name} {rest}".strip()
         instructions.append(Instruction(name, text, steps, guard, line, row))
     notes = parts.notes.get(section.name, [])

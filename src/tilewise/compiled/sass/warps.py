@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import TRUE, UNKNOWN, Lanes, Value, Where, applied
+from tilewise.compiled.lanes import TRUE, UNKNOWN, Lanes, Value, Where, applied, unknown_of
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.integers import Words
 from tilewise.compiled.sass.operands import (
@@ -96,22 +96,28 @@ def vote(words: Words) -> Compute:
 
     def run(lanes: Lanes, where: Where) -> None:
         value = read(lanes)
-        holds = lanes.by_warp(value.bits) & where.mask.reshape(-1, LANES)
-        unknown = None
-        if value.unknown is not None:
-            blind = lanes.by_warp(value.unknown) & where.mask.reshape(-1, LANES)
-            unknown = np.repeat(blind.any(axis=1), LANES)
-        if "ANY" in words.parts:
-            answer = holds.any(axis=1)
-        else:
-            answer = (holds == where.mask.reshape(-1, LANES)).all(axis=1)
         for name in written:
-            put(lanes, name, Value(np.repeat(answer, LANES), unknown), where)
+            put(lanes, name, voted(lanes, value, where, "any" if "ANY" in words.parts else "all"), where)
         if plain:
-            ones = (holds * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=1)
-            put(lanes, plain[0], Value(np.repeat(ones.astype(np.uint32), LANES), unknown), where)
+            put(lanes, plain[0], voted(lanes, value, where, "ballot"), where)
 
     return Compute(run, (*written, *(named(plain[0], 1) if plain else ())))
+
+
+def voted(lanes: Lanes, value: Value, where: Where, mode: str) -> Value:
+    """Return if `any`, `all` or none of a warp's predicates (`uni`: or all) hold, or a `ballot` of them."""
+    active = where.mask.reshape(-1, LANES)
+    holds = lanes.by_warp(value.bits) & active
+    unknown = None
+    if value.unknown is not None:
+        unknown = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
+    if mode == "ballot":
+        ones = (holds * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=1)
+        return Value(np.repeat(ones.astype(np.uint32), LANES), unknown)
+    answer = holds.any(axis=1) if mode == "any" else (holds == active).all(axis=1)
+    if mode == "uni":
+        answer = answer | ~holds.any(axis=1)
+    return Value(np.repeat(answer, LANES), unknown)
 
 
 def shfl(words: Words) -> Compute:
@@ -123,33 +129,44 @@ def shfl(words: Words) -> Compute:
     mode = words.parts[0]
 
     def run(lanes: Lanes, where: Where) -> None:
-        value, step, limit = read(lanes), by(lanes), bound(lanes)
-        mine = (lanes.threads % LANES).astype(np.int64)
-        b, c = lanes.spread(step.bits).astype(np.int64) & 31, lanes.spread(limit.bits).astype(np.int64)
-        segment, last = c >> 8 & 31, c & 31
-        most = (mine & segment) | (last & ~segment)
-        if mode == "UP":
-            other, inside = mine - b, mine - b >= most
-        elif mode == "DOWN":
-            other, inside = mine + b, mine + b <= most
-        elif mode == "BFLY":
-            other, inside = mine ^ b, (mine ^ b) <= most
-        else:
-            other = (mine & segment) | (b & ~segment)
-            inside = other <= most
-        other = np.where(inside, other, mine)
-        partner = np.arange(lanes.count) - mine + other
-        bits = lanes.spread(value.bits)[partner]
-        unknown = ~where.mask[partner]
-        for blind, moved in ((value.unknown, True), (step.unknown, False), (limit.unknown, False)):
-            if blind is not None:
-                spread = lanes.spread(blind)
-                unknown = unknown | (spread[partner] if moved else spread)
-        put(lanes, register, Value(bits, unknown if unknown.any() else None), where)
+        value, inside = shuffled(lanes, where, mode, (read(lanes), by(lanes), bound(lanes)))
+        put(lanes, register, value, where)
         for name in written:
-            put(lanes, name, Value(inside, step.unknown), where)
+            put(lanes, name, inside, where)
 
     return Compute(run, (*named(register, 1), *written))
+
+
+def shuffled(
+    lanes: Lanes, where: Where, mode: str, values: tuple[Value, Value, Value]
+) -> tuple[Value, Value]:
+    """Return the numbers of other lanes, and where such a lane is inside its segment.
+
+    The values are the numbers, the lane or the distance, and the bounds of the segments.
+    """
+    value, step, limit = values
+    mine = (lanes.threads % LANES).astype(np.int64)
+    b, c = lanes.spread(step.bits).astype(np.int64) & 31, lanes.spread(limit.bits).astype(np.int64)
+    segment, last = c >> 8 & 31, c & 31
+    most = (mine & segment) | (last & ~segment)
+    if mode == "UP":
+        other, inside = mine - b, mine - b >= most
+    elif mode == "DOWN":
+        other, inside = mine + b, mine + b <= most
+    elif mode == "BFLY":
+        other, inside = mine ^ b, (mine ^ b) <= most
+    else:
+        other = (mine & segment) | (b & ~segment)
+        inside = other <= most
+    other = np.where(inside, other, mine)
+    partner = np.arange(lanes.count) - mine + other
+    unknown = ~where.mask[partner]
+    for blind, moved in ((value.unknown, True), (step.unknown, False), (limit.unknown, False)):
+        if blind is not None:
+            spread = lanes.spread(blind)
+            unknown = unknown | (spread[partner] if moved else spread)
+    bits = lanes.spread(value.bits)[partner]
+    return Value(bits, unknown if unknown.any() else None), Value(inside, unknown_of([step, limit]))
 
 
 def redux(words: Words) -> Compute:
@@ -160,30 +177,33 @@ def redux(words: Words) -> Compute:
     is_signed = "S32" in words.parts
 
     def run(lanes: Lanes, where: Where) -> None:
-        value = read(lanes)
-        active = where.mask.reshape(-1, LANES)
-        bits = lanes.by_warp(value.bits)
-        numbers = (
-            bits.astype(np.uint32).view(np.int32).astype(np.int64) if is_signed else bits.astype(np.int64)
-        )
-        if kind == "SUM":
-            total = np.where(active, numbers, 0).sum(axis=1)
-        elif kind == "MIN":
-            total = np.where(active, numbers, 1 << 40).min(axis=1)
-        elif kind == "MAX":
-            total = np.where(active, numbers, -(1 << 40)).max(axis=1)
-        elif kind == "OR":
-            total = np.bitwise_or.reduce(np.where(active, numbers, 0), axis=1)
-        elif kind == "XOR":
-            total = np.bitwise_xor.reduce(np.where(active, numbers, 0), axis=1)
-        else:
-            total = np.bitwise_and.reduce(np.where(active, numbers, (1 << 32) - 1), axis=1)
-        unknown = None
-        if value.unknown is not None:
-            unknown = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
-        put(lanes, register, Value(np.repeat(total.astype(np.uint32), LANES), unknown), where)
+        put(lanes, register, reduced(lanes, where, read(lanes), kind, is_signed), where)
 
     return Compute(run, named(register, 1))
+
+
+def reduced(lanes: Lanes, where: Where, value: Value, kind: str, is_signed: bool) -> Value:
+    """Return the sum, the least, the greatest or the bits of each warp's numbers together."""
+    active = where.mask.reshape(-1, LANES)
+    bits = lanes.by_warp(value.bits)
+    numbers = bits.astype(np.uint32).view(np.int32) if is_signed else bits
+    numbers = numbers.astype(np.int64)
+    if kind in ("SUM", "ADD"):
+        total = np.where(active, numbers, 0).sum(axis=1)
+    elif kind == "MIN":
+        total = np.where(active, numbers, 1 << 40).min(axis=1)
+    elif kind == "MAX":
+        total = np.where(active, numbers, -(1 << 40)).max(axis=1)
+    elif kind == "OR":
+        total = np.bitwise_or.reduce(np.where(active, numbers, 0), axis=1)
+    elif kind == "XOR":
+        total = np.bitwise_xor.reduce(np.where(active, numbers, 0), axis=1)
+    else:
+        total = np.bitwise_and.reduce(np.where(active, numbers, (1 << 32) - 1), axis=1)
+    unknown = None
+    if value.unknown is not None:
+        unknown = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
+    return Value(np.repeat(total.astype(np.uint32), LANES), unknown)
 
 
 def elect(words: Words) -> Compute:

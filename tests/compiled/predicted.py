@@ -1,0 +1,112 @@
+"""The sums that the reader predicts for the kernels of the corpus, beside those that an H200 counted.
+
+    python -m tests.compiled.predicted [machine|ptx] [NAME ...]
+
+prints every counter that differs, and how many are equal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+from tilewise.compiled.counts import totals
+from tilewise.compiled.kernel import Run, counted
+from tilewise.compiled.launch import Launch
+from tilewise.compiled.texts import programs_of
+
+HERE = Path(__file__).parent / "corpus"
+WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op"
+ISSUED = "smsp__inst_executed_op"
+GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op"
+
+COUNTERS: Mapping[tuple[str, str, str], tuple[str, ...]] = {
+    ("shared", "load", "instructions"): (f"{ISSUED}_shared_ld.sum", f"{ISSUED}_ldsm.sum"),
+    ("shared", "store", "instructions"): (f"{ISSUED}_shared_st.sum", f"{ISSUED}_shared_stsm.sum"),
+    ("shared", "load", "wavefronts"): (f"{WAVEFRONTS}_ld.sum",),
+    ("shared", "store", "wavefronts"): (f"{WAVEFRONTS}_st.sum",),
+    ("global", "load", "requests"): (f"{GLOBAL.format('requests')}_ld.sum",),
+    ("global", "store", "requests"): (f"{GLOBAL.format('requests')}_st.sum",),
+    ("global", "load", "sectors"): (f"{GLOBAL.format('sectors')}_ld.sum",),
+    ("global", "store", "sectors"): (f"{GLOBAL.format('sectors')}_st.sum",),
+}
+"""{(space, kind, count): the profiler's metrics whose sum it is}."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A counter that was predicted, and what was counted."""
+
+    name: str
+    counter: tuple[str, str, str]
+    predicted: int
+    counted: int
+
+    def __str__(self) -> str:
+        return f"{self.name}: {' '.join(self.counter)} {self.predicted:,}, counted {self.counted:,}"
+
+
+@cache
+def archive() -> ZipFile:
+    return ZipFile(HERE / "record.zip")
+
+
+@cache
+def launches() -> dict[str, Any]:
+    """Return the launches of the corpus by their names."""
+    listed = json.loads((HERE / "launches.json").read_text(encoding="utf-8"))["launches"]
+    return {one["name"]: one for one in listed}
+
+
+@cache
+def record() -> Mapping[str, Any]:
+    """Return {launch: what the GPU counted, and the addresses of its arguments}."""
+    found: Mapping[str, Any] = json.loads(archive().read("counters.json"))["launches"]
+    return found
+
+
+@cache
+def run_of(name: str, kind: str) -> Run:
+    """Return the counts of a launch, out of its machine code (`sass`) or its PTX."""
+    launch, recorded = launches()[name], record()[name]
+    text = archive().read(launch["files"][kind]).decode()
+    program = next(programs_of(text, launch["kernel"]))
+    pairs = zip(recorded["addresses"], launch["args"], strict=True)
+    args = [address if one["type"] == "ptr" else one["value"] for address, one in pairs]
+    whole = [one if isinstance(one, int) else None for one in args]
+    x, y, z = launch["grid"]
+    a, b, c = launch["block"]
+    return counted(program, Launch((x, y, z), (a, b, c), whole, launch["shared"]))
+
+
+def compared(name: str, kind: str) -> Iterator[tuple[Difference, bool]]:
+    """Yield every counter of a launch, and if it is equal."""
+    run, counters = run_of(name, kind), record()[name]["counters"]
+    sums = totals(run.tallies, run.weight)
+    for counter, metrics in COUNTERS.items():
+        space, access, what = counter
+        wanted = sum(counters.get(metric, 0) for metric in metrics)
+        predicted = sums[space][access][what]
+        yield Difference(name, counter, predicted, wanted), predicted == wanted
+
+
+def main(words: list[str]) -> None:
+    """Print what differs."""
+    kind = "ptx" if "ptx" in words else "sass"
+    names = [word for word in words if word in launches()] or list(record())
+    found = [one for name in names for one in compared(name, kind)]
+    for difference, equal in found:
+        if not equal:
+            print(difference)
+    equal_ones = sum(equal for _, equal in found)
+    print(f"{equal_ones} of {len(found)} counters are equal: {equal_ones / len(found):.1%}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

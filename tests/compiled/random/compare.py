@@ -1,0 +1,210 @@
+"""Whether a reader of compiled code finds the accesses that the interpreter of the source tells.
+
+A compiler may split, merge and reorder accesses. So bytes are counted: by source line, thread, kind and
+space, each byte of memory as often. Where that differs, for one vector instruction may serve two lines,
+they are counted without the line. Some kernels are held to less, which their outcome names:
+
+- those that are not volatile, where a compiler may load once what the source loads twice, and leave out a store
+  before another to the same place: each thread touches the same bytes, none more often, and atomic operations
+  are as many;
+- those where loaded values decide: what the reader says to know is among what is touched;
+- those that a reader refuses, or of which it does not know all addresses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tests.compiled.random import interpreter
+from tests.compiled.random.tree import Kernel
+
+from tilewise import LayoutError
+
+BASES = (0, 1024)
+"""Where a block's shared arrays may begin: from sm_90 on, the system keeps the first 1024 bytes."""
+SHOWN = 6
+KINDS = {"ld": "ld", "st": "st", "atom": "atom", "red": "atom"}
+GOOD = ("by line", "by kernel", "fewer", "hangs on data", "refused", "unknown")
+
+
+class Row(NamedTuple):
+    """One access of one thread, numbered through the grid; 0 is the site of what has no line of an access."""
+
+    site: int
+    kind: str
+    space: str
+    thread: int
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel that was compiled, one launch of it, and what it touches there."""
+
+    name: str
+    seed: int
+    way: str
+    hangs_on_data: bool
+    warps: bool
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: tuple[int, ...]
+    dynamic: int
+    lines: dict[int, int]
+    """The number of the access on each line."""
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A word of `GOOD`, or "wrong", with what there is to say of it."""
+
+    word: str
+    why: str = ""
+
+
+@dataclass
+class Tally:
+    """How often each outcome came, for one form of code."""
+
+    words: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        self.words[outcome.word] += 1
+        if outcome.word in ("refused", "unknown"):
+            self.reasons[f"{outcome.word}: {outcome.why}"] += 1
+
+
+def case_of(kernel: Kernel, lines: dict[int, int]) -> Case:
+    """Return a kernel with the lines of its accesses, and with what the interpreter says."""
+    rows = [
+        Row(it.number, it.kind, it.space, block * kernel.threads + thread, it.address, it.bytes)
+        for (block, thread), events in interpreter.run(kernel).items()
+        for it in events
+    ]
+    return Case(
+        kernel.name,
+        kernel.seed,
+        kernel.way,
+        kernel.hangs_on_data,
+        kernel.warps,
+        kernel.grid,
+        kernel.block,
+        tuple(parameter.value for parameter in kernel.parameters),
+        kernel.dynamic,
+        lines,
+        rows,
+    )
+
+
+Bytes = Counter[tuple[int, str, str, int, int]]
+
+
+def bytes_of(rows: Iterable[Row], *, by_line: bool, shift: int = 0) -> Bytes:
+    """Return how often each byte is touched; shared addresses lose a shift."""
+    counted: Bytes = Counter()
+    for site, kind, space, thread, address, size in rows:
+        first = address - shift if space == "shared" else address
+        for place in range(first, first + size):
+            counted[site if by_line else 0, kind, space, thread, place] += 1
+    return counted
+
+
+def found(case: Case, issues: Iterable[Any]) -> tuple[list[Row], bool]:
+    """Return the accesses to global and shared memory that a reader knows, and whether there are others."""
+    threads = case.block[0] * case.block[1] * case.block[2]
+    rows, unknown = [], False
+    for issue in issues:
+        made = issue.instruction
+        if made.space == "local":
+            continue
+        line, operation = made.line, made.operation
+        site = case.lines.get(line.number, 0) if line is not None else 0
+        unknown |= not bool(issue.known.all())
+        who = (issue.blocks * threads + issue.threads)[issue.known]
+        for thread, address in zip(who.tolist(), issue.addresses[issue.known].tolist(), strict=True):
+            rows.append(Row(site, KINDS[operation], made.space, thread, address, made.bytes))
+    return rows, unknown
+
+
+def judged(case: Case, rows: Sequence[Row], unknown: bool) -> Outcome:
+    """Return how rows that a reader knows agree with those of the case."""
+    if case.hangs_on_data and unknown:
+        return among(case, rows)
+    if unknown:
+        outcome = among(case, rows)
+        return Outcome("unknown", "addresses") if outcome.word == "hangs on data" else outcome
+    for by_line, word in ((True, "by line"), (False, "by kernel")):
+        wanted = bytes_of(case.rows, by_line=by_line)
+        if any(bytes_of(rows, by_line=by_line, shift=base) == wanted for base in BASES):
+            return Outcome(word)
+    if case.way != "volatile" and any(fewer(case, rows, base) for base in BASES):
+        return Outcome("fewer")
+    return Outcome("wrong", difference(case, rows))
+
+
+def fewer(case: Case, rows: Sequence[Row], base: int) -> bool:
+    """Return whether a compiler may have left out some accesses, of what it has loaded or will store."""
+    had, wanted = bytes_of(rows, by_line=False, shift=base), bytes_of(case.rows, by_line=False)
+    atomics = any(key[1] == "atom" for key in wanted - had)
+    same_bytes = {key[2:] for key in had} == {key[2:] for key in wanted}
+    return same_bytes and not had - wanted and not atomics
+
+
+def among(case: Case, rows: Sequence[Row]) -> Outcome:
+    """Return whether all rows are among those of the case."""
+    wanted = bytes_of(case.rows, by_line=False)
+    if any(not bytes_of(rows, by_line=False, shift=base) - wanted for base in BASES):
+        return Outcome("hangs on data")
+    return Outcome("wrong", difference(case, rows, missing=False))
+
+
+def difference(case: Case, rows: Sequence[Row], *, missing: bool = True) -> str:
+    """Return the first bytes that only one side has, in whichever way of counting has fewest."""
+    answers = []
+    for base in BASES:
+        had, wanted = bytes_of(rows, by_line=True, shift=base), bytes_of(case.rows, by_line=True)
+        lines = {site: line for line, site in case.lines.items()}
+        only = [("reader", had - wanted)] + [("interpreter", wanted - had)] * missing
+        text = [
+            f"  {side} alone: line {lines.get(site, '?')}, {kind} {space}, thread {thread}, byte {place:#x}, "
+            f"{times} times"
+            for side, bytes in only
+            for (site, kind, space, thread, place), times in sorted(bytes.items())[:SHOWN]
+        ]
+        answers.append((sum(sum(bytes.values()) for _, bytes in only), "\n".join(text)))
+    return min(answers)[1]
+
+
+Reader = Callable[[str, Case], Iterator[Any]]
+
+
+def outcome(read: Reader, text: str, case: Case) -> Outcome:
+    """Return how a reader does on a case."""
+    try:
+        rows, unknown = found(case, read(text, case))
+    except LayoutError as error:
+        return Outcome("refused", kind_of(error))
+    except Exception as error:
+        return Outcome("wrong", f"  {type(error).__name__}: {error}")
+    return judged(case, rows, unknown)
+
+
+def kind_of(error: Exception) -> str:
+    """Return the first line of a refusal, without its numbers."""
+    return re.sub(r"0x[0-9a-f]+|\d+", "N", str(error).splitlines()[0])
+
+
+def reader(text: str, case: Case) -> Iterator[Any]:
+    """Return what tilewise reads of a kernel."""
+    from tilewise.compiled.launch import Launch
+    from tilewise.compiled.trace import traced
+
+    launch = Launch(grid=case.grid, block=case.block, args=case.arguments, shared=case.dynamic)
+    yield from traced(text, case.name, launch)

@@ -1,0 +1,125 @@
+"""The comparison of a reader with the interpreter: it takes what compilers do, and no fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+from tests.compiled.random import compare
+from tests.compiled.random.compare import Case, Outcome, case_of
+from tests.compiled.random.kernels import kernel
+from tests.compiled.random.perfect import Issue, Line, issues
+from tests.compiled.random.tree import source
+
+from tilewise import LayoutError
+
+
+@cache
+def case(seed: int) -> Case:
+    made = kernel(seed)
+    return case_of(made, {line: number for number, line in source(made).lines.items()})
+
+
+def of_way(way: str) -> Case:
+    return case(
+        next(seed for seed in range(100) if kernel(seed).way == way and not kernel(seed).hangs_on_data)
+    )
+
+
+def judged(told: list[Issue], it: Case) -> Outcome:
+    return compare.outcome(lambda text, case: iter(told), "", it)
+
+
+@pytest.mark.parametrize("base", compare.BASES)
+@pytest.mark.parametrize("seed", range(6))
+def test_a_reader_without_a_fault_is_right_by_line(seed, base):
+    assert judged(list(issues(case(seed), base)), case(seed)).word == "by line"
+
+
+def further(issue: Issue) -> Issue:
+    addresses = issue.addresses.copy()
+    addresses[0] += issue.instruction.bytes
+    return replace(issue, addresses=addresses)
+
+
+def fewer_lanes(issue: Issue) -> Issue:
+    parts = {name: getattr(issue, name)[1:] for name in ("blocks", "threads", "addresses", "known")}
+    return replace(issue, **parts)
+
+
+def other_kind(issue: Issue) -> Issue:
+    kind = "ld" if issue.instruction.operation != "ld" else "st"
+    return replace(issue, instruction=replace(issue.instruction, operation=kind))
+
+
+def other_thread(issue: Issue) -> Issue:
+    return replace(issue, threads=np.roll(issue.threads, 1))
+
+
+FAULTS = (further, fewer_lanes, other_kind, other_thread)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_fault_in_one_instruction_is_found(seed, fault):
+    it = case(seed)
+    told = list(issues(it))
+    at = Random(seed).choice(
+        [at for at, issue in enumerate(told) if len(set(issue.addresses.tolist())) > 1] or [0]
+    )
+    if len(told[at].addresses) == 1 and fault is other_thread:
+        return
+    told[at] = fault(told[at])
+    found = judged(told, it)
+    assert found.word == "wrong" or (it.way == "plain" and found.word == "fewer")
+
+
+def test_an_instruction_that_runs_twice_is_found():
+    for way in ("plain", "fenced", "volatile"):
+        it = of_way(way)
+        told = list(issues(it))
+        found = judged([*told, told[0]], it)
+        assert found.word == "wrong"
+        assert "reader alone: line" in found.why
+
+
+def test_one_that_a_compiler_left_out_is_taken_of_plain_kernels_alone():
+    for way, word in (("plain", "fewer"), ("fenced", "wrong"), ("volatile", "wrong")):
+        it = of_way(way)
+        twice = replace(it, rows=[*it.rows, it.rows[0]])
+        assert judged(list(issues(it)), twice).word == word
+
+
+def test_a_merged_instruction_counts_by_kernel():
+    it = of_way("fenced")
+    told = list(issues(it))
+    at = next(at for at, issue in enumerate(told) if issue.instruction.line != told[0].instruction.line)
+    for line in (Line("program.cu", 1), None):
+        told[at] = replace(told[at], instruction=replace(told[at].instruction, line=line))
+        assert judged(told, it).word == "by kernel"
+
+
+def test_what_is_not_known_is_no_fault_unless_the_rest_is():
+    it = of_way("volatile")
+    told = list(issues(it))
+    told[3] = replace(told[3], known=told[3].known & False)
+    assert judged(told, it) == Outcome("unknown", "addresses")
+    assert judged(told, replace(it, hangs_on_data=True)).word == "hangs on data"
+    told[5] = replace(told[5], addresses=told[5].addresses + 1)
+    assert judged(told, replace(it, hangs_on_data=True)).word == "wrong"
+    assert judged(told, it).word == "wrong"
+
+
+def test_a_refusal_counts_by_its_kind_and_any_other_error_is_wrong():
+    def refuses(text, it):
+        raise LayoutError("TW610", "the instruction 0x1f FOO is not known")
+
+    def breaks(text, it):
+        raise KeyError("R5")
+
+    assert compare.outcome(refuses, "", case(0)).word == "refused"
+    assert "N" in compare.outcome(refuses, "", case(0)).why
+    assert compare.outcome(breaks, "", case(0)).word == "wrong"
