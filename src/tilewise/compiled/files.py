@@ -64,7 +64,9 @@ def _artifacts(given: Any) -> Iterator[Artifact]:
     elif isinstance(given, bytes | bytearray):
         yield _artifact(bytes(given), "")
     elif given == "-":
-        yield _artifact(sys.stdin.buffer.read(MOST_BYTES), "standard input")
+        stream = getattr(sys.stdin, "buffer", None)  # a stream of text alone has none
+        content = sys.stdin.read(MOST_BYTES).encode() if stream is None else stream.read(MOST_BYTES)
+        yield _artifact(content, "standard input")
     elif isinstance(given, str) and "\n" in given:
         yield _artifact(given.encode(), "")
     elif isinstance(given, str | Path) and str(given):

@@ -61,7 +61,7 @@ def assert_reads(
         file, kernel=kernel, grid=grid, block=block, args=args, let=let, shared=shared, arch=arch, fail_on=no
     )
     for one in report.kernels:
-        if _counts(one, "instructions") and not _counts(one, "requests"):
+        if _counts(one, "unknown") and not _counts(one, "ideal"):
             hint = "give its arguments by args= or let="
             raise NotDecided(f"no access of {one['name']} could be counted: {hint}")
     if not report.answer:

@@ -68,7 +68,7 @@ def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
         counts = [f"{count:,}" for count in (one.instructions, one.requests, one.cost, one.ideal)]
         marked = Piece(over, "no" if one.cost >= TOO_MUCH * one.ideal else "")
         rows.append([one.name, *counts[:3], one.counted, counts[3], marked, Piece(left, "open")])
-    yield from columns(rows, "<>>><>><", width, optional=(1, 2))
+    yield from columns(rows, "<>>><>><", width, optional=(1, 2, 4))
 
 
 # -- findings --------------------------------------------------------------------------------------------
