@@ -74,7 +74,7 @@ def test_the_screen_of_a_kernel(tilewise, transpose, monkeypatch):
         "       8  global load      4 B       128    512    512        tile[threadIdx.y * kSide + thre...",
         "          shared store     4 B       128    128    128",
         "      12  shared load      4 B       128  1,024    128  8.0x  float value = tile[threadIdx.x ...",
-        "      13  global store     4 B       128    512    512        out[outRow * rows + outColumn] =...",
+        "      13  global store     4 B       128    512    512        out[outRow * rows + outColumn] ...",
     ]
     assert run.out.splitlines()[14].startswith("     see     tilewise banks --op ld --bytes 4 --addresses ")
 
@@ -121,7 +121,9 @@ def test_ttgir_adds_layouts_and_conversions(tilewise, at):
     run = tilewise("read", at("byte_matvec.sass"), at("byte_matvec.ttgir"), "--let", "columns=512")
     assert run.code == 0
     assert "  1. conversion  byte_matvec.py:23" in run.out
-    assert re.search(r"^    byte_matvec\.py:23 +warps +32,768 B +#blocked1 -> #blocked$", run.out, re.MULTILINE)
+    assert re.search(
+        r"^    byte_matvec\.py:23 +warps +32,768 B +#blocked1 -> #blocked$", run.out, re.MULTILINE
+    )
     named = [line.split()[0] for line in run.out.partition("  layouts")[2].splitlines() if "S[" in line]
     assert named == ["#blocked", "#blocked1"]
 

@@ -141,8 +141,9 @@ class _Section:
             return
         most = max(max(one.cost, one.ideal) for one in sums) or 1
         heads = ("", "instructions", "requests", "cost", "", "ideal", "", "")
+        named = ("access", "", "", "", "unit", "", "bar", "times the ideal")
         yield '<div class="scroll"><table class="sums"><thead><tr>'
-        yield "".join(f'<th scope="col" class="{"number" if head else ""}">{head}</th>' for head in heads)
+        yield _heads(heads, named, ["number" if head else "" for head in heads])
         yield "</tr></thead><tbody>"
         for one in sums:
             over = one.cost > one.ideal and one.cost >= TOO_MUCH * one.ideal
@@ -206,11 +207,10 @@ class _Section:
         lines = lines if lines and min(known) <= len(lines) else ()  # Triton's may be off by a line or two
         yield f"<h2>{said(bare(file))}</h2>"
         heads = ("", "", "", "a lane", "requests", "cost", "ideal", "")
+        named = ("line", "source", "access", "", "", "", "", "findings")
         sides = ("", "", "", *["number"] * 4, "")
-        yield '<div class="source" tabindex="0" role="region" aria-label="source"><table><thead><tr>'
-        yield "".join(
-            f'<th scope="col" class="{side}">{head}</th>' for head, side in zip(heads, sides, strict=True)
-        )
+        yield '<div class="source" tabindex="0" role="group" aria-label="source"><table><thead><tr>'
+        yield _heads(heads, named, sides)
         yield "</tr></thead><tbody>"
         before = None
         for line in shown_lines(sorted(known), len(lines)):
@@ -265,7 +265,7 @@ class _Section:
         if rows:
             yield "<h2>Accesses without a line</h2>"
             yield '<p class="note">The file has no lines: nvcc -lineinfo keeps them.</p>'
-            yield '<div class="source" tabindex="0" role="region" aria-label="accesses"><table><tbody>'
+            yield '<div class="source" tabindex="0" role="group" aria-label="accesses"><table><tbody>'
             for row in rows:
                 names = ", ".join(dict.fromkeys(tally.instruction.name for tally in row.tallies))
                 code = f'<td class="at"></td><td class="code">{said(names)}</td>'
@@ -333,7 +333,7 @@ def shown_lines(known: Sequence[int], last: int) -> list[int]:
     ends = sorted(shown)
     for a, b in pairwise(ends):
         if b - a <= GAP:
-            shown.update(range(a, b))
+            shown.update(range(a, min(b, last + 1)))
     return sorted(shown)
 
 
@@ -361,7 +361,7 @@ def table(
     if not rows:
         return
     yield f'<h2>{said(title)}</h2><div class="scroll"><table class="plain"><thead><tr>'
-    yield "".join(f'<th scope="col">{head}</th>' for head in heads)
+    yield _heads(heads, ["what it takes"] * len(heads), [""] * len(heads))
     yield "</tr></thead><tbody>"
     for row in rows:
         cells = (
@@ -369,6 +369,14 @@ def table(
         )
         yield "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
+
+
+def _heads(heads: Sequence[str], named: Sequence[str], sides: Sequence[str]) -> str:
+    """Return the heads of a table; one without a text has a name that is heard, and not seen."""
+    return "".join(
+        f'<th scope="col" class="{side}">{head or f"<span class=unseen>{name}</span>"}</th>'
+        for head, name, side in zip(heads, named, sides, strict=True)
+    )
 
 
 def _drawn(row: Row, picture: str, title: str, shown: bool = False) -> Iterator[str]:
@@ -380,7 +388,7 @@ def _drawn(row: Row, picture: str, title: str, shown: bool = False) -> Iterator[
     if row.space == "global":
         keys = {"fine": "bytes that lanes ask for", "moved": "the rest of the sectors, which moves too"}
     yield f"<details{' open' if shown else ''}><summary>{said(title)}</summary>"
-    yield f'<div class="drawn" tabindex="0" role="region" aria-label="{said(title)}">{picture}</div>'
+    yield f'<div class="drawn" tabindex="0" role="group" aria-label="{said(title)}">{picture}</div>'
     yield '<p class="legend">'
     for role, words in keys.items():
         square = f'<svg width="11" height="11"><rect class="{role}" width="11" height="11"/></svg>'
