@@ -1,4 +1,4 @@
-"""`tilewise read`: what it prints, what it refuses, how it ends. The texts are in the repository: no tool runs."""
+"""`tilewise read`: what it prints, what it refuses, how it ends; the texts are recorded, and no tool runs."""
 
 from __future__ import annotations
 
@@ -83,8 +83,7 @@ def test_the_screen_of_a_kernel(tilewise, transpose, monkeypatch):
 def test_lines_fit_a_terminal_but_those_that_are_copied(tilewise, transpose, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = tilewise("read", transpose, *LAUNCH).out.splitlines()
-    head, *rest = (line for line in lines if not line.startswith("     see"))
-    assert max(map(len, rest)) <= columns
+    assert max(len(line) for line in lines[1:] if not line.startswith("     see")) <= columns
     assert len(lines) < 50
 
 

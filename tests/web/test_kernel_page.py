@@ -1,4 +1,4 @@
-"""The page of `tilewise read` in a browser: it runs under its policy, its links open, and axe-core finds no fault."""
+"""The page of `tilewise read` in a browser: its policy lets it run, its links open, axe-core finds nothing."""
 
 from __future__ import annotations
 
