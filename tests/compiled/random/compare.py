@@ -4,8 +4,8 @@ A compiler may split, merge and reorder accesses. So bytes are counted: by sourc
 space, each byte of memory as often. Where that differs, for one vector instruction may serve two lines,
 they are counted without the line. Some kernels are held to less, which their outcome names:
 
-- those that are not volatile, where a compiler may load once what the source loads twice, and leave out a store
-  before another to the same place: each thread touches the same bytes, none more often, and atomic operations
+- those that are not volatile, where a compiler may load once what the source loads twice, and leave out a
+  store before another to the same place: each thread touches the same bytes, none more often, and atomic operations
   are as many;
 - those where loaded values decide: what the reader says to know is among what is touched;
 - those that a reader refuses, or of which it does not know all addresses.
