@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from tests.compiled.random import compare
-from tests.compiled.random.compare import Case, Outcome, case_of
+from tests.compiled.random.compare import Case, Outcome, Reading, case_of
 from tests.compiled.random.kernels import kernel
 from tests.compiled.random.perfect import Issue, Line, issues
 from tests.compiled.random.tree import source
@@ -30,7 +30,7 @@ def of_way(way: str) -> Case:
 
 
 def judged(told: list[Issue], it: Case) -> Outcome:
-    return compare.outcome(lambda text, case: iter(told), "", it)
+    return compare.outcome(lambda text, case: Reading(told), "", it)
 
 
 @pytest.mark.parametrize("base", compare.BASES)
@@ -111,6 +111,13 @@ def test_what_is_not_known_is_no_fault_unless_the_rest_is():
     told[5] = replace(told[5], addresses=told[5].addresses + 1)
     assert judged(told, replace(it, hangs_on_data=True)).word == "wrong"
     assert judged(told, it).word == "wrong"
+
+
+def test_a_guess_is_taken_where_loaded_values_decide_and_counted_elsewhere():
+    it = of_way("volatile")
+    told = Reading(list(issues(it))[:5], guessed=True)
+    assert compare.outcome(lambda text, case: told, "", it) == Outcome("unknown", "branches")
+    assert compare.outcome(lambda text, case: told, "", replace(it, hangs_on_data=True)).word == "guessed"
 
 
 def test_a_refusal_counts_by_its_kind_and_any_other_error_is_wrong():
