@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 from tests.codegen import nvrtc
-from tests.compiled.random.compile import nvdisasm
 from tests.compiled.random.compare import Reading
+from tests.compiled.random.compile import nvdisasm
 from tests.compiled.random.perfect import issues
 from tests.soak import read
 

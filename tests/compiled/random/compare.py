@@ -5,8 +5,8 @@ space, each byte of memory as often. Where that differs, for one vector instruct
 they are counted without the line. Some kernels are held to less, which their outcome names:
 
 - those that are not volatile, where a compiler may load once what the source loads twice, and leave out a
-  store before another to the same place: each thread touches the same bytes, none more often, and atomic operations
-  are as many;
+  store before another to the same place: each thread touches the same bytes, none more often, and atomic
+  operations are as many;
 - those where loaded values decide: what the reader says to know is among what is touched, unless it says too
   that it has guessed a branch;
 - those that a reader refuses, or of which it does not know all addresses and branches.
@@ -15,7 +15,7 @@ they are counted without the line. Some kernels are held to less, which their ou
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -63,7 +63,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader says of a launch: its accesses, and whether it has guessed a branch that it does not know."""
+    """What a reader says of a launch: its accesses, and whether it has guessed which way a branch goes."""
 
     issues: Sequence[Any]
     guessed: bool = False
@@ -223,12 +223,12 @@ def reader(text: str, case: Case) -> Reading:
     """Return what tilewise reads of a kernel."""
     from tilewise.compiled.launch import Launch
     from tilewise.compiled.texts import programs_of
-    from tilewise.compiled.trace import Issue, traces
+    from tilewise.compiled.trace import traced, traces
 
     launch = Launch(grid=case.grid, block=case.block, args=case.arguments, shared=case.dynamic)
-    program = next(programs_of(text, case.name))
-    issues, guessed = [], False
-    for run in traces(program, launch, range(launch.blocks)):
-        issues += [event for event in run if isinstance(event, Issue)]
+    issues = list(traced(text, case.name, launch))
+    guessed = False
+    for run in traces(next(programs_of(text, case.name)), launch, range(launch.blocks)):
+        deque(run, maxlen=0)
         guessed |= bool(run.guessed) or run.cut is not None
     return Reading(issues, guessed)
