@@ -15,7 +15,19 @@ from sphinx.addnodes import pending_xref
 
 ALIASES = (
     *("Shape", "Plan", "Bound", "bytes", "Path", "Step", "Box"),
-    *("LayoutText", "IndexText", "ShapeText", "Place", "Word", "Words", "Tile", "Type", "Ranges", "Order"),
+    *(
+        "LayoutText",
+        "IndexText",
+        "ShapeText",
+        "Place",
+        "Word",
+        "Words",
+        "Files",
+        "Tile",
+        "Type",
+        "Ranges",
+        "Order",
+    ),
     *("Number", "Many", "Sizes", "TextOptions", "TensorOptions", "zipfile.ZipFile"),
 )
 

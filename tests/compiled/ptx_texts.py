@@ -36,7 +36,7 @@ def ran(
     launch: Launch = ONE_WARP,
     **more: str,
 ) -> tuple[Lanes, list[Event], Trace]:
-    """Return the lanes after some statements, the events, and the trace; None is a number that nobody knows."""
+    """Return the lanes after some statements, the events, and the trace; None is an unknown number."""
     program = program_of(*lines, **more)
     lanes = Lanes(launch, range(launch.blocks), words_of(program, launch))
     for name, numbers in (registers or {}).items():

@@ -110,6 +110,39 @@ def test_address_of_an_element_of_64_bits(a, b, shift):
     assert number(lanes, "R6") | number(lanes, "R7") << 32 == expected
 
 
+@given(a=words, b=words, shift=st.integers(0, 31))
+def test_difference_of_a_shifted_word_borrows(a, b, shift):
+    """LEA of a negated register carries where nothing is borrowed, for 0 as well."""
+    lanes, _, _ = ran(
+        [f"LEA R6, P0, -R0, R2, {shift:#x}", "IADD3.X R7, R3, -0x1, RZ, P0, !PT"],
+        {"R0": a, "R2": b, "R3": 0x7F00},
+    )
+    moved = cut(a << shift)
+    assert number(lanes, "R6") | number(lanes, "R7") << 32 == ((0x7F00 << 32 | b) - moved) % 2**64
+
+
+longs = st.integers(-(2**63), 2**63 - 1)
+OF_64_BITS: dict[str, Callable[[int, int], int]] = {
+    "IADD.64 R6, R0, R2": lambda a, b: a + b,
+    "IADD3.64 R6, PT, PT, R0, R2, RZ": lambda a, b: a + b,
+    "IADD.64 R6, R0, 0x7fffffffff": lambda a, b: a + 0x7FFFFFFFFF,
+    "MOV.64 R6, 0x7fffffffff": lambda a, b: 0x7FFFFFFFFF,
+    "IMNMX.S64 PT, PT, R6, R0, R2, PT, !PT": min,
+    "IMNMX.S64 PT, PT, R6, R0, R2, !PT, !PT": max,
+    "SEL.64 R6, R0, 0x40, PT": lambda a, b: a,
+    "SEL.64 R6, R0, 0x40, !PT": lambda a, b: 0x40,
+}
+
+
+@pytest.mark.parametrize("instruction", OF_64_BITS)
+@given(a=longs, b=longs)
+def test_instruction_of_64_bits(instruction, a, b):
+    halves = {"R0": cut(a), "R1": cut(a >> 32), "R2": cut(b), "R3": cut(b >> 32)}
+    lanes, _, _ = ran([instruction, "ISETP.GT.S64.AND P0, PT, R0, R2, PT"], halves)
+    assert number(lanes, "R6") | number(lanes, "R7") << 32 == OF_64_BITS[instruction](a, b) % 2**64
+    assert bool(lanes.truth("P0").bits[0]) == (a > b)
+
+
 COMPARED = {
     "LT": lambda a, b: a < b,
     "LE": lambda a, b: a <= b,

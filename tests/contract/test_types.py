@@ -56,6 +56,8 @@ r = tilewise.banks(tile, bf16, access=("ldmatrix.x4", S[(32, 8) : (64, 1)]))
 r = tilewise.banks(op="ld", bytes=4, addresses=range(0, 128, 4))
 r = tilewise.coalesce(tile, bf16, access=["row:16B"])
 r = tilewise.vector(tile, bf16, access=["row", "col"])
+r = tilewise.read("kernel.cubin", grid=(4, 4), block=256, args=[None, 4096], let={"M": 8}, fail_on="local")
+r = tilewise.read([Path("kernel.ttgir"), b"..."], kernel="k", html=Path("k.html"))
 r = tilewise.swizzle((64, 64), bf16, read="ldmatrix.x4", write="cp.async")
 plan = tilewise.plan(S[64, 64], S[(64, 64) : (1, 64)], bf16)
 if tilewise.same(tile, tile) and not r.answer:

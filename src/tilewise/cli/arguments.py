@@ -184,7 +184,7 @@ def _completed(words: Sequence[str]) -> Sequence[str]:
 def _named(command: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the words, with `M=4096` as `--let M=4096` unless the question has another use for it."""
     kinds = {parameter.kind for parameter in inputs(command)}
-    lets = reads_texts(command) and not kinds & {"Place", "Words", "Word"}
+    lets = reads_texts(command) and not kinds & {"Place", "Words", "Files", "Word"}
     for before, word in pairwise(("", *words)):
         if lets and _VALUE.fullmatch(word) and not before.startswith("--"):
             yield "--let"
@@ -260,7 +260,7 @@ def _add(group: argparse._ActionsContainer, parameter: ShellInput) -> None:
     elif parameter.kind == "int":
         settings |= {"type": int}
     if parameter.is_word:
-        if parameter.kind in ("Words", *JOINED):
+        if parameter.kind in ("Words", "Files", *JOINED):
             settings["nargs"] = "+" if parameter.required else "*"
         elif not parameter.required:
             settings["nargs"] = "?"

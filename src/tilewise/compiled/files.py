@@ -49,7 +49,7 @@ def artifacts_of(given: Iterable[Any]) -> list[Artifact]:
     """Return the texts of files, folders, texts, bytes and compiled kernels."""
     found = [artifact for one in given for artifact in _artifacts(one)]
     if not found:
-        hint = f"it has files that end in {', '.join(SUFFIXES)}"
+        hint = f"of a folder those files are read that end in {', '.join(SUFFIXES)}"
         raise LayoutError("TW804", "there is nothing to read", hint=hint)
     return found
 
@@ -64,7 +64,9 @@ def _artifacts(given: Any) -> Iterator[Artifact]:
     elif isinstance(given, bytes | bytearray):
         yield _artifact(bytes(given), "")
     elif given == "-":
-        yield _artifact(sys.stdin.buffer.read(MOST_BYTES), "standard input")
+        stream = getattr(sys.stdin, "buffer", None)  # a stream of text alone has none
+        content = sys.stdin.read(MOST_BYTES).encode() if stream is None else stream.read(MOST_BYTES)
+        yield _artifact(content, "standard input")
     elif isinstance(given, str) and "\n" in given:
         yield _artifact(given.encode(), "")
     elif isinstance(given, str | Path) and str(given):

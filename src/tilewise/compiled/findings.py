@@ -1,14 +1,16 @@
-"""What is slow in a kernel, the worst first: the cause, its cost as counts, the repair, and the command that shows it.
+"""What is slow in a kernel, the worst first: the cause, its cost, the repair, a command that shows it.
 
-A finding is weighed by the wavefronts and sectors that its repair would save. The weights only order findings;
-they are no times.
+A finding is weighed by the wavefronts and sectors that its repair would save. The weights only order
+findings; they are no times.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,6 +42,8 @@ class Finding:
     repair: str
     weight: float
     command: str | None = None
+    row: Row | None = field(default=None, repr=False, compare=False)
+    """The accesses that it tells of, where it tells of some."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -56,7 +60,9 @@ class Finding:
 def findings_of(kernel: Kernel) -> list[Finding]:
     """Return the findings of the accesses of a kernel, the worst first."""
     run = kernel.run
-    found = [] if run is None else [one for row in kernel.rows for rule in RULES for one in rule(row, run)]
+    found = []
+    if run is not None:
+        found = [replace(one, row=row) for row in kernel.rows for rule in RULES for one in rule(row, run)]
     if kernel.module is not None:
         found += [*conversions(kernel), *operands(kernel)]
     return sorted(found, key=lambda finding: -finding.weight)
@@ -72,25 +78,21 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
     if row.space != "shared" or row.operation in ATOMICS or excess * 8 <= row.ideal or worst is None:
         return
     cost, ideal, addresses = worst
-    step = step_of(addresses)
-    together = f"lanes step {step} bytes" if step is not None else "the lanes' words"
-    cause = (
-        f"{words_of(row)} in {cost} wavefronts where {ideal} would do: {together} and meet in the same banks"
-    )
+    cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
     yield Finding(
         "conflicts",
         row.line,
-        cause,
+        f"{cause}{apart(addresses)} meet in the same banks",
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
         excess * run.weight,
-        f"tilewise banks --op {operation_of(row)} --bytes {row.bytes} --addresses {listed(addresses)} --phases",
+        f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases",
     )
 
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:
     """Return a padding of rows that spreads the words of a request, or the question that finds a swizzle."""
-    step = step_of(addresses)
+    step = usual_step(addresses)
     given = np.array([INACTIVE if one is None else one for one in addresses], np.int64)
     active = given != INACTIVE
     operation = "atom" if row.operation == "red" else row.operation
@@ -105,8 +107,12 @@ def cured(row: Row, addresses: Sequence[int | None]) -> str:
                 continue
             counts = banks.count(operation, row.bytes, padded)
             if counts["wavefronts"][0] <= max(counts["ideal"][0], 1):
-                return f"rows of {pitch} bytes with {pad} bytes more each: {counts['wavefronts'][0]} wavefronts; or a swizzle"
-    return "a swizzle of the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col finds it"
+                fewer = counts["wavefronts"][0]
+                return (
+                    f"pad the buffer by {pad} bytes after every {pitch}: the request takes {fewer} "
+                    f"wavefront{'s' * int(fewer > 1)}. Or swizzle it: tilewise swizzle says how"
+                )
+    return "swizzle the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col says how"
 
 
 def pitches(step: int | None) -> list[int]:
@@ -127,7 +133,8 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
     step = step_of(addresses)
     active = [one for one in addresses if one is not None]
     if step is not None and abs(step) == row.bytes and min(active) % SECTOR:
-        cause = f"{words_of(row)} that begins {min(active) % SECTOR} bytes behind a sector: {cost} sectors for {ideal}"
+        begin = min(active) % SECTOR
+        cause = f"{words_of(row)} begins {begin} bytes into a sector: {cost} sectors where {ideal} would do"
         repair = f"begin rows at multiples of {SECTOR} bytes: pad them, or shift the lanes"
     else:
         apart = (
@@ -148,7 +155,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
             else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4
         )
         * run.weight,
-        f"tilewise coalesce --op {'st' if row.operation == 'st' else 'ld'} --bytes {row.bytes} --addresses {listed(addresses)}",
+        shown_by("coalesce", "st" if row.operation == "st" else "ld", row.bytes, addresses),
     )
 
 
@@ -168,10 +175,10 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "narrow",
         row.line,
-        f"{words_of(row)} moves {row.bytes} bytes a lane where {WIDEST} are possible: "
-        f"{requests} requests where {fewer} would do",
+        f"{words_of(row)}, where {WIDEST} are possible",
         scaled({"requests": requests, "ideal": fewer}, run),
-        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, and load them as a vector",
+        f"give each lane {WIDEST // row.bytes} neighbouring elements, aligned to {WIDEST} bytes, "
+        "and move them as one vector",
         unit * run.weight / 8,
     )
 
@@ -181,12 +188,12 @@ def local(row: Row, run: Run) -> Iterator[Finding]:
     if row.space != "local":
         return
     sectors = row.cost or row.requests * LANES * row.bytes // SECTOR
-    kind = "written to" if row.operation == "st" else "read from"
+    does = "stores" if row.operation == "st" else "loads"
     yield Finding(
         "local",
         row.line,
-        f"{row.bytes} bytes a lane are {kind} local memory: an array whose index is not known when it is compiled, "
-        "or registers that do not suffice",
+        f"each lane {does} {row.bytes} bytes of local memory: an array whose index is not known when it is "
+        "compiled, or more live values than registers",
         scaled({"instructions": row.sum("instructions"), "sectors": sectors}, run),
         "unroll the loops that index the array, or keep it in shared memory; spills: fewer live values, or "
         "__launch_bounds__ that leave more registers",
@@ -202,7 +209,8 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
     places = set().union(*(tally.targets for tally in row.tallies))
     unknown = row.sum("unknown") * LANES
     if places and lanes >= 8 * len(places):
-        cause = f"{lanes:,} atomics meet on {len(places):,} address{'es' if len(places) > 1 else ''}, one after the other"
+        many = f"{len(places):,} address{'es' if len(places) > 1 else ''}"
+        cause = f"{lanes:,} atomics meet on {many}, one after the other"
     elif unknown > lanes:
         cause = (
             f"{unknown:,} atomics go to addresses that hang on data: those that meet go one after the other"
@@ -215,7 +223,8 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
         row.line,
         cause,
         scaled({"atomics": lanes, "addresses": len(places)}, run),
-        "add up in registers first (__shfl_xor_sync, __reduce_add_sync), then in shared memory: one atomic a block",
+        "add up in registers first (__shfl_xor_sync, __reduce_add_sync), then in shared memory: "
+        "one atomic a block",
         (lanes - len(places)) * run.weight,
     )
 
@@ -234,7 +243,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "divergence",
         row.line,
-        f"{words_of(row)} is made for {lanes / requests:.1f} of {LANES} lanes on the average: the others wait",
+        f"{words_of(row)} has work for {lanes / requests:.1f} of {LANES} lanes on average: the others wait",
         scaled({"requests": requests, "ideal": fewest}, run),
         "let the threads that work be neighbours, so that whole warps have work or none",
         (requests - fewest) * run.weight,
@@ -252,7 +261,7 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "redundant",
         row.line,
-        f"each block asks again for {again:,} of these {asked:,} sectors, which it had before",
+        f"of the {asked:,} sectors that a block asks for here, it had {again:,} before",
         scaled({"sectors": row.cost, "ideal": needed}, run),
         "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
         "__restrict__), in shared memory where other threads do",
@@ -277,7 +286,7 @@ def conversions(kernel: Kernel) -> Iterator[Finding]:
         yield Finding(
             "conversion",
             None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
-            f"{what}, {conversion.bytes:,} bytes. {conversion.needs}",
+            f"{what}: {conversion.needs[:1].lower()}{conversion.needs[1:]}",
             {"bytes": conversion.bytes * times * blocks, "wavefronts": wavefronts, "barriers": barriers},
             "let both sides have one layout: load the operand in the layout of its use, convert the narrower "
             "type, or move the operation to the other side of the conversion",
@@ -382,11 +391,59 @@ def step_of(addresses: Iterable[int | None]) -> int | None:
     return step
 
 
+def usual_step(addresses: Sequence[int | None]) -> int | None:
+    """Return the distance between most neighbouring lanes, where three in four have one.
+
+    >>> usual_step([0, 64, 128, 192, 4, 68, 132, 196]), usual_step([0, 4, 0, 8])
+    (64, None)
+    """
+    pairs = pairwise(addresses)
+    steps = Counter(b - a for a, b in pairs if a is not None and b is not None)
+    step, often = next(iter(steps.most_common(1)), (0, 0))
+    return step if step and often * 4 >= steps.total() * 3 else None
+
+
+def apart(addresses: Sequence[int | None]) -> str:
+    """Return how the lanes of a request lie that meet in banks, as the subject of a sentence.
+
+    >>> apart([0, 64, 128, 192]), apart([0, 4, 128, 132, 256, 260])
+    ('neighbouring lanes are 64 bytes apart and', 'groups of 2 lanes are 128 bytes apart and')
+    """
+    for many in (1, 2, 4, 8, 16):
+        steps = {
+            b - a
+            for a, b in zip(addresses, addresses[many:], strict=False)
+            if a is not None and b is not None
+        }
+        if len(steps) == 1 and abs(step := steps.pop()) > WORD:
+            who = "neighbouring lanes" if many == 1 else f"groups of {many} lanes"
+            return f"{who} are {abs(step)} bytes apart and"
+    usual = usual_step(addresses)
+    return f"most neighbouring lanes are {usual} bytes apart and" if usual else "words of its lanes"
+
+
 def listed(addresses: Sequence[int | None]) -> str:
     """Return addresses as the command line takes them, from their lowest line on."""
     known = [one for one in addresses if one is not None]
     lowest = min(known) // WAVEFRONT * WAVEFRONT
     return ",".join("x" if one is None else str(one - lowest) for one in addresses)
+
+
+def shown_by(question: str, operation: str, bytes: int, addresses: Sequence[int | None]) -> str:
+    """Return the command that counts one request: lanes that are evenly spaced as a layout, others as a list.
+
+    >>> shown_by("banks", "st", 4, [4 + 64 * lane for lane in range(32)])
+    "tilewise banks 'S[1988 : 1]' --dtype u8 --access 'S[(32, 4) : (64, 1)]@st' --base 4"
+    >>> shown_by("coalesce", "ld", 4, [0, None, 96])
+    'tilewise coalesce --op ld --bytes 4 --addresses 0,x,96'
+    """
+    step = step_of(addresses)
+    if step is None or step < bytes or None in addresses or operation not in ("ld", "st"):
+        return f"tilewise {question} --op {operation} --bytes {bytes} --addresses {listed(addresses)}"
+    lanes, begin = len(addresses), (addresses[0] or 0) % WAVEFRONT
+    tile, at = f"S[{(lanes - 1) * step + bytes} : 1]", "@st" if operation == "st" else ""
+    base = f" --base {begin}" if begin else ""
+    return f"tilewise {question} '{tile}' --dtype u8 --access 'S[({lanes}, {bytes}) : ({step}, 1)]{at}'{base}"
 
 
 def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:

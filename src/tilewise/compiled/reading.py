@@ -75,8 +75,8 @@ def kernels_of(
 def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
     """Return the texts by the names of their kernels.
 
-    A folder of Triton's cache may have one name many times: a second text of a kind belongs to another kernel,
-    and so do all texts of its folder.
+    Triton's cache may have one name many times: a second text of a kind belongs to another kernel, and so do
+    all texts of its folder.
     """
     joined: dict[str, Texts] = {}
     labels: dict[tuple[str, str], str] = {}
@@ -156,9 +156,8 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         values = ", ".join(f"{one} = {value}" for one, value in assumed.items())
         told_notes.append(f"{values} assumed, as its divisors allow; --let gives other values")
     if open_ones:
-        told_notes.append(
-            f"not given: {', '.join(open_ones)}; what hangs on them is left out (--args, --let)"
-        )
+        which = f"arguments {', '.join(open_ones)} are" if open_ones[1:] else f"argument {open_ones[0]} is"
+        told_notes.append(f"{which} not given: accesses that need a value are left out (--args, --let)")
     if texts.assembled:
         told_notes.append("assembled from PTX by the ptxas of this machine")
     return Kernel(name, program, run, module, {} if module is None else wanted.let, told_notes)

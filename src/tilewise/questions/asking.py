@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     Place = str | int | Vector | Mapping[Any, int]
     Word = str
     Words = Sequence[str]
+    Files = object
     Tile = Layout | str | Sequence[int]
     Type = DType | str
     ShapeText = Shape | Sequence[int] | int | str
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
         shape: ShapeText | None
 
 
-WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Tile")
+WORDS = ("LayoutText", "IndexText", "Place", "Word", "Words", "Files", "Tile")
 """Annotations of parameters that a shell gives as words, in their order."""
 
 READING = ("let", "storage", "unit", "dialect", "part", "triton", "tensor")

@@ -7,16 +7,17 @@
   nvdisasm -gi kernel.cubin | tilewise read - --json
   tilewise read new.cubin --against old.cubin
 
-FILE is machine code (a cubin, the text of nvdisasm or of cuobjdump -sass), PTX, Triton's TTGIR, or a folder of
-Triton's cache; texts of one kernel are joined by its name. Machine code is what runs, so it is counted where it
-is at hand; PTX alone is assembled if a ptxas is found (--arch), else counted as written.
+FILE is machine code (a cubin, the text of nvdisasm or of cuobjdump -sass), PTX, Triton's TTGIR, or a folder
+of Triton's cache; texts of one kernel are joined by its name. Machine code is what runs, so it is counted
+where it is at hand; PTX alone is assembled if a ptxas is found (--arch), else counted as written.
 
 The integers of the kernel are run for all threads of the launch: requests, wavefronts, sectors are those that
 Nsight Compute counts. Without --grid one block is run. Arguments that nobody gives are addresses where they
 have 64 bits, and unknown elsewhere. An access whose address hangs on loaded data is left out, and named.
 
 Findings come the worst first: conflicts, uncoalesced, narrow, conversion, local, atomics, divergence,
-redundant, operand. --fail-on makes those kinds exit with 1. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
+redundant, operand. --fail-on makes those kinds exit with 1. --html writes a page with the source beside the
+counts. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tilewise.core.errors import LayoutError
 from tilewise.questions.asking import asks
-from tilewise.questions.report import Report, table_lines
+from tilewise.questions.report import Report
 from tilewise.questions.texts import misused
 
 TYPE_CHECKING = False
@@ -36,11 +37,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.compiled.findings import Finding
-    from tilewise.compiled.kernel import Kernel, Row
-    from tilewise.questions.asking import Words
-
-SHOWN = 12
-"""Findings and accesses that the text shows."""
+    from tilewise.compiled.kernel import Kernel
+    from tilewise.pictures.kernel.source import Sources
+    from tilewise.pictures.terminal import Line
+    from tilewise.questions.asking import Files
 
 
 @asks(
@@ -62,13 +62,13 @@ SHOWN = 12
     html="PAGE: write one page, with the source beside the counts",
 )
 def read(
-    file: Words,
+    file: Files,
     *,
     kernel: str | None = None,
     grid: str | Sequence[int] | int | None = None,
     block: str | Sequence[int] | int | None = None,
     args: str | Sequence[int | None] | None = None,
-    let: Sequence[str] = (),
+    let: Sequence[str] | Mapping[str, int] = (),
     shared: int = 0,
     steps: int | None = None,
     arch: str | None = None,
@@ -102,6 +102,7 @@ def read(
     from tilewise.compiled.findings import KINDS, findings_of
     from tilewise.compiled.machine import MOST_STEPS
     from tilewise.compiled.reading import Wanted, kernels_of
+    from tilewise.pictures.kernel.source import Sources, folders_of
 
     failing = _kinds(fail_on, KINDS)
     wanted = Wanted(
@@ -123,22 +124,54 @@ def read(
             each.as_dict() | {"findings": [one.as_dict() for one in found[each.name]]} for each in kernels
         ]
     }
-    lines = [line for each in kernels for line in _lines(each, found[each.name])]
+    reason = ""
+    bad = [one for findings in found.values() for one in findings if one.kind in failing]
+    if bad:
+        kinds = ", ".join(dict.fromkeys(one.kind for one in bad))
+        reason = f"{len(bad)} finding{'s' * (len(bad) > 1)} that --fail-on names: {kinds}"
+        fields["reason"] = reason
     if against is not None:
         from tilewise.compiled.versions import compared
 
         fields["against"] = compared(older, kernels)
-        lines = [*_difference(fields["against"]), "", *lines]
+    sources = Sources(folders_of(given))
     if html is not None:
-        from tilewise.compiled.page import written
+        from tilewise.pictures.kernel.page import written
 
-        written(html, kernels, found)
-    bad = [one for findings in found.values() for one in findings if one.kind in failing]
-    if bad:
-        kinds = ", ".join(dict.fromkeys(one.kind for one in bad))
-        fields |= {"reason": f"{len(bad)} findings that --fail-on names: {kinds}"}
-        lines.append(f"no: {fields['reason']}")
-    return Report(fields, "\n".join(lines).rstrip("\n"), not bad)
+        written(html, kernels, found, sources)
+
+    def draw() -> None:
+        from tilewise.pictures.kernel.lines import WIDTH
+        from tilewise.pictures.terminal import print_out, size
+
+        width = max(40, min(WIDTH, size(WIDTH, 40)[0]))
+        print_out(_lines(kernels, found, sources, fields.get("against"), reason, width))
+
+    return Report(fields, draw, not bad)
+
+
+def _lines(
+    kernels: Sequence[Kernel],
+    found: Mapping[str, Sequence[Finding]],
+    sources: Sources,
+    against: Sequence[Mapping[str, Any]] | None,
+    reason: str,
+    width: int,
+) -> Iterator[Line]:
+    """Yield what became better or worse, each kernel, and why the answer is no."""
+    from tilewise.pictures.kernel.lines import difference, lines_of
+    from tilewise.pictures.terminal import Piece
+
+    if against is not None:
+        yield from difference(against, width)
+        yield ()
+    for number, kernel in enumerate(kernels):
+        if number:
+            yield ()
+        yield from lines_of(kernel, found[kernel.name], sources, width)
+    if reason:
+        yield ()
+        yield (Piece("no: ", "no"), Piece(reason))
 
 
 # -- what was given --------------------------------------------------------------------------------------
@@ -213,120 +246,3 @@ class _progress:  # noqa: N801
     def __exit__(self, *exception: object) -> None:
         if self.shown:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
-
-
-# -- the text --------------------------------------------------------------------------------------------
-
-
-def _lines(kernel: Kernel, findings: Sequence[Finding]) -> Iterator[str]:
-    launch = kernel.run.launch if kernel.run else None
-    where = ""
-    if launch is not None:
-        where = f", grid {','.join(map(str, launch.grid))}, block {','.join(map(str, launch.block))}"
-    yield f"{kernel.name}: {kernel.source}{f' for {kernel.target}' if kernel.target else ''}{where}"
-    for note in kernel.notes:
-        yield f"  {note}"
-    yield ""
-    yield from (f"  {line}" for line in _sums(kernel))
-    if kernel.rows:
-        yield ""
-        yield from (f"  {line}" for line in table_lines(_rows(kernel.rows), "<<<>>>><"))
-    if kernel.module is not None:
-        yield from _layouts(kernel)
-    yield ""
-    if not findings:
-        yield "  no findings"
-    for number, finding in enumerate(findings[:SHOWN], 1):
-        yield f"  {number}. {finding.line or 'no line'}  {finding.kind}: {finding.cause}"
-        yield f"     {', '.join(f'{count:,} {name}' for name, count in finding.cost.items())}"
-        yield f"     repair: {finding.repair}"
-        if finding.command:
-            yield f"     {finding.command}"
-    if len(findings) > SHOWN:
-        yield f"  and {len(findings) - SHOWN} more, with --json"
-    if kernel.left_out:
-        yield ""
-        yield "  left out of the sums"
-        rows = [
-            (one["times"], one["instruction"], _place(one["line"]), one["reason"]) for one in kernel.left_out
-        ]
-        yield from (f"    {line}" for line in table_lines(rows[:SHOWN], ">"))
-    yield ""
-
-
-def _sums(kernel: Kernel) -> list[str]:
-    rows: list[tuple[object, ...]] = [("", "instructions", "requests", "cost", "", "ideal")]
-    for space, kinds in kernel.totals.items():
-        for kind, sums in kinds.items():
-            cost = "wavefronts" if space == "shared" else "sectors"
-            if sums["instructions"]:
-                counts = (f"{sums['instructions']:,}", f"{sums['requests']:,}", f"{sums[cost]:,}", cost)
-                rows.append((f"{space} {kind}", *counts, f"{sums['ideal']:,}"))
-    return table_lines(rows, "<>>><>") if len(rows) > 1 else ["no access to memory was counted"]
-
-
-def _rows(rows: Sequence[Row]) -> list[tuple[object, ...]]:
-    table: list[tuple[object, ...]] = [("line", "access", "a lane", "requests", "cost", "ideal", "", "")]
-    for row in rows:
-        times = "" if not row.ideal or row.cost <= row.ideal else f"{row.cost / row.ideal:.1f}x"
-        unknown = row.sum("unknown")
-        table.append(
-            (
-                row.line or "",
-                f"{row.space} {row.operation}",
-                f"{row.bytes} B",
-                f"{row.requests:,}",
-                f"{row.cost:,}",
-                f"{row.ideal:,}",
-                times,
-                f"{unknown:,} unknown" if unknown else "",
-            )
-        )
-    return table
-
-
-def _layouts(kernel: Kernel) -> Iterator[str]:
-    assert kernel.module is not None
-    uses = [use for use in kernel.module.layouts() if use.type.in_registers]
-    if uses:
-        yield ""
-        yield "  layouts"
-        rows = [
-            (
-                use.name,
-                "x".join(map(str, use.type.shape)),
-                use.layout if use.layout is not None else use.reason,
-            )
-            for use in uses[:SHOWN]
-        ]
-        yield from (f"    {line}" for line in table_lines(rows))
-    moved = kernel.module.conversions()
-    if moved:
-        yield ""
-        yield "  conversions"
-        rows = [
-            (
-                one.line or "",
-                one.kind or "not read",
-                f"{one.bytes:,} B",
-                f"{one.source.name} -> {one.target.name}",
-            )
-            for one in moved[:SHOWN]
-        ]
-        yield from (f"    {line}" for line in table_lines(rows, "<<><"))
-
-
-def _place(line: Mapping[str, Any] | None) -> str:
-    return "" if line is None else f"{line['file']}:{line['number']}"
-
-
-def _difference(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what became better or worse, as lines."""
-    changed = [row for row in rows if row["old"] != row["new"]]
-    if not changed:
-        return ["nothing that is counted has changed"]
-    table = [
-        (row["kernel"], row["what"], f"{row['old']:,}", "->", f"{row['new']:,}", row["verdict"])
-        for row in changed
-    ]
-    return table_lines(table, "<<>")

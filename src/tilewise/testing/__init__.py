@@ -22,6 +22,7 @@ from tilewise.core.vectors import Vector
 from tilewise.testing.asserts import assert_conflict_free as assert_conflict_free
 from tilewise.testing.asserts import assert_matches as assert_matches
 from tilewise.testing.asserts import assert_same as assert_same
+from tilewise.testing.kernels import assert_reads as assert_reads
 
 Place = tuple[tuple[str, int], ...]
 """A place: (axis name, steps) pairs sorted by name, without the axes that count 0."""

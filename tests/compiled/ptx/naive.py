@@ -1,4 +1,4 @@
-"""What integer instructions of PTX do to one lane, in plain Python integers, as the PTX ISA manual says it."""
+"""Integer instructions of PTX on one lane, in plain Python integers, as the PTX ISA manual has them."""
 
 from __future__ import annotations
 

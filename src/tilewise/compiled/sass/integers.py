@@ -103,6 +103,15 @@ def _step(register: str, read: Read) -> Compute:
     return Compute(run, named(register, 1))
 
 
+def _wide_step(register: str, read: Read) -> Compute:
+    """Return the step that writes 64 bits."""
+
+    def run(lanes: Lanes, where: Where) -> None:
+        put_wide(lanes, register, read(lanes), where)
+
+    return Compute(run, named(register, 2))
+
+
 def _narrow(bits: np.ndarray) -> np.ndarray:
     return low_word(bits) if bits.dtype == U64 else bits.astype(np.uint32)
 
@@ -128,15 +137,20 @@ def iadd3(words: Words) -> Compute:
 
 
 def iadd_wide(words: Words) -> Compute:
-    """a + b of 64 bits."""
-    _, plain, _ = words.parted()
+    """a + b of 64 bits, or a + b + c."""
+    written, plain, _ = words.parted()
     reads = [wide(operand) for operand in plain[1:]]
+    sum_of = _wide_step(
+        plain[0],
+        lambda lanes: applied(lambda *bits: sum(bits, np.zeros(1, U64)), *(read(lanes) for read in reads)),
+    )
+    carries = [name for name in written if name not in ("PT", "UPT")]
 
     def run(lanes: Lanes, where: Where) -> None:
-        total = applied(lambda *bits: sum(bits, np.zeros(1, U64)), *(read(lanes) for read in reads))
-        put_wide(lanes, plain[0], total, where)
+        sum_of.run(lanes, where)
+        lanes.forget(carries, where)
 
-    return Compute(run, named(plain[0], 2))
+    return Compute(run, (*sum_of.writes, *carries))
 
 
 def imad(words: Words) -> Compute:
@@ -192,7 +206,8 @@ def lea(words: Words) -> Compute:
     high, fill = "HI" in words.parts, "SX32" in words.parts
     shift = number_of(rest[-1]) if rest else 0
     assert shift is not None
-    low = word(a)
+    negative = a.startswith("-") and not high
+    low = word(a.lstrip("-") if negative else a)
     above = word(rest[0] if high and not fill and len(rest) > 1 else "RZ")
     add = word(b, carry=True)
     carry = truth(carried[0]) if "X" in words.parts and carried else truth("!PT")
@@ -203,6 +218,8 @@ def lea(words: Words) -> Compute:
             moved = applied(lambda bits: _shifted_high(bits, shift, fill), base)
         else:
             moved = applied(lambda bits: bits << U64(shift) & U64(0xFFFFFFFF), base)
+            if negative:  # as everywhere, with a carry where nothing is borrowed
+                moved = applied(lambda bits: U64(1 << 32) - bits, moved)
         total = applied(lambda x, y, z: x + y.astype(U64) + z.astype(U64), moved, add(lanes), carry(lanes))
         for name in written:
             put(lanes, name, applied(lambda bits: bits >> _32 > 0, total), where)
@@ -231,30 +248,31 @@ def iabs(words: Words) -> Compute:
 
 
 def least(words: Words) -> Compute:
-    """The least or the greatest of two or three; by a predicate which."""
-    plain = [one for one in words.operands if not is_truth(one)]
-    truths = [one for one in words.operands if is_truth(one)]
-    reads = [word(operand) for operand in plain[1:]]
+    """The least or the greatest of two or three numbers; by the first predicate behind them which."""
+    written, plain, selecting = words.parted()
+    is_wide = any(part in ("S64", "U64") for part in words.parts)
+    unsigned = any(part in ("U32", "U64") for part in words.parts)
+    reads = [(wide if is_wide else word)(operand) for operand in plain[1:]]
     added = words.base == "VIADDMNMX"
-    unsigned = "U32" in words.parts
-    which = truth(truths[-1]) if truths else truth("!PT" if "MAX" in words.parts else "PT")
+    which = truth(selecting[0]) if selecting else truth("!PT" if "MAX" in words.parts else "PT")
+    kind: type[np.signedinteger[Any]] = np.int64 if is_wide else np.int32
 
-    def read(lanes: Lanes) -> Value:
+    def chosen(is_least: np.ndarray, *bits: np.ndarray) -> Any:
+        numbers = [b if unsigned else b.view(kind) for b in bits]
+        low, high = numbers[0], numbers[0]
+        for number in numbers[1:]:
+            low, high = np.minimum(low, number), np.maximum(high, number)
+        return np.where(is_least, low, high).view(U64 if is_wide else np.uint32)
+
+    def run(lanes: Lanes, where: Where) -> None:
         values = [one(lanes) for one in reads]
         if added:
             values = [applied(np.add, *values[:2]), *values[2:]]
-        wanted = which(lanes)
+        result = applied(chosen, which(lanes), *values)
+        lanes.forget([name for name in written if name not in ("PT", "UPT")], where)
+        (put_wide if is_wide else put)(lanes, plain[0], result, where)
 
-        def chosen(is_least: np.ndarray, *bits: np.ndarray) -> np.ndarray:
-            numbers = [b if unsigned else b.view(np.int32) for b in bits]
-            low, high = numbers[0], numbers[0]
-            for number in numbers[1:]:
-                low, high = np.minimum(low, number), np.maximum(high, number)
-            return np.where(is_least, low, high).astype(np.int64).astype(np.uint32)
-
-        return applied(chosen, wanted, *values)
-
-    return _step(plain[0], read)
+    return Compute(run, (*named(plain[0], 2 if is_wide else 1), *written))
 
 
 # -- shifts and bits -------------------------------------------------------------------------------------
@@ -444,8 +462,9 @@ def isetp(words: Words) -> Compute:
     """A comparison, joined with a predicate; EX goes on where the low words were compared."""
     first, second, a, b, *truths = words.operands
     relation = words.parts[0]
-    unsigned = "U32" in words.parts
-    left, right = word(a), word(b)
+    unsigned = any(part in ("U32", "U64") for part in words.parts)
+    is_wide = any(part in ("U64", "S64") for part in words.parts)
+    left, right = (wide(a), wide(b)) if is_wide else (word(a), word(b))
     joined_with = truth(truths[0]) if truths else truth("PT")
     lower = truth(truths[1]) if "EX" in words.parts else None
     join = next((part for part in words.parts if part in ("AND", "OR", "XOR")), "AND")
@@ -454,7 +473,8 @@ def isetp(words: Words) -> Compute:
         if relation in ("T", "F"):
             return np.full(1, relation == "T")
         if not unsigned:
-            x, y = x.view(np.int32), y.view(np.int32)
+            kind: Any = np.int64 if is_wide else np.int32
+            x, y = x.view(kind), y.view(kind)
         if low is None:
             return COMPARED[relation](x, y)
         if relation == "NE":
@@ -492,7 +512,9 @@ def both(join: str, a: Value, b: Value) -> Value:
 def sel(words: Words) -> Compute:
     """One of two numbers, by a predicate."""
     register, a, b, which = words.operands[:4]
-    left, right, wanted = word(a), word(b), truth(which)
+    is_wide = "64" in words.parts
+    one_side = wide if is_wide else word
+    left, right, wanted = one_side(a), one_side(b), truth(which)
 
     def read(lanes: Lanes) -> Value:
         chosen, x, y = wanted(lanes), left(lanes), right(lanes)
@@ -504,15 +526,15 @@ def sel(words: Words) -> Compute:
         unknown = np.where(chosen.bits, blind_x, blind_y)
         return Value(bits, unknown if chosen.unknown is None else unknown | chosen.unknown)
 
+    if is_wide:
+        return _wide_step(register, read)
     return _step(register, read)
 
 
 def mov(words: Words) -> Compute:
-    """One number, or a 64-bit one."""
+    """One number, of 32 or 64 bits."""
     if "64" in words.parts:
-        read = wide(words.operands[1])
-        register = words.operands[0]
-        return Compute(lambda lanes, where: put_wide(lanes, register, read(lanes), where), named(register, 2))
+        return _wide_step(words.operands[0], wide(words.operands[1]))
     return _step(words.operands[0], word(words.operands[1]))
 
 

@@ -285,7 +285,7 @@ class _Reader:
         division = self._division(words)
         if division is not None:
             return division
-        if base == "IADD" and "64" in words.parts:
+        if base in ("IADD", "IADD3") and "64" in words.parts:
             return (COMPUTED["IADD.64"](words),)
         if base in COMPUTED:
             return (COMPUTED[base](words),)
@@ -324,7 +324,7 @@ class _Reader:
             case "RET":
                 base = self._target(operands[-1]) or 0
                 return (JumpTo(_returned(wide(operands[0].split()[0]), base)),)
-            case "BRX" | "JMX":
+            case "BRX" | "JMX" | "BRXU" | "JMXU":
                 return (JumpTo(_switched(word(operands[0].split()[0]), _offset(operands), self.at + 1)),)
             case "EXIT" | "KILL":
                 return (Leave(),)

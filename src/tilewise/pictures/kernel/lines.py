@@ -1,0 +1,274 @@
+"""A kernel that was read as lines of a terminal: its sums, its findings, its accesses, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tilewise.compiled.findings import Finding, spelled
+from tilewise.compiled.kernel import Kernel, Row
+from tilewise.compiled.words import (
+    TOO_MUCH,
+    access_words,
+    bare,
+    cost_words,
+    launch_words,
+    many,
+    missing_of,
+    place,
+    sentence,
+    sums_of,
+    times,
+)
+from tilewise.pictures.kernel.source import Sources
+from tilewise.pictures.terminal import Line, Piece, hanging, length
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+WIDTH = 100
+"""Columns, where the terminal has them."""
+FULL = 5
+"""Findings that are shown with all that they say."""
+SHOWN = 12
+"""Rows of a table."""
+NAMED = 6
+"""Instructions that are named for one reason to leave them out."""
+
+Cells = Sequence[str | Piece]
+
+
+def lines_of(kernel: Kernel, findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
+    """Yield the lines of a kernel, the most important first."""
+    yield from hanging((Piece(f"{kernel.name}  ", "head"),), launch_words(kernel), max(width, 72), "dim")
+    for note in kernel.notes:
+        yield from hanging((Piece("  note: ", "dim"),), note, width, "dim")
+    yield ()
+    yield from _sums(kernel, width)
+    yield ()
+    yield from _findings(findings, sources, width)
+    if kernel.rows:
+        yield ()
+        yield from _accesses(kernel.rows, sources, width)
+    if kernel.module is not None:
+        yield from _conversions(kernel, width)
+        yield from _layouts(kernel)
+    yield from _missing(kernel, width)
+
+
+def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
+    sums = sums_of(kernel)
+    if not sums:
+        yield (Piece("  no access to memory was counted", "note"),)
+        return
+    rows: list[Cells] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
+    for one in sums:
+        over = times(one.cost, one.ideal)
+        left = f"{one.unknown:,} unknown" if one.unknown else ""
+        counts = [f"{count:,}" for count in (one.instructions, one.requests, one.cost, one.ideal)]
+        marked = Piece(over, "no" if one.cost >= TOO_MUCH * one.ideal else "")
+        rows.append([one.name, *counts[:3], one.counted, counts[3], marked, Piece(left, "open")])
+    yield from columns(rows, "<>>><>><", width, optional=(1, 2, 4))
+
+
+# -- findings --------------------------------------------------------------------------------------------
+
+
+def _findings(findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
+    if not findings:
+        yield (Piece("  no findings", "yes"),)
+    said: dict[tuple[str, str], int] = {}
+    full = 0
+    for number, finding in enumerate(findings[:SHOWN], 1):
+        before = said.setdefault((finding.kind, finding.repair), number)
+        full += before == number
+        if before != number or full > FULL:
+            yield _briefly(number, finding, width)
+            continue
+        if number > 1:
+            yield ()
+        yield from _finding(number, finding, sources, width)
+    if len(findings) > SHOWN:
+        yield (Piece(f"  and {len(findings) - SHOWN} more: --json has all", "dim"),)
+
+
+def _briefly(number: int, finding: Finding, width: int) -> Line:
+    """Return one line for a finding whose repair was shown before, or that is one of many."""
+    head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {place(finding.line)}", "name"))
+    text = f"{cost_words(finding.cost)}: {finding.cause}"
+    return (*head, Piece(f"  {shortened(text, max(16, width - length(head) - 2))}"))
+
+
+def _finding(number: int, finding: Finding, sources: Sources, width: int) -> Iterator[Line]:
+    where = place(finding.line)
+    source = sources.line(finding.line)
+    head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {where}" if where else "", "name"))
+    room = width - length(head) - 2
+    yield (*head, Piece(f"  {shortened(source, room)}" if source and room >= 20 else "", "dim"))
+    yield from _said("", sentence(finding.cause), width)
+    yield from _said("cost", cost_words(finding.cost), width)
+    yield from _said("repair", finding.repair, width)
+    if finding.command:
+        yield (Piece(f"     {'see':<8}", "dim"), Piece(finding.command))
+
+
+def _said(name: str, text: str, width: int) -> Iterator[Line]:
+    yield from hanging((Piece(f"     {name:<8}" if name else "     ", "dim"),), text, width)
+
+
+# -- accesses --------------------------------------------------------------------------------------------
+
+
+def _accesses(rows: Sequence[Row], sources: Sources, width: int) -> Iterator[Line]:
+    """Yield the accesses by line of the source; of many those that lose most."""
+    kept = rows
+    if len(rows) > SHOWN:
+        worst = sorted(rows, key=lambda row: (row.ideal - row.cost, -row.cost))[:SHOWN]
+        kept = [row for row in rows if row in worst]
+    files = {row.line.file for row in rows if row.line is not None}
+    alone = next(iter(files)) if len(files) == 1 else None
+    more = f"; {len(rows) - len(kept)} more lose less" if len(kept) < len(rows) else ""
+    yield (Piece("  accesses", "name"), Piece(f" by line of {bare(alone)}{more}" if alone else more, "dim"))
+    table: list[Cells] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
+    before: object = None
+    for row in kept:
+        again, before = row.line is not None and row.line == before, row.line
+        where = "" if row.line is None else str(row.line.number) if alone else place(row.line)
+        over = Piece(times(row.cost, row.ideal), "no" if row.cost >= TOO_MUCH * row.ideal else "")
+        unknown = row.sum("unknown")
+        counts = [f"{row.bytes} B", *(f"{count:,}" for count in (row.requests, row.cost, row.ideal))]
+        source = "" if again else sources.line(row.line)
+        left = Piece(f"{unknown:,} unknown" if unknown else "", "open")
+        table.append(["" if again else where, access_words(row), *counts, over, left, Piece(source, "dim")])
+    yield from columns(table, f"{'>' if alone else '<'}<>>>>><<", width, optional=(8, 2, 3))
+
+
+# -- Triton's layouts ------------------------------------------------------------------------------------
+
+
+def _conversions(kernel: Kernel, width: int) -> Iterator[Line]:
+    assert kernel.module is not None
+    moved = kernel.module.conversions()
+    if moved:
+        yield ()
+        yield (Piece("  conversions", "name"), Piece(_more(len(moved)), "dim"))
+        rows = [
+            [
+                place(one.line),
+                one.kind or "not read",
+                f"{one.bytes:,} B",
+                f"{spelled(one.source.name)} -> {spelled(one.target.name)}",
+            ]
+            for one in moved[:SHOWN]
+        ]
+        yield from columns(rows, "<<><", width)
+
+
+def _layouts(kernel: Kernel) -> Iterator[Line]:
+    """Yield the layouts in registers, each once; those of rows, columns and slices follow from the others."""
+    assert kernel.module is not None
+    rows = dict.fromkeys(
+        (
+            spelled(use.name),
+            "x".join(map(str, use.type.shape)),
+            str(use.layout) if use.layout is not None else use.reason,
+        )
+        for use in kernel.module.layouts()
+        if use.type.in_registers and 1 not in use.type.shape and ".slice<" not in use.name
+    )
+    if rows:
+        yield ()
+        yield (Piece("  layouts", "name"), Piece(_more(len(rows)), "dim"))
+        yield from columns([*rows][:SHOWN], "<<<", None)
+
+
+def _more(number: int) -> str:
+    return f", {SHOWN} of {number}" if number > SHOWN else ""
+
+
+# -- what is left out ------------------------------------------------------------------------------------
+
+
+def _missing(kernel: Kernel, width: int) -> Iterator[Line]:
+    missing = missing_of(kernel)
+    if not missing:
+        return
+    yield ()
+    yield (Piece("  left out of the sums", "name"),)
+    for one in missing:
+        named = ", ".join(one.what[:NAMED])
+        more = f" and {many(len(one.what) - NAMED, 'others')}" if len(one.what) > NAMED else ""
+        yield from hanging((Piece("    "),), f"{named}{more}: {one.reason}", width)
+
+
+# -- two versions ----------------------------------------------------------------------------------------
+
+
+def difference(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
+    """Yield what became better or worse."""
+    changed = [row for row in rows if row["old"] != row["new"]]
+    if not changed:
+        yield (Piece("nothing that is counted has changed", "dim"),)
+        return
+    several = len({row["kernel"] for row in changed}) > 1
+    table = [
+        [
+            row["kernel"] if several else "",
+            row["what"],
+            f"{row['old']:,}",
+            "->",
+            f"{row['new']:,}",
+            Piece(row["verdict"], "yes" if row["verdict"] == "better" else "no"),
+        ]
+        for row in changed
+    ]
+    yield from columns(table, "<<><><", width, indent="")
+
+
+# -- columns ---------------------------------------------------------------------------------------------
+
+
+def columns(
+    rows: Iterable[Cells], sides: str, width: int | None, optional: Sequence[int] = (), indent: str = "    "
+) -> Iterator[Line]:
+    """Yield rows with aligned columns; where room lacks, the last is shortened, or those of `optional` go.
+
+    >>> from tilewise.pictures.terminal import as_text
+    >>> print(as_text(columns([["a", "bb", "a long text"], ["c", "d", ""]], "<><", 14, indent="")))
+    a  bb  a lo...
+    c   d
+    """
+    table = [[cell if isinstance(cell, Piece) else Piece(cell) for cell in row] for row in rows]
+    kept = [column for column in range(len(table[0])) if any(row[column].text for row in table)]
+    wide = {column: max(len(row[column].text) for row in table) for column in kept}
+    if width is not None:
+        leave = [column for column in optional if column in kept]
+        last = kept[-1]
+        while sum(wide[one] + 2 for one in kept) - 2 + len(indent) > width:
+            rest = width - len(indent) - sum(wide[one] + 2 for one in kept if one != last)
+            if (sides[last] == "<" and rest >= 16) or not leave:
+                if sides[last] == "<":
+                    wide[last] = max(rest, 8)
+                break
+            kept.remove(leave.pop(0))
+            last = kept[-1]
+    for row in table:
+        line = [Piece(indent)]
+        for number, column in enumerate(kept):
+            text, role = shortened(row[column].text, wide[column]), row[column].role
+            gap = "  " if number else ""
+            pad = " " * (wide[column] - len(text))
+            line += [Piece(f"{gap}{pad if sides[column] == '>' else ''}"), Piece(text, role)]
+            line.append(Piece("" if sides[column] == ">" else pad))
+        while not line[-1].text.strip():
+            line.pop()
+        yield tuple(line)
+
+
+def shortened(text: str, room: int) -> str:
+    """Return a text that fits, with points where its end was.
+
+    >>> shortened("a text", 6), shortened("a text", 5)
+    ('a text', 'a ...')
+    """
+    return text if len(text) <= room else f"{text[: max(0, room - 3)]}..."
