@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import product
 
 
 def wavefronts(table: Sequence[int], phase: Iterable[int], inside: int, banks: int) -> int:
@@ -62,4 +63,23 @@ def least(
             columns[digit] & low for digit in range(bits) if digit not in kept
         ):
             found.append(cost(tabulated(columns), phases, inside, banks))
+    return min(found)
+
+
+def least_of_odd(
+    inner: int, extent: int, phases: Sequence[tuple[int, Sequence[int]]], inside: int, banks: int
+) -> int:
+    """The least cost of a tile of odd * 2^inner elements, whose odd factor counts runs of 2^inner bytes.
+
+    A run keeps its bytes. Each digit of its number flips bits of the places in it, or none.
+    """
+    runs = extent >> inner
+    found = []
+    for columns, flips in product(
+        bijections(inner), product(range(1 << inner), repeat=(runs - 1).bit_length())
+    ):
+        places = tabulated(columns)
+        moved = tabulated(flips)
+        table = [place ^ moved[run] | run << inner for run in range(runs) for place in places]
+        found.append(cost(table, phases, inside, banks))
     return min(found)

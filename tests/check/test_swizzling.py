@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.check.naive_swizzling import bijections, cost, least, tabulated
+from tests.check.naive_swizzling import bijections, cost, least, least_of_odd, tabulated
 
 from tilewise.check.swizzling.kernels import Demand, least_kernel
 from tilewise.check.swizzling.linear import layout_of, linear
@@ -54,6 +54,34 @@ def test_no_linear_layout_costs_less(question: tuple[int, int, int, Phases]) -> 
     listed = [int(place) for place in table(found.layout).array.reshape(-1)]
     assert sorted(listed) == list(range(1 << bits))
     assert cost(listed, phases, inside, banks) == found.cost == least(bits, phases, inside, banks)
+
+
+@st.composite
+def odd_questions(draw: st.DrawFn) -> tuple[int, int, int, int, Phases]:
+    """(bits of a run, runs, bits inside a word, bits of the bank, phases) of a tile of 3 or 5 runs."""
+    inner, runs = draw(st.integers(1, 2)), draw(st.sampled_from([3, 5]))
+    inside = draw(st.integers(0, inner - 1))
+    points = st.integers(0, (runs << inner) - 1)
+    sets = st.sets(points, min_size=2, max_size=6).map(lambda own: tuple(sorted(own)))
+    phases = draw(st.lists(st.tuples(st.integers(1, 3), sets), min_size=1, max_size=5))
+    return inner, runs, inside, draw(st.integers(1, inner - inside)), phases
+
+
+@given(odd_questions())
+@example((1, 3, 0, 1, [(1, (2, 5)), (1, (0, 2, 5)), (3, (0, 3, 4)), (3, (2, 4))]))
+@settings(max_examples=60, deadline=None)
+def test_no_linear_layout_of_an_odd_tile_costs_less(question: tuple[int, int, int, int, Phases]) -> None:
+    """A run keeps all its banks, also where fewer of them would cost less, as in the example."""
+    inner, runs, inside, banks, phases = question
+    extent = runs << inner
+    demands = tuple(Demand(count, groups_of(phase, 1, (), inside)) for count, phase in phases)
+    found = linear(Points(Digits((extent,)), (), inside, banks, demands))
+    assert found is not None
+    assert found.least
+    listed = [int(place) for place in table(found.layout).array.reshape(-1)]
+    assert sorted(listed) == list(range(extent))
+    assert cost(listed, phases, inside, banks) == found.cost
+    assert found.cost == least_of_odd(inner, extent, phases, inside, banks)
 
 
 @given(questions(), st.data())

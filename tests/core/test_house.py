@@ -25,7 +25,6 @@ MAY_IMPORT = {
     "bridge": "core notation numpy torch triton tvm jax",
     "check": "core notation tables hardware numpy",
     "codegen": "core notation hardware check",
-    "compiled": "core notation tables hardware check numpy",
     "simulate": f"{BELOW_SIMULATE} numpy",
     "compiled": "core notation tables hardware check numpy",
     "gpu": f"{BELOW_GPU} cuda numpy",

@@ -107,6 +107,21 @@ def test_every_element_of_d_is_where_the_figure_has_it(such, dtype):
             assert built.facts["columns"] == max(words) + 1
 
 
+def test_the_rows_of_each_cta_and_the_lanes_are_those_of_the_figures():
+    for (rows, group, ws, sparse), letter in TABLE.items():
+        places = [{place(letter, row, column, 64)[:2] for column in range(64)} for row in range(rows)]
+        lanes = sorted({lane for some in places for _, lane in some})
+        facts = find("tcgen05.D")("f32", rows, 64, group, ws, sparse).facts
+        assert facts["lanes"]["count"] == len(lanes)
+        assert facts["lanes"]["first"] == lanes[0]
+        assert facts["lanes"]["of_each_warp"] == sum(lane < 32 for lane in lanes)
+        ctas = facts.get("ctas", {})
+        assert len(ctas) == (2 if group == 2 else 0)
+        for number, said in enumerate(ctas.values()):
+            own = [row for row, some in enumerate(places) if any(cta == number for cta, _ in some)]
+            assert said == {"first_row": own[0], "last_row": own[-1]}
+
+
 @pytest.mark.parametrize("such", TABLE)
 def test_no_two_elements_of_d_share_a_word(such):
     rows, group, ws, sparse = such

@@ -346,3 +346,15 @@ def test_ordered_or_not():
     assert "ordered_metadata" in str(kind_instructions(sparse=True)[0])
     assert KINDS["mxf4"].needs(sparse=True).met("sm_121a")
     assert not KINDS["mxf4"].needs(sparse=True).met("sm_121f")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_packed_kinds_with_sparse_a_are_of_one_architecture_alone(kind):
+    packed = kind in ("mxf4", "mxf4nvf4")
+    for arch in ("sm_120f", "sm_121f"):
+        assert KINDS[kind].needs().met(arch)
+        assert KINDS[kind].needs(sparse=True).met(arch) == (not packed)
+    for arch in ("sm_120a", "sm_121a"):
+        assert KINDS[kind].needs().met(arch)
+        assert KINDS[kind].needs(sparse=True).met(arch)
+    assert not KINDS[kind].needs().met("sm_120")

@@ -72,6 +72,20 @@ def test_every_dtype_has_a_row_or_a_reason():
     assert len(carried) == len(set(carried))
 
 
+def test_what_no_type_carries_is_moved_as_another():
+    for name, dtype in DTYPES.items():
+        if dtype.bits in (8, 16, 32, 64):
+            continue
+        with pytest.raises(Refused) as no:
+            ElementType.of(name)
+        if dtype.bits > 64:
+            assert no.value.hint == "count halves: u64, with twice the extents and steps"
+        elif 8 % dtype.bits:
+            assert "takes 6 bits; on Hopper keep a byte an element (u8)" in no.value.hint
+        else:
+            assert no.value.hint == f"on Hopper {8 // dtype.bits} of them travel as one u8"
+
+
 @pytest.mark.parametrize(
     ("box", "steps", "loaded"),
     [

@@ -209,6 +209,16 @@ def test_it_says_what_it_shows():
         assert part in words
 
 
+def test_the_layout_stands_below_a_title_of_its_own_and_once_without_one():
+    layout = S[(4, 8) : (8, 1)]
+    for title in (None, "the tile"):
+        drawing = drawing_of(document_of(layout, title=title))
+        head = [(item.text, item.mono, item.bold) for item in drawing.items if isinstance(item, Text)]
+        titled = [("the tile", False, True), (str(layout), True, False)]
+        wanted = titled if title else [(str(layout), True, True)]
+        assert [said for said in head if said[0] in (str(layout), title)] == wanted
+
+
 def test_both_themes_are_in_it_or_the_one_that_is_asked_for():
     drawing = drawing_of(document_of(S[(2, 4)]))
     auto, light, dark = (svg_of(drawing, theme) for theme in ("auto", "light", "dark"))

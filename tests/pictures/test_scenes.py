@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import product
 from math import prod
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ from tests.pictures.documents import document_from
 from tilewise import Axis, Layout, LayoutError, O, R, S, Swizzle, gpuid_x, laneid, parse, reg, warpid
 from tilewise.check.banks import conflicts
 from tilewise.core.dtypes import DTYPES
+from tilewise.core.shapes import extents_of
 from tilewise.pictures.grid import grid_of
 from tilewise.pictures.scene.build import document_of, scene_of
 from tilewise.pictures.scene.cells import Elements, located
@@ -292,6 +294,14 @@ def test_words_between_a_layout_and_another_of_its_size(first: Layout, data: st.
     other = Layout(first.shape, strides, first.replica, first.offset, first.swizzles, first.outer, first.unit)
     for second in (first, permuted, fewer, moved, other):
         _expect_words(first, second)
+
+
+@settings(max_examples=15)
+@given(drawn_layouts.filter(lambda layout: extents_of(layout.shape) != extents_of(layout.shape)[::-1]))
+def test_words_of_another_shape_count_each_in_its_own_order(layout: Layout):
+    turned = layout.permute(*reversed(range(len(layout.shape))))
+    for first, second in product(("row", "cute"), repeat=2):
+        _expect_words(layout.ordered(first), turned.ordered(second))
 
 
 @pytest.mark.parametrize(

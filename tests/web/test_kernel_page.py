@@ -1,4 +1,4 @@
-"""The page of `tilewise read` in a browser: its policy lets it run, its links open, axe-core finds nothing."""
+"""The page of `tilewise read` in a browser: its policy lets it run, its links open, axe-core is content."""
 
 from __future__ import annotations
 

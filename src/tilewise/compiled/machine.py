@@ -208,7 +208,7 @@ class Trace:
     def _guess(self, at: int, target: int, taken: Bools, doubtful: Bools) -> Bools:
         """Let lanes pass a branch on the first time and take it afterwards.
 
-        One that goes back is passed always but for every 16th time: it may lead out of a loop that stands behind.
+        One that goes back is passed but for every 16th time: it may lead out of a loop that stands behind.
         """
         self.guessed[at] = self.guessed.get(at, 0) + 1
         if target <= at:

@@ -75,8 +75,8 @@ def kernels_of(
 def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
     """Return the texts by the names of their kernels.
 
-    A folder of Triton's cache may have one name many times: a second text of a kind belongs to another kernel,
-    and so do all texts of its folder.
+    Triton's cache may have one name many times: a second text of a kind belongs to another kernel, and so do
+    all texts of its folder.
     """
     joined: dict[str, Texts] = {}
     labels: dict[tuple[str, str], str] = {}

@@ -4,8 +4,8 @@ A compiler may split, merge and reorder accesses. So bytes are counted: by sourc
 space, each byte of memory as often. Where that differs, for one vector instruction may serve two lines,
 they are counted without the line. Some kernels are held to less, which their outcome names:
 
-- those that are not volatile, where a compiler may load once what the source loads twice, and leave out a store
-  before another to the same place: each thread touches the same bytes, none more often, and atomic operations
+- those that are not volatile, where a compiler may load once what the source loads twice, and leave out a
+  store before another to the same place: each thread touches the same bytes, none more often, and atomic operations
   are as many;
 - those where loaded values decide: what the reader says to know is among what is touched;
 - those that a reader refuses, or of which it does not know all addresses.
@@ -166,20 +166,26 @@ def among(case: Case, rows: Sequence[Row]) -> Outcome:
 
 
 def difference(case: Case, rows: Sequence[Row], *, missing: bool = True) -> str:
-    """Return the first bytes that only one side has, in whichever way of counting has fewest."""
+    """Return the first bytes that only one side has, with the lines that touch them there."""
     answers = []
     for base in BASES:
-        had, wanted = bytes_of(rows, by_line=True, shift=base), bytes_of(case.rows, by_line=True)
-        lines = {site: line for line, site in case.lines.items()}
-        only = [("reader", had - wanted)] + [("interpreter", wanted - had)] * missing
-        text = [
-            f"  {side} alone: line {lines.get(site, '?')}, {kind} {space}, thread {thread}, byte {place:#x}, "
-            f"{times} times"
-            for side, bytes in only
-            for (site, kind, space, thread, place), times in sorted(bytes.items())[:SHOWN]
-        ]
-        answers.append((sum(sum(bytes.values()) for _, bytes in only), "\n".join(text)))
+        had, wanted = bytes_of(rows, by_line=False, shift=base), bytes_of(case.rows, by_line=False)
+        sides = [("reader", had - wanted, rows, base)]
+        if missing:
+            sides.append(("interpreter", wanted - had, case.rows, 0))
+        text = [line for side in sides for line in only(case, *side)]
+        answers.append((sum(side[1].total() for side in sides), "\n".join(text)))
     return min(answers)[1]
+
+
+def only(case: Case, side: str, bytes: Bytes, rows: Sequence[Row], shift: int) -> Iterator[str]:
+    """Yield lines that tell the first bytes which one side alone has."""
+    line_of = {site: line for line, site in case.lines.items()}
+    by_line = bytes_of(rows, by_line=True, shift=shift)
+    for (_, kind, space, thread, place), times in sorted(bytes.items())[:SHOWN]:
+        sites = sorted(key[0] for key in by_line if key[1:] == (kind, space, thread, place))
+        lines = " and ".join(str(line_of.get(site, "?")) for site in sites)
+        yield f"  {side} alone: line {lines}, {kind} {space}, thread {thread}, byte {place:#x}, {times} times"
 
 
 Reader = Callable[[str, Case], Iterator[Any]]

@@ -87,15 +87,25 @@ def test_accumulators_of_mma_sync_are_those_of_the_instruction():
 
 
 def test_accumulators_of_wgmma_are_those_of_the_instruction():
-    """PTX ISA, m64nNk16: a warp has 16 rows, and d[i] is at row + 8 ((i / 2) % 2), column + 8 (i / 4)."""
-    text = (
-        "#ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], "
-        "instrShape = [16, 32, 16]}>"
-    )
-    layout = parse(text, shape=(64, 32))
-    for warp, lane, i in product(range(4), range(32), range(16)):
-        row, column = 16 * warp + lane // 4 + 8 * (i // 2 % 2), lane % 4 * 2 + 8 * (i // 4) + i % 2
-        assert places(layout, row, column) == {at(warpid=warp, laneid=lane, reg=i)}
+    """PTX ISA, m64nNk16: a warp has 16 rows, and d[i] is at row + 8 ((i / 2) % 2), column + 8 (i / 4).
+
+    Warps run along M first. Where the shape ends before the instruction, elements are held again.
+    """
+    for across, columns in product((1, 2), (16, 32, 64)):
+        text = (
+            f"#ttg.nvidia_mma<{{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, {across}], "
+            "instrShape = [16, 32, 16]}>"
+        )
+        layout = parse(text, shape=(64, columns))
+        again = max(1, columns // (32 * across))
+        wanted = {}
+        for tile, n, m, lane, i in product(range(again), range(across), range(4), range(32), range(16)):
+            row = 16 * m + lane // 4 + 8 * (i // 2 % 2)
+            column = 32 * (across * tile + n) + lane % 4 * 2 + 8 * (i // 4) + i % 2
+            place = at(warpid=4 * n + m, laneid=lane, reg=16 * tile + i)
+            wanted.setdefault((row, column % columns), set()).add(place)
+        for index in product(range(64), range(columns)):
+            assert places(layout, *index) == wanted[index], (across, columns)
 
 
 def test_operands_of_mma_sync_are_copied_to_the_warps_along_the_other_dimension():

@@ -1,13 +1,14 @@
-"""Integer instructions of PTX: sums, products, quotients, shifts, bits, logic, comparisons, selections, conversions.
+"""Integer instructions of PTX: sums, products, quotients, shifts, bits, logic, comparisons, conversions.
 
-Every function takes the words of one instruction and returns the step that computes it, or None where it is not
-read here. The meaning is that of the PTX ISA manual.
+Every function takes the words of one instruction and returns the step that computes it, or None where it is
+not read here. The meaning is that of the PTX ISA manual.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -80,11 +81,11 @@ def total(words: Words) -> Step | None:
             values = [applied(times, *values[:2]), values[2]]
         more = lanes.truth(CARRY) if takes else FALSE
 
-        def summed(x: Bits, y: Bits, carry: Bits) -> Bits:
+        def summed(x: Bits, y: Bits, carry: Bits) -> Any:
             carry = carry.astype(x.dtype)
             return x - y - carry if subtracts else x + y + carry
 
-        def over(x: Bits, y: Bits, carry: Bits) -> Bits:
+        def over(x: Bits, y: Bits, carry: Bits) -> Any:
             if subtracts:
                 return (x < y) | carry & (x == y)
             found = x + y
@@ -117,7 +118,7 @@ def _high(a: Bits, b: Bits, signed: bool) -> Bits:
     a_low, a_high, b_low, b_high = a & low, a >> half, b & low, b >> half
     middle = a_high * b_low + (a_low * b_low >> half)
     other = a_low * b_high + (middle & low)
-    high = a_high * b_high + (middle >> half) + (other >> half)
+    high: Bits = a_high * b_high + (middle >> half) + (other >> half)
     if signed:
         high = high - np.where(with_sign(a) < 0, b, U64(0)) - np.where(with_sign(b) < 0, a, U64(0))
     return high
@@ -133,7 +134,7 @@ def product24(words: Words) -> Step | None:
     if "sat" in words.parts:
         return None
 
-    def of(a: Bits, b: Bits, c: Bits | None = None) -> Bits:
+    def of(a: Bits, b: Bits, c: Bits | None = None) -> Any:
         away = U32(8)
         parts = [with_sign(x << away) >> np.int32(8) if words.signed else (x << away) >> away for x in (a, b)]
         whole = parts[0].astype(np.int64) * parts[1].astype(np.int64)
@@ -146,7 +147,7 @@ def product24(words: Words) -> Step | None:
 def distance(words: Words) -> Step:
     """c + |a - b|."""
 
-    def of(a: Bits, b: Bits, c: Bits) -> Bits:
+    def of(a: Bits, b: Bits, c: Bits) -> Any:
         less = with_sign(a) < with_sign(b) if words.signed else a < b
         return c + np.where(less, b - a, a - b)
 
@@ -157,7 +158,7 @@ def quotient(words: Words) -> Step:
     """a / b cut off, or what remains; by 0 it is not known."""
     reads = [words.read(1), words.read(2)]
 
-    def of(a: Bits, b: Bits) -> Bits:
+    def of(a: Bits, b: Bits) -> Any:
         if not words.signed:
             b = np.maximum(b, words.kind(1))
             return a // b if words.base == "div" else a % b
@@ -185,7 +186,7 @@ def least(words: Words) -> Step | None:
         return None
     pick = np.minimum if words.base == "min" else np.maximum
 
-    def of(*numbers: Bits) -> Bits:
+    def of(*numbers: Bits) -> Any:
         found = numbers[0]
         for one in numbers[1:]:
             found = pick(found, one)
@@ -201,7 +202,7 @@ def shift(words: Words) -> Step:
     """a << n or a >> n; all bits are gone where n is the width or more, but for the sign."""
     width, kind = words.width, words.kind
 
-    def of(bits: Bits, count: Bits) -> Bits:
+    def of(bits: Bits, count: Bits) -> Any:
         inside = np.minimum(count, U32(width - 1)).astype(kind)
         if words.base == "shl":
             moved = bits << inside
@@ -218,7 +219,7 @@ def funnel(words: Words) -> Step:
     """The high word of {b, a} << n, or the low one of {b, a} >> n."""
     wrapped, left = "wrap" in words.parts, "l" in words.parts
 
-    def of(a: Bits, b: Bits, count: Bits) -> Bits:
+    def of(a: Bits, b: Bits, count: Bits) -> Any:
         n = (count & U32(31) if wrapped else np.minimum(count, U32(32))).astype(U64)
         whole = a.astype(U64) | b.astype(U64) << U64(32)
         return ((whole << n) >> U64(32) if left else whole >> n).astype(U32)
@@ -237,21 +238,23 @@ def _up(bits: Bits, count: Bits) -> Bits:
     """Return bits shifted to the left, by the width or more too."""
     width = 8 * bits.itemsize
     inside = np.minimum(count, width - 1).astype(bits.dtype)
-    return np.where(count >= width, bits.dtype.type(0), bits << inside)
+    moved: Bits = np.where(count >= width, bits.dtype.type(0), bits << inside)
+    return moved
 
 
 def _down(bits: Bits, count: Bits) -> Bits:
     """Return bits shifted to the right, by the width or more too."""
     width = 8 * bits.itemsize
     inside = np.minimum(count, width - 1).astype(bits.dtype)
-    return np.where(count >= width, bits.dtype.type(0), bits >> inside)
+    moved: Bits = np.where(count >= width, bits.dtype.type(0), bits >> inside)
+    return moved
 
 
 def extract(words: Words) -> Step:
     """A field of bits, filled up with its sign or with zeros."""
     width, kind = words.width, words.kind
 
-    def of(bits: Bits, begin: Bits, count: Bits) -> Bits:
+    def of(bits: Bits, begin: Bits, count: Bits) -> Any:
         begin, count = begin & U32(255), count & U32(255)
         inside = np.where(begin < width, np.minimum(count, width - np.minimum(begin, U32(width))), U32(0))
         mask = _ones(inside, kind)
@@ -269,7 +272,7 @@ def insert(words: Words) -> Step:
     """b with a field of bits that is a's."""
     kind = words.kind
 
-    def of(a: Bits, b: Bits, begin: Bits, count: Bits) -> Bits:
+    def of(a: Bits, b: Bits, begin: Bits, count: Bits) -> Any:
         begin, count = begin & U32(255), count & U32(255)
         mask = _up(_ones(count, kind), begin)
         return b & ~mask | _up(a, begin) & mask
@@ -280,7 +283,7 @@ def insert(words: Words) -> Step:
 def sign_extend(words: Words) -> Step:
     """The low n bits, filled up with their sign or with zeros."""
 
-    def of(bits: Bits, count: Bits) -> Bits:
+    def of(bits: Bits, count: Bits) -> Any:
         count = count & U32(31) if "wrap" in words.parts else np.minimum(count, U32(32))
         mask = _ones(count, U32)
         last = np.maximum(count, U32(1)) - U32(1)
@@ -293,7 +296,7 @@ def sign_extend(words: Words) -> Step:
 def bit_mask(words: Words) -> Step:
     """n ones from a position on."""
 
-    def of(begin: Bits, count: Bits) -> Bits:
+    def of(begin: Bits, count: Bits) -> Any:
         if "wrap" in words.parts:
             begin, count = begin & U32(31), count & U32(31)
         return _up(_ones(count, U32), begin)
@@ -304,7 +307,8 @@ def bit_mask(words: Words) -> Step:
 def count_ones(bits: Bits) -> Bits:
     """Return the number of ones."""
     parts = np.ascontiguousarray(bits)[:, None].view(U8)
-    return np.unpackbits(parts, axis=1).sum(axis=1, dtype=U32)
+    ones: Bits = np.unpackbits(parts, axis=1).sum(axis=1, dtype=U32)
+    return ones
 
 
 def leading(bits: Bits) -> Bits:
@@ -319,7 +323,7 @@ def leading(bits: Bits) -> Bits:
 def find(words: Words) -> Step:
     """The position of the leading bit that is no sign; or its distance from the top."""
 
-    def of(bits: Bits) -> Bits:
+    def of(bits: Bits) -> Any:
         if words.signed:
             bits = np.where(with_sign(bits) < 0, ~bits, bits)
         found = leading(bits)
@@ -338,7 +342,7 @@ def leading_zeros(words: Words) -> Step:
 def reverse(words: Words) -> Step:
     """The bits in reverse."""
 
-    def of(bits: Bits) -> Bits:
+    def of(bits: Bits) -> Any:
         parts = np.unpackbits(np.ascontiguousarray(bits)[:, None].view(U8), axis=1, bitorder="little")
         return np.packbits(parts[:, ::-1], axis=1, bitorder="little").view(words.kind)[:, 0]
 
@@ -522,7 +526,7 @@ def _packed(words: Words) -> Step | None:
     reads = [number(name, kind, words) for name in names]
     each = 8 * np.dtype(kind).itemsize
 
-    def of(*parts: Bits) -> Bits:
+    def of(*parts: Bits) -> Any:
         whole = parts[0].astype(words.kind)
         for place, part in enumerate(parts[1:], 1):
             whole = whole | part.astype(words.kind) << words.kind(each * place)
@@ -540,7 +544,7 @@ def convert(words: Words) -> Step | None:
         return unknown(words)
     width, to_signed = width_of(target), target[0] == "s"
 
-    def of(bits: Bits) -> Bits:
+    def of(bits: Bits) -> Any:
         whole = extended(bits, words.signed)
         if "sat" in words.parts:
             whole = _clipped(whole, words.signed, width, to_signed)

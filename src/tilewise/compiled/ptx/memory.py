@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -130,7 +131,7 @@ def in_space(words: Words) -> Step:
     if space in BANKS:
         return Unread(words.written())
 
-    def holds(bits: Bits) -> Bits:
+    def holds(bits: Bits) -> Any:
         high = bits & ~LOW
         if space in WINDOWS:
             return high == WINDOWS[space]

@@ -23,6 +23,7 @@ from math import prod
 import numpy as np
 
 from tilewise.compiled.lanes import TRUE, Lanes, Value, Where, applied
+from tilewise.compiled.launch import POINTER_STEP
 from tilewise.compiled.program import (
     Compute,
     Guard,
@@ -40,7 +41,6 @@ from tilewise.compiled.ptx.memory import MEMORY, PARAMETERS
 from tilewise.compiled.ptx.operands import Read, Scope, Setting, Variable, Words, split
 from tilewise.compiled.ptx.text import Body, Statement, Text, called_in, named_in
 from tilewise.compiled.ptx.warps import WARPS
-from tilewise.compiled.launch import POINTER_STEP
 
 RESERVED = {90: 1024, 0: 0}
 """{least architecture: the bytes of shared memory that lie before a kernel's own}."""
@@ -50,14 +50,15 @@ LOOSE = 256
 """A multiple of this begins each of them."""
 
 IDLE = (
-    "bar barrier membar fence griddepcontrol nanosleep prefetch prefetchu discard applypriority mbarrier setmaxnreg "
-    "pmevent brkpt wgmma tcgen05 cp tensormap clusterlaunchcontrol multimem st red sust stackrestore"
+    "bar barrier membar fence griddepcontrol nanosleep prefetch prefetchu discard applypriority mbarrier "
+    "setmaxnreg pmevent brkpt wgmma tcgen05 cp tensormap clusterlaunchcontrol multimem st "
+    "red sust stackrestore"
 ).split()
 """Instructions that write registers only in a vector or behind `p`, if at all."""
 
 UNKNOWN = (
-    "fma sqrt rcp rsqrt sin cos ex2 lg2 tanh copysign testp mma wmma tex tld4 txq suld suq match mapa getctarank "
-    "createpolicy dp4a dp2a activemask alloca stacksave istypep ldmatrix movmatrix vset vadd fns"
+    "fma sqrt rcp rsqrt sin cos ex2 lg2 tanh copysign testp mma wmma tex tld4 txq suld suq match mapa "
+    "getctarank createpolicy dp4a dp2a activemask alloca stacksave istypep ldmatrix movmatrix vset vadd fns"
 ).split()
 """Instructions whose results are not known: floats, products, textures, other blocks."""
 
@@ -225,7 +226,7 @@ class _Reader:
         return (Leave(),)
 
     def _call(self, words: Words) -> tuple[Step, ...] | None:
-        """Hand over the arguments, and go to a function that is read; what it returns stands in its own variable."""
+        """Hand over the arguments, and go to a function that is read; its result stands in a variable."""
         operands = list(words.operands)
         results = _listed(operands.pop(0)) if operands[0].startswith("(") else []
         callee = self.parts.bodies.get(operands[0])
