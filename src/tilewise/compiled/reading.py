@@ -62,7 +62,7 @@ def kernels_of(
         chosen = [name for name in texts if name == only] or [name for name in texts if only in name]
         if not chosen:
             raise LayoutError(
-                "TW802", f"no kernel is called {only}", hint=f"there are {', '.join(texts) or 'none'}"
+                "TW802", f"no kernel is called {only}", hint=f"kernels: {', '.join(texts) or 'none'}"
             )
         texts = {name: texts[name] for name in chosen}
     if not texts:
