@@ -133,7 +133,10 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         raise LayoutError("TW801", message, hint="--args 0x7f0000000000,,256 leaves one out")
     for spelled, value in wanted.let.items():
         if spelled not in names:
-            known = ", ".join(one for one in names if one) or "machine code has no names: --args gives them in order"
+            known = (
+                ", ".join(one for one in names if one)
+                or "machine code has no names: --args gives them in order"
+            )
             raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=known)
         args[names.index(spelled)] = value
     assumed = {}
