@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -82,7 +82,7 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
     yield Finding(
         "conflicts",
         row.line,
-        f"{cause}{apart(addresses)} meet in the same banks",
+        f"{cause}{apart(addresses, row.bytes)} meet in the same banks",
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
         excess * run.weight,
@@ -92,12 +92,11 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:
     """Return a padding of rows that spreads the words of a request, or the question that finds a swizzle."""
-    step = usual_step(addresses)
     given = np.array([INACTIVE if one is None else one for one in addresses], np.int64)
     active = given != INACTIVE
     operation = "atom" if row.operation == "red" else row.operation
-    for pitch in pitches(step):
-        for pad in (WORD, 2 * WORD, WIDEST):
+    for pitch in pitches(addresses):
+        for pad in PADS:
             if pad % row.bytes and row.bytes > WORD:
                 continue
             padded = np.where(active, given + given // pitch * pad, INACTIVE)[
@@ -115,11 +114,19 @@ def cured(row: Row, addresses: Sequence[int | None]) -> str:
     return "swizzle the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col says how"
 
 
-def pitches(step: int | None) -> list[int]:
-    """Return the lengths of a row that an access by columns may step over."""
-    return (
-        [] if not step else sorted({abs(step), 128, 256, 512}, key=lambda pitch: (pitch != abs(step), pitch))
-    )
+PADS = (4, 8, 16, 32, 64)
+"""Bytes behind each row that are tried."""
+
+
+def pitches(addresses: Sequence[int | None]) -> list[int]:
+    """Return the lengths that a row of the buffer may have: distances of neighbours, the most frequent first.
+
+    >>> pitches([0, 2048, 4, 2052, 8, 2056])
+    [2048, 2044, 128, 256, 512]
+    """
+    pairs = pairwise(addresses)
+    steps = Counter(abs(b - a) for a, b in pairs if a is not None and b is not None and abs(b - a) > WORD)
+    return list(dict.fromkeys([*(step for step, _ in steps.most_common(3)), 128, 256, 512]))
 
 
 def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
@@ -258,10 +265,11 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
     if asked < 8 or again * 4 < asked * 3:
         return
     needed = round(row.cost * (asked - again) / asked)
+    had = "all" if again == asked else f"{again:,}"
     yield Finding(
         "redundant",
         row.line,
-        f"of the {asked:,} sectors that a block asks for here, it had {again:,} before",
+        f"a block asks for {asked:,} sectors here, and had {had} of them before",
         scaled({"sectors": row.cost, "ideal": needed}, run),
         "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
         "__restrict__), in shared memory where other threads do",
@@ -357,8 +365,8 @@ NAMES = {
     "ld": "a load",
     "st": "a store",
     "cp.async": "a copy",
-    "ldmatrix": "ldmatrix",
-    "stmatrix": "stmatrix",
+    "ldmatrix": "an ldmatrix",
+    "stmatrix": "an stmatrix",
 }
 
 
@@ -403,23 +411,34 @@ def usual_step(addresses: Sequence[int | None]) -> int | None:
     return step if step and often * 4 >= steps.total() * 3 else None
 
 
-def apart(addresses: Sequence[int | None]) -> str:
+def apart(addresses: Sequence[int | None], bytes: int) -> str:
     """Return how the lanes of a request lie that meet in banks, as the subject of a sentence.
 
-    >>> apart([0, 64, 128, 192]), apart([0, 4, 128, 132, 256, 260])
-    ('neighbouring lanes are 64 bytes apart and', 'groups of 2 lanes are 128 bytes apart and')
+    >>> apart([0, 64, 128, 192], 4), apart([0, 4, 128, 132, 256, 260], 4)
+    ('neighbouring lanes, 64 bytes apart,', 'groups of 2 lanes, 128 bytes apart,')
+    >>> apart([0, 2048, 4, 2052], 4)
+    'lanes such as 0 and 1, 2048 bytes apart,'
     """
-    for many in (1, 2, 4, 8, 16):
+    step, usual = step_of(addresses), usual_step(addresses)
+    if step is not None:
+        return f"neighbouring lanes, {abs(step)} bytes apart,"
+    if usual is not None and abs(usual) >= SECTOR:
+        return f"most neighbouring lanes, {abs(usual)} bytes apart,"
+    for many in (2, 4, 8, 16):
         steps = {
             b - a
             for a, b in zip(addresses, addresses[many:], strict=False)
             if a is not None and b is not None
         }
-        if len(steps) == 1 and abs(step := steps.pop()) > WORD:
-            who = "neighbouring lanes" if many == 1 else f"groups of {many} lanes"
-            return f"{who} are {abs(step)} bytes apart and"
-    usual = usual_step(addresses)
-    return f"most neighbouring lanes are {usual} bytes apart and" if usual else "words of its lanes"
+        if len(steps) == 1 and (far := abs(steps.pop())) and far % WAVEFRONT == 0:
+            return f"groups of {many} lanes, {far} bytes apart,"
+    together = max(1, WAVEFRONT // bytes)
+    for (one, a), (other, b) in combinations(enumerate(addresses), 2):
+        if a is None or b is None or a == b or one // together != other // together:
+            continue
+        if (b - a) % WAVEFRONT == 0:
+            return f"lanes such as {one} and {other}, {abs(b - a)} bytes apart,"
+    return "words of its lanes"
 
 
 def listed(addresses: Sequence[int | None]) -> str:

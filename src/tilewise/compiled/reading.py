@@ -62,7 +62,7 @@ def kernels_of(
         chosen = [name for name in texts if name == only] or [name for name in texts if only in name]
         if not chosen:
             raise LayoutError(
-                "TW802", f"no kernel is called {only}", hint=f"there are {', '.join(texts) or 'none'}"
+                "TW802", f"no kernel is called {only}", hint=f"kernels: {', '.join(texts) or 'none'}"
             )
         texts = {name: texts[name] for name in chosen}
     if not texts:
@@ -122,8 +122,10 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
     block = wanted.block or program.threads or (texts.ptx.threads if texts.ptx else None)
     if block is None and module is not None:
         block = (module.warps * module.lanes, 1, 1)
+    told_notes = []
     if block is None:
         block = (min(program.most_threads or USUAL_THREADS, MOST_THREADS), 1, 1)
+        told_notes.append(f"no block is given: {block[0]} threads were run (--block)")
     names = _names(texts)
     args = list(wanted.args) + [None] * (len(program.parameters) - len(wanted.args))
     if len(wanted.args) > len(program.parameters) > 0:
@@ -131,8 +133,11 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         raise LayoutError("TW801", message, hint="--args 0x7f0000000000,,256 leaves one out")
     for spelled, value in wanted.let.items():
         if spelled not in names:
-            known = ", ".join(one for one in names if one) or "none is known; --args gives them in order"
-            raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=f"its arguments: {known}")
+            known = (
+                ", ".join(one for one in names if one)
+                or "machine code has no names: --args gives them in order"
+            )
+            raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=known)
         args[names.index(spelled)] = value
     assumed = {}
     if module is not None:  # Triton says what divides them
@@ -151,7 +156,6 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
     run = counted(
         program, launch, None if told is None else lambda done, all: told(name, done, all), wanted.steps
     )
-    told_notes = []
     if assumed:
         values = ", ".join(f"{one} = {value}" for one, value in assumed.items())
         told_notes.append(f"{values} assumed, as its divisors allow; --let gives other values")

@@ -235,7 +235,7 @@ def columns(
 
     >>> from tilewise.pictures.terminal import as_text
     >>> print(as_text(columns([["a", "bb", "a long text"], ["c", "d", ""]], "<><", 14, indent="")))
-    a  bb  a lo...
+    a  bb  a lon...
     c   d
     """
     table = [[cell if isinstance(cell, Piece) else Piece(cell) for cell in row] for row in rows]
