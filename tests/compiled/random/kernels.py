@@ -699,7 +699,9 @@ class Drawing:
         index = self.binary("&", self.binary("+", thread, other), Const(count - 1, U32))
         index = self.somewhere(index, name)
         made = Access(self.number(), "atom", space, name, cell, index, self.value(), way=self.way)
-        return replace(made, operation=f"atomic{operation}", used=self.chance(0.5))
+        # Assemblers leave out all but one of those that change nothing when they are made again.
+        used = self.chance(0.5) or operation not in ("Add", "Xor")
+        return replace(made, operation=f"atomic{operation}", used=used)
 
     def neighbours(self) -> list[Statement]:
         """Return two or four accesses side by side."""
