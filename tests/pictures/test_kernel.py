@@ -17,7 +17,7 @@ from tilewise.compiled.program import Line
 from tilewise.compiled.reading import Wanted, kernels_of
 from tilewise.pictures.kernel.page import page_of, said, shown_lines
 from tilewise.pictures.kernel.request import picture_of
-from tilewise.pictures.kernel.source import Sources, folders_of
+from tilewise.pictures.kernel.source import SourceFiles, folders_of
 
 HOSTILE = '<script>alert("x")</script>&\'"><img/src=x>'
 HOSTILE_FILE = "<script>alert(1)<!--<img src=x>.cu"
@@ -35,7 +35,7 @@ def transpose() -> Kernel:
 
 
 def page(*kernels: Kernel, folders: tuple[Path, ...] = (HERE,)) -> str:
-    return page_of(kernels, {kernel.name: findings_of(kernel) for kernel in kernels}, Sources(folders))
+    return page_of(kernels, {kernel.name: findings_of(kernel) for kernel in kernels}, SourceFiles(folders))
 
 
 class Reader(HTMLParser):
@@ -150,7 +150,7 @@ def test_said_leaves_no_sign_of_markup():
 def test_files_that_are_no_sources_are_not_shown(tmp_path):
     (tmp_path / "secret.txt").write_text("a secret\n")
     (tmp_path / "kernel.cu").write_text("line one\n  line two\n")
-    sources = Sources([tmp_path])
+    sources = SourceFiles([tmp_path])
     assert sources.lines(str(tmp_path / "secret.txt")) == ()
     assert sources.line(Line("/elsewhere/kernel.cu", 2)) == "line two"
     assert sources.line(Line(str(tmp_path / "kernel.cu"), 1)) == "line one"

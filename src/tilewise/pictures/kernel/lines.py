@@ -19,7 +19,7 @@ from tilewise.compiled.words import (
     sums_of,
     times,
 )
-from tilewise.pictures.kernel.source import Sources
+from tilewise.pictures.kernel.source import SourceFiles
 from tilewise.pictures.terminal import Line, Piece, hanging, length
 
 TYPE_CHECKING = False
@@ -35,10 +35,10 @@ SHOWN = 12
 NAMED = 6
 """Instructions that are named for one reason to leave them out."""
 
-Cells = Sequence[str | Piece]
+TableRow = Sequence[str | Piece]
 
 
-def lines_of(kernel: Kernel, findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
+def lines_of(kernel: Kernel, findings: Sequence[Finding], sources: SourceFiles, width: int) -> Iterator[Line]:
     """Yield the lines of a kernel, the most important first."""
     yield from hanging((Piece(f"{kernel.name}  ", "head"),), launch_words(kernel), max(width, 72), "dim")
     for note in kernel.notes:
@@ -61,7 +61,7 @@ def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
     if not sums:
         yield (Piece("  no access to memory was counted", "note"),)
         return
-    rows: list[Cells] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
+    rows: list[TableRow] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
     for one in sums:
         over = times(one.cost, one.ideal)
         left = f"{one.unknown:,} unknown" if one.unknown else ""
@@ -74,7 +74,7 @@ def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
 # -- findings --------------------------------------------------------------------------------------------
 
 
-def _findings(findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
+def _findings(findings: Sequence[Finding], sources: SourceFiles, width: int) -> Iterator[Line]:
     if not findings:
         yield (Piece("  no findings", "yes"),)
     said: dict[tuple[str, str], int] = {}
@@ -99,7 +99,7 @@ def _briefly(number: int, finding: Finding, width: int) -> Line:
     return (*head, Piece(f"  {shortened(text, max(16, width - length(head) - 2))}"))
 
 
-def _finding(number: int, finding: Finding, sources: Sources, width: int) -> Iterator[Line]:
+def _finding(number: int, finding: Finding, sources: SourceFiles, width: int) -> Iterator[Line]:
     where = place(finding.line)
     source = sources.line(finding.line)
     head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {where}" if where else "", "name"))
@@ -119,7 +119,7 @@ def _said(name: str, text: str, width: int) -> Iterator[Line]:
 # -- accesses --------------------------------------------------------------------------------------------
 
 
-def _accesses(rows: Sequence[Row], sources: Sources, width: int) -> Iterator[Line]:
+def _accesses(rows: Sequence[Row], sources: SourceFiles, width: int) -> Iterator[Line]:
     """Yield the accesses by line of the source; of many those that lose most."""
     kept = rows
     if len(rows) > SHOWN:
@@ -129,7 +129,7 @@ def _accesses(rows: Sequence[Row], sources: Sources, width: int) -> Iterator[Lin
     alone = next(iter(files)) if len(files) == 1 else None
     more = f"; {len(rows) - len(kept)} more lose less" if len(kept) < len(rows) else ""
     yield (Piece("  accesses", "name"), Piece(f" by line of {bare(alone)}{more}" if alone else more, "dim"))
-    table: list[Cells] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
+    table: list[TableRow] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
     before: object = None
     for row in kept:
         again, before = row.line is not None and row.line == before, row.line
@@ -229,7 +229,11 @@ def difference(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
 
 
 def columns(
-    rows: Iterable[Cells], sides: str, width: int | None, optional: Sequence[int] = (), indent: str = "    "
+    rows: Iterable[TableRow],
+    sides: str,
+    width: int | None,
+    optional: Sequence[int] = (),
+    indent: str = "    ",
 ) -> Iterator[Line]:
     """Yield rows with aligned columns; where room lacks, the last is shortened, or those of `optional` go.
 
