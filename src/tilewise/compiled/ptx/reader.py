@@ -91,9 +91,10 @@ def _program(parts: Text, kernel: Body) -> Program:
         head = f".entry {kernel.name}"
         reader.instructions.append(Instruction(".entry", head, (Jump(begin),), row=parts.row(kernel.begin)))
     for body in bodies:
-        reader.begins[body.name] = len(reader.instructions)
+        reader.begin = len(reader.instructions)
         for statement in body.statements:
             reader.add(statement, body)
+        reader.begins[body.name] = reader.begin
     most = kernel.extents.get("maxntid")
     return Program(
         kernel.name,
@@ -165,8 +166,10 @@ class _Reader:
 
     parts: Text
     setting: Setting
+    begin: int = 0
+    """The first instruction of the body that is read."""
     begins: dict[str, int] = field(default_factory=dict)
-    """{body: its first instruction}."""
+    """{body that was read: its first instruction}."""
     instructions: list[Instruction] = field(default_factory=list)
     unread: Counter[str] = field(default_factory=Counter)
 
@@ -212,12 +215,11 @@ class _Reader:
         return None
 
     def _control(self, words: Words, body: Body) -> tuple[Step, ...] | None:
-        begin = self.begins[body.name]
         match words.base:
             case "bra":
-                return (Jump(begin + words.scope.label(words.operands[0])),)
+                return (Jump(self.begin + words.scope.label(words.operands[0])),)
             case "brx":
-                targets = [begin + target for target in words.scope.table(words.operands[1])]
+                targets = [self.begin + target for target in words.scope.table(words.operands[1])]
                 return (JumpTo(_switched(words.read(0, np.uint32), targets)),)
             case "ret":
                 return (Leave(),) if body.kernel else (JumpTo(_returned(body.name)),)
