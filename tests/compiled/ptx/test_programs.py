@@ -49,7 +49,8 @@ def test_shared_variables_lie_in_order_and_dynamic_ones_behind(target, base):
 
 def test_parameters_have_names_places_and_pointers():
     parameters = (
-        ".param .u64 .ptr .global .align 16 out, .param .u32 n, .param .align 8 .b8 pair[12], .param .u8 flag,"
+        ".param .u64 .ptr .global .align 16 out, .param .u32 n, .param .align 8 .b8 pair[12], "
+        ".param .u8 flag,"
         ".param .u16 half"
     )
     program = program_of("ret", parameters=parameters)
@@ -412,8 +413,8 @@ def test_generic_addresses_go_to_their_space():
     ]
     lanes, events, _ = ran(lines, {"%rd1": 4096, "%p1": [1, 0] * 16}, before=before)
     places = {event.touch.space: addresses(event) for event in events}
-    assert places["shared"] == {lane: 1028 for lane in range(0, 32, 2)}
-    assert places["global"] == {lane: 4100 for lane in range(1, 32, 2)}
+    assert places["shared"] == dict.fromkeys(range(0, 32, 2), 1028)
+    assert places["global"] == dict.fromkeys(range(1, 32, 2), 4100)
     assert first(lanes, "%rd5", "%p2", "%p3") == [1024, 1, 0]
 
 
@@ -485,7 +486,8 @@ QUIET = [
     "membar.gl",
     "fence.proxy.async.shared::cta",
     "cp.async.commit_group",
-    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1, %r1}], [%r1]",
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+    "[%r1], [%rd1, {%r1, %r1}], [%r1]",
     "mbarrier.init.shared::cta.b64 [%r1], 1",
     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 128",
     "griddepcontrol.wait",
@@ -508,7 +510,8 @@ def test_what_writes_nothing_forgets_nothing(line):
 
 
 PRODUCTS = [
-    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f1, %f2, %f3, %f4}",
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+    "{%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f1, %f2, %f3, %f4}",
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, 1, 1, 1, 0, 0",
     "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%f1, %f2, %f3, %f4}, [%r1]",
 ]

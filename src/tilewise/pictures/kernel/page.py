@@ -12,8 +12,8 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
-from tilewise.compiled.findings import Finding, spelled
-from tilewise.compiled.kernel import Kernel, Row
+from tilewise.compiled.findings import KernelFinding, spelled
+from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.program import Line
 from tilewise.compiled.words import (
     TOO_MUCH,
@@ -55,8 +55,8 @@ FOOT = (
 
 def written(
     path: Path | str,
-    kernels: Sequence[Kernel],
-    findings: Mapping[str, Sequence[Finding]],
+    kernels: Sequence[ReadKernel],
+    findings: Mapping[str, Sequence[KernelFinding]],
     sources: SourceFiles,
 ) -> None:
     """Write the page of some kernels to a file."""
@@ -67,7 +67,7 @@ def written(
 
 
 def page_of(
-    kernels: Sequence[Kernel], findings: Mapping[str, Sequence[Finding]], sources: SourceFiles
+    kernels: Sequence[ReadKernel], findings: Mapping[str, Sequence[KernelFinding]], sources: SourceFiles
 ) -> str:
     """Return the page of some kernels."""
     here = files("tilewise.pictures.kernel")
@@ -106,7 +106,9 @@ def said(text: object) -> str:
 class _Section:
     """The part of the page that one kernel has."""
 
-    def __init__(self, id: str, kernel: Kernel, findings: Sequence[Finding], sources: SourceFiles) -> None:
+    def __init__(
+        self, id: str, kernel: ReadKernel, findings: Sequence[KernelFinding], sources: SourceFiles
+    ) -> None:
         self.id, self.kernel, self.findings, self.sources = id, kernel, findings, sources
         self.lost = sum(map(loss, kernel.rows)) or 1
         self.worst = max((finding.weight for finding in findings), default=0)
@@ -173,7 +175,7 @@ class _Section:
 
     # -- findings ----------------------------------------------------------------------------------------
 
-    def _finding(self, number: int, finding: Finding) -> Iterator[str]:
+    def _finding(self, number: int, finding: KernelFinding) -> Iterator[str]:
         minor = "" if finding.weight * 4 >= self.worst else " minor"
         picture = picture_of(finding.row) if finding.row is not None else ""
         minor += " beside" if number == 1 and 0 < _width(picture) <= MOST_BESIDE else ""
