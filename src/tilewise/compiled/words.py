@@ -94,7 +94,7 @@ def extents(given: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SumOfSpace:
+class AccessSum:
     """The sums of the launch of one space and direction."""
 
     name: str
@@ -108,7 +108,7 @@ class SumOfSpace:
     unknown: int
 
 
-def sums_of(kernel: ReadKernel) -> list[SumOfSpace]:
+def sums_of(kernel: ReadKernel) -> list[AccessSum]:
     """Return the sums that are not empty."""
     found = []
     for space, kinds in kernel.totals.items():
@@ -116,7 +116,7 @@ def sums_of(kernel: ReadKernel) -> list[SumOfSpace]:
             counted = "wavefronts" if "wavefronts" in sums else "sectors"
             numbers = (sums["instructions"], sums["requests"], sums[counted], counted, sums["ideal"])
             if sums["instructions"]:
-                found.append(SumOfSpace(f"{space} {kind}", *numbers, sums["unknown"]))
+                found.append(AccessSum(f"{space} {kind}", *numbers, sums["unknown"]))
     return found
 
 

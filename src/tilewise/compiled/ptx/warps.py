@@ -26,7 +26,7 @@ def _write(lanes: Lanes, targets: list[str | None], values: list[Value], where: 
             lanes.write(register, value, where)
 
 
-def _answer(words: Words, read: Callable[[Lanes, Where], Value]) -> Step:
+def _answer(words: Words, read: Callable[[Lanes, Taking], Value]) -> Step:
     """Return the step that writes what the lanes that take part have together."""
     register = words.scope.register(words.operands[0])
     return Compute(lambda lanes, where: lanes.write(register, read(lanes, where), where), (register,))

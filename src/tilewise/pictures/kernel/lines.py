@@ -35,7 +35,7 @@ SHOWN = 12
 NAMED = 6
 """Instructions that are named for one reason to leave them out."""
 
-TableRow = Sequence[str | Piece]
+RowCells = Sequence[str | Piece]
 
 
 def lines_of(
@@ -63,7 +63,7 @@ def _sums(kernel: ReadKernel, width: int) -> Iterator[Line]:
     if not sums:
         yield (Piece("  no access to memory was counted", "note"),)
         return
-    rows: list[TableRow] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
+    rows: list[RowCells] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
     for one in sums:
         over = times(one.cost, one.ideal)
         left = f"{one.unknown:,} unknown" if one.unknown else ""
@@ -131,7 +131,7 @@ def _accesses(rows: Sequence[Row], sources: SourceFiles, width: int) -> Iterator
     alone = next(iter(files)) if len(files) == 1 else None
     more = f"; {len(rows) - len(kept)} more lose less" if len(kept) < len(rows) else ""
     yield (Piece("  accesses", "name"), Piece(f" by line of {bare(alone)}{more}" if alone else more, "dim"))
-    table: list[TableRow] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
+    table: list[RowCells] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
     before: object = None
     for row in kept:
         again, before = row.line is not None and row.line == before, row.line
@@ -231,7 +231,7 @@ def difference(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
 
 
 def columns(
-    rows: Iterable[TableRow],
+    rows: Iterable[RowCells],
     sides: str,
     width: int | None,
     optional: Sequence[int] = (),
