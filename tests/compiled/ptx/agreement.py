@@ -43,7 +43,7 @@ EXPLAINED = {
 """{kernel: why its bytes differ}."""
 LONG = {
     "nearest_three": "each thread runs a loop of 16,384 turns",
-    "triton_grouped_matmul": "the data decide how often a loop runs: until the machine gives up",
+    "triton_grouped_matmul": "the data decide how often a loop runs, and the machine guesses",
 }
 """Kernels that take long, and why; they are compared only if they are named."""
 

@@ -200,19 +200,16 @@ def least(words: Words) -> Step | None:
 
 def shift(words: Words) -> Step:
     """a << n or a >> n; all bits are gone where n is the width or more, but for the sign."""
-    width, kind = words.width, words.kind
+    if words.base == "shl":
+        return words.result(_up, words.kind, U32)
+    if not words.signed:
+        return words.result(_down, words.kind, U32)
 
     def of(bits: Entries, count: Entries) -> Any:
-        inside = np.minimum(count, U32(width - 1)).astype(kind)
-        if words.base == "shl":
-            moved = bits << inside
-        elif words.signed:
-            return (with_sign(bits) >> inside.view(SIGNED[width])).view(kind)
-        else:
-            moved = bits >> inside
-        return np.where(count >= width, kind(0), moved)
+        inside = np.minimum(count, U32(words.width - 1)).astype(words.kind)
+        return (with_sign(bits) >> with_sign(inside)).view(words.kind)
 
-    return words.result(of, kind, U32)
+    return words.result(of, words.kind, U32)
 
 
 def funnel(words: Words) -> Step:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -86,32 +86,25 @@ class Scope:
             scope = scope.parent
         return name + scope.mark
 
-    def variable(self, name: str) -> PtxVariable | None:
-        """Return a variable, that of the innermost scope."""
+    def outwards(self) -> Iterator[Scope]:
+        """Return the scope and those around it, the innermost first."""
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.variables:
-                return scope.variables[name]
+            yield scope
             scope = scope.parent
-        return None
+
+    def variable(self, name: str) -> PtxVariable | None:
+        """Return a variable, that of the innermost scope."""
+        return next((scope.variables[name] for scope in self.outwards() if name in scope.variables), None)
 
     def label(self, name: str) -> int:
         """Return the instruction behind a label."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.labels:
-                return scope.labels[name]
-            scope = scope.parent
-        raise KeyError(name)
+        return next(scope.labels[name] for scope in self.outwards() if name in scope.labels)
 
     def table(self, name: str) -> list[int]:
         """Return the instructions that a switch goes to."""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope.tables:
-                return [self.label(label) for label in scope.tables[name]]
-            scope = scope.parent
-        raise KeyError(name)
+        labels = next(scope.tables[name] for scope in self.outwards() if name in scope.tables)
+        return [self.label(label) for label in labels]
 
 
 @dataclass(frozen=True, slots=True)

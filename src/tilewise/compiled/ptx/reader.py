@@ -57,8 +57,8 @@ IDLE = (
 """Instructions that write registers only in a vector or behind `p`, if at all."""
 
 UNKNOWN = (
-    "fma sqrt rcp rsqrt sin cos ex2 lg2 tanh copysign testp mma wmma tex tld4 txq suld suq match mapa "
-    "getctarank createpolicy dp4a dp2a activemask alloca stacksave istypep ldmatrix movmatrix vset vadd fns"
+    "fma sqrt rcp rsqrt sin cos ex2 lg2 tanh copysign testp mma wmma tex tld4 txq suld suq mapa "
+    "getctarank createpolicy dp4a dp2a alloca stacksave istypep movmatrix vset vadd fns"
 ).split()
 """Instructions whose results are not known: floats, products, textures, other blocks."""
 

@@ -213,8 +213,8 @@ def _directive(words: str, scope: Scope, body: PtxBody) -> None:
                 if match[1][0] not in "0123456789" and not _is_type(words, match):
                     (scope.ranges if match[2] else scope.registers).add(match[1])
     elif words.startswith(".branchtargets"):
-        label = next(name for name, place in reversed(scope.labels.items()) if place == len(body.statements))
-        scope.tables[label] = words[14:].replace(",", " ").split()
+        here = [name for name, place in scope.labels.items() if place == len(body.statements)]
+        scope.tables |= dict.fromkeys(here, words[14:].replace(",", " ").split())
     else:
         for variable in declared(words):
             if variable.space == "param":

@@ -26,6 +26,12 @@ def _write(lanes: Lanes, targets: list[str | None], values: list[Value], where: 
             lanes.write(register, value, where)
 
 
+def _answer(words: Words, read: Callable[[Lanes, Taking], Value]) -> Step:
+    """Return the step that writes what the lanes that take part have together."""
+    register = words.scope.register(words.operands[0])
+    return Compute(lambda lanes, where: lanes.write(register, read(lanes, where), where), (register,))
+
+
 def shuffle(words: Words) -> Step:
     """A number of another lane; a predicate says if that lane is inside."""
     mode = next(part.upper() for part in words.parts if part in ("idx", "up", "down", "bfly"))
@@ -41,18 +47,13 @@ def shuffle(words: Words) -> Step:
 def vote(words: Words) -> Step:
     """All, any or none of a warp's predicates; or those that hold, as bits."""
     mode = next(part for part in words.parts if part in ("all", "any", "uni", "ballot"))
-    read, register = words.truth(1), words.written()[0]
-    return Compute(
-        lambda lanes, where: lanes.write(register, voted(lanes, read(lanes), where, mode), where), (register,)
-    )
+    read = words.truth(1)
+    return _answer(words, lambda lanes, where: voted(lanes, read(lanes), where, mode))
 
 
 def active(words: Words) -> Step:
     """The lanes that take part, as bits."""
-    register = words.written()[0]
-    return Compute(
-        lambda lanes, where: lanes.write(register, voted(lanes, TRUE, where, "ballot"), where), (register,)
-    )
+    return _answer(words, lambda lanes, where: voted(lanes, TRUE, where, "ballot"))
 
 
 def reduction(words: Words) -> Step:
@@ -60,13 +61,8 @@ def reduction(words: Words) -> Step:
     if words.type not in ("u32", "s32", "b32"):
         return unknown(words)
     kind = next(part.upper() for part in words.parts if part != "sync")
-    read, register = words.read(1), words.written()[0]
-    return Compute(
-        lambda lanes, where: lanes.write(
-            register, reduced(lanes, where, read(lanes), kind, words.signed), where
-        ),
-        (register,),
-    )
+    read = words.read(1)
+    return _answer(words, lambda lanes, where: reduced(lanes, where, read(lanes), kind, words.signed))
 
 
 def election(words: Words) -> Step:
@@ -80,10 +76,30 @@ def election(words: Words) -> Step:
     return Compute(run, words.written())
 
 
+def match(words: Words) -> Step:
+    """The lanes that have the same number, as bits; or all lanes, and true, if all have the same."""
+    read, targets, each = words.read(1), _targets(words), "any" in words.parts
+
+    def run(lanes: Lanes, where: Taking) -> None:
+        value, active = read(lanes), where.mask.reshape(-1, LANES)
+        rows = lanes.by_warp(value.bits)
+        alike = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
+        ones = (alike * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=2).astype(np.uint32)
+        every = (alike == active[:, None, :]).all(axis=2)
+        blind = None
+        if value.unknown is not None:
+            blind = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
+        bits = ones if each else np.where(every, ones, np.uint32(0))
+        _write(lanes, targets, [Value(bits.reshape(-1), blind), Value(every.reshape(-1), blind)], where)
+
+    return Compute(run, words.written())
+
+
 WARPS: dict[str, Callable[[Words], Step]] = {
     "shfl": shuffle,
     "vote": vote,
     "activemask": active,
     "redux": reduction,
     "elect": election,
+    "match": match,
 }
