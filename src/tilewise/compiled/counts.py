@@ -125,7 +125,7 @@ class Counts:
     """The tallies of a kernel, and the kinds of requests that were counted before."""
 
     tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
-    """{(row of the text, access of the instruction): its tally}."""
+    """{(row of the text, its access by identity, as a row may have several instructions): its tally}."""
     seen: set[int] = field(default_factory=set, repr=False)
     """The sectors of global memory that the first block asked for."""
     known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int, int]]] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class Counts:
     def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
         """Count one event; `remembers` that of one block, so that what it asks for again is found."""
         touch, instruction = event.touch, event.instruction
-        key = (instruction.row, instruction.steps.index(touch))
+        key = (instruction.row, id(touch))
         tally = self.tallies.get(key)
         if tally is None:
             tally = self.tallies[key] = Tally(instruction, touch)

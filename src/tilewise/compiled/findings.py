@@ -17,7 +17,7 @@ import numpy as np
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
 from tilewise.compiled.counts import ATOMICS
-from tilewise.compiled.kernel import Kernel, Row, Run, line_data
+from tilewise.compiled.kernel import ReadKernel, Row, Run, line_data
 from tilewise.compiled.program import Line
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
@@ -32,7 +32,7 @@ WIDEST = 16
 
 
 @dataclass(frozen=True)
-class Finding:
+class KernelFinding:
     """One thing that a kernel does at a cost which can be saved."""
 
     kind: str
@@ -57,7 +57,7 @@ class Finding:
         }
 
 
-def findings_of(kernel: Kernel) -> list[Finding]:
+def findings_of(kernel: ReadKernel) -> list[KernelFinding]:
     """Return the findings of the accesses of a kernel, the worst first."""
     run = kernel.run
     found = []
@@ -71,7 +71,7 @@ def findings_of(kernel: Kernel) -> list[Finding]:
 # -- one access ------------------------------------------------------------------------------------------
 
 
-def conflicts(row: Row, run: Run) -> Iterator[Finding]:
+def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield the wavefronts beyond the ideal of an access of shared memory."""
     excess = row.cost - row.ideal
     worst = row.worst.worst
@@ -79,7 +79,7 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
         return
     cost, ideal, addresses = worst
     cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
-    yield Finding(
+    yield KernelFinding(
         "conflicts",
         row.line,
         f"{cause}{apart(addresses, row.bytes)} meet in the same banks",
@@ -129,7 +129,7 @@ def pitches(addresses: Sequence[int | None]) -> list[int]:
     return list(dict.fromkeys([*(step for step, _ in steps.most_common(3)), 128, 256, 512]))
 
 
-def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
+def uncoalesced(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield the sectors beyond the ideal of an access of global memory."""
     excess = row.cost - row.ideal
     worst = row.worst.worst
@@ -150,7 +150,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
         cause = f"{words_of(row)} takes {cost} sectors where {ideal} would do: {apart}"
         repair = "let neighbouring lanes take neighbouring elements: another order of loops or threads, "
         repair += "an array for each field, or a tile in shared memory"
-    yield Finding(
+    yield KernelFinding(
         "uncoalesced",
         row.line,
         cause,
@@ -166,7 +166,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def narrow(row: Row, run: Run) -> Iterator[Finding]:
+def narrow(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield accesses whose lanes move a few bytes each of a run that is whole."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix") or row.bytes >= WIDEST:
         return
@@ -179,7 +179,7 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
         return
     fewer = -(-lanes * row.bytes // (LANES * WIDEST))
     unit = requests - fewer
-    yield Finding(
+    yield KernelFinding(
         "narrow",
         row.line,
         f"{words_of(row)}, where {WIDEST} are possible",
@@ -190,13 +190,13 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def local(row: Row, run: Run) -> Iterator[Finding]:
+def local(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield accesses of local memory: arrays that registers cannot hold, and spilled registers."""
     if row.space != "local":
         return
     sectors = row.cost or row.requests * LANES * row.bytes // SECTOR
     does = "stores" if row.operation == "st" else "loads"
-    yield Finding(
+    yield KernelFinding(
         "local",
         row.line,
         f"each lane {does} {row.bytes} bytes of local memory: an array whose index is not known when it is "
@@ -208,7 +208,7 @@ def local(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def atomics(row: Row, run: Run) -> Iterator[Finding]:
+def atomics(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield atomics of many lanes on few addresses."""
     if row.operation not in ATOMICS:
         return
@@ -225,7 +225,7 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
         lanes = unknown
     else:
         return
-    yield Finding(
+    yield KernelFinding(
         "atomics",
         row.line,
         cause,
@@ -236,7 +236,7 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def divergence(row: Row, run: Run) -> Iterator[Finding]:
+def divergence(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield accesses for which most lanes of their warps wait."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix"):
         return
@@ -247,7 +247,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
         return
     lanes = sum(tally.lanes for tally in idle)
     fewest = -(-lanes // LANES)
-    yield Finding(
+    yield KernelFinding(
         "divergence",
         row.line,
         f"{words_of(row)} has work for {lanes / requests:.1f} of {LANES} lanes on average: the others wait",
@@ -257,7 +257,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def redundant(row: Row, run: Run) -> Iterator[Finding]:
+def redundant(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield loads of global memory that ask for the same sectors again and again."""
     if row.space != "global" or row.operation != "ld":
         return
@@ -266,7 +266,7 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
         return
     needed = round(row.cost * (asked - again) / asked)
     had = "all" if again == asked else f"{again:,}"
-    yield Finding(
+    yield KernelFinding(
         "redundant",
         row.line,
         f"a block asks for {asked:,} sectors here, and had {had} of them before",
@@ -280,7 +280,7 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
 # -- Triton's layouts ------------------------------------------------------------------------------------
 
 
-def conversions(kernel: Kernel) -> Iterator[Finding]:
+def conversions(kernel: ReadKernel) -> Iterator[KernelFinding]:
     """Yield the conversions of layouts that go through shared memory."""
     assert kernel.module is not None
     for conversion in kernel.module.conversions():
@@ -291,7 +291,7 @@ def conversions(kernel: Kernel) -> Iterator[Finding]:
         wavefronts = 2 * -(-conversion.bytes // WAVEFRONT) * times * blocks
         barriers = times * blocks if conversion.kind != "lanes" else 0
         what = f"{spelled(conversion.source.name)} becomes {spelled(conversion.target.name)}"
-        yield Finding(
+        yield KernelFinding(
             "conversion",
             None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
             f"{what}: {conversion.needs[:1].lower()}{conversion.needs[1:]}",
@@ -303,7 +303,7 @@ def conversions(kernel: Kernel) -> Iterator[Finding]:
         )
 
 
-def passes(kernel: Kernel) -> int:
+def passes(kernel: ReadKernel) -> int:
     """Return how often the loops of a kernel run, as its accesses show it; 1 where nothing was run."""
     if kernel.run is None:
         return 1
@@ -311,14 +311,14 @@ def passes(kernel: Kernel) -> int:
     return max([1, *(tally.instructions // warps for tally in kernel.run.tallies)])
 
 
-def operands(kernel: Kernel) -> Iterator[Finding]:
+def operands(kernel: ReadKernel) -> Iterator[KernelFinding]:
     """Yield the buffers that an engine reads, and cannot read as they lie."""
     assert kernel.module is not None
     for buffer in kernel.module.buffers():
         for use in buffer.readers:
             if use.able is False:
                 line = buffer.line
-                yield Finding(
+                yield KernelFinding(
                     "operand",
                     None if line is None else Line(line.file, line.number),
                     f"{use.engine} cannot read the buffer {buffer.type.name}: {use.said}",
@@ -345,7 +345,7 @@ def spelled(encoding: str) -> str:
     return f"operand {'AB'[int(found[1])]} of {found[2]}" if found else encoding
 
 
-RULES: Sequence[Callable[[Row, Run], Iterator[Finding]]] = (
+RULES: Sequence[Callable[[Row, Run], Iterator[KernelFinding]]] = (
     conflicts,
     uncoalesced,
     narrow,

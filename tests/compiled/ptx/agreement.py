@@ -20,7 +20,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from tilewise.compiled.launch import Launch
-from tilewise.compiled.program import Program
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.ptx.reader import programs_of as in_ptx
 from tilewise.compiled.sass.reader import programs_of as in_machine_code
 from tilewise.compiled.trace import traces
@@ -43,7 +43,7 @@ EXPLAINED = {
 """{kernel: why its bytes differ}."""
 LONG = {
     "nearest_three": "each thread runs a loop of 16,384 turns",
-    "triton_grouped_matmul": "the data decide how often a loop runs: until the machine gives up, and not alike",
+    "triton_grouped_matmul": "the data decide how often a loop runs, and the machine guesses",
 }
 """Kernels that take long, and why; they are compared only if they are named."""
 
@@ -110,7 +110,7 @@ def _three(extents: list[int]) -> tuple[int, int, int]:
 Touched = dict[tuple[str, str], np.ndarray]
 
 
-def touched(program: Program, launch: Launch, blocks: int) -> tuple[Touched, Counter[tuple[str, str]]]:
+def touched(program: KernelProgram, launch: Launch, blocks: int) -> tuple[Touched, Counter[tuple[str, str]]]:
     """Return {(space, operation): rows of a thread and a byte}, and how often such an access is not known."""
     found: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     unknown: Counter[tuple[str, str]] = Counter()

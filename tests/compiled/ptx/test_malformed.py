@@ -1,4 +1,4 @@
-"""Texts that are cut off or damaged: an error that names a line, or instructions that are counted as not read."""
+"""Texts that are cut off or damaged: an error that names a line, or instructions counted as not read."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.compiled.ptx_texts import ONE_WARP, addresses, numbers, program_of, ran, text_of, value_of
 
+from tilewise.compiled.kernel import counted
 from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import Trace
@@ -49,8 +50,8 @@ def test_shared_variables_lie_in_order_and_dynamic_ones_behind(target, base):
 
 def test_parameters_have_names_places_and_pointers():
     parameters = (
-        ".param .u64 .ptr .global .align 16 out, .param .u32 n, .param .align 8 .b8 pair[12], .param .u8 flag,"
-        ".param .u16 half"
+        ".param .u64 .ptr .global .align 16 out, .param .u32 n, .param .align 8 .b8 pair[12],"
+        ".param .u8 flag, .param .u16 half"
     )
     program = program_of("ret", parameters=parameters)
     begin = program.parameters[0].offset
@@ -412,8 +413,8 @@ def test_generic_addresses_go_to_their_space():
     ]
     lanes, events, _ = ran(lines, {"%rd1": 4096, "%p1": [1, 0] * 16}, before=before)
     places = {event.touch.space: addresses(event) for event in events}
-    assert places["shared"] == {lane: 1028 for lane in range(0, 32, 2)}
-    assert places["global"] == {lane: 4100 for lane in range(1, 32, 2)}
+    assert places["shared"] == dict.fromkeys(range(0, 32, 2), 1028)
+    assert places["global"] == dict.fromkeys(range(1, 32, 2), 4100)
     assert first(lanes, "%rd5", "%p2", "%p3") == [1024, 1, 0]
 
 
@@ -456,6 +457,28 @@ def test_shuffles():
     assert numbers(lanes, "%r6") == [None, 99] * 16
 
 
+def test_matches():
+    lines = [
+        "and.b32 %r2, %r1, 3",
+        "match.any.sync.b32 %r3, %r2, -1",
+        "match.all.sync.b32 %r4|%p4, %r2, -1",
+        "@%p1 match.all.sync.b64 %r5|%p5, %rd1, -1",
+        "match.any.sync.b32 %r6, %r9, -1",
+    ]
+    lanes, _, trace = ran(lines, {**LANE, "%rd1": 7, "%p1": [1, 0] * 16, "%r5": 0, "%p5": 0, "%r6": 1})
+    assert not trace.program.unread
+    assert numbers(lanes, "%r3") == [0x11111111 << lane % 4 for lane in range(32)]
+    assert first(lanes, "%r4", "%p4", "%r6") == [0, 0, None]
+    assert numbers(lanes, "%r5") == [0x55555555, 0] * 16
+    assert numbers(lanes, "%p5") == [1, 0] * 16
+
+
+def test_statements_of_one_line_are_counted_apart():
+    text = text_of("ld.shared.u32 %r1, [0]; ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [0];")
+    run = counted(next(programs_of(text)), ONE_WARP)
+    assert [tally.touch.bytes for tally in run.tallies] == [4, 16]
+
+
 def test_votes_reductions_and_elections():
     lines = [
         "setp.lt.u32 %p1, %r1, 3",
@@ -485,7 +508,7 @@ QUIET = [
     "membar.gl",
     "fence.proxy.async.shared::cta",
     "cp.async.commit_group",
-    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1, %r1}], [%r1]",
+    "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1}], [%r1]",
     "mbarrier.init.shared::cta.b64 [%r1], 1",
     "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 128",
     "griddepcontrol.wait",
@@ -508,7 +531,7 @@ def test_what_writes_nothing_forgets_nothing(line):
 
 
 PRODUCTS = [
-    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r1, %r1, %r1}, {%r1, %r1}, {%f1, %f2, %f3, %f4}",
+    "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r1}, {%r1}, {%f1,%f2,%f3,%f4}",
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd1, 1, 1, 1, 0, 0",
     "tcgen05.ld.sync.aligned.32x32b.x4.b32 {%f1, %f2, %f3, %f4}, [%r1]",
 ]

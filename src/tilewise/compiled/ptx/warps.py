@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import TRUE, Lanes, Value, Where
+from tilewise.compiled.lanes import TRUE, Lanes, Taking, Value
 from tilewise.compiled.program import Compute, Step
 from tilewise.compiled.ptx.integers import unknown
 from tilewise.compiled.ptx.operands import NOTHING, Words
@@ -20,10 +20,16 @@ def _targets(words: Words) -> list[str | None]:
     return [None if name == NOTHING else words.scope.register(name) for name in names]
 
 
-def _write(lanes: Lanes, targets: list[str | None], values: list[Value], where: Where) -> None:
+def _write(lanes: Lanes, targets: list[str | None], values: list[Value], where: Taking) -> None:
     for register, value in zip(targets, values, strict=False):
         if register is not None:
             lanes.write(register, value, where)
+
+
+def _answer(words: Words, read: Callable[[Lanes, Taking], Value]) -> Step:
+    """Return the step that writes what the lanes that take part have together."""
+    register = words.scope.register(words.operands[0])
+    return Compute(lambda lanes, where: lanes.write(register, read(lanes, where), where), (register,))
 
 
 def shuffle(words: Words) -> Step:
@@ -31,7 +37,7 @@ def shuffle(words: Words) -> Step:
     mode = next(part.upper() for part in words.parts if part in ("idx", "up", "down", "bfly"))
     reads, targets = [words.read(place, np.uint32) for place in (1, 2, 3)], _targets(words)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value, by, bound = (read(lanes) for read in reads)
         _write(lanes, targets, [*shuffled(lanes, where, mode, (value, by, bound))], where)
 
@@ -41,18 +47,13 @@ def shuffle(words: Words) -> Step:
 def vote(words: Words) -> Step:
     """All, any or none of a warp's predicates; or those that hold, as bits."""
     mode = next(part for part in words.parts if part in ("all", "any", "uni", "ballot"))
-    read, register = words.truth(1), words.written()[0]
-    return Compute(
-        lambda lanes, where: lanes.write(register, voted(lanes, read(lanes), where, mode), where), (register,)
-    )
+    read = words.truth(1)
+    return _answer(words, lambda lanes, where: voted(lanes, read(lanes), where, mode))
 
 
 def active(words: Words) -> Step:
     """The lanes that take part, as bits."""
-    register = words.written()[0]
-    return Compute(
-        lambda lanes, where: lanes.write(register, voted(lanes, TRUE, where, "ballot"), where), (register,)
-    )
+    return _answer(words, lambda lanes, where: voted(lanes, TRUE, where, "ballot"))
 
 
 def reduction(words: Words) -> Step:
@@ -60,22 +61,36 @@ def reduction(words: Words) -> Step:
     if words.type not in ("u32", "s32", "b32"):
         return unknown(words)
     kind = next(part.upper() for part in words.parts if part != "sync")
-    read, register = words.read(1), words.written()[0]
-    return Compute(
-        lambda lanes, where: lanes.write(
-            register, reduced(lanes, where, read(lanes), kind, words.signed), where
-        ),
-        (register,),
-    )
+    read = words.read(1)
+    return _answer(words, lambda lanes, where: reduced(lanes, where, read(lanes), kind, words.signed))
 
 
 def election(words: Words) -> Step:
     """The first lane of a warp, and true for it."""
     targets = _targets(words)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         first = np.repeat(where.mask.reshape(-1, LANES).argmax(axis=1), LANES)
         _write(lanes, targets, [Value(first.astype(np.uint32)), Value(lanes.threads % LANES == first)], where)
+
+    return Compute(run, words.written())
+
+
+def match(words: Words) -> Step:
+    """The lanes that have the same number, as bits; or all lanes, and true, if all have the same."""
+    read, targets, each = words.read(1), _targets(words), "any" in words.parts
+
+    def run(lanes: Lanes, where: Taking) -> None:
+        value, active = read(lanes), where.mask.reshape(-1, LANES)
+        rows = lanes.by_warp(value.bits)
+        alike = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
+        ones = (alike * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=2).astype(np.uint32)
+        every = (alike == active[:, None, :]).all(axis=2)
+        blind = None
+        if value.unknown is not None:
+            blind = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
+        bits = ones if each else np.where(every, ones, np.uint32(0))
+        _write(lanes, targets, [Value(bits.reshape(-1), blind), Value(every.reshape(-1), blind)], where)
 
     return Compute(run, words.written())
 
@@ -86,4 +101,5 @@ WARPS: dict[str, Callable[[Words], Step]] = {
     "activemask": active,
     "redux": reduction,
     "elect": election,
+    "match": match,
 }
