@@ -8,32 +8,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
+_COMPARED = (
+    (ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)
+)  # fmt: skip
+_COMPUTED = ((ast.Add, ast.Sub), (ast.FloorDiv, ast.Mod))
+TURNED: dict[type[ast.AST], Any] = {
+    one: other for pair in (*_COMPARED, *_COMPUTED) for one, other in (pair, pair[::-1])
 }
-COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.FloorDiv: ast.Mod,
-    ast.Mod: ast.FloorDiv,
-}
+"""What stands for each operator in a fault."""
 EXTREMES = {"min": "max", "max": "min"}
 SILENT = (ast.Assert, ast.Raise, ast.JoinedStr)
 """Checks of the author's own, and texts."""
 OUTSIDE = ("annotation", "returns", "decorator_list")
 """Parts of a definition that are not run when the function is called."""
 LISTS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp)
-"""A sum of these joins texts or lists; a difference of them would fail in any test that comes by."""
+"""What mostly joins texts or lists where it is added to; a difference of those fails wherever it runs."""
 
 
 @dataclass(frozen=True)
@@ -112,11 +103,11 @@ def changes(node: ast.AST) -> Iterator[tuple[str, ast.expr, ast.expr]]:
     match node:
         case ast.Compare(left, ops, right):
             for at, op in enumerate(ops):
-                turned = [*ops[:at], COMPARED[type(op)](), *ops[at + 1 :]]
+                turned = [*ops[:at], TURNED[type(op)](), *ops[at + 1 :]]
                 yield "comparison", node, ast.Compare(left, turned, right)
-        case ast.BinOp(left, op, right) if type(op) in COMPUTED and not isinstance(left, LISTS):
+        case ast.BinOp(left, op, right) if type(op) in TURNED and not isinstance(left, LISTS):
             if not isinstance(right, LISTS) or isinstance(getattr(right, "value", None), int):
-                yield "arithmetic", node, ast.BinOp(left, COMPUTED[type(op)](), right)
+                yield "arithmetic", node, ast.BinOp(left, TURNED[type(op)](), right)
         case ast.BoolOp(ast.And(), values):
             yield "and, or", node, ast.BoolOp(ast.Or(), values)
         case ast.BoolOp(ast.Or(), values):

@@ -9,7 +9,7 @@ import numpy as np
 from tilewise.compiled.lanes import ALL, Lanes, Value
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import Event, Trace
-from tilewise.compiled.program import Program
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.ptx.reader import programs_of
 from tilewise.compiled.trace import words_of
 
@@ -25,7 +25,7 @@ def text_of(*lines: str, parameters: str = "", before: str = "", target: str = "
     return head + "{\n" + "\n".join(rows) + "\n}\n"
 
 
-def program_of(*lines: str, **more: str) -> Program:
+def program_of(*lines: str, **more: str) -> KernelProgram:
     """Return the program of some statements."""
     return next(programs_of(text_of(*lines, **more)))
 

@@ -9,7 +9,7 @@ import numpy as np
 from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import Event, Trace
-from tilewise.compiled.program import Program
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.sass.reader import programs_of
 from tilewise.compiled.trace import words_of
 
@@ -28,7 +28,7 @@ def text_of(*lines: str, name: str = "kernel") -> str:
     return "\n".join(["\t.target\tsm_90", "", *rows, ""])
 
 
-def program_of(*lines: str) -> Program:
+def program_of(*lines: str) -> KernelProgram:
     """Return the program of some instructions."""
     return next(programs_of(text_of(*lines)))
 

@@ -11,10 +11,10 @@ from tests.compiled.sass_texts import text_of
 from tests.compiled.test_slow import texts
 
 from tilewise.compiled.files import CODE, TTGIR, Artifact, artifacts_of
-from tilewise.compiled.reading import Wanted, kernels_of
+from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.core.errors import LayoutError
 
-FEW = Wanted(block=(32, 1, 1), steps=500)
+FEW = WantedLaunch(block=(32, 1, 1), steps=500)
 COPY = text_of("S2R R0, SR_TID.X", "LDS R1, [R0.X4]", "STS [R0.X4+0x80], R1", "EXIT", name="copy")
 
 
@@ -24,7 +24,7 @@ def artifacts(name: str, folder: str = "") -> list[Artifact]:
 
 
 def test_texts_of_one_kernel_are_joined():
-    (kernel,) = kernels_of(artifacts("bias_between_dots"), Wanted())
+    (kernel,) = kernels_of(artifacts("bias_between_dots"), WantedLaunch())
     assert kernel.source == "machine code"
     assert kernel.module is not None
     assert kernel.run is not None
@@ -33,32 +33,32 @@ def test_texts_of_one_kernel_are_joined():
 
 def test_kernels_of_one_name_in_two_folders_stay_apart():
     both = [*artifacts("bias_between_dots", "cache/AA"), *artifacts("bias_between_dots", "cache/BB")]
-    one, other = kernels_of(both, Wanted())
+    one, other = kernels_of(both, WantedLaunch())
     assert (one.name, other.name) == ("bias_between_dots", "bias_between_dots in BB")
     assert one.module is not None
     assert other.module is not None
 
 
 def test_lines_of_a_load_are_those_of_its_ttgir():
-    (kernel,) = kernels_of(artifacts("group_peak_transposed"), Wanted())
+    (kernel,) = kernels_of(artifacts("group_peak_transposed"), WantedLaunch())
     assert {row.line.number for row in kernel.rows if row.operation == "ld" and row.space == "global"} == {20}
 
 
 def test_one_kernel_of_several():
     two = COPY + text_of("EXIT", name="other")
-    assert [kernel.name for kernel in kernels_of([Artifact(CODE, two)], Wanted(), "other")] == ["other"]
+    assert [kernel.name for kernel in kernels_of([Artifact(CODE, two)], WantedLaunch(), "other")] == ["other"]
     with pytest.raises(LayoutError, match="no kernel is called third"):
-        kernels_of([Artifact(CODE, two)], Wanted(), "third")
+        kernels_of([Artifact(CODE, two)], WantedLaunch(), "third")
 
 
 @pytest.mark.parametrize("block", [(0, 1, 1), (2048, 1, 1), (32, 32, 2)])
 def test_block_that_cannot_be(block):
     with pytest.raises(LayoutError, match="block"):
-        kernels_of([Artifact(CODE, COPY)], Wanted(block=block))
+        kernels_of([Artifact(CODE, COPY)], WantedLaunch(block=block))
 
 
 def test_argument_that_is_not_given_is_named():
-    (kernel,) = kernels_of(artifacts("stride_seventy_two"), Wanted())
+    (kernel,) = kernels_of(artifacts("stride_seventy_two"), WantedLaunch())
     assert any("assumed" in note for note in kernel.notes) or not kernel.module.accesses()
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tilewise.compiled.files import Artifact, kind_of
 from tilewise.compiled.findings import findings_of
-from tilewise.compiled.reading import Wanted, kernels_of
+from tilewise.compiled.reading import WantedLaunch, kernels_of
 
 HERE = Path(__file__).parent / "slow"
 CAUSES = json.loads((HERE / "causes.json").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ def texts() -> dict[str, str]:
 def first_finding(case):
     launch = case["launch"]
     args = [POINTERS + (at << 32) if isinstance(one, str) else one for at, one in enumerate(launch["args"])]
-    wanted = Wanted(
+    wanted = WantedLaunch(
         tuple([*launch["grid"], 1, 1][:3]),
         tuple([*launch["block"], 1, 1][:3]),
         [one if isinstance(one, int) else None for one in args],

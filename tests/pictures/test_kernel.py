@@ -12,30 +12,30 @@ from tests.compiled.test_slow import HERE, texts
 
 from tilewise.compiled.files import Artifact, kind_of
 from tilewise.compiled.findings import findings_of
-from tilewise.compiled.kernel import Kernel
+from tilewise.compiled.kernel import ReadKernel
 from tilewise.compiled.program import Line
-from tilewise.compiled.reading import Wanted, kernels_of
+from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.pictures.kernel.page import page_of, said, shown_lines
 from tilewise.pictures.kernel.request import picture_of
-from tilewise.pictures.kernel.source import Sources, folders_of
+from tilewise.pictures.kernel.source import SourceFiles, folders_of
 
 HOSTILE = '<script>alert("x")</script>&\'"><img/src=x>'
 HOSTILE_FILE = "<script>alert(1)<!--<img src=x>.cu"
 EMPTY_ELEMENTS = {"meta", "link", "path", "rect", "br", "img"}
 
 
-def kernel_of(*names: str, **wanted) -> Kernel:
+def kernel_of(*names: str, **wanted) -> ReadKernel:
     artifacts = [Artifact(kind_of(texts()[name]), texts()[name]) for name in names]
-    (kernel,) = kernels_of(artifacts, Wanted(**wanted))
+    (kernel,) = kernels_of(artifacts, WantedLaunch(**wanted))
     return kernel
 
 
-def transpose() -> Kernel:
+def transpose() -> ReadKernel:
     return kernel_of("transpose_unused_pad.sass", block=(16, 16, 1), args=[None, None, 64, 64])
 
 
-def page(*kernels: Kernel, folders: tuple[Path, ...] = (HERE,)) -> str:
-    return page_of(kernels, {kernel.name: findings_of(kernel) for kernel in kernels}, Sources(folders))
+def page(*kernels: ReadKernel, folders: tuple[Path, ...] = (HERE,)) -> str:
+    return page_of(kernels, {kernel.name: findings_of(kernel) for kernel in kernels}, SourceFiles(folders))
 
 
 class Reader(HTMLParser):
@@ -109,7 +109,7 @@ def test_without_the_source_the_known_lines_stand():
 
 def test_a_kernel_without_findings_and_without_lines():
     clean = text_of("S2R R0, SR_TID.X", "LEA R0, R0, RZ, 0x4", "LDS.128 R4, [R0]", "EXIT")
-    (kernel,) = kernels_of([Artifact(kind_of(clean), clean)], Wanted(block=(32, 1, 1)))
+    (kernel,) = kernels_of([Artifact(kind_of(clean), clean)], WantedLaunch(block=(32, 1, 1)))
     text = page(kernel)
     Reader(text)
     assert "No findings" in text
@@ -131,8 +131,8 @@ def test_hostile_texts_stay_texts(tmp_path, place):
     text = text_of(
         "S2R R0, SR_TID.X", "IMAD.SHL.U32 R0, R0, 0x80, RZ", f'//## File "{file}", line 2', instruction
     )
-    (kernel,) = kernels_of([Artifact(kind_of(text), text)], Wanted(block=(32, 1, 1)))
-    kernel = Kernel(name, kernel.program, kernel.run, told=(HOSTILE,) if place == "instruction" else ())
+    (kernel,) = kernels_of([Artifact(kind_of(text), text)], WantedLaunch(block=(32, 1, 1)))
+    kernel = ReadKernel(name, kernel.program, kernel.run, told=(HOSTILE,) if place == "instruction" else ())
     read = Reader(page(kernel, folders=(tmp_path,)))
     assert len(read.of("script")) == 1
     assert read.of("img") == []
@@ -150,7 +150,7 @@ def test_said_leaves_no_sign_of_markup():
 def test_files_that_are_no_sources_are_not_shown(tmp_path):
     (tmp_path / "secret.txt").write_text("a secret\n")
     (tmp_path / "kernel.cu").write_text("line one\n  line two\n")
-    sources = Sources([tmp_path])
+    sources = SourceFiles([tmp_path])
     assert sources.lines(str(tmp_path / "secret.txt")) == ()
     assert sources.line(Line("/elsewhere/kernel.cu", 2)) == "line two"
     assert sources.line(Line(str(tmp_path / "kernel.cu"), 1)) == "line one"
@@ -171,7 +171,7 @@ def test_lines_around_accesses_are_shown_and_long_gaps_are_not():
 # -- pictures of requests --------------------------------------------------------------------------------
 
 
-def pictures(kernel: Kernel) -> dict[tuple[int, str], str]:
+def pictures(kernel: ReadKernel) -> dict[tuple[int, str], str]:
     return {(row.line.number, row.space): picture_of(row) for row in kernel.rows}
 
 
@@ -201,7 +201,7 @@ def test_the_picture_of_sectors_has_what_moves_and_what_is_used():
     strided = text_of(
         "S2R R0, SR_TID.X", "IMAD.SHL.U32 R0, R0, 0x40, RZ", "MOV R1, RZ", "LDG.E R2, [R0.64]", "EXIT"
     )
-    (kernel,) = kernels_of([Artifact(kind_of(strided), strided)], Wanted(block=(32, 1, 1)))
+    (kernel,) = kernels_of([Artifact(kind_of(strided), strided)], WantedLaunch(block=(32, 1, 1)))
     picture = picture_of(kernel.rows[0])
     assert "<title>32 sectors where 4 would do: 128 bytes of 1024 are used</title>" in picture
     assert len(re.findall(r'class="moved"', picture)) == 32

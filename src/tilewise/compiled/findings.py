@@ -10,14 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
 from tilewise.compiled.counts import ATOMICS
-from tilewise.compiled.kernel import Kernel, Row, Run, line_data
+from tilewise.compiled.kernel import ReadKernel, Row, Run, line_data
 from tilewise.compiled.program import Line
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
@@ -32,7 +32,7 @@ WIDEST = 16
 
 
 @dataclass(frozen=True)
-class Finding:
+class KernelFinding:
     """One thing that a kernel does at a cost which can be saved."""
 
     kind: str
@@ -57,7 +57,7 @@ class Finding:
         }
 
 
-def findings_of(kernel: Kernel) -> list[Finding]:
+def findings_of(kernel: ReadKernel) -> list[KernelFinding]:
     """Return the findings of the accesses of a kernel, the worst first."""
     run = kernel.run
     found = []
@@ -71,7 +71,7 @@ def findings_of(kernel: Kernel) -> list[Finding]:
 # -- one access ------------------------------------------------------------------------------------------
 
 
-def conflicts(row: Row, run: Run) -> Iterator[Finding]:
+def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield the wavefronts beyond the ideal of an access of shared memory."""
     excess = row.cost - row.ideal
     worst = row.worst.worst
@@ -79,10 +79,10 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
         return
     cost, ideal, addresses = worst
     cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
-    yield Finding(
+    yield KernelFinding(
         "conflicts",
         row.line,
-        f"{cause}{apart(addresses)} meet in the same banks",
+        f"{cause}{apart(addresses, row.bytes)} meet in the same banks",
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
         excess * run.weight,
@@ -92,12 +92,11 @@ def conflicts(row: Row, run: Run) -> Iterator[Finding]:
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:
     """Return a padding of rows that spreads the words of a request, or the question that finds a swizzle."""
-    step = usual_step(addresses)
     given = np.array([INACTIVE if one is None else one for one in addresses], np.int64)
     active = given != INACTIVE
     operation = "atom" if row.operation == "red" else row.operation
-    for pitch in pitches(step):
-        for pad in (WORD, 2 * WORD, WIDEST):
+    for pitch in pitches(addresses):
+        for pad in PADS:
             if pad % row.bytes and row.bytes > WORD:
                 continue
             padded = np.where(active, given + given // pitch * pad, INACTIVE)[
@@ -115,14 +114,22 @@ def cured(row: Row, addresses: Sequence[int | None]) -> str:
     return "swizzle the buffer: tilewise swizzle LAYOUT --dtype T --access row --access col says how"
 
 
-def pitches(step: int | None) -> list[int]:
-    """Return the lengths of a row that an access by columns may step over."""
-    return (
-        [] if not step else sorted({abs(step), 128, 256, 512}, key=lambda pitch: (pitch != abs(step), pitch))
-    )
+PADS = (4, 8, 16, 32, 64)
+"""Bytes behind each row that are tried."""
 
 
-def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
+def pitches(addresses: Sequence[int | None]) -> list[int]:
+    """Return the lengths that a row of the buffer may have: distances of neighbours, the most frequent first.
+
+    >>> pitches([0, 2048, 4, 2052, 8, 2056])
+    [2048, 2044, 128, 256, 512]
+    """
+    pairs = pairwise(addresses)
+    steps = Counter(abs(b - a) for a, b in pairs if a is not None and b is not None and abs(b - a) > WORD)
+    return list(dict.fromkeys([*(step for step, _ in steps.most_common(3)), 128, 256, 512]))
+
+
+def uncoalesced(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield the sectors beyond the ideal of an access of global memory."""
     excess = row.cost - row.ideal
     worst = row.worst.worst
@@ -143,7 +150,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
         cause = f"{words_of(row)} takes {cost} sectors where {ideal} would do: {apart}"
         repair = "let neighbouring lanes take neighbouring elements: another order of loops or threads, "
         repair += "an array for each field, or a tile in shared memory"
-    yield Finding(
+    yield KernelFinding(
         "uncoalesced",
         row.line,
         cause,
@@ -159,7 +166,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def narrow(row: Row, run: Run) -> Iterator[Finding]:
+def narrow(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield accesses whose lanes move a few bytes each of a run that is whole."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix") or row.bytes >= WIDEST:
         return
@@ -172,7 +179,7 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
         return
     fewer = -(-lanes * row.bytes // (LANES * WIDEST))
     unit = requests - fewer
-    yield Finding(
+    yield KernelFinding(
         "narrow",
         row.line,
         f"{words_of(row)}, where {WIDEST} are possible",
@@ -183,13 +190,13 @@ def narrow(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def local(row: Row, run: Run) -> Iterator[Finding]:
+def local(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield accesses of local memory: arrays that registers cannot hold, and spilled registers."""
     if row.space != "local":
         return
     sectors = row.cost or row.requests * LANES * row.bytes // SECTOR
     does = "stores" if row.operation == "st" else "loads"
-    yield Finding(
+    yield KernelFinding(
         "local",
         row.line,
         f"each lane {does} {row.bytes} bytes of local memory: an array whose index is not known when it is "
@@ -201,7 +208,7 @@ def local(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def atomics(row: Row, run: Run) -> Iterator[Finding]:
+def atomics(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield atomics of many lanes on few addresses."""
     if row.operation not in ATOMICS:
         return
@@ -218,7 +225,7 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
         lanes = unknown
     else:
         return
-    yield Finding(
+    yield KernelFinding(
         "atomics",
         row.line,
         cause,
@@ -229,7 +236,7 @@ def atomics(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def divergence(row: Row, run: Run) -> Iterator[Finding]:
+def divergence(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield accesses for which most lanes of their warps wait."""
     if row.space == "local" or row.operation in (*ATOMICS, "ldmatrix", "stmatrix"):
         return
@@ -240,7 +247,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
         return
     lanes = sum(tally.lanes for tally in idle)
     fewest = -(-lanes // LANES)
-    yield Finding(
+    yield KernelFinding(
         "divergence",
         row.line,
         f"{words_of(row)} has work for {lanes / requests:.1f} of {LANES} lanes on average: the others wait",
@@ -250,7 +257,7 @@ def divergence(row: Row, run: Run) -> Iterator[Finding]:
     )
 
 
-def redundant(row: Row, run: Run) -> Iterator[Finding]:
+def redundant(row: Row, run: Run) -> Iterator[KernelFinding]:
     """Yield loads of global memory that ask for the same sectors again and again."""
     if row.space != "global" or row.operation != "ld":
         return
@@ -258,10 +265,11 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
     if asked < 8 or again * 4 < asked * 3:
         return
     needed = round(row.cost * (asked - again) / asked)
-    yield Finding(
+    had = "all" if again == asked else f"{again:,}"
+    yield KernelFinding(
         "redundant",
         row.line,
-        f"of the {asked:,} sectors that a block asks for here, it had {again:,} before",
+        f"a block asks for {asked:,} sectors here, and had {had} of them before",
         scaled({"sectors": row.cost, "ideal": needed}, run),
         "keep them: in registers where one thread asks again (a pointer that may alias has to be read anew: "
         "__restrict__), in shared memory where other threads do",
@@ -272,7 +280,7 @@ def redundant(row: Row, run: Run) -> Iterator[Finding]:
 # -- Triton's layouts ------------------------------------------------------------------------------------
 
 
-def conversions(kernel: Kernel) -> Iterator[Finding]:
+def conversions(kernel: ReadKernel) -> Iterator[KernelFinding]:
     """Yield the conversions of layouts that go through shared memory."""
     assert kernel.module is not None
     for conversion in kernel.module.conversions():
@@ -283,7 +291,7 @@ def conversions(kernel: Kernel) -> Iterator[Finding]:
         wavefronts = 2 * -(-conversion.bytes // WAVEFRONT) * times * blocks
         barriers = times * blocks if conversion.kind != "lanes" else 0
         what = f"{spelled(conversion.source.name)} becomes {spelled(conversion.target.name)}"
-        yield Finding(
+        yield KernelFinding(
             "conversion",
             None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
             f"{what}: {conversion.needs[:1].lower()}{conversion.needs[1:]}",
@@ -295,7 +303,7 @@ def conversions(kernel: Kernel) -> Iterator[Finding]:
         )
 
 
-def passes(kernel: Kernel) -> int:
+def passes(kernel: ReadKernel) -> int:
     """Return how often the loops of a kernel run, as its accesses show it; 1 where nothing was run."""
     if kernel.run is None:
         return 1
@@ -303,14 +311,14 @@ def passes(kernel: Kernel) -> int:
     return max([1, *(tally.instructions // warps for tally in kernel.run.tallies)])
 
 
-def operands(kernel: Kernel) -> Iterator[Finding]:
+def operands(kernel: ReadKernel) -> Iterator[KernelFinding]:
     """Yield the buffers that an engine reads, and cannot read as they lie."""
     assert kernel.module is not None
     for buffer in kernel.module.buffers():
         for use in buffer.readers:
             if use.able is False:
                 line = buffer.line
-                yield Finding(
+                yield KernelFinding(
                     "operand",
                     None if line is None else Line(line.file, line.number),
                     f"{use.engine} cannot read the buffer {buffer.type.name}: {use.said}",
@@ -337,7 +345,7 @@ def spelled(encoding: str) -> str:
     return f"operand {'AB'[int(found[1])]} of {found[2]}" if found else encoding
 
 
-RULES: Sequence[Callable[[Row, Run], Iterator[Finding]]] = (
+RULES: Sequence[Callable[[Row, Run], Iterator[KernelFinding]]] = (
     conflicts,
     uncoalesced,
     narrow,
@@ -357,8 +365,8 @@ NAMES = {
     "ld": "a load",
     "st": "a store",
     "cp.async": "a copy",
-    "ldmatrix": "ldmatrix",
-    "stmatrix": "stmatrix",
+    "ldmatrix": "an ldmatrix",
+    "stmatrix": "an stmatrix",
 }
 
 
@@ -403,23 +411,34 @@ def usual_step(addresses: Sequence[int | None]) -> int | None:
     return step if step and often * 4 >= steps.total() * 3 else None
 
 
-def apart(addresses: Sequence[int | None]) -> str:
+def apart(addresses: Sequence[int | None], bytes: int) -> str:
     """Return how the lanes of a request lie that meet in banks, as the subject of a sentence.
 
-    >>> apart([0, 64, 128, 192]), apart([0, 4, 128, 132, 256, 260])
-    ('neighbouring lanes are 64 bytes apart and', 'groups of 2 lanes are 128 bytes apart and')
+    >>> apart([0, 64, 128, 192], 4), apart([0, 4, 128, 132, 256, 260], 4)
+    ('neighbouring lanes, 64 bytes apart,', 'groups of 2 lanes, 128 bytes apart,')
+    >>> apart([0, 2048, 4, 2052], 4)
+    'lanes such as 0 and 1, 2048 bytes apart,'
     """
-    for many in (1, 2, 4, 8, 16):
+    step, usual = step_of(addresses), usual_step(addresses)
+    if step is not None:
+        return f"neighbouring lanes, {abs(step)} bytes apart,"
+    if usual is not None and abs(usual) >= SECTOR:
+        return f"most neighbouring lanes, {abs(usual)} bytes apart,"
+    for many in (2, 4, 8, 16):
         steps = {
             b - a
             for a, b in zip(addresses, addresses[many:], strict=False)
             if a is not None and b is not None
         }
-        if len(steps) == 1 and abs(step := steps.pop()) > WORD:
-            who = "neighbouring lanes" if many == 1 else f"groups of {many} lanes"
-            return f"{who} are {abs(step)} bytes apart and"
-    usual = usual_step(addresses)
-    return f"most neighbouring lanes are {usual} bytes apart and" if usual else "words of its lanes"
+        if len(steps) == 1 and (far := abs(steps.pop())) and far % WAVEFRONT == 0:
+            return f"groups of {many} lanes, {far} bytes apart,"
+    together = max(1, WAVEFRONT // bytes)
+    for (one, a), (other, b) in combinations(enumerate(addresses), 2):
+        if a is None or b is None or a == b or one // together != other // together:
+            continue
+        if (b - a) % WAVEFRONT == 0:
+            return f"lanes such as {one} and {other}, {abs(b - a)} bytes apart,"
+    return "words of its lanes"
 
 
 def listed(addresses: Sequence[int | None]) -> str:

@@ -10,7 +10,7 @@ from itertools import groupby
 from tilewise.compiled.counts import SUMMED, Counts, Tally, totals, zero
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import MOST_STEPS
-from tilewise.compiled.program import Instruction, Line, Program
+from tilewise.compiled.program import Instruction, KernelProgram, Line
 from tilewise.compiled.trace import traces
 
 TYPE_CHECKING = False
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tilewise.compiled.ttgir.accesses import MemoryAccess
     from tilewise.compiled.ttgir.module import Module
-
-    Told = Callable[[int, int], None]
 
 MOST_WORK = 1 << 30
 """Lanes times instructions that are run; of a larger launch a sample of its blocks is."""
@@ -105,11 +103,11 @@ def line_data(line: Line | None) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class ReadKernel:
     """A kernel and what was read of it: its machine code or PTX, run for a launch, and its TTGIR."""
 
     name: str
-    program: Program | None = None
+    program: KernelProgram | None = None
     run: Run | None = None
     module: Module | None = None
     """Triton's own text of it."""
@@ -235,7 +233,7 @@ class Run:
     """The counts of a launch, over all its blocks or a sample."""
 
     launch: Launch
-    program: Program = field(repr=False)
+    program: KernelProgram = field(repr=False)
     tallies: Sequence[Tally] = field(repr=False)
     sampled: int
     """The blocks that were run; the sums are of all blocks."""
@@ -273,7 +271,12 @@ def _left(line: Line | None, what: str, times: int, reason: str) -> dict[str, An
     return {"line": line_data(line), "instruction": what, "times": times, "reason": reason}
 
 
-def counted(program: Program, launch: Launch, told: Told | None = None, steps: int = MOST_STEPS) -> Run:
+def counted(
+    program: KernelProgram,
+    launch: Launch,
+    told: Callable[[int, int], None] | None = None,
+    steps: int = MOST_STEPS,
+) -> Run:
     """Return the counts of a launch."""
     counts = Counts()
     guessed: dict[int, int] = {}

@@ -19,14 +19,14 @@ from tilewise.compiled.launch import Launch
 from tilewise.hardware.limits import LANES
 
 Bools = NDArray[np.bool_]
-Bits = NDArray[Any]
+Entries = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """Numbers of lanes, and the lanes whose number nobody knows (None: all are known)."""
 
-    bits: Bits
+    bits: Entries
     unknown: Bools | None = None
 
     @classmethod
@@ -52,25 +52,25 @@ def unknown_of(values: Sequence[Value]) -> Bools | None:
     return reduce(or_, masks) if masks else None
 
 
-def applied(function: Callable[..., Bits], *values: Value) -> Value:
+def applied(function: Callable[..., Entries], *values: Value) -> Value:
     """Return a function of values, unknown wherever one of them is."""
     return Value(function(*(value.bits for value in values)), unknown_of(values))
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class Taking:
     """The lanes that take a step."""
 
     mask: Bools
     whole: bool
     """True if no other lane is left, so that the old numbers of a register do not matter."""
 
-    def under(self, truth: Value) -> Where:
+    def under(self, truth: Value) -> Taking:
         """Return the lanes for which a known predicate holds."""
         if truth.bits.size == 1:
-            return self if truth.bits[0] else Where(np.zeros_like(self.mask), False)
+            return self if truth.bits[0] else Taking(np.zeros_like(self.mask), False)
         both = self.mask & truth.bits
-        return self if np.array_equal(both, self.mask) else Where(both, False)
+        return self if np.array_equal(both, self.mask) else Taking(both, False)
 
 
 @dataclass(slots=True)
@@ -87,8 +87,8 @@ class Lanes:
     """The number of each lane's thread in its block."""
     blocks: NDArray[np.int64] = field(init=False)
     live: Bools = field(init=False)
-    thread_index: tuple[Bits, Bits, Bits] = field(init=False)
-    block_index: tuple[Bits, Bits, Bits] = field(init=False)
+    thread_index: tuple[Entries, Entries, Entries] = field(init=False)
+    block_index: tuple[Entries, Entries, Entries] = field(init=False)
 
     def __post_init__(self) -> None:
         x, y, z = self.launch.block
@@ -113,7 +113,7 @@ class Lanes:
         """Return a predicate; unknown before it is written."""
         return self.registers.get(name, UNKNOWN_TRUTH)
 
-    def write(self, name: str, value: Value, where: Where) -> None:
+    def write(self, name: str, value: Value, where: Taking) -> None:
         """Write a register of the lanes that take the step."""
         if not where.whole:
             old = self.registers.get(name)
@@ -128,7 +128,7 @@ class Lanes:
             value = Value(np.where(where.mask, value.bits, old.bits), unknown)
         self.registers[name] = value
 
-    def forget(self, names: Sequence[str], where: Where) -> None:
+    def forget(self, names: Sequence[str], where: Taking) -> None:
         """Make registers of the lanes that take the step unknown."""
         for name in names:
             old = self.registers.get(name)
@@ -138,11 +138,11 @@ class Lanes:
             else:
                 self.registers.pop(name, None)
 
-    def spread(self, bits: Bits) -> Bits:
+    def spread(self, bits: Entries) -> Entries:
         """Return an array with one entry for each lane."""
         return np.broadcast_to(bits, (self.count,))
 
-    def by_warp(self, bits: Bits) -> Bits:
+    def by_warp(self, bits: Entries) -> Entries:
         """Return an array [warp, lane]."""
         return self.spread(bits).reshape(-1, LANES)
 
@@ -150,8 +150,12 @@ class Lanes:
 _NONE = np.zeros(1, np.bool_)
 
 
-def _index(numbers: NDArray[np.int64], extents: Sequence[int]) -> tuple[Bits, Bits, Bits]:
+def _index(numbers: NDArray[np.int64], extents: Sequence[int]) -> tuple[Entries, Entries, Entries]:
     """Return x, y and z of numbers that count x fastest."""
     x, y = extents
     parts = (numbers % x, numbers // x % y, numbers // (x * y))
     return parts[0].astype(np.uint32), parts[1].astype(np.uint32), parts[2].astype(np.uint32)
+
+
+LaneReader = Callable[[Lanes], Value]
+"""A function that reads an operand of all lanes."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilewise.compiled.lanes import Bools, Lanes, Value, Where
+from tilewise.compiled.lanes import Bools, Lanes, Taking, Value
 from tilewise.compiled.program import (
     Close,
     Compute,
@@ -24,11 +24,11 @@ from tilewise.compiled.program import (
     Instruction,
     Jump,
     JumpTo,
+    KernelProgram,
     Leave,
     Open,
-    Program,
     Touch,
-    Unread,
+    UnreadStep,
 )
 from tilewise.hardware.limits import LANES
 
@@ -66,7 +66,7 @@ class Front:
 class Trace:
     """A run of some blocks: iterate over it for its issues, then read what it noted."""
 
-    program: Program
+    program: KernelProgram
     lanes: Lanes
     most_steps: int = MOST_STEPS
     steps: int = 0
@@ -93,7 +93,7 @@ class Trace:
         others = min((other.at for other in self.fronts), default=len(self.program.instructions))
         mask = front.mask
         whole = not self.fronts and not self.waiting and np.array_equal(mask, self.lanes.live)
-        everyone = Where(mask, whole)
+        everyone = Taking(mask, whole)
         at = front.at
         instructions = self.program.instructions
         while at < len(instructions):
@@ -117,7 +117,7 @@ class Trace:
                         self._blur(step, truth)
                 elif type(step) is Touch:
                     yield self._issue(instruction, step, everyone, where, unsure)
-                elif type(step) is Unread:
+                elif type(step) is UnreadStep:
                     self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is Jump and where is everyone and step.when is None and not unsure:
                     onwards = step.target
@@ -139,7 +139,7 @@ class Trace:
         return Front(front.at, mask)
 
     def _issue(
-        self, instruction: Instruction, step: Touch, everyone: Where, where: Where, unsure: bool
+        self, instruction: Instruction, step: Touch, everyone: Taking, where: Taking, unsure: bool
     ) -> Event:
         if step.when is not None:
             truth = step.when(self.lanes)
@@ -153,11 +153,11 @@ class Trace:
     def _blur(self, step: Compute, truth: Value) -> None:
         """Forget the registers that a step wrote, or did not, for lanes whose predicate nobody knows."""
         if truth.unknown is not None:
-            self.lanes.forget(step.writes, Where(self.lanes.spread(truth.unknown) & self.lanes.live, False))
+            self.lanes.forget(step.writes, Taking(self.lanes.spread(truth.unknown) & self.lanes.live, False))
 
     # -- where lanes go ----------------------------------------------------------------------------------
 
-    def _turn(self, at: int, step: object, everyone: Where, where: Where, unknown: Bools | None) -> bool:
+    def _turn(self, at: int, step: object, everyone: Taking, where: Taking, unknown: Bools | None) -> bool:
         """Take a step of the control flow; return True if the lanes do not go on together."""
         match step:
             case Jump(target, when):

@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.compiled.lanes import Lanes, Value, Where
+    from tilewise.compiled.lanes import LaneReader, Lanes, Taking
 
-    Read = Callable[[Lanes], Value]
-    Run = Callable[[Lanes, Where], None]
+    Run = Callable[[Lanes, Taking], None]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,7 +43,7 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadStep:
     """Do something that is not read here: the registers that it may write become unknown."""
 
     writes: tuple[str, ...]
@@ -55,14 +54,14 @@ class Jump:
     """Go on at another instruction; only the lanes of `when`, if it is there."""
 
     target: int
-    when: Read | None = None
+    when: LaneReader | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JumpTo:
     """Go on at the instruction whose number each lane has: a return, or one branch of a switch."""
 
-    target: Read
+    target: LaneReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +108,16 @@ class Touch:
     """As `hardware.memory.banks` calls it; `red` is an atomic without an answer."""
     bytes: int
     """Bytes at the address of one lane."""
-    address: Read
+    address: LaneReader
     writes: tuple[str, ...] = ()
     """The registers that become unknown."""
     supplied: int = 32
     """The lanes of a warp whose addresses are used."""
-    when: Read | None = None
+    when: LaneReader | None = None
     """The lanes that take part; all without it."""
 
 
-Step = Compute | Unread | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch
+Step = Compute | UnreadStep | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch
 
 
 # -- the program -----------------------------------------------------------------------------------------
@@ -147,7 +146,7 @@ class Instruction:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class KernelParameter:
     """One argument of a kernel: its bytes in the block of parameters."""
 
     offset: int
@@ -158,14 +157,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Program:
+class KernelProgram:
     """One kernel of a text."""
 
     name: str
     target: str
     """`sm_90`; empty where the text does not say."""
     instructions: Sequence[Instruction] = field(repr=False)
-    parameters: Sequence[Parameter] = ()
+    parameters: Sequence[KernelParameter] = ()
     threads: tuple[int, int, int] | None = None
     """The block that the kernel requires, where the text says it."""
     most_threads: int | None = None

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilewise.compiled.files import CODE, PTX, Artifact, assembled, disassembled, found
-from tilewise.compiled.kernel import Kernel, counted
+from tilewise.compiled.kernel import ReadKernel, counted
 from tilewise.compiled.launch import MOST_THREADS, Launch
 from tilewise.compiled.machine import MOST_STEPS
-from tilewise.compiled.program import Program
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 
@@ -27,7 +27,7 @@ USUAL_THREADS = 128
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedLaunch:
     """The launch that is wanted: what the caller gave, None elsewhere."""
 
     grid: tuple[int, int, int] | None = None
@@ -41,28 +41,28 @@ class Wanted:
 
 
 @dataclass
-class Texts:
+class KernelTexts:
     """What the artifacts hold of one kernel."""
 
-    code: Program | None = None
-    ptx: Program | None = None
+    code: KernelProgram | None = None
+    ptx: KernelProgram | None = None
     module: Module | None = None
     assembled: bool = False
 
 
 def kernels_of(
     artifacts: Iterable[Artifact],
-    wanted: Wanted,
+    wanted: WantedLaunch,
     only: str | None = None,
     told: Callable[[str, int, int], None] | None = None,
-) -> list[Kernel]:
+) -> list[ReadKernel]:
     """Return the kernels of some texts, each run for the launch that is wanted."""
     texts = _joined(artifacts, wanted)
     if only is not None:
         chosen = [name for name in texts if name == only] or [name for name in texts if only in name]
         if not chosen:
             raise LayoutError(
-                "TW802", f"no kernel is called {only}", hint=f"there are {', '.join(texts) or 'none'}"
+                "TW802", f"no kernel is called {only}", hint=f"kernels: {', '.join(texts) or 'none'}"
             )
         texts = {name: texts[name] for name in chosen}
     if not texts:
@@ -72,21 +72,21 @@ def kernels_of(
     return [_kernel(name, found, wanted, told) for name, found in texts.items()]
 
 
-def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
+def _joined(artifacts: Iterable[Artifact], wanted: WantedLaunch) -> dict[str, KernelTexts]:
     """Return the texts by the names of their kernels.
 
     Triton's cache may have one name many times: a second text of a kind belongs to another kernel, and so do
     all texts of its folder.
     """
-    joined: dict[str, Texts] = {}
+    joined: dict[str, KernelTexts] = {}
     labels: dict[tuple[str, str], str] = {}
 
-    def of(name: str, slot: str, folder: str) -> Texts:
+    def of(name: str, slot: str, folder: str) -> KernelTexts:
         label = labels.get((folder, name), name)
         if label in joined and getattr(joined[label], slot) is not None:
             label = f"{name} in {Path(folder).name or folder}"
         labels[folder, name] = label
-        return joined.setdefault(label, Texts())
+        return joined.setdefault(label, KernelTexts())
 
     for artifact in sorted(artifacts, key=lambda one: one.kind != CODE):
         if artifact.kind == CODE:
@@ -105,7 +105,7 @@ def _joined(artifacts: Iterable[Artifact], wanted: Wanted) -> dict[str, Texts]:
     return joined
 
 
-def _assemble(text: str, program: Program, texts: Texts, wanted: Wanted) -> None:
+def _assemble(text: str, program: KernelProgram, texts: KernelTexts, wanted: WantedLaunch) -> None:
     """Add the machine code of PTX, where the tools are found and no machine code was given."""
     if texts.code is not None or found("ptxas") is None or found("nvdisasm") is None:
         return
@@ -115,15 +115,19 @@ def _assemble(text: str, program: Program, texts: Texts, wanted: Wanted) -> None
         texts.assembled = texts.code is not None
 
 
-def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, int], None] | None) -> Kernel:
+def _kernel(
+    name: str, texts: KernelTexts, wanted: WantedLaunch, told: Callable[[str, int, int], None] | None
+) -> ReadKernel:
     program, module = texts.code or texts.ptx, texts.module
     if program is None:
-        return Kernel(name, None, None, module, wanted.let)
+        return ReadKernel(name, None, None, module, wanted.let)
     block = wanted.block or program.threads or (texts.ptx.threads if texts.ptx else None)
     if block is None and module is not None:
         block = (module.warps * module.lanes, 1, 1)
+    told_notes = []
     if block is None:
         block = (min(program.most_threads or USUAL_THREADS, MOST_THREADS), 1, 1)
+        told_notes.append(f"no block is given: {block[0]} threads were run (--block)")
     names = _names(texts)
     args = list(wanted.args) + [None] * (len(program.parameters) - len(wanted.args))
     if len(wanted.args) > len(program.parameters) > 0:
@@ -131,8 +135,11 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         raise LayoutError("TW801", message, hint="--args 0x7f0000000000,,256 leaves one out")
     for spelled, value in wanted.let.items():
         if spelled not in names:
-            known = ", ".join(one for one in names if one) or "none is known; --args gives them in order"
-            raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=f"its arguments: {known}")
+            known = (
+                ", ".join(one for one in names if one)
+                or "machine code has no names: --args gives them in order"
+            )
+            raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=known)
         args[names.index(spelled)] = value
     assumed = {}
     if module is not None:  # Triton says what divides them
@@ -151,7 +158,6 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
     run = counted(
         program, launch, None if told is None else lambda done, all: told(name, done, all), wanted.steps
     )
-    told_notes = []
     if assumed:
         values = ", ".join(f"{one} = {value}" for one, value in assumed.items())
         told_notes.append(f"{values} assumed, as its divisors allow; --let gives other values")
@@ -160,10 +166,10 @@ def _kernel(name: str, texts: Texts, wanted: Wanted, told: Callable[[str, int, i
         told_notes.append(f"{which} not given: accesses that need a value are left out (--args, --let)")
     if texts.assembled:
         told_notes.append("assembled from PTX by the ptxas of this machine")
-    return Kernel(name, program, run, module, {} if module is None else wanted.let, told_notes)
+    return ReadKernel(name, program, run, module, {} if module is None else wanted.let, told_notes)
 
 
-def _names(texts: Texts) -> list[str]:
+def _names(texts: KernelTexts) -> list[str]:
     """Return the names of the arguments, as TTGIR or PTX has them."""
     if texts.module is not None:
         from tilewise.compiled.ttgir.values import arguments_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.compiled.files import PTX, kind_of
-from tilewise.compiled.program import Program
+from tilewise.compiled.program import KernelProgram
 
 
-def programs_of(text: str, kernel: str | None = None) -> Iterator[Program]:
+def programs_of(text: str, kernel: str | None = None) -> Iterator[KernelProgram]:
     """Return the programs of machine code or of PTX, or that of one kernel."""
     if kind_of(text) == PTX:
         from tilewise.compiled.ptx.reader import programs_of as in_ptx

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import POINTER_STEP, Launch
 from tilewise.compiled.machine import MOST_STEPS, Trace
-from tilewise.compiled.program import Line, Program
+from tilewise.compiled.program import KernelProgram, Line
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
@@ -23,7 +23,7 @@ EXTENTS = {100: (0x360, 0x370), 0: (0x0, 0xC)}
 """{least architecture: where the extents of the block and of the grid stand in bank 0}."""
 
 
-def words_of(program: Program, launch: Launch) -> dict[tuple[int, int], Value]:
+def words_of(program: KernelProgram, launch: Launch) -> dict[tuple[int, int], Value]:
     """Return the constants of a launch: {(bank, offset): word}."""
     constants: dict[tuple[int, int], Value] = {}
     for bank, content in program.constants.items():
@@ -52,7 +52,7 @@ def pointer(number: int) -> int:
 
 
 def traces(
-    program: Program, launch: Launch, blocks: Sequence[int], steps: int = MOST_STEPS
+    program: KernelProgram, launch: Launch, blocks: Sequence[int], steps: int = MOST_STEPS
 ) -> Iterator[Trace]:
     """Return the runs of some blocks of a launch, several at once."""
     constants = words_of(program, launch)

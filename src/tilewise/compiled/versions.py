@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tilewise.compiled.findings import findings_of
-from tilewise.compiled.kernel import Kernel
+from tilewise.compiled.kernel import ReadKernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-def compared(older: Iterable[Kernel], newer: Iterable[Kernel]) -> list[dict[str, Any]]:
+def compared(older: Iterable[ReadKernel], newer: Iterable[ReadKernel]) -> list[dict[str, Any]]:
     """Return {kernel, what, old, new, verdict} of every sum, and of the findings by kind.
 
     Kernels are joined by their names; where either side has one alone, those two are.
@@ -24,7 +24,7 @@ def compared(older: Iterable[Kernel], newer: Iterable[Kernel]) -> list[dict[str,
     return [row for a, b in pairs for row in _rows(a, b)]
 
 
-def _rows(a: Kernel, b: Kernel) -> Iterator[dict[str, Any]]:
+def _rows(a: ReadKernel, b: ReadKernel) -> Iterator[dict[str, Any]]:
     before, after = _sums(a), _sums(b)
     for what in dict.fromkeys((*before, *after)):
         old, new = before.get(what, 0), after.get(what, 0)
@@ -32,7 +32,7 @@ def _rows(a: Kernel, b: Kernel) -> Iterator[dict[str, Any]]:
         yield {"kernel": b.name, "what": what, "old": old, "new": new, "verdict": verdict}
 
 
-def _sums(kernel: Kernel) -> dict[str, int]:
+def _sums(kernel: ReadKernel) -> dict[str, int]:
     sums = {
         f"{space} {kind} {name}": count
         for space, kinds in kernel.totals.items()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewise.compiled.kernel import Kernel, Row
+from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.program import Line
 
 TYPE_CHECKING = False
@@ -70,10 +70,10 @@ def times(cost: int, ideal: int) -> str:
     return f"{cost / ideal:.1f}x" if ideal and cost * 20 > ideal * 21 else ""
 
 
-def launch_words(kernel: Kernel) -> str:
+def launch_words(kernel: ReadKernel) -> str:
     """Return the text that was counted, the target and the launch.
 
-    >>> launch_words(Kernel("k"))
+    >>> launch_words(ReadKernel("k"))
     'TTGIR'
     """
     words = ", ".join(filter(None, (kernel.source, kernel.target)))
@@ -94,7 +94,7 @@ def extents(given: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class AccessSum:
     """The sums of the launch of one space and direction."""
 
     name: str
@@ -108,7 +108,7 @@ class Sum:
     unknown: int
 
 
-def sums_of(kernel: Kernel) -> list[Sum]:
+def sums_of(kernel: ReadKernel) -> list[AccessSum]:
     """Return the sums that are not empty."""
     found = []
     for space, kinds in kernel.totals.items():
@@ -116,7 +116,7 @@ def sums_of(kernel: Kernel) -> list[Sum]:
             counted = "wavefronts" if "wavefronts" in sums else "sectors"
             numbers = (sums["instructions"], sums["requests"], sums[counted], counted, sums["ideal"])
             if sums["instructions"]:
-                found.append(Sum(f"{space} {kind}", *numbers, sums["unknown"]))
+                found.append(AccessSum(f"{space} {kind}", *numbers, sums["unknown"]))
     return found
 
 
@@ -129,7 +129,7 @@ class Missing:
     """Instructions with the times that each was left out and its line."""
 
 
-def missing_of(kernel: Kernel) -> list[Missing]:
+def missing_of(kernel: ReadKernel) -> list[Missing]:
     """Return what is left out, by its reason."""
     found: dict[str, dict[str, int]] = {}
     for one in kernel.left_out:

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from tilewise.compiled.findings import Finding
-    from tilewise.compiled.kernel import Kernel
-    from tilewise.pictures.kernel.source import Sources
+    from tilewise.compiled.findings import KernelFinding
+    from tilewise.compiled.kernel import ReadKernel
+    from tilewise.pictures.kernel.source import SourceFiles
     from tilewise.pictures.terminal import Line
     from tilewise.questions.asking import Files
 
@@ -101,11 +101,11 @@ def read(
     from tilewise.compiled.files import artifacts_of
     from tilewise.compiled.findings import KINDS, findings_of
     from tilewise.compiled.machine import MOST_STEPS
-    from tilewise.compiled.reading import Wanted, kernels_of
-    from tilewise.pictures.kernel.source import Sources, folders_of
+    from tilewise.compiled.reading import WantedLaunch, kernels_of
+    from tilewise.pictures.kernel.source import SourceFiles, folders_of
 
     failing = _kinds(fail_on, KINDS)
-    wanted = Wanted(
+    wanted = WantedLaunch(
         _extents(grid, "grid"),
         _extents(block, "block"),
         _arguments(args),
@@ -134,7 +134,7 @@ def read(
         from tilewise.compiled.versions import compared
 
         fields["against"] = compared(older, kernels)
-    sources = Sources(folders_of(given))
+    sources = SourceFiles(folders_of(given))
     if html is not None:
         from tilewise.pictures.kernel.page import written
 
@@ -151,9 +151,9 @@ def read(
 
 
 def _lines(
-    kernels: Sequence[Kernel],
-    found: Mapping[str, Sequence[Finding]],
-    sources: Sources,
+    kernels: Sequence[ReadKernel],
+    found: Mapping[str, Sequence[KernelFinding]],
+    sources: SourceFiles,
     against: Sequence[Mapping[str, Any]] | None,
     reason: str,
     width: int,

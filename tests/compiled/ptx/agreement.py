@@ -20,7 +20,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from tilewise.compiled.launch import Launch
-from tilewise.compiled.program import Program
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.ptx.reader import programs_of as in_ptx
 from tilewise.compiled.sass.reader import programs_of as in_machine_code
 from tilewise.compiled.trace import traces
@@ -110,7 +110,7 @@ def _three(extents: list[int]) -> tuple[int, int, int]:
 Touched = dict[tuple[str, str], np.ndarray]
 
 
-def touched(program: Program, launch: Launch, blocks: int) -> tuple[Touched, Counter[tuple[str, str]]]:
+def touched(program: KernelProgram, launch: Launch, blocks: int) -> tuple[Touched, Counter[tuple[str, str]]]:
     """Return {(space, operation): rows of a thread and a byte}, and how often such an access is not known."""
     found: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     unknown: Counter[tuple[str, str]] = Counter()

@@ -5,16 +5,17 @@ space, each byte of memory as often. Where that differs, for one vector instruct
 they are counted without the line. Some kernels are held to less, which their outcome names:
 
 - those that are not volatile, where a compiler may load once what the source loads twice, and leave out a
-  store before another to the same place: each thread touches the same bytes, none more often, and atomic operations
-  are as many;
-- those where loaded values decide: what the reader says to know is among what is touched;
-- those that a reader refuses, or of which it does not know all addresses.
+  store before another to the same place: each thread touches the same bytes, none more often, and atomic
+  operations are as many;
+- those where loaded values decide: what the reader says to know is among what is touched, unless it says too
+  that it has guessed a branch;
+- those that a reader refuses, or of which it does not know all addresses and branches.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ BASES = (0, 1024)
 """Where a block's shared arrays may begin: from sm_90 on, the system keeps the first 1024 bytes."""
 SHOWN = 6
 KINDS = {"ld": "ld", "st": "st", "atom": "atom", "red": "atom"}
-GOOD = ("by line", "by kernel", "fewer", "hangs on data", "refused", "unknown")
+GOOD = ("by line", "by kernel", "fewer", "hangs on data", "guessed", "refused", "unknown")
 
 
 class Row(NamedTuple):
@@ -58,6 +59,14 @@ class Case:
     lines: dict[int, int]
     """The number of the access on each line."""
     rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reader says of a launch: its accesses, and whether it has guessed which way a branch goes."""
+
+    issues: Sequence[Any]
+    guessed: bool = False
 
 
 @dataclass(frozen=True)
@@ -116,11 +125,11 @@ def bytes_of(rows: Iterable[Row], *, by_line: bool, shift: int = 0) -> Bytes:
     return counted
 
 
-def found(case: Case, issues: Iterable[Any]) -> tuple[list[Row], bool]:
+def found(case: Case, reading: Reading) -> tuple[list[Row], bool]:
     """Return the accesses to global and shared memory that a reader knows, and whether there are others."""
     threads = case.block[0] * case.block[1] * case.block[2]
     rows, unknown = [], False
-    for issue in issues:
+    for issue in reading.issues:
         made = issue.instruction
         if made.space == "local":
             continue
@@ -133,8 +142,10 @@ def found(case: Case, issues: Iterable[Any]) -> tuple[list[Row], bool]:
     return rows, unknown
 
 
-def judged(case: Case, rows: Sequence[Row], unknown: bool) -> Outcome:
+def judged(case: Case, rows: Sequence[Row], unknown: bool, guessed: bool) -> Outcome:
     """Return how rows that a reader knows agree with those of the case."""
+    if guessed:
+        return Outcome("guessed") if case.hangs_on_data else Outcome("unknown", "branches")
     if case.hangs_on_data and unknown:
         return among(case, rows)
     if unknown:
@@ -188,18 +199,19 @@ def only(case: Case, side: str, bytes: Bytes, rows: Sequence[Row], shift: int) -
         yield f"  {side} alone: line {lines}, {kind} {space}, thread {thread}, byte {place:#x}, {times} times"
 
 
-Reader = Callable[[str, Case], Iterator[Any]]
+Reader = Callable[[str, Case], Reading]
 
 
 def outcome(read: Reader, text: str, case: Case) -> Outcome:
     """Return how a reader does on a case."""
     try:
-        rows, unknown = found(case, read(text, case))
+        reading = read(text, case)
+        rows, unknown = found(case, reading)
     except LayoutError as error:
         return Outcome("refused", kind_of(error))
     except Exception as error:
         return Outcome("wrong", f"  {type(error).__name__}: {error}")
-    return judged(case, rows, unknown)
+    return judged(case, rows, unknown, reading.guessed)
 
 
 def kind_of(error: Exception) -> str:
@@ -207,10 +219,16 @@ def kind_of(error: Exception) -> str:
     return re.sub(r"0x[0-9a-f]+|\d+", "N", str(error).splitlines()[0])
 
 
-def reader(text: str, case: Case) -> Iterator[Any]:
+def reader(text: str, case: Case) -> Reading:
     """Return what tilewise reads of a kernel."""
     from tilewise.compiled.launch import Launch
-    from tilewise.compiled.trace import traced
+    from tilewise.compiled.texts import programs_of
+    from tilewise.compiled.trace import traced, traces
 
     launch = Launch(grid=case.grid, block=case.block, args=case.arguments, shared=case.dynamic)
-    yield from traced(text, case.name, launch)
+    issues = list(traced(text, case.name, launch))
+    guessed = False
+    for run in traces(next(programs_of(text, case.name)), launch, range(launch.blocks)):
+        deque(run, maxlen=0)
+        guessed |= bool(run.guessed) or run.cut is not None
+    return Reading(issues, guessed)

@@ -12,35 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.compiled.lanes import FALSE, UNKNOWN_TRUTH, Bits, Lanes, Value, Where, applied
-from tilewise.compiled.program import Compute, Step, Unread
+from tilewise.compiled.lanes import FALSE, UNKNOWN_TRUTH, Entries, Lanes, Taking, Value, applied
+from tilewise.compiled.program import Compute, Step, UnreadStep
 from tilewise.compiled.ptx.operands import KINDS, SIGNED, Kind, Words, number, width_of, write_all
 from tilewise.compiled.sass.integers import both, looked_up, permuted
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
-Function = Callable[..., Bits]
+OfEntries = Callable[..., Entries]
 Reading = Callable[[Words], Step | None]
 
 CARRY = "CC.CF"
 """The register of the carry, which the next instruction adds."""
 
 
-def with_sign(bits: Bits) -> Bits:
+def with_sign(bits: Entries) -> Entries:
     """Return bits as numbers with a sign."""
     return bits.view(SIGNED[8 * bits.itemsize])
 
 
-def extended(bits: Bits, signed: bool) -> Bits:
+def extended(bits: Entries, signed: bool) -> Entries:
     """Return numbers in 64 bits, filled up with their sign or with zeros."""
     return with_sign(bits).astype(np.int64).view(U64) if signed else bits.astype(U64)
 
 
-def _plain(function: Function) -> Reading:
+def _plain(function: OfEntries) -> Reading:
     """Return the reading of a function of bits."""
     return lambda words: words.result(function)
 
 
-def _by_sign(function: Function) -> Reading:
+def _by_sign(function: OfEntries) -> Reading:
     """Return the reading of a function of numbers, which have a sign if the type has one."""
 
     def reading(words: Words) -> Step:
@@ -51,9 +51,9 @@ def _by_sign(function: Function) -> Reading:
     return reading
 
 
-def unknown(words: Words) -> Unread:
+def unknown(words: Words) -> UnreadStep:
     """Return the step that makes what is written unknown."""
-    return Unread(words.written())
+    return UnreadStep(words.written())
 
 
 # -- sums and products -----------------------------------------------------------------------------------
@@ -75,17 +75,17 @@ def total(words: Words) -> Step | None:
     takes, gives = words.base in ("addc", "subc", "madc"), "cc" in words.parts
     register = words.written()
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         values = [read(lanes) for read in reads]
         if times is not None:
             values = [applied(times, *values[:2]), values[2]]
         more = lanes.truth(CARRY) if takes else FALSE
 
-        def summed(x: Bits, y: Bits, carry: Bits) -> Any:
+        def summed(x: Entries, y: Entries, carry: Entries) -> Any:
             carry = carry.astype(x.dtype)
             return x - y - carry if subtracts else x + y + carry
 
-        def over(x: Bits, y: Bits, carry: Bits) -> Any:
+        def over(x: Entries, y: Entries, carry: Entries) -> Any:
             if subtracts:
                 return (x < y) | carry & (x == y)
             found = x + y
@@ -99,7 +99,7 @@ def total(words: Words) -> Step | None:
     return Compute(run, (*register, CARRY) if gives else register)
 
 
-def _product(words: Words, a: Bits, b: Bits) -> Bits:
+def _product(words: Words, a: Entries, b: Entries) -> Entries:
     """Return the low half of a product, the high one, or all of it (wide)."""
     if "wide" not in words.parts and "hi" not in words.parts:
         return a * b
@@ -112,13 +112,13 @@ def _product(words: Words, a: Bits, b: Bits) -> Bits:
     return whole.astype(KINDS[2 * words.width])
 
 
-def _high(a: Bits, b: Bits, signed: bool) -> Bits:
+def _high(a: Entries, b: Entries, signed: bool) -> Entries:
     """Return the high 64 of the 128 bits of a product."""
     half, low = U64(32), U64((1 << 32) - 1)
     a_low, a_high, b_low, b_high = a & low, a >> half, b & low, b >> half
     middle = a_high * b_low + (a_low * b_low >> half)
     other = a_low * b_high + (middle & low)
-    high: Bits = a_high * b_high + (middle >> half) + (other >> half)
+    high: Entries = a_high * b_high + (middle >> half) + (other >> half)
     if signed:
         high = high - np.where(with_sign(a) < 0, b, U64(0)) - np.where(with_sign(b) < 0, a, U64(0))
     return high
@@ -134,7 +134,7 @@ def product24(words: Words) -> Step | None:
     if "sat" in words.parts:
         return None
 
-    def of(a: Bits, b: Bits, c: Bits | None = None) -> Any:
+    def of(a: Entries, b: Entries, c: Entries | None = None) -> Any:
         away = U32(8)
         parts = [with_sign(x << away) >> np.int32(8) if words.signed else (x << away) >> away for x in (a, b)]
         whole = parts[0].astype(np.int64) * parts[1].astype(np.int64)
@@ -147,7 +147,7 @@ def product24(words: Words) -> Step | None:
 def distance(words: Words) -> Step:
     """c + |a - b|."""
 
-    def of(a: Bits, b: Bits, c: Bits) -> Any:
+    def of(a: Entries, b: Entries, c: Entries) -> Any:
         less = with_sign(a) < with_sign(b) if words.signed else a < b
         return c + np.where(less, b - a, a - b)
 
@@ -158,7 +158,7 @@ def quotient(words: Words) -> Step:
     """a / b cut off, or what remains; by 0 it is not known."""
     reads = [words.read(1), words.read(2)]
 
-    def of(a: Bits, b: Bits) -> Any:
+    def of(a: Entries, b: Entries) -> Any:
         if not words.signed:
             b = np.maximum(b, words.kind(1))
             return a // b if words.base == "div" else a % b
@@ -186,7 +186,7 @@ def least(words: Words) -> Step | None:
         return None
     pick = np.minimum if words.base == "min" else np.maximum
 
-    def of(*numbers: Bits) -> Any:
+    def of(*numbers: Entries) -> Any:
         found = numbers[0]
         for one in numbers[1:]:
             found = pick(found, one)
@@ -205,7 +205,7 @@ def shift(words: Words) -> Step:
     if not words.signed:
         return words.result(_down, words.kind, U32)
 
-    def of(bits: Bits, count: Bits) -> Bits:
+    def of(bits: Entries, count: Entries) -> Entries:
         inside = np.minimum(count, U32(words.width - 1)).astype(words.kind)
         return (with_sign(bits) >> with_sign(inside)).view(words.kind)
 
@@ -216,7 +216,7 @@ def funnel(words: Words) -> Step:
     """The high word of {b, a} << n, or the low one of {b, a} >> n."""
     wrapped, left = "wrap" in words.parts, "l" in words.parts
 
-    def of(a: Bits, b: Bits, count: Bits) -> Any:
+    def of(a: Entries, b: Entries, count: Entries) -> Any:
         n = (count & U32(31) if wrapped else np.minimum(count, U32(32))).astype(U64)
         whole = a.astype(U64) | b.astype(U64) << U64(32)
         return ((whole << n) >> U64(32) if left else whole >> n).astype(U32)
@@ -224,26 +224,26 @@ def funnel(words: Words) -> Step:
     return words.result(of)
 
 
-def _ones(count: Bits, kind: Kind) -> Bits:
+def _ones(count: Entries, kind: Kind) -> Entries:
     """Return so many ones from the lowest bit on; all of them for the width and beyond."""
     width = 8 * np.dtype(kind).itemsize
     inside = np.minimum(count, width - 1).astype(kind)
     return np.where(count >= width, ~kind(0), (kind(1) << inside) - kind(1))
 
 
-def _up(bits: Bits, count: Bits) -> Bits:
+def _up(bits: Entries, count: Entries) -> Entries:
     """Return bits shifted to the left, by the width or more too."""
     width = 8 * bits.itemsize
     inside = np.minimum(count, width - 1).astype(bits.dtype)
-    moved: Bits = np.where(count >= width, bits.dtype.type(0), bits << inside)
+    moved: Entries = np.where(count >= width, bits.dtype.type(0), bits << inside)
     return moved
 
 
-def _down(bits: Bits, count: Bits) -> Bits:
+def _down(bits: Entries, count: Entries) -> Entries:
     """Return bits shifted to the right, by the width or more too."""
     width = 8 * bits.itemsize
     inside = np.minimum(count, width - 1).astype(bits.dtype)
-    moved: Bits = np.where(count >= width, bits.dtype.type(0), bits >> inside)
+    moved: Entries = np.where(count >= width, bits.dtype.type(0), bits >> inside)
     return moved
 
 
@@ -251,7 +251,7 @@ def extract(words: Words) -> Step:
     """A field of bits, filled up with its sign or with zeros."""
     width, kind = words.width, words.kind
 
-    def of(bits: Bits, begin: Bits, count: Bits) -> Any:
+    def of(bits: Entries, begin: Entries, count: Entries) -> Any:
         begin, count = begin & U32(255), count & U32(255)
         inside = np.where(begin < width, np.minimum(count, width - np.minimum(begin, U32(width))), U32(0))
         mask = _ones(inside, kind)
@@ -269,7 +269,7 @@ def insert(words: Words) -> Step:
     """b with a field of bits that is a's."""
     kind = words.kind
 
-    def of(a: Bits, b: Bits, begin: Bits, count: Bits) -> Any:
+    def of(a: Entries, b: Entries, begin: Entries, count: Entries) -> Any:
         begin, count = begin & U32(255), count & U32(255)
         mask = _up(_ones(count, kind), begin)
         return b & ~mask | _up(a, begin) & mask
@@ -280,7 +280,7 @@ def insert(words: Words) -> Step:
 def sign_extend(words: Words) -> Step:
     """The low n bits, filled up with their sign or with zeros."""
 
-    def of(bits: Bits, count: Bits) -> Any:
+    def of(bits: Entries, count: Entries) -> Any:
         count = count & U32(31) if "wrap" in words.parts else np.minimum(count, U32(32))
         mask = _ones(count, U32)
         last = np.maximum(count, U32(1)) - U32(1)
@@ -293,7 +293,7 @@ def sign_extend(words: Words) -> Step:
 def bit_mask(words: Words) -> Step:
     """n ones from a position on."""
 
-    def of(begin: Bits, count: Bits) -> Any:
+    def of(begin: Entries, count: Entries) -> Any:
         if "wrap" in words.parts:
             begin, count = begin & U32(31), count & U32(31)
         return _up(_ones(count, U32), begin)
@@ -301,14 +301,14 @@ def bit_mask(words: Words) -> Step:
     return words.result(of)
 
 
-def count_ones(bits: Bits) -> Bits:
+def count_ones(bits: Entries) -> Entries:
     """Return the number of ones."""
     parts = np.ascontiguousarray(bits)[:, None].view(U8)
-    ones: Bits = np.unpackbits(parts, axis=1).sum(axis=1, dtype=U32)
+    ones: Entries = np.unpackbits(parts, axis=1).sum(axis=1, dtype=U32)
     return ones
 
 
-def leading(bits: Bits) -> Bits:
+def leading(bits: Entries) -> Entries:
     """Return the position of the leading one, 2^32 - 1 where there is none."""
     step = 1
     while step < 8 * bits.itemsize:
@@ -320,7 +320,7 @@ def leading(bits: Bits) -> Bits:
 def find(words: Words) -> Step:
     """The position of the leading bit that is no sign; or its distance from the top."""
 
-    def of(bits: Bits) -> Any:
+    def of(bits: Entries) -> Any:
         if words.signed:
             bits = np.where(with_sign(bits) < 0, ~bits, bits)
         found = leading(bits)
@@ -339,7 +339,7 @@ def leading_zeros(words: Words) -> Step:
 def reverse(words: Words) -> Step:
     """The bits in reverse."""
 
-    def of(bits: Bits) -> Any:
+    def of(bits: Entries) -> Any:
         parts = np.unpackbits(np.ascontiguousarray(bits)[:, None].view(U8), axis=1, bitorder="little")
         return np.packbits(parts[:, ::-1], axis=1, bitorder="little").view(words.kind)[:, 0]
 
@@ -375,7 +375,7 @@ def table_of_three(words: Words) -> Step:
     number, written = int(table, 0), words.written()
     register = written[0] if len(written) == 2 or join is None else None
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = applied(partial(looked_up, number), *(read(lanes) for read in reads))
         if also is not None and join is not None:
             holds = applied(lambda bits: bits != 0, value)
@@ -386,7 +386,7 @@ def table_of_three(words: Words) -> Step:
     return Compute(run, written)
 
 
-RELATIONS: dict[str, Function] = {
+RELATIONS: dict[str, OfEntries] = {
     "eq": np.equal,
     "ne": np.not_equal,
     "lt": np.less,
@@ -424,7 +424,7 @@ def compare(words: Words) -> Step:
     also = words.truth(3) if len(words.operands) > 3 else None
     names = [name.strip() for name in words.operands[0].split("|")]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value, other = result(lanes), None if also is None else also(lanes)
         values = [value, applied(np.logical_not, value)]
         for name, mine in zip(registers, values, strict=False):
@@ -507,7 +507,7 @@ def _unpacked(words: Words) -> Step | None:
     source, each = words.read(1), 8 * np.dtype(kind).itemsize
     registers = [(place, words.scope.register(name)) for place, name in enumerate(names) if name != "_"]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = source(lanes)
         for place, register in registers:
             away = words.kind(each * place)
@@ -523,7 +523,7 @@ def _packed(words: Words) -> Step | None:
     reads = [number(name, kind, words) for name in names]
     each = 8 * np.dtype(kind).itemsize
 
-    def of(*parts: Bits) -> Any:
+    def of(*parts: Entries) -> Any:
         whole = parts[0].astype(words.kind)
         for place, part in enumerate(parts[1:], 1):
             whole = whole | part.astype(words.kind) << words.kind(each * place)
@@ -541,7 +541,7 @@ def convert(words: Words) -> Step | None:
         return unknown(words)
     width, to_signed = width_of(target), target[0] == "s"
 
-    def of(bits: Bits) -> Any:
+    def of(bits: Entries) -> Any:
         whole = extended(bits, words.signed)
         if "sat" in words.parts:
             whole = _clipped(whole, words.signed, width, to_signed)
@@ -553,7 +553,7 @@ def convert(words: Words) -> Step | None:
     return words.result(of)
 
 
-def _clipped(whole: Bits, signed: bool, width: int, to_signed: bool) -> Bits:
+def _clipped(whole: Entries, signed: bool, width: int, to_signed: bool) -> Entries:
     """Return 64 bits cut to the numbers that another width has."""
     greatest = U64((1 << width - to_signed) - 1)
     if not signed:

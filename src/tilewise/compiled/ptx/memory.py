@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.compiled.lanes import UNKNOWN, Bits, Lanes, Value, Where, applied
-from tilewise.compiled.program import Compute, Step, Touch, Unread
+from tilewise.compiled.lanes import UNKNOWN, Entries, LaneReader, Lanes, Taking, Value, applied
+from tilewise.compiled.program import Compute, Step, Touch, UnreadStep
 from tilewise.compiled.ptx.integers import extended
 from tilewise.compiled.ptx.operands import (
     WINDOWS,
     Kind,
     Place,
-    Read,
-    Variable,
+    PtxVariable,
     Words,
     address,
     immediate,
@@ -97,18 +96,18 @@ def touches(
     return (*steps, Touch("global", operation, bytes, read, writes, supplied, outside))
 
 
-def _low(read: Read) -> Read:
+def _low(read: LaneReader) -> LaneReader:
     return lambda lanes: applied(lambda bits: bits & LOW, read(lanes))
 
 
-def _inside(read: Read, space: str, lanes: Lanes) -> Value:
+def _inside(read: LaneReader, space: str, lanes: Lanes) -> Value:
     """Return where an address lies in a window; one that nobody knows is taken for one of global memory."""
     where = read(lanes)
     holds = where.bits & ~LOW == WINDOWS[space]
     return Value(holds if where.unknown is None else holds & ~where.unknown)
 
 
-def _outside(read: Read, windows: tuple[str, ...], lanes: Lanes) -> Value:
+def _outside(read: LaneReader, windows: tuple[str, ...], lanes: Lanes) -> Value:
     inside = [_inside(read, space, lanes).bits for space in windows]
     return Value(~np.logical_or.reduce(inside))
 
@@ -118,7 +117,7 @@ def to_generic(words: Words) -> Step:
     space = space_of(words)
     window = WINDOWS.get(space, 0)
     if space in BANKS:
-        return Unread(words.written())
+        return UnreadStep(words.written())
     sign = -1 if "to" in words.parts else 1
     moved = number(words.operands[1], np.uint64, words)
     offset = np.uint64(sign * window & (1 << 64) - 1) if words.width == 64 else np.uint64(0)
@@ -129,9 +128,9 @@ def in_space(words: Words) -> Step:
     """True for a generic address of a space."""
     space, read = words.parts[0].split("::")[0], number(words.operands[1], np.uint64, words)
     if space in BANKS:
-        return Unread(words.written())
+        return UnreadStep(words.written())
 
-    def holds(bits: Bits) -> Any:
+    def holds(bits: Entries) -> Any:
         high = bits & ~LOW
         if space in WINDOWS:
             return high == WINDOWS[space]
@@ -168,7 +167,7 @@ def copy(words: Words) -> Steps | None:
     )
 
 
-def _taken(operand: str, words: Words) -> Read:
+def _taken(operand: str, words: Words) -> LaneReader:
     """Return where a copy loads: it has bytes, or no predicate lets it ignore its source."""
     if immediate(operand) is None:
         register = words.scope.register(operand.lstrip("! "))
@@ -196,7 +195,7 @@ def _handed(words: Words) -> Step:
     reads = [number(name, words.kind, words) for name in names]
     written = [variable.byte(begin + place) for place in range(size * len(names))]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         for place, read in enumerate(reads):
             value = read(lanes)
             for step in range(size):
@@ -207,7 +206,7 @@ def _handed(words: Words) -> Step:
     return Compute(run, tuple(written))
 
 
-def _variable(place: str, words: Words) -> tuple[Variable, int]:
+def _variable(place: str, words: Words) -> tuple[PtxVariable, int]:
     """Return the variable of what a call hands over, and the bytes behind its begin."""
     words_of_it = Place.of(place)
     variable = words.scope.variable(words_of_it.base)
@@ -231,7 +230,7 @@ def _held(words: Words, space: str) -> Step:
         where = address(words.operands[1], words)
         reads = [partial(_constants, BANKS[space], where, size * place, kind) for place in range(count)]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         for register, read in zip(registers, reads, strict=True):
             if register is not None:
                 value = read(lanes)
@@ -242,20 +241,20 @@ def _held(words: Words, space: str) -> Step:
     return Compute(run, words.written())
 
 
-def _taken_over(variable: Variable, begin: int, kind: Kind, lanes: Lanes) -> Value:
+def _taken_over(variable: PtxVariable, begin: int, kind: Kind, lanes: Lanes) -> Value:
     """Return what a call handed over."""
     parts = [lanes.read(variable.byte(begin + place)) for place in range(np.dtype(kind).itemsize)]
     return applied(lambda *bits: _together([bit.astype(kind) for bit in bits], 8), *parts)
 
 
-def _together(parts: list[Bits], each: int) -> Bits:
+def _together(parts: list[Entries], each: int) -> Entries:
     whole = parts[0]
     for place, part in enumerate(parts[1:], 1):
         whole = whole | part << part.dtype.type(each * place)
     return whole
 
 
-def _constants(bank: int, where: Read, step: int, kind: Kind, lanes: Lanes) -> Value:
+def _constants(bank: int, where: LaneReader, step: int, kind: Kind, lanes: Lanes) -> Value:
     """Return constants at an address, lane by lane."""
     place = where(lanes)
     if place.bits.size == 1 and place.unknown is None:

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilewise.compiled.lanes import FALSE, TRUE, UNKNOWN, Bits, Lanes, Value, Where, applied
+from tilewise.compiled.lanes import FALSE, TRUE, UNKNOWN, Entries, LaneReader, Lanes, Taking, Value, applied
 from tilewise.compiled.program import Compute
 from tilewise.compiled.ptx.specials import special
 
-Read = Callable[[Lanes], Value]
 Kind = type[np.unsignedinteger]
 
 KINDS: dict[int, Kind] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -42,7 +41,7 @@ WINDOWS = {"shared": 1 << 56, "local": 1 << 57}
 
 
 @dataclass(slots=True)
-class Variable:
+class PtxVariable:
     """A variable, or a parameter of a kernel or a function."""
 
     name: str
@@ -71,7 +70,7 @@ class Scope:
     registers: set[str] = field(default_factory=set)
     ranges: set[str] = field(default_factory=set)
     """Begins of names that numbers end: `%r<9>`."""
-    variables: dict[str, Variable] = field(default_factory=dict)
+    variables: dict[str, PtxVariable] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
     tables: dict[str, list[str]] = field(default_factory=dict)
     """{label: the labels that a switch goes to}."""
@@ -94,7 +93,7 @@ class Scope:
             yield scope
             scope = scope.parent
 
-    def variable(self, name: str) -> Variable | None:
+    def variable(self, name: str) -> PtxVariable | None:
         """Return a variable, that of the innermost scope."""
         return next((scope.variables[name] for scope in self.outwards() if name in scope.variables), None)
 
@@ -152,11 +151,11 @@ class Words:
         """Return how NumPy holds the last type."""
         return KINDS[self.width]
 
-    def read(self, place: int, kind: Kind | None = None) -> Read:
+    def read(self, place: int, kind: Kind | None = None) -> LaneReader:
         """Return the reader of one operand."""
         return number(self.operands[place], kind or self.kind, self)
 
-    def truth(self, place: int) -> Read:
+    def truth(self, place: int) -> LaneReader:
         """Return the reader of a predicate."""
         return truth(self.operands[place], self)
 
@@ -165,14 +164,14 @@ class Words:
         names = re.split(r"[\s,|]+", self.operands[place].strip("{} \t\n"))
         return tuple(self.scope.register(name) for name in names if name != NOTHING)
 
-    def step(self, read: Read) -> Compute:
+    def step(self, read: LaneReader) -> Compute:
         """Return the step that writes the first operand."""
         if self.operands[0] == NOTHING:
             return Compute(lambda lanes, where: None, ())
         register = self.scope.register(self.operands[0])
         return Compute(lambda lanes, where: lanes.write(register, read(lanes), where), (register,))
 
-    def result(self, function: Callable[..., Bits], *kinds: Kind) -> Compute:
+    def result(self, function: Callable[..., Entries], *kinds: Kind) -> Compute:
         """Return the step that writes a function of the other operands; of one kind, if none are named."""
         reads = [self.read(place, kind) for place, kind in enumerate(kinds or (self.kind,) * self.inputs, 1)]
         return self.step(lambda lanes: applied(function, *(read(lanes) for read in reads)))
@@ -240,7 +239,7 @@ def immediate(text: str, kind: Kind = np.uint64) -> int | None:
     return None
 
 
-def number(text: str, kind: Kind, words: Words) -> Read:
+def number(text: str, kind: Kind, words: Words) -> LaneReader:
     """Return the reader of a number of some width: of a register its low bits, or all it has."""
     given = immediate(text, kind)
     if given is None and text == "WARP_SZ":
@@ -265,7 +264,7 @@ def cast(value: Value, kind: Kind) -> Value:
     return value if value.bits.dtype == kind else Value(value.bits.astype(kind), value.unknown)
 
 
-def truth(text: str, words: Words) -> Read:
+def truth(text: str, words: Words) -> LaneReader:
     """Return the reader of a predicate: `%p1`, `!%p1`, or 0 and 1."""
     negated = text.startswith("!")
     text = text.lstrip("! ")
@@ -298,7 +297,7 @@ class Place:
         return cls(match[1], -offset if match[2] == "-" else offset)
 
 
-def address(text: str, words: Words) -> Read:
+def address(text: str, words: Words) -> LaneReader:
     """Return the reader of an address, of 64 bits."""
     place = Place.of(text)
     base = number(place.base, np.uint64, words)
@@ -308,7 +307,7 @@ def address(text: str, words: Words) -> Read:
     return lambda lanes: applied(lambda bits: bits + offset, base(lanes))
 
 
-def write_all(lanes: Lanes, names: Sequence[str], values: Sequence[Value], where: Where) -> None:
+def write_all(lanes: Lanes, names: Sequence[str], values: Sequence[Value], where: Taking) -> None:
     """Write several registers, after all values were read."""
     for name, value in zip(names, values, strict=True):
         lanes.write(name, value, where)

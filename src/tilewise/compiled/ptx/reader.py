@@ -22,7 +22,7 @@ from math import prod
 
 import numpy as np
 
-from tilewise.compiled.lanes import TRUE, Lanes, Value, Where, applied
+from tilewise.compiled.lanes import TRUE, LaneReader, Lanes, Taking, Value, applied
 from tilewise.compiled.launch import POINTER_STEP
 from tilewise.compiled.program import (
     Compute,
@@ -30,16 +30,16 @@ from tilewise.compiled.program import (
     Instruction,
     Jump,
     JumpTo,
+    KernelParameter,
+    KernelProgram,
     Leave,
-    Parameter,
-    Program,
     Step,
-    Unread,
+    UnreadStep,
 )
 from tilewise.compiled.ptx.integers import computed
 from tilewise.compiled.ptx.memory import MEMORY, PARAMETERS
-from tilewise.compiled.ptx.operands import Read, Scope, Setting, Variable, Words, split
-from tilewise.compiled.ptx.text import Body, Statement, Text, called_in, named_in
+from tilewise.compiled.ptx.operands import PtxVariable, Scope, Setting, Words, split
+from tilewise.compiled.ptx.text import PtxBody, PtxText, Statement, called_in, named_in
 from tilewise.compiled.ptx.warps import WARPS
 
 RESERVED = {90: 1024, 0: 0}
@@ -68,18 +68,18 @@ MISSED = re.compile(r"wmma\.(?:load|store)")
 
 def kernels_of(text: str) -> list[str]:
     """Return the names of the kernels of a text, in order."""
-    return [body.name for body in Text.of(text).bodies.values() if body.kernel and body.begin >= 0]
+    return [body.name for body in PtxText.of(text).bodies.values() if body.kernel and body.begin >= 0]
 
 
-def programs_of(text: str, kernel: str | None = None) -> Iterator[Program]:
+def programs_of(text: str, kernel: str | None = None) -> Iterator[KernelProgram]:
     """Return the programs of a text, or that of one kernel."""
-    parts = Text.of(text)
+    parts = PtxText.of(text)
     for body in parts.bodies.values():
         if body.kernel and body.begin >= 0 and kernel in (None, body.name):
             yield _program(parts, body)
 
 
-def _program(parts: Text, kernel: Body) -> Program:
+def _program(parts: PtxText, kernel: PtxBody) -> KernelProgram:
     bodies = _reached(parts, kernel, [])
     texts = [parts.text[body.begin : body.end] for body in bodies]
     _lay_out(parts, bodies, set().union(*map(named_in, texts)))
@@ -96,11 +96,11 @@ def _program(parts: Text, kernel: Body) -> Program:
             reader.add(statement, body)
         reader.begins[body.name] = reader.begin
     most = kernel.extents.get("maxntid")
-    return Program(
+    return KernelProgram(
         kernel.name,
         parts.target,
         reader.instructions,
-        [Parameter(one.address, one.size, one.name, one.pointer) for one in kernel.parameters],
+        [KernelParameter(one.address, one.size, one.name, one.pointer) for one in kernel.parameters],
         kernel.extents.get("reqntid"),
         prod(most) if most else None,
         dict(reader.unread),
@@ -109,10 +109,10 @@ def _program(parts: Text, kernel: Body) -> Program:
     )
 
 
-def _reached(parts: Text, body: Body, callers: list[str]) -> list[Body]:
+def _reached(parts: PtxText, body: PtxBody, callers: list[str]) -> list[PtxBody]:
     """Return a body behind those that it calls, each once; one that calls itself is not followed."""
     parts.read(body)
-    found: list[Body] = []
+    found: list[PtxBody] = []
     for _, name in called_in(body):
         callee = parts.bodies.get(name)
         if callee is not None and callee.begin >= 0 and name not in (*callers, body.name):
@@ -123,7 +123,7 @@ def _reached(parts: Text, body: Body, callers: list[str]) -> list[Body]:
 # -- where variables lie ---------------------------------------------------------------------------------
 
 
-def _lay_out(parts: Text, bodies: list[Body], names: set[str]) -> None:
+def _lay_out(parts: PtxText, bodies: list[PtxBody], names: set[str]) -> None:
     """Give variables their addresses: in order, each at the next multiple of its alignment."""
     architecture = int(re.sub(r"\D", "", parts.target) or 0)
     reserved = next(bytes for least, bytes in RESERVED.items() if architecture >= least)
@@ -142,12 +142,12 @@ def _lay_out(parts: Text, bodies: list[Body], names: set[str]) -> None:
         one.address = -(-at["shared"] // align) * align
 
 
-def _scopes(body: Body) -> list[Scope]:
+def _scopes(body: PtxBody) -> list[Scope]:
     """Return the scopes of a body, each once, in the order of the text."""
     return list({id(one): one for one in (body.scope, *(each.scope for each in body.statements))}.values())
 
 
-def _constants(parts: Text, bodies: list[Body]) -> dict[int, bytes]:
+def _constants(parts: PtxText, bodies: list[PtxBody]) -> dict[int, bytes]:
     """Return the constants that the text has, at their places in their bank; others are not known."""
     scopes = [parts.module, *(scope for body in bodies for scope in _scopes(body))]
     content = bytearray()
@@ -164,7 +164,7 @@ def _constants(parts: Text, bodies: list[Body]) -> dict[int, bytes]:
 class _Reader:
     """Reads the instructions of a kernel and of the functions that it calls."""
 
-    parts: Text
+    parts: PtxText
     setting: Setting
     begin: int = 0
     """The first instruction of the body that is read."""
@@ -173,7 +173,7 @@ class _Reader:
     instructions: list[Instruction] = field(default_factory=list)
     unread: Counter[str] = field(default_factory=Counter)
 
-    def add(self, statement: Statement, body: Body) -> None:
+    def add(self, statement: Statement, body: PtxBody) -> None:
         """Read one statement."""
         base, *kinds = statement.name.split(".")
         operands = split(statement.operands)
@@ -188,13 +188,13 @@ class _Reader:
         if steps is None or MISSED.match(statement.name):
             self.unread[statement.name] += 1
         if steps is None:
-            steps = (Unread(_maybe_written(words)),)
+            steps = (UnreadStep(_maybe_written(words)),)
         text = f"{statement.name} {' '.join(statement.operands.split())}".strip()
         self.instructions.append(
             Instruction(statement.name, text, steps, guard, statement.line, statement.row)
         )
 
-    def _steps(self, words: Words, body: Body) -> tuple[Step, ...] | None:
+    def _steps(self, words: Words, body: PtxBody) -> tuple[Step, ...] | None:
         """Return the steps of an instruction, or None if it is not read here."""
         step = computed(words)
         if step is not None:
@@ -209,12 +209,12 @@ class _Reader:
             return (words.step(lambda lanes: TRUE),)
         if words.base in IDLE:
             written = _maybe_written(words) if words.operands and words.operands[0][0] == "{" else ()
-            return (Unread(written),)
+            return (UnreadStep(written),)
         if words.base in UNKNOWN:
-            return (Unread(_maybe_written(words)),)
+            return (UnreadStep(_maybe_written(words)),)
         return None
 
-    def _control(self, words: Words, body: Body) -> tuple[Step, ...] | None:
+    def _control(self, words: Words, body: PtxBody) -> tuple[Step, ...] | None:
         match words.base:
             case "bra":
                 return (Jump(self.begin + words.scope.label(words.operands[0])),)
@@ -250,7 +250,7 @@ def _listed(text: str) -> list[str]:
     return text.strip("() \t\n").replace(",", " ").split()
 
 
-def _replace(words: Words, name: str, variable: Variable) -> None:
+def _replace(words: Words, name: str, variable: PtxVariable) -> None:
     """Let a name stand for another variable from here on."""
     scope = words.scope
     while name not in scope.variables and scope.parent is not None:
@@ -258,11 +258,11 @@ def _replace(words: Words, name: str, variable: Variable) -> None:
     scope.variables[name] = variable
 
 
-def _handed_over(pairs: list[tuple[Variable, Variable]], callee: str, back: int) -> Compute:
+def _handed_over(pairs: list[tuple[PtxVariable, PtxVariable]], callee: str, back: int) -> Compute:
     """Return the step that copies arguments, and notes the instruction to which the function returns."""
     names = [(a.byte(step), b.byte(step)) for a, b in pairs for step in range(b.size)]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         for source, target in names:
             lanes.write(target, lanes.read(source), where)
         lanes.write(f"return@{callee}", Value.of(back), where)
@@ -270,11 +270,11 @@ def _handed_over(pairs: list[tuple[Variable, Variable]], callee: str, back: int)
     return Compute(run, (*(target for _, target in names), f"return@{callee}"))
 
 
-def _returned(body: str) -> Read:
+def _returned(body: str) -> LaneReader:
     return lambda lanes: lanes.read(f"return@{body}")
 
 
-def _switched(index: Read, targets: list[int]) -> Read:
+def _switched(index: LaneReader, targets: list[int]) -> LaneReader:
     """Return the reader of the instruction at which a branch of a switch begins."""
     table = np.array(targets, np.int64)
     return lambda lanes: applied(lambda bits: table[np.minimum(bits, len(table) - 1)], index(lanes))

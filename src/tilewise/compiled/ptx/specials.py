@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import UNKNOWN, Bits, Lanes, Value
+from tilewise.compiled.lanes import UNKNOWN, Entries, Lanes, Value
 from tilewise.hardware.limits import LANES
 
-Extents = tuple[int, int, int]
+ThreeExtents = tuple[int, int, int]
 
 NAMES = re.compile(
     r"%(?:(n?tid|n?ctaid|cluster_n?ctaid|n?clusterid)\.([xyz])|(laneid|warpid|lanemask_[egl][qte]|dynamic_smem_size|"
@@ -20,7 +20,7 @@ NAMES = re.compile(
 )
 
 
-def special(name: str, cluster: Extents) -> Callable[[Lanes], Value] | None:
+def special(name: str, cluster: ThreeExtents) -> Callable[[Lanes], Value] | None:
     """Return the reader of a special register, or None if the name is no such register's."""
     match = NAMES.fullmatch(name)
     if match is None:
@@ -55,7 +55,7 @@ def _indexed(lanes: Lanes, name: str, place: int, size: int) -> Value:
     return Value.of(-(-lanes.launch.grid[place] // size))
 
 
-def _plain(lanes: Lanes, name: str, cluster: Extents) -> Value:
+def _plain(lanes: Lanes, name: str, cluster: ThreeExtents) -> Value:
     x, y, z = cluster
     match name:
         case "laneid":
@@ -74,11 +74,11 @@ def _plain(lanes: Lanes, name: str, cluster: Extents) -> Value:
     return Value(_mask(_lane(lanes), name[-2:]))
 
 
-def _lane(lanes: Lanes) -> Bits:
+def _lane(lanes: Lanes) -> Entries:
     return (lanes.threads % LANES).astype(np.uint32)
 
 
-def _mask(lane: Bits, relation: str) -> Bits:
+def _mask(lane: Entries, relation: str) -> Entries:
     """Return the lanes that are below, at or above each one, as bits."""
     one = np.uint32(1) << lane
     below = one - np.uint32(1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilewise.compiled.program import Line
-from tilewise.compiled.ptx.operands import TYPE, Scope, Variable, immediate, width_of
+from tilewise.compiled.ptx.operands import TYPE, PtxVariable, Scope, immediate, width_of
 from tilewise.compiled.sass.reader import HEADERS
 from tilewise.core.errors import LayoutError
 
@@ -49,13 +49,13 @@ class Statement:
 
 
 @dataclass(slots=True)
-class Body:
+class PtxBody:
     """A kernel or a function."""
 
     name: str
     kernel: bool
-    parameters: list[Variable]
-    results: list[Variable]
+    parameters: list[PtxVariable]
+    results: list[PtxVariable]
     extents: dict[str, tuple[int, int, int]]
     begin: int
     """Where the text behind its brace begins; -1 for one that is only declared."""
@@ -65,7 +65,7 @@ class Body:
 
 
 @dataclass(slots=True)
-class Text:
+class PtxText:
     """A text without its comments, and what it declares outside of kernels."""
 
     text: str
@@ -74,10 +74,10 @@ class Text:
     files: dict[int, str]
     target: str
     module: Scope = field(default_factory=Scope)
-    bodies: dict[str, Body] = field(default_factory=dict)
+    bodies: dict[str, PtxBody] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str) -> Text:
+    def of(cls, text: str) -> PtxText:
         """Return the parts of a text; their statements are read when they are wanted."""
         plain = COMMENT.sub(_blank, text)
         target = TARGET.search(plain)
@@ -111,7 +111,7 @@ class Text:
                 for variable in declared(statement[begin.start() :]):
                     self.module.variables[variable.name] = variable
 
-    def _body(self, match: re.Match[str]) -> Body:
+    def _body(self, match: re.Match[str]) -> PtxBody:
         words = NAMED.fullmatch(match[2])
         if words is None or not match[3]:
             raise self.error(match.start(), f"the head of a .{match[1]} does not end")
@@ -128,7 +128,7 @@ class Text:
             for found in EXTENTS.finditer(directives)
         }
         begin, end = (match.end(), self._end(match)) if match[3] == "{" else (-1, match.end() - 1)
-        return Body(name, kernel, own, given, extents, begin, end, scope)
+        return PtxBody(name, kernel, own, given, extents, begin, end, scope)
 
     def _end(self, match: re.Match[str]) -> int:
         depth = 1
@@ -144,7 +144,7 @@ class Text:
 
     # -- the statements of a body ------------------------------------------------------------------------
 
-    def read(self, body: Body) -> None:
+    def read(self, body: PtxBody) -> None:
         """Read the statements of a body, once."""
         if body.statements or body.begin < 0:
             return
@@ -205,7 +205,7 @@ def _blank(match: re.Match[str]) -> str:
 # -- declarations ----------------------------------------------------------------------------------------
 
 
-def _directive(words: str, scope: Scope, body: Body) -> None:
+def _directive(words: str, scope: Scope, body: PtxBody) -> None:
     """Note what a directive of a body declares."""
     if words.startswith(".reg"):
         if scope is not body.scope:
@@ -228,7 +228,7 @@ def _is_type(words: str, match: re.Match[str]) -> bool:
     return words[match.start() - 1] == "."
 
 
-def _parameters(text: str, space: str) -> list[Variable]:
+def _parameters(text: str, space: str) -> list[PtxVariable]:
     found = []
     for part in text.split(","):
         variables = declared(part)
@@ -238,7 +238,7 @@ def _parameters(text: str, space: str) -> list[Variable]:
     return found
 
 
-def declared(text: str) -> list[Variable]:
+def declared(text: str) -> list[PtxVariable]:
     """Return the variables of a declaration.
 
     >>> [(one.name, one.size, one.align) for one in declared(".shared .align 16 .b8 tile[4096]")]
@@ -266,7 +266,7 @@ def declared(text: str) -> list[Variable]:
         count = 1
         for extent in re.findall(r"\[\s*(\w*)\s*\]", one[2]):
             count *= immediate(extent) or 0
-        variable = Variable(one[1], space, size * count, max(1, align), pointer=pointer is not None)
+        variable = PtxVariable(one[1], space, size * count, max(1, align), pointer=pointer is not None)
         variable.content = _content(content, size, variable.size) if content else None
         variables.append(variable)
     return variables
@@ -295,7 +295,7 @@ def named_in(text: str) -> set[str]:
     return set(re.findall(r"[A-Za-z_$%][\w$]*", text))
 
 
-def called_in(body: Body) -> Iterator[tuple[Statement, str]]:
+def called_in(body: PtxBody) -> Iterator[tuple[Statement, str]]:
     """Return the calls of a body, with the names of what they call."""
     for statement in body.statements:
         if statement.name.partition(".")[0] == "call":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import TRUE, Lanes, Value, Where
+from tilewise.compiled.lanes import TRUE, Lanes, Taking, Value
 from tilewise.compiled.program import Compute, Step
 from tilewise.compiled.ptx.integers import unknown
 from tilewise.compiled.ptx.operands import NOTHING, Words
@@ -20,13 +20,13 @@ def _targets(words: Words) -> list[str | None]:
     return [None if name == NOTHING else words.scope.register(name) for name in names]
 
 
-def _write(lanes: Lanes, targets: list[str | None], values: list[Value], where: Where) -> None:
+def _write(lanes: Lanes, targets: list[str | None], values: list[Value], where: Taking) -> None:
     for register, value in zip(targets, values, strict=False):
         if register is not None:
             lanes.write(register, value, where)
 
 
-def _answer(words: Words, read: Callable[[Lanes, Where], Value]) -> Step:
+def _answer(words: Words, read: Callable[[Lanes, Taking], Value]) -> Step:
     """Return the step that writes what the lanes that take part have together."""
     register = words.scope.register(words.operands[0])
     return Compute(lambda lanes, where: lanes.write(register, read(lanes, where), where), (register,))
@@ -37,7 +37,7 @@ def shuffle(words: Words) -> Step:
     mode = next(part.upper() for part in words.parts if part in ("idx", "up", "down", "bfly"))
     reads, targets = [words.read(place, np.uint32) for place in (1, 2, 3)], _targets(words)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value, by, bound = (read(lanes) for read in reads)
         _write(lanes, targets, [*shuffled(lanes, where, mode, (value, by, bound))], where)
 
@@ -69,7 +69,7 @@ def election(words: Words) -> Step:
     """The first lane of a warp, and true for it."""
     targets = _targets(words)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         first = np.repeat(where.mask.reshape(-1, LANES).argmax(axis=1), LANES)
         _write(lanes, targets, [Value(first.astype(np.uint32)), Value(lanes.threads % LANES == first)], where)
 
@@ -80,7 +80,7 @@ def match(words: Words) -> Step:
     """The lanes that have the same number, as bits; or all lanes, and true, if all have the same."""
     read, targets, each = words.read(1), _targets(words), "any" in words.parts
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value, active = read(lanes), where.mask.reshape(-1, LANES)
         rows = lanes.by_warp(value.bits)
         alike = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.compiled.lanes import Lanes, Value, Where, applied
+from tilewise.compiled.lanes import LaneReader, Lanes, Taking, Value, applied
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.operands import (
-    Read,
     half_of,
     is_truth,
     joined,
@@ -94,19 +93,19 @@ TWINS = {
 """Instructions that do for a warp, or for a number of 32 bits, what another does for lanes."""
 
 
-def _step(register: str, read: Read) -> Compute:
+def _step(register: str, read: LaneReader) -> Compute:
     """Return the step that writes 32 bits."""
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         put(lanes, register, read(lanes), where)
 
     return Compute(run, named(register, 1))
 
 
-def _wide_step(register: str, read: Read) -> Compute:
+def _wide_step(register: str, read: LaneReader) -> Compute:
     """Return the step that writes 64 bits."""
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         put_wide(lanes, register, read(lanes), where)
 
     return Compute(run, named(register, 2))
@@ -126,7 +125,7 @@ def iadd3(words: Words) -> Compute:
     reads = [word(operand, carry=True) for operand in plain[1:]]
     carries = [truth(one) for one in carried] if "X" in words.parts else []
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         values = [*(read(lanes) for read in reads), *(carry(lanes) for carry in carries)]
         total = applied(lambda *bits: sum((b.astype(U64) for b in bits), np.zeros(1, U64)), *values)
         for least, name in enumerate(written):
@@ -146,7 +145,7 @@ def iadd_wide(words: Words) -> Compute:
     )
     carries = [name for name in written if name not in ("PT", "UPT")]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         sum_of.run(lanes, where)
         lanes.forget(carries, where)
 
@@ -175,7 +174,7 @@ def imad(words: Words) -> Compute:
     add = wide(c)
     extend = (lambda bits: bits.astype(U64)) if unsigned else signed
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         values = [left(lanes), right(lanes), add(lanes), *([carry(lanes)] if carry else [])]
         product = applied(lambda x, y, z, *more: extend(x) * extend(y), *values)
         total = applied(
@@ -192,7 +191,9 @@ def imad(words: Words) -> Compute:
     return Compute(run, (*named(register, 1 if "HI" in words.parts else 2), *written))
 
 
-def _with_carry(lanes: Lanes, left: Read, right: Read, add: Read, carry: Read | None) -> Value:
+def _with_carry(
+    lanes: Lanes, left: LaneReader, right: LaneReader, add: LaneReader, carry: LaneReader | None
+) -> Value:
     values = [left(lanes), right(lanes), add(lanes), *([carry(lanes)] if carry else [])]
     return applied(
         lambda x, y, z, *more: x * y + z + sum((m.astype(np.uint32) for m in more), np.uint32(0)), *values
@@ -212,7 +213,7 @@ def lea(words: Words) -> Compute:
     add = word(b, carry=True)
     carry = truth(carried[0]) if "X" in words.parts and carried else truth("!PT")
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         base = applied(signed, low(lanes)) if fill else applied(joined, low(lanes), above(lanes))
         if high:
             moved = applied(lambda bits: _shifted_high(bits, shift, fill), base)
@@ -264,7 +265,7 @@ def least(words: Words) -> Compute:
             low, high = np.minimum(low, number), np.maximum(high, number)
         return np.where(is_least, low, high).view(U64 if is_wide else np.uint32)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         values = [one(lanes) for one in reads]
         if added:
             values = [applied(np.add, *values[:2]), *values[2:]]
@@ -378,7 +379,7 @@ def flo(words: Words) -> Compute:
         found = (31 - position) if "SH" in words.parts else position
         return np.where(bits == 0, np.uint32(0xFFFFFFFF), found.astype(np.uint32))
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = applied(leading, read(lanes))
         put(lanes, plain[0], value, where)
         for name in written:
@@ -412,7 +413,7 @@ def lop3(words: Words) -> Compute:
     number = int(table, 0)
     also = truth(carried[-1]) if carried else truth("!PT")
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = applied(lambda *bits: looked_up(number, *bits), *(read(lanes) for read in values))
         for name in written:
             if "PAND" in words.parts:
@@ -440,7 +441,7 @@ def plop3(words: Words) -> Compute:
     reads = [truth(a), truth(b), truth(c)]
     numbers = [int(table, 0) for table in tables] + [0]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         values = [read(lanes) for read in reads]
         for name, table in zip((first, second), numbers, strict=False):
             put(lanes, name, applied(lambda *bits, table=table: looked_up(table, *bits), *values), where)
@@ -483,7 +484,7 @@ def isetp(words: Words) -> Compute:
             return (x == y) & low
         return COMPARED[relation[0] + "T"](x, y) | ((x == y) & low)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         values = [left(lanes), right(lanes), *([lower(lanes)] if lower else [])]
         result = applied(compared, *values)
         other = joined_with(lanes)
@@ -584,7 +585,7 @@ def r2p(words: Words) -> Compute:
     shift = 8 * int(part[1]) if part else 0
     names = [f"{prefix}{n}" for n in range(7) if ones is not None and ones >> n & 1]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = read(lanes)
         for name in names:
             bit = np.uint32(1 << int(name[-1]) + shift)
@@ -641,7 +642,7 @@ def f2i(words: Words) -> Compute:
         number = bits.view(np.float32).astype(np.float64)
         return np.where(number > 0, np.fmin(number, top), 0.0).astype(np.uint64)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = applied(cut, read(lanes))
         if wide_result:
             put_wide(lanes, register, value, where)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
+from tilewise.compiled.lanes import LaneReader
 from tilewise.compiled.program import Step, Touch
 from tilewise.compiled.sass.integers import Words
-from tilewise.compiled.sass.operands import Read, address_of, is_truth, named, truth
+from tilewise.compiled.sass.operands import address_of, is_truth, named, truth
 
 MATRIX_LANES = 8
 ROW = 16
@@ -89,7 +90,7 @@ def _copied(words: Words) -> tuple[Step, ...]:
     target, source = [one for one in words.operands if "[" in one][:2]
     bytes = bytes_of(words)
     last = [one for one in words.operands if is_truth(one)]
-    when: Read | None = truth(last[-1]) if last else None
+    when: LaneReader | None = truth(last[-1]) if last else None
     return (
         Touch("shared", "cp.async", bytes, address_of(target, True)),
         Touch("global", "cp.async", bytes, address_of(source, False, "E" in words.parts), when=when),

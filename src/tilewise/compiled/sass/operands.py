@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,15 +21,15 @@ from tilewise.compiled.lanes import (
     TRUE,
     UNKNOWN,
     UNKNOWN_TRUTH,
+    LaneReader,
     Lanes,
+    Taking,
     Value,
-    Where,
     applied,
     unknown_of,
 )
 from tilewise.hardware.limits import LANES
 
-Read = Callable[[Lanes], Value]
 MASK = (1 << 32) - 1
 
 _REGISTER = re.compile(r"(U?)R(\d+)")
@@ -113,7 +113,7 @@ def half_of(text: str) -> int:
     return int.from_bytes(struct.pack("<e", float(text)), "little")
 
 
-def word(text: str, carry: bool = False) -> Read:
+def word(text: str, carry: bool = False) -> LaneReader:
     """Return the reader of 32 bits.
 
     A negative register is 2^32 less its number in 64 bits, so that sums carry as the hardware has it.
@@ -146,7 +146,7 @@ def _absolute(bits: np.ndarray) -> np.ndarray:
     return np.abs(bits.view(np.int32)).view(np.uint32)
 
 
-def _plain(text: str) -> Read:
+def _plain(text: str) -> LaneReader:
     text, *parts = text.split(".")
     if "H1_H1" in parts or "H1" in parts:
         return lambda lanes: applied(lambda bits: bits >> np.uint32(16), lanes.read(text))
@@ -166,7 +166,7 @@ def _plain(text: str) -> Read:
     return lambda lanes: UNKNOWN
 
 
-def wide(text: str, carry: bool = False) -> Read:
+def wide(text: str, carry: bool = False) -> LaneReader:
     """Return the reader of 64 bits: a register and the next, or two words of constants."""
     sign = text[0] if text[0] in "-~" else ""
     bare = text.lstrip("-~")
@@ -196,7 +196,7 @@ def joined(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(32)
 
 
-def truth(text: str) -> Read:
+def truth(text: str) -> LaneReader:
     """Return the reader of a predicate."""
     negated = text.startswith("!")
     name = text.lstrip("!")
@@ -208,7 +208,7 @@ def truth(text: str) -> Read:
     return lambda lanes: applied(np.logical_not, lanes.truth(name))
 
 
-def constant_of(bank: str, place: str, step: int) -> Read:
+def constant_of(bank: str, place: str, step: int) -> LaneReader:
     """Return the reader of a word of constants; `step` counts words."""
     if place in ZEROS or _NUMBER.fullmatch(place):
         offset = 4 * step + (int(place, 0) if place not in ZEROS else 0)
@@ -236,12 +236,12 @@ def constants(lanes: Lanes, bank: str, offset: int) -> Value:
     return lanes.constants.get((int(bank, 0) if bank[0].isdigit() else -1, offset), UNKNOWN)
 
 
-def offset_of(text: str) -> Read:
+def offset_of(text: str) -> LaneReader:
     """Return the reader of a sum of registers and numbers, as it stands in brackets, of 64 bits.
 
     [R4.64+UR6+0x10]   [R4.X4+-0x20]   [UR4]
     """
-    terms: list[Read] = []
+    terms: list[LaneReader] = []
     for sign, term in _TERM.findall(text.replace("+-", "-")):
         terms.append(_term(sign == "-", term.strip()))
 
@@ -255,7 +255,7 @@ def offset_of(text: str) -> Read:
     return read
 
 
-def _term(negative: bool, text: str) -> Read:
+def _term(negative: bool, text: str) -> LaneReader:
     if _NUMBER.fullmatch(text):
         value = Value.of(-int(text, 0) if negative else int(text, 0), np.uint64)
         return lambda lanes: value
@@ -278,7 +278,7 @@ def signed(bits: np.ndarray) -> np.ndarray:
     return bits.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
 
 
-def address_of(text: str, shared: bool, extended: bool = False) -> Read:
+def address_of(text: str, shared: bool, extended: bool = False) -> LaneReader:
     """Return the reader of an address: `[R4+0x10]`, `desc[UR6][R4.64]`; an extended one has 64 bits."""
     inside = re.findall(r"\[([^\[\]]*)\]", text)[-1]
     if extended and ".64" not in inside:
@@ -292,17 +292,17 @@ def address_of(text: str, shared: bool, extended: bool = False) -> Read:
 # -- writing ---------------------------------------------------------------------------------------------
 
 
-def put(lanes: Lanes, register: str, value: Value, where: Where) -> None:
+def put(lanes: Lanes, register: str, value: Value, where: Taking) -> None:
     """Write a register or a predicate; RZ and PT take nothing."""
     if register in ("RZ", "URZ", "PT", "UPT"):
         return
     if register[0] == "U" and not where.whole:
         warps = where.mask.reshape(-1, LANES).any(axis=1)
-        where = Where(np.repeat(warps, LANES), False)
+        where = Taking(np.repeat(warps, LANES), False)
     lanes.write(register, value, where)
 
 
-def put_wide(lanes: Lanes, register: str, value: Value, where: Where) -> None:
+def put_wide(lanes: Lanes, register: str, value: Value, where: Taking) -> None:
     """Write 64 bits to a register and the next."""
     if register in ZEROS:
         return

@@ -28,14 +28,14 @@ from tilewise.compiled.program import (
     Instruction,
     Jump,
     JumpTo,
+    KernelParameter,
+    KernelProgram,
     Leave,
     Line,
     Open,
-    Parameter,
-    Program,
     Step,
     Touch,
-    Unread,
+    UnreadStep,
 )
 from tilewise.compiled.sass.integers import COMPUTED, Words, f2i, i2f, reciprocal
 from tilewise.compiled.sass.memory import touches
@@ -89,7 +89,7 @@ NEVER_IF_NEGATED = ("PT", "UPT")
 
 
 @dataclass(slots=True)
-class Section:
+class CodeSection:
     """The code of one kernel, row by row, as it stands in the text."""
 
     name: str
@@ -101,20 +101,20 @@ class Section:
 
 
 @dataclass(slots=True)
-class Text:
+class Disassembly:
     """A text cut into kernels, banks of constants, and what is noted about kernels."""
 
     target: str = ""
-    kernels: dict[str, Section] = field(default_factory=dict)
+    kernels: dict[str, CodeSection] = field(default_factory=dict)
     banks: dict[str, bytearray] = field(default_factory=dict)
     notes: dict[str, list[tuple[str, list[int]]]] = field(default_factory=dict)
     """{kernel: [(attribute, its numbers)]}."""
 
     @classmethod
-    def of(cls, text: str) -> Text:
+    def of(cls, text: str) -> Disassembly:
         """Return the parts of a text."""
         parts = cls()
-        section: Section | None = None
+        section: CodeSection | None = None
         bank: bytearray | None = None
         notes: list[tuple[str, list[int]]] | None = None
         line: Line | None = None
@@ -124,9 +124,9 @@ class Text:
                 name = head[1]
                 section = bank = notes = line = None
                 if content.lstrip().startswith("Function"):
-                    section = parts.kernels.setdefault(name, Section(name))
+                    section = parts.kernels.setdefault(name, CodeSection(name))
                 elif name.startswith(".text."):
-                    section = parts.kernels.setdefault(name[6:], Section(name[6:]))
+                    section = parts.kernels.setdefault(name[6:], CodeSection(name[6:]))
                 elif name.startswith(".nv.constant"):
                     bank = parts.banks.setdefault(name[4:], bytearray())
                 elif name.startswith(".nv.info."):
@@ -145,7 +145,7 @@ class Text:
         return parts
 
 
-def _code_line(section: Section, row: int, content: str, line: Line | None) -> Line | None:
+def _code_line(section: CodeSection, row: int, content: str, line: Line | None) -> Line | None:
     """Add a row of code to its section; return the line of the source that holds from here on."""
     code = CODE.match(content)
     if code:
@@ -200,18 +200,18 @@ def _note(notes: list[tuple[str, list[int]]], content: str) -> None:
 
 def kernels_of(text: str) -> list[str]:
     """Return the names of the kernels of a text, in order."""
-    return list(Text.of(text).kernels)
+    return list(Disassembly.of(text).kernels)
 
 
-def programs_of(text: str, kernel: str | None = None) -> Iterator[Program]:
+def programs_of(text: str, kernel: str | None = None) -> Iterator[KernelProgram]:
     """Return the programs of a text, or that of one kernel."""
-    parts = Text.of(text)
+    parts = Disassembly.of(text)
     for name, section in parts.kernels.items():
         if kernel is None or name == kernel:
             yield _program(parts, section)
 
 
-def _program(parts: Text, section: Section) -> Program:
+def _program(parts: Disassembly, section: CodeSection) -> KernelProgram:
     unread: Counter[str] = Counter()
     reader = _Reader(section, parts)
     instructions = []
@@ -226,7 +226,7 @@ def _program(parts: Text, section: Section) -> Program:
             steps = None
         if steps is None:
             unread[name] += 1
-            steps = (Unread(_written(name, operands, 4)),)
+            steps = (UnreadStep(_written(name, operands, 4)),)
         if never:  # the assembler fills up with such instructions, which the profiler counts
             no_lane = truth("!PT")
             steps = tuple(replace(step, when=no_lane, writes=()) for step in steps if isinstance(step, Touch))
@@ -234,7 +234,7 @@ def _program(parts: Text, section: Section) -> Program:
         instructions.append(Instruction(name, text, steps, guard, line, row))
     notes = parts.notes.get(section.name, [])
     threads, most = _threads(notes)
-    return Program(
+    return KernelProgram(
         section.name,
         parts.target,
         instructions,
@@ -263,8 +263,8 @@ def _written(name: str, operands: list[str], count: int) -> tuple[str, ...]:
 class _Reader:
     """Reads the instructions of one kernel."""
 
-    section: Section
-    parts: Text
+    section: CodeSection
+    parts: Disassembly
     at: int = 0
     """The number of the instruction that is read."""
     reciprocals: set[str] = field(default_factory=set)
@@ -294,7 +294,7 @@ class _Reader:
         if base == "SYNCS":
             return (sure(words),)
         if base in WRITES:
-            return (Unread(_written(name, operands, _many(words))),)
+            return (UnreadStep(_written(name, operands, _many(words))),)
         return None
 
     def _division(self, words: Words) -> tuple[Step, ...] | None:
@@ -319,7 +319,7 @@ class _Reader:
                 target = self._target(operands[-1])
                 truths = [one for one in operands[:-1] if is_truth(one)]
                 if target is None:
-                    return (Unread(()),) if words.base == "CALL" else None
+                    return (UnreadStep(()),) if words.base == "CALL" else None
                 return (Jump(target, truth(truths[-1]) if truths else None),)
             case "RET":
                 base = self._target(operands[-1]) or 0
@@ -402,7 +402,7 @@ def _offset(operands: tuple[str, ...]) -> int:
 # -- notes about a kernel --------------------------------------------------------------------------------
 
 
-def _parameters(notes: list[tuple[str, list[int]]]) -> tuple[Parameter, ...]:
+def _parameters(notes: list[tuple[str, list[int]]]) -> tuple[KernelParameter, ...]:
     """Return the parameters, with their places in the bank of constants 0."""
     base, parameters = 0, []
     for attribute, numbers in notes:
@@ -413,7 +413,7 @@ def _parameters(notes: list[tuple[str, list[int]]]) -> tuple[Parameter, ...]:
             place = bytes(numbers[-8:])
             offset = int.from_bytes(place[2:4], "little")
             size = int.from_bytes(place[4:8], "little") >> 18
-            parameters.append(Parameter(base + offset, size))
+            parameters.append(KernelParameter(base + offset, size))
     return tuple(sorted(parameters, key=lambda one: one.offset))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import TRUE, UNKNOWN, Lanes, Value, Where, applied, unknown_of
+from tilewise.compiled.lanes import TRUE, UNKNOWN, Lanes, Taking, Value, applied, unknown_of
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.integers import Words
 from tilewise.compiled.sass.operands import (
@@ -26,7 +26,7 @@ def s2r(words: Words) -> Compute:
     """A special register: the thread, the block, the lane; a time or a mask is not known."""
     register, name = words.operands[:2]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         put(lanes, register, special(lanes, name), where)
 
     return Compute(run, named(register, 1))
@@ -54,7 +54,7 @@ def cs2r(words: Words) -> Compute:
     register, name = words.operands[:2]
     count = 1 if "32" in words.parts else 2
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         if name != "SRZ":
             lanes.forget(named(register, count), where)
         elif count == 1:
@@ -75,7 +75,7 @@ def r2ur(words: Words) -> Compute:
     )
 
 
-def of_first_lane(lanes: Lanes, value: Value, where: Where) -> Value:
+def of_first_lane(lanes: Lanes, value: Value, where: Taking) -> Value:
     """Return for every lane the number of the first lane of its warp that takes the step."""
     if value.bits.size == 1:
         return value
@@ -94,7 +94,7 @@ def vote(words: Words) -> Compute:
     truths = [one for one in words.operands if is_truth(one)]
     written, read = truths[:-1], truth(truths[-1])
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value = read(lanes)
         for name in written:
             put(lanes, name, voted(lanes, value, where, "any" if "ANY" in words.parts else "all"), where)
@@ -104,7 +104,7 @@ def vote(words: Words) -> Compute:
     return Compute(run, (*written, *(named(plain[0], 1) if plain else ())))
 
 
-def voted(lanes: Lanes, value: Value, where: Where, mode: str) -> Value:
+def voted(lanes: Lanes, value: Value, where: Taking, mode: str) -> Value:
     """Return if `any`, `all` or none of a warp's predicates (`uni`: or all) hold, or a `ballot` of them."""
     active = where.mask.reshape(-1, LANES)
     holds = lanes.by_warp(value.bits) & active
@@ -128,7 +128,7 @@ def shfl(words: Words) -> Compute:
     read, by, bound = word(source), word(lane), word(clamp)
     mode = words.parts[0]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         value, inside = shuffled(lanes, where, mode, (read(lanes), by(lanes), bound(lanes)))
         put(lanes, register, value, where)
         for name in written:
@@ -138,7 +138,7 @@ def shfl(words: Words) -> Compute:
 
 
 def shuffled(
-    lanes: Lanes, where: Where, mode: str, values: tuple[Value, Value, Value]
+    lanes: Lanes, where: Taking, mode: str, values: tuple[Value, Value, Value]
 ) -> tuple[Value, Value]:
     """Return the numbers of other lanes, and where such a lane is inside its segment.
 
@@ -176,13 +176,13 @@ def redux(words: Words) -> Compute:
     kind = words.parts[0] if words.parts else "AND"
     is_signed = "S32" in words.parts
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         put(lanes, register, reduced(lanes, where, read(lanes), kind, is_signed), where)
 
     return Compute(run, named(register, 1))
 
 
-def reduced(lanes: Lanes, where: Where, value: Value, kind: str, is_signed: bool) -> Value:
+def reduced(lanes: Lanes, where: Taking, value: Value, kind: str, is_signed: bool) -> Value:
     """Return the sum, the least, the greatest or the bits of each warp's numbers together."""
     active = where.mask.reshape(-1, LANES)
     bits = lanes.by_warp(value.bits)
@@ -211,7 +211,7 @@ def elect(words: Words) -> Compute:
     written = [one for one in words.operands if is_truth(one)]
     plain = [one for one in words.operands if not is_truth(one)]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         first = np.repeat(where.mask.reshape(-1, LANES).argmax(axis=1), LANES)
         for name in written[:1]:
             put(lanes, name, Value(lanes.threads % LANES == first), where)
@@ -228,7 +228,7 @@ def ldc(words: Words) -> Compute:
     reads = [_constant(place, step) for step in range(count)]
     narrow = next((part for part in words.parts if part in ("U8", "S8", "U16", "S16")), None)
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         for step, (name, read) in enumerate(zip(named(register, count), reads, strict=False)):
             value = read(lanes)
             if narrow is not None and step == 0:
@@ -258,7 +258,7 @@ def sure(words: Words) -> Compute:
     """A wait that ends: its predicate becomes true."""
     written = [one for one in words.operands if is_truth(one)]
 
-    def run(lanes: Lanes, where: Where) -> None:
+    def run(lanes: Lanes, where: Taking) -> None:
         for name in written:
             put(lanes, name, TRUE, where)
 

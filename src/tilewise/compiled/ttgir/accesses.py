@@ -193,7 +193,7 @@ def _matrix(
 ) -> tuple[list[int], list[int]] | None:
     """Return the steps of the registers of ldmatrix or stmatrix and of its rows, or None.
 
-    Rows are 16 bytes. Where they lie in the registers of 4 lanes, 8 lanes have rows; transposed, where a row
+    Rows are 16 bytes. Taking they lie in the registers of 4 lanes, 8 lanes have rows; transposed, where a row
     lies in 8 lanes, whose elements of 2 bytes follow one another, its registers and 4 lanes have rows.
     """
     capability = target.removeprefix("cuda:")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tilewise.compiled.findings import Finding, spelled
-from tilewise.compiled.kernel import Kernel, Row
+from tilewise.compiled.findings import KernelFinding, spelled
+from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.words import (
     TOO_MUCH,
     access_words,
@@ -19,7 +19,7 @@ from tilewise.compiled.words import (
     sums_of,
     times,
 )
-from tilewise.pictures.kernel.source import Sources
+from tilewise.pictures.kernel.source import SourceFiles
 from tilewise.pictures.terminal import Line, Piece, hanging, length
 
 TYPE_CHECKING = False
@@ -35,10 +35,12 @@ SHOWN = 12
 NAMED = 6
 """Instructions that are named for one reason to leave them out."""
 
-Cells = Sequence[str | Piece]
+RowCells = Sequence[str | Piece]
 
 
-def lines_of(kernel: Kernel, findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
+def lines_of(
+    kernel: ReadKernel, findings: Sequence[KernelFinding], sources: SourceFiles, width: int
+) -> Iterator[Line]:
     """Yield the lines of a kernel, the most important first."""
     yield from hanging((Piece(f"{kernel.name}  ", "head"),), launch_words(kernel), max(width, 72), "dim")
     for note in kernel.notes:
@@ -56,12 +58,12 @@ def lines_of(kernel: Kernel, findings: Sequence[Finding], sources: Sources, widt
     yield from _missing(kernel, width)
 
 
-def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
+def _sums(kernel: ReadKernel, width: int) -> Iterator[Line]:
     sums = sums_of(kernel)
     if not sums:
         yield (Piece("  no access to memory was counted", "note"),)
         return
-    rows: list[Cells] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
+    rows: list[RowCells] = [["", "instructions", "requests", "cost", "", "ideal", "", ""]]
     for one in sums:
         over = times(one.cost, one.ideal)
         left = f"{one.unknown:,} unknown" if one.unknown else ""
@@ -74,7 +76,7 @@ def _sums(kernel: Kernel, width: int) -> Iterator[Line]:
 # -- findings --------------------------------------------------------------------------------------------
 
 
-def _findings(findings: Sequence[Finding], sources: Sources, width: int) -> Iterator[Line]:
+def _findings(findings: Sequence[KernelFinding], sources: SourceFiles, width: int) -> Iterator[Line]:
     if not findings:
         yield (Piece("  no findings", "yes"),)
     said: dict[tuple[str, str], int] = {}
@@ -92,14 +94,14 @@ def _findings(findings: Sequence[Finding], sources: Sources, width: int) -> Iter
         yield (Piece(f"  and {len(findings) - SHOWN} more: --json has all", "dim"),)
 
 
-def _briefly(number: int, finding: Finding, width: int) -> Line:
+def _briefly(number: int, finding: KernelFinding, width: int) -> Line:
     """Return one line for a finding whose repair was shown before, or that is one of many."""
     head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {place(finding.line)}", "name"))
     text = f"{cost_words(finding.cost)}: {finding.cause}"
     return (*head, Piece(f"  {shortened(text, max(16, width - length(head) - 2))}"))
 
 
-def _finding(number: int, finding: Finding, sources: Sources, width: int) -> Iterator[Line]:
+def _finding(number: int, finding: KernelFinding, sources: SourceFiles, width: int) -> Iterator[Line]:
     where = place(finding.line)
     source = sources.line(finding.line)
     head = (Piece(f" {number:>2}. "), Piece(finding.kind, "no"), Piece(f"  {where}" if where else "", "name"))
@@ -119,7 +121,7 @@ def _said(name: str, text: str, width: int) -> Iterator[Line]:
 # -- accesses --------------------------------------------------------------------------------------------
 
 
-def _accesses(rows: Sequence[Row], sources: Sources, width: int) -> Iterator[Line]:
+def _accesses(rows: Sequence[Row], sources: SourceFiles, width: int) -> Iterator[Line]:
     """Yield the accesses by line of the source; of many those that lose most."""
     kept = rows
     if len(rows) > SHOWN:
@@ -129,7 +131,7 @@ def _accesses(rows: Sequence[Row], sources: Sources, width: int) -> Iterator[Lin
     alone = next(iter(files)) if len(files) == 1 else None
     more = f"; {len(rows) - len(kept)} more lose less" if len(kept) < len(rows) else ""
     yield (Piece("  accesses", "name"), Piece(f" by line of {bare(alone)}{more}" if alone else more, "dim"))
-    table: list[Cells] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
+    table: list[RowCells] = [["line", "", "a lane", "requests", "cost", "ideal", "", "", ""]]
     before: object = None
     for row in kept:
         again, before = row.line is not None and row.line == before, row.line
@@ -146,7 +148,7 @@ def _accesses(rows: Sequence[Row], sources: Sources, width: int) -> Iterator[Lin
 # -- Triton's layouts ------------------------------------------------------------------------------------
 
 
-def _conversions(kernel: Kernel, width: int) -> Iterator[Line]:
+def _conversions(kernel: ReadKernel, width: int) -> Iterator[Line]:
     assert kernel.module is not None
     moved = kernel.module.conversions()
     if moved:
@@ -164,7 +166,7 @@ def _conversions(kernel: Kernel, width: int) -> Iterator[Line]:
         yield from columns(rows, "<<><", width)
 
 
-def _layouts(kernel: Kernel) -> Iterator[Line]:
+def _layouts(kernel: ReadKernel) -> Iterator[Line]:
     """Yield the layouts in registers, each once; those of rows, columns and slices follow from the others."""
     assert kernel.module is not None
     rows = dict.fromkeys(
@@ -189,7 +191,7 @@ def _more(number: int) -> str:
 # -- what is left out ------------------------------------------------------------------------------------
 
 
-def _missing(kernel: Kernel, width: int) -> Iterator[Line]:
+def _missing(kernel: ReadKernel, width: int) -> Iterator[Line]:
     missing = missing_of(kernel)
     if not missing:
         return
@@ -229,13 +231,17 @@ def difference(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[Line]:
 
 
 def columns(
-    rows: Iterable[Cells], sides: str, width: int | None, optional: Sequence[int] = (), indent: str = "    "
+    rows: Iterable[RowCells],
+    sides: str,
+    width: int | None,
+    optional: Sequence[int] = (),
+    indent: str = "    ",
 ) -> Iterator[Line]:
     """Yield rows with aligned columns; where room lacks, the last is shortened, or those of `optional` go.
 
     >>> from tilewise.pictures.terminal import as_text
     >>> print(as_text(columns([["a", "bb", "a long text"], ["c", "d", ""]], "<><", 14, indent="")))
-    a  bb  a lo...
+    a  bb  a lon...
     c   d
     """
     table = [[cell if isinstance(cell, Piece) else Piece(cell) for cell in row] for row in rows]

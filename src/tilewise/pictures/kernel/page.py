@@ -11,8 +11,8 @@ from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
-from tilewise.compiled.findings import Finding, spelled
-from tilewise.compiled.kernel import Kernel, Row
+from tilewise.compiled.findings import KernelFinding, spelled
+from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.program import Line
 from tilewise.compiled.words import (
     TOO_MUCH,
@@ -29,7 +29,7 @@ from tilewise.compiled.words import (
 )
 from tilewise.core.errors import LayoutError
 from tilewise.pictures.kernel.request import picture_of
-from tilewise.pictures.kernel.source import Sources
+from tilewise.pictures.kernel.source import SourceFiles
 from tilewise.pictures.paper.html import policy
 from tilewise.pictures.paper.svg import escaped
 
@@ -51,7 +51,10 @@ FOOT = (
 
 
 def written(
-    path: Path | str, kernels: Sequence[Kernel], findings: Mapping[str, Sequence[Finding]], sources: Sources
+    path: Path | str,
+    kernels: Sequence[ReadKernel],
+    findings: Mapping[str, Sequence[KernelFinding]],
+    sources: SourceFiles,
 ) -> None:
     """Write the page of some kernels to a file."""
     try:
@@ -60,7 +63,9 @@ def written(
         raise LayoutError("TW402", f"{path} cannot be written: {error.strerror}") from None
 
 
-def page_of(kernels: Sequence[Kernel], findings: Mapping[str, Sequence[Finding]], sources: Sources) -> str:
+def page_of(
+    kernels: Sequence[ReadKernel], findings: Mapping[str, Sequence[KernelFinding]], sources: SourceFiles
+) -> str:
     """Return the page of some kernels."""
     here = files("tilewise.pictures.kernel")
     script, style = ((here / f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
@@ -98,7 +103,9 @@ def said(text: object) -> str:
 class _Section:
     """The part of the page that one kernel has."""
 
-    def __init__(self, id: str, kernel: Kernel, findings: Sequence[Finding], sources: Sources) -> None:
+    def __init__(
+        self, id: str, kernel: ReadKernel, findings: Sequence[KernelFinding], sources: SourceFiles
+    ) -> None:
         self.id, self.kernel, self.findings, self.sources = id, kernel, findings, sources
         self.lost = sum(map(loss, kernel.rows)) or 1
         self.worst = max((finding.weight for finding in findings), default=0)
@@ -165,7 +172,7 @@ class _Section:
 
     # -- findings ----------------------------------------------------------------------------------------
 
-    def _finding(self, number: int, finding: Finding) -> Iterator[str]:
+    def _finding(self, number: int, finding: KernelFinding) -> Iterator[str]:
         minor = "" if finding.weight * 4 >= self.worst else " minor"
         picture = picture_of(finding.row) if finding.row is not None else ""
         minor += " beside" if picture and number == 1 else ""

@@ -28,7 +28,7 @@ SUFFIXES = (
 """Files that are sources. A kernel may name any file of the machine, and the page shows what it names."""
 
 
-class Sources:
+class SourceFiles:
     """The files of the source, looked for at their recorded paths and beside the files that were read."""
 
     def __init__(self, folders: Iterable[Path | str] = ()) -> None:
