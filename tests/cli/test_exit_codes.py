@@ -16,7 +16,12 @@ from tilewise.questions import SUMMARIES
 
 FULL = Path("/dev/full")
 
+KERNEL = Path(__file__).parents[2] / "docs/read/transpose.sass"
+
+PADDED = Path(__file__).parents[2] / "docs/read/transpose.sass"
+
 NO = {
+    "read": f"read|{PADDED}|--block|32,8|--fail-on|any",
     "who": "who|S[8 : 2]|m=3",
     "same": "same|S[8 : 1]|S[8 : 2]",
     "relation": "relation|S[(2, 3) : (1, 10)]|S[6 : 1]|--reshape|3,2|--permute|1,0",
@@ -36,6 +41,7 @@ NO = {
     "emit": "emit|wgmma|--tile|64x100x64|--dtype|bf16",
     "verify": "verify",
     "banks": "banks|S[(64, 64) : (65, 1)]|--dtype|f16|--access|row:16B",
+    "read": f"read|{KERNEL}|--block|32,8|--fail-on|conflicts",
     "coalesce": "coalesce|S[(8, 8) : (9, 1)]|--dtype|bf16|--access|row:16B",
     "vector": "vector|S[(8, 8) : (9, 1)]|--dtype|bf16|--access|row:16B",
     "plan": "plan|S[4, 2]|S[(4, 2) : (1, 1)]|--dtype|u8",

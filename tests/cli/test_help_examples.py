@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from tests.compiled.sass_texts import text_of
 from tests.docs.examples import piped
 
 from tilewise.cli.arguments import parser_for, read
@@ -31,6 +32,35 @@ def test_every_command_has_an_example() -> None:
     assert {shlex.split(example)[1] for example in EXAMPLES} >= set(SUMMARIES)
 
 
+PTX = """.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry transpose(.param .u64 to, .param .u32 M)
+{
+    ret;
+}
+"""
+TTGIR = """module attributes {"ttg.num-warps" = 4 : i32, "ttg.threads-per-warp" = 32 : i32} {
+  tt.func public @transpose(%to: !tt.ptr<f32>, %M: i32) {
+    tt.return
+  }
+}
+"""
+
+
+@pytest.fixture
+def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The files that the examples of `read` name: texts, whatever their names end in."""
+    cache = tmp_path / ".triton/cache/ABCDEF"
+    cache.mkdir(parents=True)
+    for name in ("kernel.cubin", "old.cubin", "new.cubin", ".triton/cache/ABCDEF/transpose.sass"):
+        (tmp_path / name).write_text(text_of("EXIT", name="transpose"))
+    (tmp_path / "kernel.ptx").write_text(PTX)
+    (tmp_path / "kernel.ttgir").write_text(TTGIR)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_each_example_is_understood(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A no is an answer; what needs a GPU is read and not run."""

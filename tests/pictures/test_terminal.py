@@ -261,12 +261,14 @@ def test_parts_are_beside_each_other_line_by_line():
     assert as_text(beside(parts, 80)) == "one        three\ntwo"
 
 
-OUTSIDE = [(name, path) for name, path in modules() if re.match(r"tilewise\.pictures\.(?!paper)", name)]
+OUTSIDE = [
+    (name, path) for name, path in modules() if re.match(r"tilewise\.pictures\.(?!paper|kernel)", name)
+]
 
 
 @pytest.mark.parametrize(("module", "path"), OUTSIDE, ids=[name for name, _ in OUTSIDE])
 def test_what_is_no_paper_needs_none(module, path):
-    """What the terminal and paper share is in the room `view`, and in `scene`."""
+    """What the terminal and paper share is in the room `view`, and in `scene`; a kernel's page is paper."""
     needed = [name for _, name in imported(path.read_text(encoding="utf-8"), module)]
     assert not [name for name in needed if name.startswith("tilewise.pictures.paper")]
     if ".view." in module or ".scene." in module:

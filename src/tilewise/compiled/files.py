@@ -70,7 +70,7 @@ def _artifacts(given: Any) -> Iterator[Artifact]:
     elif isinstance(given, str) and "\n" in given:
         yield _artifact(given.encode(), "")
     elif isinstance(given, str | Path) and str(given):
-        yield from _files(Path(given))
+        yield from _files(Path(given).expanduser())
     else:
         hint = "a file, a folder, a text, or a compiled kernel with .asm"
         raise LayoutError("TW804", f"{given!r:.60} is no kernel", hint=hint)

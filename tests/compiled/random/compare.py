@@ -63,10 +63,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader says of a launch: its accesses, and whether it has guessed which way a branch goes."""
+    """What a reader says of a launch: its accesses, whether it guessed a branch, and what it does not read."""
 
     issues: Sequence[Any]
     guessed: bool = False
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,15 +143,16 @@ def found(case: Case, reading: Reading) -> tuple[list[Row], bool]:
     return rows, unknown
 
 
-def judged(case: Case, rows: Sequence[Row], unknown: bool, guessed: bool) -> Outcome:
+def judged(case: Case, rows: Sequence[Row], unknown: bool, reading: Reading) -> Outcome:
     """Return how rows that a reader knows agree with those of the case."""
-    if guessed:
-        return Outcome("guessed") if case.hangs_on_data else Outcome("unknown", "branches")
+    unread = f" that {', '.join(reading.unread)} may decide" if reading.unread else ""
+    if reading.guessed:
+        return Outcome("guessed") if case.hangs_on_data else Outcome("unknown", f"branches{unread}")
     if case.hangs_on_data and unknown:
         return among(case, rows)
     if unknown:
         outcome = among(case, rows)
-        return Outcome("unknown", "addresses") if outcome.word == "hangs on data" else outcome
+        return Outcome("unknown", f"addresses{unread}") if outcome.word == "hangs on data" else outcome
     for by_line, word in ((True, "by line"), (False, "by kernel")):
         wanted = bytes_of(case.rows, by_line=by_line)
         if any(bytes_of(rows, by_line=by_line, shift=base) == wanted for base in BASES):
@@ -211,7 +213,7 @@ def outcome(read: Reader, text: str, case: Case) -> Outcome:
         return Outcome("refused", kind_of(error))
     except Exception as error:
         return Outcome("wrong", f"  {type(error).__name__}: {error}")
-    return judged(case, rows, unknown, reading.guessed)
+    return judged(case, rows, unknown, reading)
 
 
 def kind_of(error: Exception) -> str:
@@ -228,7 +230,8 @@ def reader(text: str, case: Case) -> Reading:
     launch = Launch(grid=case.grid, block=case.block, args=case.arguments, shared=case.dynamic)
     issues = list(traced(text, case.name, launch))
     guessed = False
-    for run in traces(next(programs_of(text, case.name)), launch, range(launch.blocks)):
+    program = next(programs_of(text, case.name))
+    for run in traces(program, launch, range(launch.blocks)):
         deque(run, maxlen=0)
         guessed |= bool(run.guessed) or run.cut is not None
-    return Reading(issues, guessed)
+    return Reading(issues, guessed, tuple(sorted(program.unread)))

@@ -682,14 +682,23 @@ class Drawing:
         return (*after[:-1], replace(last, index=index))
 
     def atomic(self, name: str, space: str, room: int) -> Access:
-        """Return an atomic operation at an address that differs between the threads of a warp."""
+        """Return an atomic operation at an address that differs between the threads of a warp.
+
+        Where it is the same for all, compilers let one thread make the access of all others.
+        """
         operation = self.rng.choice(("Add", "Add", "Add", "Min", "Max", "And", "Or", "Xor", "Exch", "CAS"))
         cell = WORD
         if space == "global" and self.chance(0.25):
             cell = FLOAT if operation == "Add" and self.chance(0.5) else LONG
         count = 1 << ((room // cell.bytes).bit_length() - 1)
-        thread = self.axis("threadIdx", "x")
-        index = self.binary("&", self.binary("+", thread, self.expr(U32, 2)), Const(count - 1, U32))
+        factor = Const(self.rng.choice((1, 1, 1, 3, 5, 33)), U32)
+        thread = self.binary("*", self.axis("threadIdx", "x"), factor)
+        given = [name for name in self.readable if name.name.startswith("a")]
+        other = self.cast(self.rng.choice(given), U32) if given and self.chance(0.7) else self.const(U32)
+        if self.chance(0.4):
+            other = self.binary(self.rng.choice("+^&"), other, self.axis("blockIdx", self.rng.choice("xxyz")))
+        index = self.binary("&", self.binary("+", thread, other), Const(count - 1, U32))
+        index = self.somewhere(index, name)
         made = Access(self.number(), "atom", space, name, cell, index, self.value(), way=self.way)
         return replace(made, operation=f"atomic{operation}", used=self.chance(0.5))
 

@@ -6,6 +6,7 @@ other run. All that comes from a file, such as the name of a kernel, goes throug
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import pairwise
@@ -40,6 +41,8 @@ AROUND = 3
 GAP = 8
 """So many lines without accesses are shown; more are left out."""
 HOTTEST = 5
+MOST_BESIDE = 600
+"""Pixels of a picture that leaves room for a text beside it."""
 MOST_PICTURES = 40
 """Pictures of requests that no finding has."""
 
@@ -175,7 +178,7 @@ class _Section:
     def _finding(self, number: int, finding: KernelFinding) -> Iterator[str]:
         minor = "" if finding.weight * 4 >= self.worst else " minor"
         picture = picture_of(finding.row) if finding.row is not None else ""
-        minor += " beside" if picture and number == 1 else ""
+        minor += " beside" if number == 1 and 0 < _width(picture) <= MOST_BESIDE else ""
         alike = [one for one in self.findings[: number - 1] if one.kind == finding.kind]
         before = any(one.repair == finding.repair for one in alike)
         minor += " brief" if before else ""
@@ -231,10 +234,8 @@ class _Section:
         yield "</tbody></table></div>"
 
     def _line(self, line: Line, rows: Sequence[Row], text: str) -> Iterator[str]:
-        badges = "".join(
-            f'<a class="badge" href="#{self.id}-f{number}">{number} {self.findings[number - 1].kind}</a>'
-            for number in self.told.get(line, ())
-        )
+        here = [number for number in self.told.get(line, ()) if self.findings[number - 1].row not in rows]
+        badges = self._badges(here)
         anchor = f' id="{self._anchor(line)}"' if rows or badges else ""
         code = f'<td class="at">{line.number}</td><td class="code">{said(text)}</td>'
         if not rows:
@@ -245,8 +246,16 @@ class _Section:
             heat = self._heat(row)
             role = f"{heat}{'' if first else ' again'}"
             begin = code if first else '<td class="at"></td><td class="code"></td>'
-            counts = self._counts(row, badges if first else "")
+            own = [number for number in self.told.get(line, ()) if self.findings[number - 1].row is row]
+            counts = self._counts(row, (badges if first else "") + self._badges(own))
             yield f'<tr class="{role}"{anchor if first else ""}>{begin}{counts}</tr>'
+
+    def _badges(self, numbers: Iterable[int]) -> str:
+        """Return links to some findings."""
+        return "".join(
+            f'<a class="badge" href="#{self.id}-f{number}">{number} {self.findings[number - 1].kind}</a>'
+            for number in numbers
+        )
 
     def _counts(self, row: Row, badges: str) -> str:
         over = times(row.cost, row.ideal)
@@ -376,6 +385,12 @@ def table(
         )
         yield "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
+
+
+def _width(picture: str) -> int:
+    """Return the pixels across of a picture; 0 where there is none."""
+    found = re.search(r' width="(\d+)"', picture)
+    return int(found[1]) if found else 0
 
 
 def _heads(heads: Sequence[str], named: Sequence[str], sides: Sequence[str]) -> str:
