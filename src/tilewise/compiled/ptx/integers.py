@@ -205,11 +205,7 @@ def shift(words: Words) -> Step:
     if not words.signed:
         return words.result(_down, words.kind, U32)
 
-<<<<<<< HEAD
-    def of(bits: Entries, count: Entries) -> Entries:
-=======
     def of(bits: Entries, count: Entries) -> Any:
->>>>>>> main
         inside = np.minimum(count, U32(words.width - 1)).astype(words.kind)
         return (with_sign(bits) >> with_sign(inside)).view(words.kind)
 
