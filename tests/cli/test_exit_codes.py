@@ -18,10 +18,7 @@ FULL = Path("/dev/full")
 
 KERNEL = Path(__file__).parents[2] / "docs/read/transpose.sass"
 
-PADDED = Path(__file__).parents[2] / "docs/read/transpose.sass"
-
 NO = {
-    "read": f"read|{PADDED}|--block|32,8|--fail-on|any",
     "who": "who|S[8 : 2]|m=3",
     "same": "same|S[8 : 1]|S[8 : 2]",
     "relation": "relation|S[(2, 3) : (1, 10)]|S[6 : 1]|--reshape|3,2|--permute|1,0",

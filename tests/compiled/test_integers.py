@@ -53,6 +53,8 @@ THREE: dict[str, Callable[[int, int, int], int]] = {
     "SHF.R.S32.HI R4, RZ, R2, R1": lambda a, b, c: signed(a) >> min(b, 31),
     "SHF.L.U64.HI R4, R1, 0x4, R3": lambda a, b, c: (c << 32 | a) << 4 >> 32,
     "SHF.R.U64 R4, R1, 0x4, R3": lambda a, b, c: (c << 32 | a) >> 4,
+    "SHF.R.S64 R4, R1, 0x3f, R3": lambda a, b, c: signed(c) >> 31,
+    "SHF.R.S64 R4, R1, R2, R3": lambda a, b, c: (signed(c) << 32 | a) >> min(b, 63),
     "SHF.L.W.U32.HI R4, R1, R2, R3": lambda a, b, c: (c << 32 | a) << b % 32 >> 32,
     "SGXT R4, R1, 0x8": lambda a, b, c: a % 256 - 256 * (a >> 7 & 1),
     "SGXT.U32 R4, R1, 0x8": lambda a, b, c: a % 256,

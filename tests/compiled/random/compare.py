@@ -63,7 +63,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader says of a launch: its accesses, whether it guessed a branch, and what it does not read."""
+    """The answer of a reader to a launch: its accesses, if it guessed a branch, and what it does not read."""
 
     issues: Sequence[Any]
     guessed: bool = False

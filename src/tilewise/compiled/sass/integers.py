@@ -294,11 +294,9 @@ def shf(words: Words) -> Compute:
         whole = joined(lo, hi)
         if left:
             return (whole << n >> (_32 if upper else U64(0))) & U64(0xFFFFFFFF)
-        if not upper:
-            return whole >> n & U64(0xFFFFFFFF)
-        if kind[0] == "S":
-            return (whole.view(np.int64) >> n.astype(np.int64)).view(U64) >> _32
-        return whole >> n >> _32
+        filled = kind == "S64" or (upper and kind == "S32")
+        moved = (whole.view(np.int64) >> n.astype(np.int64)).view(U64) if filled else whole >> n
+        return moved >> _32 if upper else moved & U64(0xFFFFFFFF)
 
     return _step(
         register, lambda lanes: applied(_narrow, applied(shifted, below(lanes), count(lanes), above(lanes)))
