@@ -653,13 +653,8 @@ class Drawing:
         made = Access(self.number(), kind, space, name, cell, index, way=self.way, pointer=self.chance(0.15))
         if kind == "st":
             return (replace(made, value=self.value()),)
-        decided = [name for name in self.mutable if name.type == U32]
-        if self.hangs and name in self.only_read and decided and self.chance(0.6):
-            cell = self.rng.choice(SCALARS)
-            into = self.rng.choice(decided)
-            found = replace(made, cell=cell, index=self.index(room, cell), into=into.name, decides=True)
-            after = self.access("ld", name, space, room)
-            return (found, *self.hung(after, into, room))
+        if self.hangs and name in self.only_read and self.mutable and self.chance(0.6):
+            return self.deciding(name, room)
         if self.data and self.chance(0.4):
             made = replace(made, into=self.rng.choice(self.data))
         return (made,)
@@ -673,13 +668,17 @@ class Drawing:
             return index
         return self.binary("+", index, self.cast(Name("zero", U32), index.type))
 
-    def hung(self, after: Body, into: Name, room: int) -> Body:
-        """Return an access again, at an index that a loaded value decides."""
-        last = after[-1]
-        assert isinstance(last, Access)
-        count = 1 << ((room // last.cell.bytes).bit_length() - 1)
+    def deciding(self, name: str, room: int) -> Body:
+        """Return a load into a variable that may decide, and one at an index where it does."""
+        variables = [name for name in self.mutable if name.type == U32]
+        if not variables:
+            return ()
+        into, cell, other = self.rng.choice(variables), self.rng.choice(SCALARS), self.rng.choice(CELLS)
+        count = 1 << ((room // other.bytes).bit_length() - 1)
+        first = Access(self.number(), "ld", "global", name, cell, self.index(room, cell), way=self.way)
         index = self.binary("&", self.binary("+", into, self.expr(U32, 1)), Const(count - 1, U32))
-        return (*after[:-1], replace(last, index=index))
+        second = Access(self.number(), "ld", "global", name, other, index, way=self.way)
+        return (replace(first, into=into.name, decides=True), second)
 
     def atomic(self, name: str, space: str, room: int) -> Access:
         """Return an atomic operation at an address that differs between the threads of a warp.
@@ -700,7 +699,9 @@ class Drawing:
         index = self.binary("&", self.binary("+", thread, other), Const(count - 1, U32))
         index = self.somewhere(index, name)
         made = Access(self.number(), "atom", space, name, cell, index, self.value(), way=self.way)
-        return replace(made, operation=f"atomic{operation}", used=self.chance(0.5))
+        # Assemblers leave out all but one of those that change nothing when they are made again.
+        used = self.chance(0.5) or operation not in ("Add", "Xor")
+        return replace(made, operation=f"atomic{operation}", used=used)
 
     def neighbours(self) -> list[Statement]:
         """Return two or four accesses side by side."""
@@ -898,6 +899,9 @@ class Drawing:
         for _ in range(rng.randint(most // 2, most)):
             made += self.collective() if self.chance(0.55 if self.warps else 0.2) else self.some()
         self.may_return = True
+        if self.hangs:
+            at = self.only_read[0]
+            made += self.deciding(at, next(one.size for one in parameters if one.name == at))
         for _ in range(rng.randint(most // 2, most)):
             made += self.some()
         for name in self.readable[-6:]:
