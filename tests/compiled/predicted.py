@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from tilewise.compiled.counts import totals
+from tilewise.compiled.counts import Tally, totals
 from tilewise.compiled.kernel import Run, counted
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.texts import programs_of
@@ -94,6 +94,44 @@ def compared(name: str, kind: str) -> Iterator[tuple[Difference, bool]]:
         wanted = sum(counters.get(metric, 0) for metric in metrics)
         predicted = sums[space][access][what]
         yield Difference(name, counter, predicted, wanted), predicted == wanted
+
+
+@cache
+def sources() -> Mapping[str, Any]:
+    """Return {launch: how often each instruction ran, and what each access cost}, as the profiler has it."""
+    found: Mapping[str, Any] = json.loads(archive().read("sources.json"))["launches"]
+    return found
+
+
+NOT_ONE_BY_ONE = ("GMMA", "LDGSTS", "ATOM", "RED", "UBLK")
+"""Accesses whose numbers on the source page are of several engines, or of no request."""
+
+
+def by_instruction(name: str) -> Iterator[tuple[str, tuple[int, ...], tuple[int, ...]]]:
+    """Yield (instruction, predicted, counted) of each load and store of a launch.
+
+    The numbers: warps that execute it, wavefronts of shared memory, lines and sectors of global memory.
+    """
+    run, counted_ones = run_of(name, "sass"), sources()[name]
+    place = {instruction.row: number for number, instruction in enumerate(run.program.instructions)}
+    tallies: dict[int, list[Tally]] = {}
+    for tally in run.tallies:
+        tallies.setdefault(place[tally.instruction.row], []).append(tally)
+    for access in counted_ones["accesses"]:
+        number = access["offset"] // 16
+        executed, mine = counted_ones["executed"][number], tallies.get(number, [])
+        if any(word in access["text"] for word in NOT_ONE_BY_ONE) or not (executed or mine):
+            continue
+        shared = [tally for tally in mine if tally.touch.space == "shared"]
+        far = [tally for tally in mine if tally.touch.space == "global"]
+        predicted = (
+            sum(tally.instructions for tally in mine),
+            sum(tally.cost for tally in shared),
+            sum(tally.lines for tally in far),
+            sum(tally.cost for tally in far),
+        )
+        names = ("L1 Wavefronts Shared", "L1 Tag Requests Global", "L2 Theoretical Sectors Global")
+        yield access["text"], predicted, (executed, *(access.get(name, 0) for name in names))
 
 
 def main(words: list[str]) -> None:

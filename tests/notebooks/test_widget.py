@@ -54,7 +54,7 @@ def test_two_layouts_are_side_by_side():
 
 def test_another_layout_takes_the_place_of_what_is_shown():
     widget = explore(S[(8, 64) : (64, 1)], dtype="bf16", access="col:2B")
-    widget.selection, widget.step = [5, 300, 2], 3
+    widget.selection, widget.step = [5, 300, FRAGMENT.size, 2], 3
     widget.look(FRAGMENT, shape=(8, 8))
     assert widget.document == document_of(FRAGMENT, shape=(8, 8)).as_dict()
     assert (widget.selection, widget.step) == ([5, 2], -1)

@@ -359,8 +359,14 @@ def popc(words: Words) -> Compute:
     read = word(words.operands[-1])
     return _step(
         words.operands[0],
-        lambda lanes: applied(lambda bits: np.bitwise_count(bits).astype(np.uint32), read(lanes)),
+        lambda lanes: applied(_ones, read(lanes)),
     )
+
+
+def _ones(bits: np.ndarray) -> Any:
+    """Return the number of ones of each word."""
+    bytes_of_each = np.ascontiguousarray(bits)[:, None].view(np.uint8)
+    return np.unpackbits(bytes_of_each, axis=1).sum(axis=1, dtype=np.uint32)
 
 
 def flo(words: Words) -> Compute:

@@ -84,6 +84,9 @@ WRITES = {name: count for count, names in FLOATS.items() for name in names}
 # -- the parts of a text ---------------------------------------------------------------------------------
 
 
+SET_BY_THE_HOST = ("0", "3")
+"""Banks of constants that hold parameters, and variables that the host may write."""
+
 NEVER_IF_NEGATED = ("PT", "UPT")
 """Predicates that always hold."""
 
@@ -351,7 +354,7 @@ class _Reader:
         found: dict[int, bytes] = {}
         for name, content in self.parts.banks.items():
             match = re.fullmatch(r"constant(\d+)(?:\.(.*))?", name)
-            if match and match[2] in (None, self.section.name) and match[1] != "0":
+            if match and match[2] in (None, self.section.name) and match[1] not in SET_BY_THE_HOST:
                 found[int(match[1])] = bytes(content)
         return found
 
