@@ -893,9 +893,9 @@ class Drawing:
             self.arrays.append((self.fresh("l"), rng.choice((4, 8, 16))))
             made.append(Local(*self.arrays[-1]))
         if static:
-            # No compiler knows what is stored first, so that none takes the array for a constant.
+            # No compiler knows what is stored first, nor that nothing is loaded: it keeps the array.
             (first,) = self.access("st", "fixed", "shared", static)
-            made.append(replace(first, value=Name("count", U32)))
+            made += [replace(first, value=Name("count", U32)), *self.access("ld", "fixed", "shared", static)]
         self.returns = self.finish
         most = 5 if self.chance(0.65) else 1
         for _ in range(rng.randint(most // 2, most)):
@@ -909,8 +909,6 @@ class Drawing:
         for name in self.readable[-6:]:
             if self.chance(0.5):
                 made.append(self.witness(name))
-        if static:
-            made += self.access("ld", "fixed", "shared", static)
         made += self.finish()[:1]
         return Kernel(
             f"k{self.seed}",

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 from tests.compiled.random import compare
-from tests.compiled.random.compare import Case, Outcome, Reading, case_of
+from tests.compiled.random.compare import Case, Outcome, Reading, Row, case_of
 from tests.compiled.random.kernels import kernel
 from tests.compiled.random.perfect import Issue, Line, issues
 from tests.compiled.random.tree import source
@@ -100,6 +100,26 @@ def test_no_atomic_operation_is_left_out():
     )
     twice = replace(it, rows=[*it.rows, next(row for row in it.rows if row.kind == "atom")])
     assert judged(list(issues(it)), twice).word == "wrong"
+
+
+def test_a_gap_of_a_vector_is_loaded_twice_in_plain_kernels_alone():
+    four = [Row(site, "ld", "shared", 0, 2 * site, 2) for site in range(4)]
+    vector = Row(0, "ld", "shared", 0, 0, 8)
+    stores = [replace_kind(row) for row in four]
+    for way, rows, found, word in (
+        ("plain", four, [vector], "by kernel"),
+        ("plain", four, [vector, four[3]], "fewer"),
+        ("plain", four, [vector, four[3], four[3]], "wrong"),
+        ("plain", stores, [replace_kind(vector), stores[3]], "wrong"),
+        ("fenced", four, [vector, four[3]], "wrong"),
+        ("volatile", four, [vector, four[3]], "wrong"),
+    ):
+        it = replace(of_way(way), rows=rows)
+        assert compare.judged(it, found, False, Reading(())).word == word
+
+
+def replace_kind(row: Row) -> Row:
+    return row._replace(kind="st")
 
 
 def test_a_merged_instruction_counts_by_kernel():

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.compiled.random.compare import Outcome, Tally, outcome, reader
+from tests.compiled.random.compare import MOST_LEFT_OUT, Outcome, Tally, outcome, reader
 from tests.compiled.random.record import BATCH, PLAN, Batch, batches
 
 FORMS = ("machine", "ptx")
 SAMPLE = tuple(range(0, len(PLAN) * BATCH, 10))
 """The kernels of a quick run."""
-MOST_REFUSED = 0.03
 
 
 @cache
@@ -39,5 +38,4 @@ def test_all_kernels_are_read_right_and_few_refused(form):
     tally = Tally()
     for number in range(len(PLAN) * BATCH):
         tally.add(outcome_of(number, form))
-    left_out = tally.words["refused"] + tally.words["unknown"]
-    assert left_out <= MOST_REFUSED * tally.words.total(), tally.reasons
+    assert tally.left_out() <= MOST_LEFT_OUT * tally.total(), tally.reasons
