@@ -893,7 +893,9 @@ class Drawing:
             self.arrays.append((self.fresh("l"), rng.choice((4, 8, 16))))
             made.append(Local(*self.arrays[-1]))
         if static:
-            made += self.access("st", "fixed", "shared", static)
+            # No compiler knows what is stored first, so that none takes the array for a constant.
+            (first,) = self.access("st", "fixed", "shared", static)
+            made.append(replace(first, value=Name("count", U32)))
         self.returns = self.finish
         most = 5 if self.chance(0.65) else 1
         for _ in range(rng.randint(most // 2, most)):

@@ -33,6 +33,7 @@ def test_a_kernel_of_the_sample_is_read_right(number, form):
 
 
 @pytest.mark.slow
+@pytest.mark.parts(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_all_kernels_are_read_right_and_few_refused(form):
     tally = Tally()
