@@ -38,7 +38,7 @@ COUNTERS: Mapping[tuple[str, str, str], tuple[str, ...]] = {
 }
 """{(space, kind, count): the profiler's metrics whose sum it is}.
 
-Wavefronts are those that it sums over instructions: the counter of the unit had 18 for the 16 stores of one launch,
+Wavefronts are summed over instructions: the counter of the unit had 18 for the 16 stores of one launch,
 both times.
 """
 
