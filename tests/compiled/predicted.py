@@ -22,21 +22,25 @@ from tilewise.compiled.launch import Launch
 from tilewise.compiled.texts import programs_of
 
 HERE = Path(__file__).parent / "corpus"
-WAVEFRONTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op"
+WAVEFRONTS = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
 ISSUED = "smsp__inst_executed_op"
 GLOBAL = "l1tex__t_{}_pipe_lsu_mem_global_op"
 
 COUNTERS: Mapping[tuple[str, str, str], tuple[str, ...]] = {
     ("shared", "load", "instructions"): (f"{ISSUED}_shared_ld.sum", f"{ISSUED}_ldsm.sum"),
     ("shared", "store", "instructions"): (f"{ISSUED}_shared_st.sum", f"{ISSUED}_shared_stsm.sum"),
-    ("shared", "load", "wavefronts"): (f"{WAVEFRONTS}_ld.sum",),
-    ("shared", "store", "wavefronts"): (f"{WAVEFRONTS}_st.sum",),
+    ("shared", "load", "wavefronts"): (f"{WAVEFRONTS}_ld.sum", f"{WAVEFRONTS}_ldsm.sum"),
+    ("shared", "store", "wavefronts"): (f"{WAVEFRONTS}_st.sum", f"{WAVEFRONTS}_stsm.sum"),
     ("global", "load", "requests"): (f"{GLOBAL.format('requests')}_ld.sum",),
     ("global", "store", "requests"): (f"{GLOBAL.format('requests')}_st.sum",),
     ("global", "load", "sectors"): (f"{GLOBAL.format('sectors')}_ld.sum",),
     ("global", "store", "sectors"): (f"{GLOBAL.format('sectors')}_st.sum",),
 }
-"""{(space, kind, count): the profiler's metrics whose sum it is}."""
+"""{(space, kind, count): the profiler's metrics whose sum it is}.
+
+Wavefronts are summed over instructions: the counter of the unit had 18 for the 16 stores of one launch,
+both times.
+"""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ ON_DATA = (
 EXPLAINED = {
     "async_16_rows": "sectors of a copy that bypasses the L1 follow the banks of its target too",
     "async_16_predicated": "sectors of a copy that bypasses the L1 follow the banks of its target too",
-    "calls": "the counter of stores has 2 wavefronts more than the one by instruction, which is equal",
 }
 """{launch: why one of its counters differs}."""
 
@@ -29,7 +28,7 @@ def test_machine_code_has_the_counters_of_the_device_but_those_that_are_explaine
     names, equal, many = differing("sass")
     assert names <= {*ON_DATA, *EXPLAINED}
     assert many == 8 * 133
-    assert equal >= 1042
+    assert equal >= 1043
 
 
 def test_ptx_has_nine_counters_of_ten():
@@ -45,4 +44,4 @@ def test_each_instruction_has_its_counters(name):
 
 def test_launches_that_hang_on_data_are_few():
     assert set(ON_DATA) <= set(record())
-    assert len(ON_DATA) + len(EXPLAINED) <= 13
+    assert len(ON_DATA) + len(EXPLAINED) <= 12

@@ -207,6 +207,7 @@ def test_constants_that_the_host_may_write_are_not_known():
     text = text_of("LDC R4, c[0x3][0x0]", "LDC R5, c[0x2][0x0]", "LDS R6, [R4]", "LDS R7, [R5]", "EXIT")
     for bank in ("2", "3"):
         name = f".nv.constant{bank}.kernel"
-        text += f"//--------------------- {name}  ---------\n{name}:\n        /*0000*/ .byte 0x10, 0x00, 0x00, 0x00\n"
+        text += f"//--------------------- {name}  ---------\n{name}:\n"
+        text += "        /*0000*/ .byte 0x10, 0x00, 0x00, 0x00\n"
     run = counted(next(programs_of(text)), Launch((1, 1, 1), (32, 1, 1)))
     assert [(tally.unknown, tally.known) for tally in run.tallies] == [(1, 0), (0, 1)]
