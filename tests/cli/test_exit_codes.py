@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -210,3 +211,14 @@ def test_input_that_cannot_be_read_is_an_error(monkeypatch, tilewise):
     monkeypatch.setattr("sys.stdin", Unreadable())
     error = json.loads(tilewise("at", "-", "3", "--json").out)["error"]
     assert (error["code"], error["message"]) == ("TW402", "standard input cannot be read: Input/output error")
+
+
+def test_a_command_that_is_interrupted_ends_as_by_the_signal(tilewise, monkeypatch: pytest.MonkeyPatch):
+    """128 and the number of SIGINT, as shells say it; no traceback."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tilewise.cli.main._answer", interrupted)
+    run = tilewise("at", "S[8 : 1]", "3")
+    assert (run.code, run.out, run.err) == (128 + signal.SIGINT, "", "")
