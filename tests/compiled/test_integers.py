@@ -205,6 +205,17 @@ def test_votes(truths):
     assert [bool(lanes.truth(name).bits[0]) for name in ("P1", "P2")] == [any(truths), all(truths)]
 
 
+@given(st.lists(st.integers(0, 5), min_size=32, max_size=32), st.booleans())
+def test_lanes_with_the_same_number(numbers, one_number):
+    given_ones = [numbers[0]] * 32 if one_number else numbers
+    lanes, _, _ = ran(["MATCH.ANY R4, R1", "MATCH.ALL P0, R5, R1"], {"R1": given_ones})
+    alike = [sum((b == a) << lane for lane, b in enumerate(given_ones)) for a in given_ones]
+    assert [number(lanes, "R4", lane) for lane in range(32)] == alike
+    every = len(set(given_ones)) == 1
+    assert bool(lanes.spread(lanes.truth("P0").bits)[7]) == every
+    assert number(lanes, "R5", 7) == (2**32 - 1) * every
+
+
 @given(a=words, b=st.integers(1, WORD - 1))
 def test_division_as_the_compiler_writes_it(a, b):
     """nvcc's sequence for a / b of unsigned numbers: a reciprocal, and two corrections."""

@@ -124,6 +124,23 @@ def test_branch_on_loaded_data_runs_both_sides_once():
     assert trace.guessed == {2: 1}
 
 
+def test_return_on_loaded_data_is_a_guess():
+    """The lanes go on behind it, and the trace says so: a return that is taken would end them."""
+    lines = [
+        "MOV R2, 0x70",
+        "LDS R4, [R0.X4]",
+        "ISETP.EQ.AND P0, PT, R4, RZ, PT",
+        "MOV R3, RZ",
+        "@P0 RET.REL.NODEC R2 `(kernel)",
+        "STS [R0.X4], R4",
+        "EXIT",
+        "EXIT",
+    ]
+    _, events, trace = ran(lines, LANES)
+    assert sizes(events) == [("LDS", 32), ("STS", 32)]
+    assert trace.guessed == {4: 1}
+
+
 def test_loop_on_loaded_data_ends():
     lines = [".L_1:", "LDS R4, [R0.X4]", "ISETP.NE.AND P0, PT, R4, RZ, PT", "@P0 BRA `(.L_1)", "EXIT"]
     _, events, trace = ran(lines, LANES)

@@ -166,7 +166,7 @@ class Trace:
                     where, unknown = where.under(truth), truth.unknown if unknown is None else unknown
                 return self._jump(at, target, everyone.mask, where.mask, unknown)
             case JumpTo(target):
-                return self._jump_to(target(self.lanes), where.mask, everyone.mask, at)
+                return self._jump_to(at, target(self.lanes), everyone.mask, where.mask, unknown)
             case Leave():
                 return self._leave(at, everyone.mask, where.mask, unknown)
             case Open(barrier):
@@ -195,15 +195,18 @@ class Trace:
             self.fronts.append(Front(at, mask))
 
     def _jump(self, at: int, target: int, mask: Bools, taken: Bools, unknown: Bools | None) -> bool:
-        if unknown is not None:
-            doubtful = self.lanes.spread(unknown) & mask
-            if doubtful.any():
-                taken = self._guess(at, target, taken & ~doubtful, doubtful)
+        doubtful = self._doubtful(mask, unknown)
+        if doubtful.any():
+            taken = self._guess(at, target, taken & ~doubtful, doubtful)
         if not taken.any():
             return False
         self._part(target, taken)
         self._part(at + 1, mask & ~taken)
         return True
+
+    def _doubtful(self, mask: Bools, unknown: Bools | None) -> Bools:
+        """Return the lanes of a mask of which nobody knows where they go."""
+        return np.zeros_like(mask) if unknown is None else self.lanes.spread(unknown) & mask
 
     def _guess(self, at: int, target: int, taken: Bools, doubtful: Bools) -> Bools:
         """Let lanes pass a branch on the first time and take it afterwards.
@@ -217,13 +220,15 @@ class Trace:
         self.passed[at] = before | doubtful
         return taken | (doubtful & before)
 
-    def _jump_to(self, target: Value, taken: Bools, mask: Bools, at: int) -> bool:
-        unknown = self.lanes.spread(target.unknown) & taken if target.unknown is not None else None
-        if unknown is not None and unknown.any():
+    def _jump_to(self, at: int, target: Value, mask: Bools, taken: Bools, unknown: Bools | None) -> bool:
+        """Let lanes go where each one's number says; those whose number nobody knows end here."""
+        doubtful = self._doubtful(mask, unknown)
+        taken = taken & ~doubtful
+        lost = self._doubtful(taken, target.unknown)
+        if doubtful.any() or lost.any():
             self.guessed[at] = self.guessed.get(at, 0) + 1
-            taken = taken & ~unknown
-            self.lanes.live = self.lanes.live & ~unknown
-            mask = mask & ~unknown
+        self.lanes.live = self.lanes.live & ~lost
+        taken, mask = taken & ~lost, mask & ~lost
         targets = self.lanes.spread(target.bits)
         for number in np.unique(targets[taken]).tolist():
             self._part(number, taken & (targets == number))
@@ -232,11 +237,10 @@ class Trace:
         return True
 
     def _leave(self, at: int, mask: Bools, leaving: Bools, unknown: Bools | None) -> bool:
-        if unknown is not None:
-            doubtful = self.lanes.spread(unknown) & mask
-            if doubtful.any():
-                leaving = leaving & ~doubtful
-                self.guessed[at] = self.guessed.get(at, 0) + 1
+        doubtful = self._doubtful(mask, unknown)
+        if doubtful.any():
+            leaving = leaving & ~doubtful
+            self.guessed[at] = self.guessed.get(at, 0) + 1
         if not leaving.any():
             return False
         self.lanes.live = self.lanes.live & ~leaving

@@ -92,6 +92,17 @@ def test_parameters_are_read_in_all_widths():
     assert numbers(lanes, "%r7")[:2] == [0x55667788, 0x11223344]
 
 
+def test_parameter_fills_a_wider_register_with_its_sign():
+    launch = Launch((1, 1, 1), (32, 1, 1), (-5, 0xFFFFFFFB))
+    lines = ["ld.param.s32 %rd1, [n]", "ld.param.u32 %rd2, [m]", "add.s64 %rd3, %rd1, 3"]
+    lanes, _, _ = ran(lines, launch=launch, parameters=".param .s32 n, .param .u32 m")
+    assert [numbers(lanes, name)[0] for name in ("%rd1", "%rd2", "%rd3")] == [
+        2**64 - 5,
+        0xFFFFFFFB,
+        2**64 - 2,
+    ]
+
+
 def test_constants_of_the_text_are_known_and_others_not():
     before = ".const .align 4 .b8 free[8];\n.const .u32 table[4] = {10, 20, 30, 40};\n"
     lines = [

@@ -233,10 +233,8 @@ def _held(words: Words, space: str) -> Step:
     def run(lanes: Lanes, where: Taking) -> None:
         for register, read in zip(registers, reads, strict=True):
             if register is not None:
-                value = read(lanes)
-                if size < 4:
-                    value = applied(lambda bits: extended(bits, words.signed), value)
-                lanes.write(register, value, where)
+                wide = applied(lambda bits: extended(bits, words.signed), read(lanes))
+                lanes.write(register, wide, where)
 
     return Compute(run, words.written())
 

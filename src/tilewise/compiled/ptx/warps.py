@@ -10,7 +10,7 @@ from tilewise.compiled.lanes import TRUE, Lanes, Taking, Value
 from tilewise.compiled.program import Compute, Step
 from tilewise.compiled.ptx.integers import unknown
 from tilewise.compiled.ptx.operands import NOTHING, Words
-from tilewise.compiled.sass.warps import reduced, shuffled, voted
+from tilewise.compiled.sass.warps import matched, reduced, shuffled, voted
 from tilewise.hardware.limits import LANES
 
 
@@ -81,16 +81,7 @@ def match(words: Words) -> Step:
     read, targets, each = words.read(1), _targets(words), "any" in words.parts
 
     def run(lanes: Lanes, where: Taking) -> None:
-        value, active = read(lanes), where.mask.reshape(-1, LANES)
-        rows = lanes.by_warp(value.bits)
-        alike = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
-        ones = (alike * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=2).astype(np.uint32)
-        every = (alike == active[:, None, :]).all(axis=2)
-        blind = None
-        if value.unknown is not None:
-            blind = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
-        bits = ones if each else np.where(every, ones, np.uint32(0))
-        _write(lanes, targets, [Value(bits.reshape(-1), blind), Value(every.reshape(-1), blind)], where)
+        _write(lanes, targets, [*matched(lanes, where, read(lanes), each)], where)
 
     return Compute(run, words.written())
 

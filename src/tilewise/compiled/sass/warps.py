@@ -17,6 +17,7 @@ from tilewise.compiled.sass.operands import (
     put,
     put_wide,
     truth,
+    wide,
     word,
 )
 from tilewise.hardware.limits import LANES
@@ -169,6 +170,38 @@ def shuffled(
     return Value(bits, unknown if unknown.any() else None), Value(inside, unknown_of([step, limit]))
 
 
+def match(words: Words) -> Compute:
+    """The lanes that have the same number, as bits; ALL: a predicate tells if all have the same."""
+    plain = [one for one in words.operands if not is_truth(one)]
+    written = [one for one in words.operands if is_truth(one)]
+    read = (wide if "U64" in words.parts else word)(plain[1])
+    each = "ANY" in words.parts
+
+    def run(lanes: Lanes, where: Taking) -> None:
+        ones, every = matched(lanes, where, read(lanes), each)
+        put(lanes, plain[0], ones, where)
+        for name in written:
+            put(lanes, name, every, where)
+
+    return Compute(run, (*named(plain[0], 1), *written))
+
+
+def matched(lanes: Lanes, where: Taking, value: Value, each: bool) -> tuple[Value, Value]:
+    """Return the lanes of a warp with a lane's own number, as bits, and if all have one number.
+
+    Unless `each` lane has its own, the bits are 0 where the numbers differ.
+    """
+    active, rows = where.mask.reshape(-1, LANES), lanes.by_warp(value.bits)
+    alike = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
+    ones = (alike * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=2).astype(np.uint32)
+    every = (alike == active[:, None, :]).all(axis=2)
+    unknown = None
+    if value.unknown is not None:
+        unknown = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
+    bits = ones if each else np.where(every, ones, np.uint32(0))
+    return Value(bits.reshape(-1), unknown), Value(every.reshape(-1), unknown)
+
+
 def redux(words: Words) -> Compute:
     """The sum, the least, the greatest or the bits of a warp's numbers together."""
     register, source = words.operands[:2]
@@ -274,6 +307,7 @@ WARPS: dict[str, Callable[[Words], Compute]] = {
     "VOTE": vote,
     "VOTEU": vote,
     "SHFL": shfl,
+    "MATCH": match,
     "REDUX": redux,
     "CREDUX": redux,
     "ELECT": elect,
