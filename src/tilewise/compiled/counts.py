@@ -194,7 +194,7 @@ class Counts:
         names = [kind.tobytes() for kind in kinds]
         fresh = [place for place, name in enumerate(names) if name not in known]
         if fresh:
-            for place, costs in zip(fresh, _costs(touch, _fromzero(kinds[fresh])), strict=True):
+            for place, costs in zip(fresh, _costs(touch, _from_zero(kinds[fresh])), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
             cost, ideal, lines, useful = known[name]
@@ -238,7 +238,7 @@ def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     return rows[first], first, times
 
 
-def _fromzero(rows: Int64s) -> Int64s:
+def _from_zero(rows: Int64s) -> Int64s:
     """Return rows of addresses moved by whole lines, so that no address lies below 0."""
     lowest = np.where(rows == NOBODY, np.iinfo(np.int64).max, rows).min(axis=1) // LINE * LINE
     return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])

@@ -17,8 +17,8 @@ import numpy as np
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
 from tilewise.compiled.counts import ATOMICS
-from tilewise.compiled.kernel import ReadKernel, Row, Run, line_data
-from tilewise.compiled.program import Line
+from tilewise.compiled.kernel import ReadKernel, Row, Run
+from tilewise.compiled.program import Line, line_data
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 from tilewise.hardware.memory.sectors import SECTOR
@@ -293,7 +293,7 @@ def conversions(kernel: ReadKernel) -> Iterator[KernelFinding]:
         what = f"{spelled(conversion.source.name)} becomes {spelled(conversion.target.name)}"
         yield KernelFinding(
             "conversion",
-            None if conversion.line is None else Line(conversion.line.file, conversion.line.number),
+            conversion.line,
             f"{what}: {conversion.needs[:1].lower()}{conversion.needs[1:]}",
             {"bytes": conversion.bytes * times * blocks, "wavefronts": wavefronts, "barriers": barriers},
             "let both sides have one layout: load the operand in the layout of its use, convert the narrower "
@@ -317,10 +317,9 @@ def operands(kernel: ReadKernel) -> Iterator[KernelFinding]:
     for buffer in kernel.module.buffers():
         for use in buffer.readers:
             if use.able is False:
-                line = buffer.line
                 yield KernelFinding(
                     "operand",
-                    None if line is None else Line(line.file, line.number),
+                    buffer.line,
                     f"{use.engine} cannot read the buffer {buffer.type.name}: {use.said}",
                     {"bytes": buffer.bytes},
                     "another encoding of the buffer: tilewise suggest names the tiles that the engine reads",

@@ -10,7 +10,7 @@ from itertools import groupby
 from tilewise.compiled.counts import SUMMED, Counts, Tally, totals, zero
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import MOST_STEPS
-from tilewise.compiled.program import Instruction, KernelProgram, Line
+from tilewise.compiled.program import Instruction, KernelProgram, Line, line_data
 from tilewise.compiled.trace import traces
 
 TYPE_CHECKING = False
@@ -95,11 +95,6 @@ class Row:
             if worst is None
             else {self.counted: worst[0], "ideal": worst[1], "addresses": list(worst[2])},
         }
-
-
-def line_data(line: Line | None) -> dict[str, Any] | None:
-    """Return a line of the source as plain data."""
-    return None if line is None else {"file": line.file, "number": line.number}
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class Lanes:
     numbers: Sequence[int]
     """The blocks, by their number in the grid."""
     constants: Mapping[tuple[int, int], Value] = field(default_factory=dict)
-    """{(bank, offset): word} of machine code; parameters by their names in PTX are registers."""
+    """{(bank, offset): word}."""
     registers: dict[str, Value] = field(default_factory=dict)
     threads: NDArray[np.int64] = field(init=False)
     """The number of each lane's thread in its block."""
@@ -104,6 +104,11 @@ class Lanes:
     def count(self) -> int:
         """Return the number of lanes, those that fill up a warp among them."""
         return len(self.threads)
+
+    @property
+    def lane(self) -> Entries:
+        """Return the number of each lane in its warp."""
+        return (self.threads % LANES).astype(np.uint32)
 
     def read(self, name: str) -> Value:
         """Return a register; unknown before it is written."""

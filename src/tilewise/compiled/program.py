@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tilewise.compiled.lanes import LaneReader, Lanes, Taking
 
     Run = Callable[[Lanes, Taking], None]
@@ -29,6 +31,11 @@ class Line:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.number}"
+
+
+def line_data(line: Line | None) -> dict[str, Any] | None:
+    """Return a line of the source as plain data."""
+    return None if line is None else {"file": line.file, "number": line.number}
 
 
 # -- steps -----------------------------------------------------------------------------------------------

@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.program import Line
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from tilewise.compiled.ttgir.text import Line as TextLine
-
 OPERATIONS = {"ld": "load", "st": "store", "cp.async": "copy", "atom": "atomic", "red": "atomic"}
 
 ONE = {"addresses": "address"}
@@ -149,7 +145,7 @@ def place_of(line: Mapping[str, object]) -> str:
     return f"{bare(str(line['file']))}:{line['number']}"
 
 
-def place(line: Line | TextLine | None) -> str:
+def place(line: Line | None) -> str:
     """Return a line of the source with the bare name of its file.
 
     >>> place(Line("/home/me/kernels/a.cu", 7)), place(None)

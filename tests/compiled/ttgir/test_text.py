@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tests.compiled.ttgir.recorded import recorded
 
 from tilewise import LayoutError
+from tilewise.compiled.program import Line
 from tilewise.compiled.ttgir.module import module_of
-from tilewise.compiled.ttgir.text import MAX_MODULE, Line, text_of
+from tilewise.compiled.ttgir.text import MAX_MODULE, text_of
 
 DUMPS = recorded("dumps")
 SMALLEST = min((dump["ttgir"] for dump in DUMPS.values()), key=len)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import UNKNOWN, Entries, Lanes, Value
+from tilewise.compiled.lanes import UNKNOWN, Lanes, Value
+from tilewise.compiled.sass.warps import lane_mask
 from tilewise.hardware.limits import LANES
 
 ThreeExtents = tuple[int, int, int]
@@ -59,7 +60,7 @@ def _plain(lanes: Lanes, name: str, cluster: ThreeExtents) -> Value:
     x, y, z = cluster
     match name:
         case "laneid":
-            return Value(_lane(lanes))
+            return Value(lanes.lane)
         case "warpid":
             return Value((lanes.threads // LANES).astype(np.uint32))
         case "dynamic_smem_size":
@@ -71,15 +72,4 @@ def _plain(lanes: Lanes, name: str, cluster: ThreeExtents) -> Value:
             return Value.of(x * y * z)
         case "is_explicit_cluster":
             return Value.of(int(x * y * z > 1))
-    return Value(_mask(_lane(lanes), name[-2:]))
-
-
-def _lane(lanes: Lanes) -> Entries:
-    return (lanes.threads % LANES).astype(np.uint32)
-
-
-def _mask(lane: Entries, relation: str) -> Entries:
-    """Return the lanes that are below, at or above each one, as bits."""
-    one = np.uint32(1) << lane
-    below = one - np.uint32(1)
-    return {"eq": one, "lt": below, "le": below | one, "gt": ~(below | one), "ge": ~below}[relation]
+    return Value(lane_mask(lanes, name[-2:]))

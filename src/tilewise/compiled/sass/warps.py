@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilewise.compiled.lanes import TRUE, UNKNOWN, Lanes, Taking, Value, applied, unknown_of
+from tilewise.compiled.lanes import TRUE, UNKNOWN, Entries, Lanes, Taking, Value, applied, unknown_of
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.integers import Words
 from tilewise.compiled.sass.operands import (
@@ -39,15 +39,22 @@ def special(lanes: Lanes, name: str) -> Value:
         if name.startswith(prefix):
             return Value(index["XYZ".index(name[-1])])
     if name == "SR_LANEID":
-        return Value((lanes.threads % LANES).astype(np.uint32))
+        return Value(lanes.lane)
     if name in ("SR_CgaCtaId", "SRZ"):
         return Value.of(0)
-    masks = {"SR_EQMASK": (0, 1), "SR_LTMASK": (1, 0), "SR_LEMASK": (1, 1)}
-    if name in masks:
-        one = np.uint64(1) << (lanes.threads % LANES).astype(np.uint64)
-        below, here = masks[name]
-        return Value((np.uint64(below) * (one - np.uint64(1)) + np.uint64(here) * one).astype(np.uint32))
+    if name.endswith("MASK") and name[3:5].lower() in RELATIONS:
+        return Value(lane_mask(lanes, name[3:5].lower()))
     return UNKNOWN
+
+
+RELATIONS = ("eq", "lt", "le", "gt", "ge")
+
+
+def lane_mask(lanes: Lanes, relation: str) -> Entries:
+    """Return the lanes that are at, below or above each one, as bits."""
+    one = np.uint32(1) << lanes.lane
+    below = one - np.uint32(1)
+    return {"eq": one, "lt": below, "le": below | one, "gt": ~(below | one), "ge": ~below}[relation]
 
 
 def cs2r(words: Words) -> Compute:

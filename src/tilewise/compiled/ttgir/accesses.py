@@ -19,7 +19,8 @@ import numpy as np
 from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count as count_banks
 from tilewise.check.coalesce import count as count_sectors
-from tilewise.compiled.ttgir.text import Line, ModuleText, Op, as_data
+from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.ttgir.text import ModuleText, Op
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.compiled.ttgir.values import IntArray, Mask, Pointers, Values, arguments_of, given
 from tilewise.core.bits import Basis, sums
@@ -78,7 +79,7 @@ class MemoryAccess:
         """Return the access as plain data."""
         names = ("row", "op", "space", "instruction", "loops", "width", "requests", "counts", "reason")
         return {
-            "line": as_data(self.line),
+            "line": line_data(self.line),
             "name": self.type.name,
             "type": self.type.text,
             **{name: getattr(self, name) for name in names},

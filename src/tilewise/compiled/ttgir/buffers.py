@@ -11,7 +11,8 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from tilewise.compiled.ttgir.text import Line, ModuleText, Op, as_data
+from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.ttgir.text import ModuleText, Op
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
@@ -59,7 +60,7 @@ class BufferUse:
     def as_dict(self) -> dict[str, Any]:
         """Return the use as plain data."""
         asked = {"engine": self.engine, "operand": self.operand, "able": self.able, "said": self.said}
-        return {"line": as_data(self.line), "op": self.op} | (asked if self.engine else {})
+        return {"line": line_data(self.line), "op": self.op} | (asked if self.engine else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class SharedBuffer:
         """Return the buffer as plain data."""
         names = ("row", "loops", "swizzle", "bytes")
         return {
-            "line": as_data(self.line),
+            "line": line_data(self.line),
             **self.type.as_dict(),
             **{name: getattr(self, name) for name in names},
             "writers": [use.as_dict() for use in self.writers],

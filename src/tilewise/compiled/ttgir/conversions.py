@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewise.compiled.ttgir.text import Line, as_data
+from tilewise.compiled.program import Line, line_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.bits import Basis, meet, rank
 from tilewise.core.integers import counted
@@ -156,7 +156,7 @@ class LayoutConversion:
         """Return the conversion as plain data."""
         names = ("op", "row", "kind", "bytes", "loops", "needs", "command")
         return {
-            "line": as_data(self.line),
+            "line": line_data(self.line),
             "shape": list(self.source.shape),
             "dtype": self.source.dtype and self.source.dtype.name,
             "source": self.source.name,

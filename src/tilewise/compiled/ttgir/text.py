@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from tilewise.compiled.program import Line
 from tilewise.core.errors import LayoutError
 from tilewise.notation.dialects.triton.encodings import closing
 
@@ -31,19 +31,6 @@ _STRING = re.compile(r'"[^"]*"')
 _PLACE = re.compile(r"(#loc\w*) = loc\((.*)\)\s*$")
 _STEP = re.compile(r'"([^"]*)":(\d{1,9}):\d|(#loc\w*)')
 _LIBRARY = re.compile(r"(?:^|[\\/])triton[\\/](?:language|experimental|tools)[\\/]")
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of a source file, whose name stands without its folder."""
-
-    file: str
-    number: int
-
-
-def as_data(line: Line | None) -> dict[str, Any] | None:
-    """Return a line as plain data."""
-    return None if line is None else {"file": line.file, "number": line.number}
 
 
 @dataclass(slots=True)
