@@ -26,7 +26,7 @@ def differing(kind: str) -> tuple[set[str], int, int]:
 
 def test_machine_code_has_the_counters_of_the_device_but_those_that_are_explained():
     names, equal, many = differing("sass")
-    assert names <= {*ON_DATA, *EXPLAINED}
+    assert names == {*ON_DATA, *EXPLAINED}
     assert many == 8 * 133
     assert equal >= 1043
 
@@ -39,9 +39,4 @@ def test_ptx_has_nine_counters_of_ten():
 @pytest.mark.parametrize("name", sources())
 def test_each_instruction_has_its_counters(name):
     different = [row for row in by_instruction(name) if row[1] != row[2]]
-    assert not different or name in ON_DATA
-
-
-def test_launches_that_hang_on_data_are_few():
-    assert set(ON_DATA) <= set(record())
-    assert len(ON_DATA) + len(EXPLAINED) <= 12
+    assert bool(different) == (name in ON_DATA)

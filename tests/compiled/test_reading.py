@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from tests.compiled.sass_texts import text_of
 from tests.compiled.test_slow import texts
 
 from tilewise.compiled.files import CODE, TTGIR, Artifact, artifacts_of
+from tilewise.compiled.kernel import LOADED
 from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.core.errors import LayoutError
 
@@ -58,8 +60,29 @@ def test_block_that_cannot_be(block):
 
 
 def test_argument_that_is_not_given_is_named():
-    (kernel,) = kernels_of(artifacts("stride_seventy_two"), WantedLaunch())
-    assert any("assumed" in note for note in kernel.notes) or not kernel.module.accesses()
+    loads = text_of("LDC R0, c[0x0][0x210]", "LDS R1, [R0]", "EXIT", name="given")
+    notes = """//--------------------- .nv.info.given  ---------
+	//----- nvinfo : EIATTR_KPARAM_INFO
+        /*0000*/ .byte 0x04, 0x17
+        /*0002*/ .short 0x000c
+        /*0004*/ .word 0x00000000
+        /*0008*/ .short 0x0000
+        /*000a*/ .short 0x0000
+        /*000c*/ .byte 0x00, 0xf0, 0x11, 0x00
+	//----- nvinfo : EIATTR_PARAM_CBANK
+        /*0010*/ .byte 0x04, 0x0a
+        /*0012*/ .short 0x0008
+        /*0014*/ .word 0x00000000
+        /*0018*/ .short 0x0210
+        /*001a*/ .short 0x0004
+"""
+    text = [Artifact(CODE, notes + loads)]
+    (without,) = kernels_of(text, FEW)
+    (given_it,) = kernels_of(text, replace(FEW, args=(64,)))
+    assert [one["reason"] for one in without.left_out] == [LOADED]
+    assert any("argument 0 is not given" in note for note in without.notes)
+    assert not given_it.left_out
+    assert given_it.rows[0].cost == 1
 
 
 def test_nothing_to_read():

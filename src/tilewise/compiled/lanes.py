@@ -6,11 +6,9 @@ one entry for every lane, or a single one that all lanes share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +20,7 @@ Bools = NDArray[np.bool_]
 Entries = NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """Numbers of lanes, and the lanes whose number nobody knows (None: all are known)."""
 
     bits: Entries
@@ -46,15 +43,18 @@ UNKNOWN_TRUTH = Value(np.zeros(1, np.bool_), ALL)
 TRUE, FALSE = Value(np.ones(1, np.bool_)), Value(np.zeros(1, np.bool_))
 
 
-def unknown_of(values: Sequence[Value]) -> Bools | None:
+def unknown_of(values: Iterable[Value]) -> Bools | None:
     """Return the lanes for which any of the values is unknown."""
-    masks = [value.unknown for value in values if value.unknown is not None]
-    return reduce(or_, masks) if masks else None
+    unknown = None
+    for value in values:
+        if value.unknown is not None:
+            unknown = value.unknown if unknown is None else unknown | value.unknown
+    return unknown
 
 
 def applied(function: Callable[..., Entries], *values: Value) -> Value:
     """Return a function of values, unknown wherever one of them is."""
-    return Value(function(*(value.bits for value in values)), unknown_of(values))
+    return Value(function(*[value.bits for value in values]), unknown_of(values))
 
 
 @dataclass(frozen=True, slots=True)

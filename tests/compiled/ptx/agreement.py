@@ -32,7 +32,6 @@ LATER = "ptxas moves a load behind the branch of the stores that need it"
 DATA = "the data decide about a branch, which ptxas made into predicates"
 EXPLAINED = {
     "matmul_wmma": "PTX leaves open which lane loads which element of a wmma fragment",
-    "spmv_csr": DATA,
     "bitonic_sort": DATA,
     "triton_row_sums": LATER,
     "triton_transpose": LATER,
