@@ -1,4 +1,4 @@
-"""What a GPU counts of the kernels of the corpus, and of asynchronous copies at addresses of all kinds.
+"""Record the counters of a GPU: of the kernels of the corpus, and of asynchronous copies.
 
     PYTHONPATH=src:. python -m tools.kernels FOLDER --out COUNTS
     PYTHONPATH=src:. python -m tools.kernels FOLDER --out COUNTS --only kernels --seconds 200
@@ -78,7 +78,7 @@ TOGETHER = 50
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Count what is asked for, and write it; return 0 if all of it was counted."""
+    """Count the launches that the arguments name, and write the counts; return 0 if all were counted."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class Run:
-    """One run on a device: its profiler, what is asked, and when to stop."""
+    """One run on a device: its profiler, the launches, and the time to stop."""
 
     def __init__(self, folder: Path, out: Path, used: profiler.Profiler, end: float) -> None:
         self.folder, self.out, self.profiler, self.end = folder, out, used, end

@@ -17,14 +17,14 @@ _COMPUTED = ((ast.Add, ast.Sub), (ast.FloorDiv, ast.Mod))
 TURNED: dict[type[ast.AST], Any] = {
     one: other for pair in (*_COMPARED, *_COMPUTED) for one, other in (pair, pair[::-1])
 }
-"""What stands for each operator in a fault."""
+"""{operator: the one that stands for it in a fault}."""
 EXTREMES = {"min": "max", "max": "min"}
 SILENT = (ast.Assert, ast.Raise, ast.JoinedStr)
 """Checks of the author's own, and texts."""
 OUTSIDE = ("annotation", "returns", "decorator_list")
 """Parts of a definition that are not run when the function is called."""
 LISTS = (ast.Constant, ast.JoinedStr, ast.List, ast.Tuple, ast.ListComp)
-"""What mostly joins texts or lists where it is added to; a difference of those fails wherever it runs."""
+"""Values whose sum mostly joins texts or lists; a difference of those fails wherever it runs."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What is predicted for 133 launches of five compilers, beside what an H200 counted."""
+"""Hold predicted counters of 133 launches of five compilers to those of an H200."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_no_multiple_of_the_common_factor_is_refused_without_a_try(factor: int) 
 
 @pytest.mark.parametrize("factor", [2, 3, 4, 6])
 def test_digits_that_leave_no_multiple_are_not_tried(factor: int) -> None:
-    """Of the digits of the odd one out, only each factor-th leaves what the others can add up to."""
+    """Only each factor-th value of the odd digit leaves a rest that the others can add up to."""
     vectors, ranges = [(12 * factor + 1,), (factor,)], [(0, factor - 1), (0, 10_000)]
     for digit in range(factor):
         place = (digit * vectors[0][0] + 50 * factor * factor,)

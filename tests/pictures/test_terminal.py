@@ -268,7 +268,7 @@ OUTSIDE = [
 
 @pytest.mark.parametrize(("module", "path"), OUTSIDE, ids=[name for name, _ in OUTSIDE])
 def test_what_is_no_paper_needs_none(module, path):
-    """What the terminal and paper share is in the room `view`, and in `scene`; a kernel's page is paper."""
+    """The terminal and paper share the rooms `view` and `scene`; a kernel's page is paper."""
     needed = [name for _, name in imported(path.read_text(encoding="utf-8"), module)]
     assert not [name for name in needed if name.startswith("tilewise.pictures.paper")]
     if ".view." in module or ".scene." in module:

@@ -1,6 +1,6 @@
 """Asynchronous copies as cases: where each lane copies from, and where it copies to, both drawn apart.
 
-A warp copies once, or as often as it is asked to, and waits after each copy. The first copy of a launch
+A warp copies once, or a given number of times, and waits after each copy. The first copy of a launch
 finds nothing in the L1; all later ones find their bytes there.
 """
 
@@ -22,7 +22,7 @@ NOBODY = 0xFFFFFFFF
 """The address of a lane that is not active."""
 
 OFTEN = 64
-"""How often the second launch of each case copies."""
+"""The copies of the second launch of each case."""
 
 FORMS = {
     "copy_4": "cp.async.ca.shared.global [%0], [%1], 4;",
@@ -32,7 +32,7 @@ FORMS = {
     "fill_4": "cp.async.ca.shared.global [%0], [%1], 4, %2;",
     "fill_8": "cp.async.ca.shared.global [%0], [%1], 8, %2;",
 }
-"""By the kernel's name; those that fill have the bytes that are read, the others are zero."""
+"""The forms by the kernel's name; those that fill have the number of bytes that are read."""
 
 Dice = random.Random
 SEED = 11
@@ -69,7 +69,7 @@ def source() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What one warp copies in one instruction."""
+    """One instruction's copies of one warp."""
 
     form: str
     family: str

@@ -1,7 +1,7 @@
-"""What is slow in a kernel, the worst first: the cause, its cost, the repair, a command that shows it.
+"""Findings: slow accesses of a kernel, the worst first, with cause, cost, repair and a command.
 
 A finding is weighed by the wavefronts and sectors that its repair would save. The weights only order
-findings; they are no times.
+findings; no weight is a time.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class ReadKernel:
     let: Mapping[str, int] = field(default_factory=dict)
     """Values of the arguments of its TTGIR."""
     told: Sequence[str] = ()
-    """What was assumed when it was run."""
+    """Notes of the run: assumed arguments, the tools that were used."""
 
     @property
     def target(self) -> str:

@@ -16,7 +16,7 @@ POINTER_STEP = 1 << 36
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is launched.
+    """A launch of a kernel.
 
     >>> Launch((16, 1, 1), (256, 1, 1)).blocks
     16

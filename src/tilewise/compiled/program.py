@@ -177,7 +177,7 @@ class KernelProgram:
     most_threads: int | None = None
     """The most threads of a block, where the text says it."""
     unread: Mapping[str, int] = field(default_factory=dict)
-    """How often instructions stand in the text that are not read here, by name."""
+    """{instruction that is not read here: times that it stands in the text}."""
     constants: Mapping[int, bytes] = field(default_factory=dict, repr=False)
     """Banks of constants that the text holds, by number."""
     source: str = "machine code"

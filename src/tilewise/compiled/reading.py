@@ -42,7 +42,7 @@ class WantedLaunch:
 
 @dataclass
 class KernelTexts:
-    """What the artifacts hold of one kernel."""
+    """The texts of one kernel."""
 
     code: KernelProgram | None = None
     ptx: KernelProgram | None = None

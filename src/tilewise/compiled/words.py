@@ -118,7 +118,7 @@ def sums_of(kernel: ReadKernel) -> list[AccessSum]:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What the sums do not have, for one reason."""
+    """Accesses that the sums leave out, for one reason."""
 
     reason: str
     what: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What a kernel's accesses cost and what to change, from the files that its compiler left; no GPU is needed.
+"""Read a kernel from the files that its compiler left: the cost of every access, and the repairs. No GPU.
 
   tilewise read kernel.cubin --grid 16,1,1 --block 256 --args 0x7f0000000000,0x7f0010000000,4096
   tilewise read kernel.ptx --kernel transpose --fail-on conflicts,uncoalesced

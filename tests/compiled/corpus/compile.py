@@ -21,7 +21,7 @@ COMPILERS = ("cuda", "triton", "gluon", "cute", "tilelang")
 
 
 def main() -> None:
-    """Compile all, or what is asked for."""
+    """Compile all kernels, or those that the arguments name."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""What is in the memory that the arguments of the corpus point to: the same bytes on every machine.
+"""The contents of the memory behind the arguments of the corpus: the same bytes on every machine.
 
 A word of an argument comes from its number, the argument's place and the launch's name, through the mixing
 function of SplitMix64; no generator of a library is needed, whose stream might change.

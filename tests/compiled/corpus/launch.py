@@ -65,7 +65,7 @@ class Launch:
     shared: int = 0
     """Bytes of dynamic shared memory."""
     note: str = field(default="")
-    """What decides about its branches or addresses beside the arguments, where something does."""
+    """Data that decide about its branches or addresses; empty where the arguments alone do."""
 
     def data(self) -> dict[str, Any]:
         """Return it as JSON, without what the build adds."""

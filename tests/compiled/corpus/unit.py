@@ -18,7 +18,7 @@ _FILE = re.compile(r'^(\s*\.file\s+\d+\s+")[^"]*/([^"/]+")', re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one compiler made of one source."""
+    """The texts that one compiler made of one source."""
 
     compiler: str
     source: str
@@ -29,7 +29,7 @@ class Unit:
     launches: Sequence[Launch]
     ttgir: str = ""
     assembler: tuple[str, ...] = ("ptxas", "-O3", "--generate-line-info")
-    """What makes machine code of the PTX, with its options."""
+    """The assembler of the PTX, with its options."""
 
     @property
     def stem(self) -> str:

@@ -1,4 +1,4 @@
-"""Whether a reader of compiled code finds the accesses that the interpreter of the source tells.
+"""Compare a reader of compiled code with the interpreter of the source, access by access.
 
 A compiler may split, merge and reorder accesses. So bytes are counted: by source line, thread, kind and
 space, each byte of memory as often. Where that differs, for one vector instruction may serve two lines,
@@ -26,11 +26,11 @@ from tests.compiled.random.tree import Kernel
 from tilewise import LayoutError
 
 BASES = (0, 1024)
-"""Where a block's shared arrays may begin: from sm_90 on, the system keeps the first 1024 bytes."""
+"""The possible begins of a block's shared arrays: from sm_90 on, the system keeps the first 1024 bytes."""
 SHOWN = 6
 KINDS = {"ld": "ld", "st": "st", "atom": "atom", "red": "atom"}
 MOST_LEFT_OUT = 0.03
-"""Of all kernels, those that a reader refuses or does not know whole."""
+"""The largest part of kernels that a reader may refuse or not know whole."""
 GOOD = ("by line", "by kernel", "fewer", "hangs on data", "guessed", "refused", "unknown")
 
 
@@ -82,7 +82,7 @@ class Outcome:
 
 @dataclass
 class Tally:
-    """How often each outcome came, for one form of code."""
+    """Counts of each outcome, for one form of code."""
 
     words: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)

@@ -17,17 +17,17 @@ from tests.compiled.random.tree import Kernel, source
 HEADER = Path(__file__).parent / "device.h"
 TARGETS = ("sm_90", "sm_80", "sm_100", "sm_120")
 FILE = "program.cu"
-"""What NVRTC is told as the name of the file."""
+"""The name of the file for NVRTC."""
 DEBUG = (".debug_", ".nv_debug_")
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What a batch of kernels was compiled to."""
+    """The texts of a batch of kernels."""
 
     target: str
     machine: str
-    """What nvdisasm prints with lines."""
+    """The text of nvdisasm, with lines."""
     ptx: str
     lines: dict[str, dict[int, int]]
     """The number of the access on each line, by the kernel's name."""

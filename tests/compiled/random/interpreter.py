@@ -61,7 +61,7 @@ class Event:
     kind: str
     space: str
     address: int
-    """Of global memory; in shared memory, how far it is from the first array."""
+    """The address in global memory; in shared memory, the distance from the first array."""
     bytes: int
 
 

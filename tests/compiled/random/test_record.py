@@ -1,4 +1,4 @@
-"""What `tilewise.compiled.trace` reads of recorded kernels is what the interpreter says of their source."""
+"""Hold the reader to the interpreter of the source, over recorded kernels."""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ NARROW = (
 
 @dataclass(frozen=True)
 class Cell:
-    """What one access moves: its word in C and its bytes."""
+    """The type of one access: its word in C and its bytes."""
 
     word: str
     bytes: int
     vector: bool = False
-    """Whether a vector instruction of PTX moves it, for which `volatile` takes inline assembly."""
+    """True if a vector instruction of PTX moves it; `volatile` takes inline assembly then."""
 
 
 CELLS = (
@@ -100,7 +100,7 @@ class Binary:
     right: Expr
     type: Type
     fits: bool = False
-    """Whether the exact result is known to fit, so that C's own operator is printed for signed types."""
+    """True if the exact result fits, so that C's own operator is printed for signed types."""
 
 
 @dataclass(frozen=True)
@@ -279,15 +279,15 @@ class Access:
     value: Expr | None = None
     into: str = ""
     decides: bool = False
-    """Whether `into` is a variable that addresses and branches may use; otherwise data alone."""
+    """True if addresses and branches may use `into`; else it is data alone."""
     way: str = ""
     """plain, volatile or fenced."""
     operation: str = ""
     """The function of an atomic operation."""
     used: bool = True
-    """Whether what an atomic operation returns is added to `acc`."""
+    """True if the result of an atomic operation is added to `acc`."""
     pointer: bool = False
-    """Whether to print a byte offset and a cast in place of an index."""
+    """True to print a byte offset and a cast in place of an index."""
 
 
 @dataclass(frozen=True)
@@ -357,9 +357,9 @@ class Parameter:
     type: Type | None
     value: int
     size: int = 0
-    """Of a buffer: its bytes."""
+    """The bytes of a buffer."""
     written: bool = True
-    """Of a buffer: whether the kernel may store to it."""
+    """True for a buffer that the kernel may store to."""
     restrict: bool = False
 
 
@@ -381,18 +381,18 @@ class Kernel:
     parameters: tuple[Parameter, ...]
     functions: tuple[Function, ...]
     static: int
-    """Bytes of the shared array `fixed`; 0 if there is none."""
+    """Bytes of the shared array `fixed`; 0 without one."""
     dynamic: int
-    """Bytes of the shared array `given`, which the launch gives; 0 if there is none."""
+    """Bytes of the shared array `given`, which the launch gives; 0 without one."""
     body: Body
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     way: str
-    """How it makes accesses: plain, volatile or fenced."""
+    """The way of its accesses: plain, volatile or fenced."""
     hangs_on_data: bool
-    """Whether a loaded value may decide an address or a branch."""
+    """True if a loaded value may decide an address or a branch."""
     warps: bool
-    """Whether it has warp operations."""
+    """True if it has warp operations."""
     seed: int = 0
 
     @property

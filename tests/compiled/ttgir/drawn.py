@@ -15,7 +15,7 @@ LANES, REGISTER, LANE, WARP = 5, "register", "lane", "warp"
 
 
 def drawn(random: Random, kind: str) -> str:
-    """Return a module with one conversion, which is meant to be of a kind."""
+    """Return a module with one conversion, drawn for a kind."""
     warps = random.choice((1, 2, 2))  # bits
     if kind == "real":
         shape = [1 << random.randint(4, 7), 1 << random.randint(4, 7)]

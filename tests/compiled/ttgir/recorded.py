@@ -1,4 +1,4 @@
-"""What Triton made, from the records beside this file (record.py writes them)."""
+"""The records beside this file, which Triton made (record.py writes them)."""
 
 from __future__ import annotations
 

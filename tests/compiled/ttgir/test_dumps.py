@@ -21,7 +21,7 @@ DUMPS = recorded("dumps")
 MODULES = {name: module_of(dump["ttgir"]) for name, dump in DUMPS.items()}
 SOURCE = {"matmul fp8": "matmul"}
 SCRATCH = ("ld.shared", "st.shared", "ldmatrix", "stmatrix")
-"""What conversions, sums and scans do as well, beside accesses of buffers."""
+"""Words of PTX that conversions, sums and scans use too, beside accesses of buffers."""
 
 
 def test_the_record_has_every_kernel_for_every_target():

@@ -185,7 +185,7 @@ def test_a_text_that_is_cut_off_says_so():
 
 
 def answered(text):
-    """Whether there is an answer, which is JSON; a refusal is a LayoutError with its code."""
+    """Return True for an answer, which is JSON; a refusal is a LayoutError with its code."""
     try:
         json.dumps(module_of(text).as_dict())
     except LayoutError as refused:

@@ -309,7 +309,7 @@ def count_ones(bits: Entries) -> Entries:
 
 
 def leading(bits: Entries) -> Entries:
-    """Return the position of the leading one, 2^32 - 1 where there is none."""
+    """Return the position of the leading one; 2^32 - 1 for the number 0."""
     step = 1
     while step < 8 * bits.itemsize:
         bits = bits | bits >> bits.dtype.type(step)

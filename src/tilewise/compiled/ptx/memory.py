@@ -34,7 +34,7 @@ Steps = tuple[Step, ...]
 MATRIX_LANES = 8
 ROW = 16
 PARAMETERS = 0x1000
-"""Where parameters begin in the bank of constants 0, behind what a launch leaves there."""
+"""The begin of the parameters in bank 0 of constants, behind the words of the launch."""
 BANKS = {"param": 0, "const": 3}
 """{space: its bank of constants}."""
 MOST_PLACES = 1 << 12

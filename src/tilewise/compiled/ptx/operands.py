@@ -62,7 +62,7 @@ class PtxVariable:
 
 @dataclass(slots=True)
 class Scope:
-    """What the names between two braces stand for."""
+    """A scope: the names that stand between two braces."""
 
     parent: Scope | None = None
     mark: str = ""
@@ -109,7 +109,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a kernel's text says of all its instructions."""
+    """Facts about a kernel that hold for all its instructions."""
 
     cluster: tuple[int, int, int] = (1, 1, 1)
     windows: tuple[str, ...] = ()

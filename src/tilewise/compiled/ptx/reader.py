@@ -45,7 +45,7 @@ from tilewise.compiled.ptx.warps import WARPS
 RESERVED = {90: 1024, 0: 0}
 """{least architecture: the bytes of shared memory that lie before a kernel's own}."""
 GLOBALS = 8 * POINTER_STEP
-"""Where variables of global memory lie: a number of this reader, as the loader chooses another."""
+"""The begin of the variables of global memory: a number of this reader; the loader chooses another."""
 LOOSE = 256
 """A multiple of this begins each of them."""
 

@@ -58,7 +58,7 @@ class PtxBody:
     results: list[PtxVariable]
     extents: dict[str, tuple[int, int, int]]
     begin: int
-    """Where the text behind its brace begins; -1 for one that is only declared."""
+    """The begin of the text behind its brace; -1 for one that is only declared."""
     end: int
     scope: Scope
     statements: list[Statement] = field(default_factory=list)
@@ -70,7 +70,7 @@ class PtxText:
 
     text: str
     rows: list[int]
-    """Where its lines begin."""
+    """The begin of each line."""
     files: dict[int, str]
     target: str
     module: Scope = field(default_factory=Scope)
@@ -177,7 +177,7 @@ class PtxText:
             at = match.end()
 
     def _line(self, location: str, callers: dict[Location, Location]) -> Line | None:
-        """Return the innermost line of the source that is no header's; None for line 0, which is none."""
+        """Return the innermost line of the source outside of headers, or None for line 0."""
         match = LOCATION.match(location)
         if match is None:
             return None

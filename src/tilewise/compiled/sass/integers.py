@@ -370,7 +370,7 @@ def _ones(bits: np.ndarray) -> Any:
 
 
 def flo(words: Words) -> Compute:
-    """The position of the leading one, all ones where there is none; SH counts from the top."""
+    """The position of the leading one, all ones for the number 0; SH counts from the top."""
     plain = [one for one in words.operands if not is_truth(one)]
     written = [one for one in words.operands if is_truth(one)]
     read = word(plain[1])

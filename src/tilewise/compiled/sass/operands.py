@@ -105,7 +105,7 @@ def number_of(text: str) -> int | None:
 
 
 def half_of(text: str) -> int:
-    """Return the 16 bits of a number of 16 bits; those of 0 where it is none that is read.
+    """Return the bits of a float of 16 bits.
 
     >>> half_of("5.9604644775390625e-08")
     1

@@ -255,7 +255,7 @@ def _of_global(
 
 
 def _asked(op: Op, values: Values, tensor: TypeInText) -> tuple[Pointers | None, Mask | None]:
-    """Return the addresses of an access and its mask, None where they are unknown or there is none."""
+    """Return the addresses of an access and its mask; each is None if it is unknown or absent."""
     _, at, after = GLOBAL[op.kind]
     known = [values.get(name) for name in op.operands]
     found = known[at] if at < len(known) else None

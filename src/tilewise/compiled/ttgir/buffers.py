@@ -53,9 +53,9 @@ class BufferUse:
     engine: str = ""
     operand: str = ""
     able: bool | None = None
-    """True if the engine reads the tile as it lies; None where no engine is asked."""
+    """True if the engine reads the tile as it lies; None for an operation without an engine."""
     said: str = ""
-    """How the engine reads it, or why not."""
+    """The way in which the engine reads it, or the reason why it cannot."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the use as plain data."""

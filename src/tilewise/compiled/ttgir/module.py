@@ -42,7 +42,7 @@ class LayoutUse:
 
     @property
     def layout(self) -> Layout | None:
-        """Return the layout, or None where the encoding is none: `reason` tells why."""
+        """Return the layout, or None for an encoding that is no layout: `reason` tells why."""
         return self.type.layout
 
     @property

@@ -54,7 +54,7 @@ class Op:
     inside: Op | None = field(default=None, repr=False)
     """The operation with the region in which it stands."""
     place: str = ""
-    """What stands in `loc(...)`."""
+    """The text in `loc(...)`."""
 
     @property
     def kind(self) -> str:

@@ -100,7 +100,7 @@ class TypeInText:
 
     @property
     def layout(self) -> Layout | None:
-        """Return the layout, or None where there is none."""
+        """Return the layout, or None for an encoding that is no layout."""
         return self._found[0]
 
     @property
@@ -139,7 +139,7 @@ class TypeInText:
         }
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the type as plain data, with its layout or the reason why there is none."""
+        """Return the type as plain data, with its layout or the reason why it has no layout."""
         return {
             "name": self.name,
             "type": self.text,

@@ -388,7 +388,7 @@ def table(
 
 
 def _width(picture: str) -> int:
-    """Return the pixels across of a picture; 0 where there is none."""
+    """Return the width of a picture in pixels; 0 without a picture."""
     found = re.search(r' width="(\d+)"', picture)
     return int(found[1]) if found else 0
 

@@ -28,7 +28,7 @@ Addresses = Sequence[int | None]
 
 
 def picture_of(row: Row) -> str:
-    """Return the worst request of an access as an element of SVG; empty where there is none to draw."""
+    """Return the worst request of an access as an element of SVG, or an empty text without a request."""
     worst = row.worst.worst
     if worst is None or row.space not in ("shared", "global"):
         return ""

@@ -1,4 +1,4 @@
-"""How each kernel of this folder's sources is launched: {source: its launches}."""
+"""The launches of the kernels of this folder: {source: its launches}."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from triton.compiler import ASTSource
 CAPABILITY = 90
 ARCH = "sm_90a"
 DIVISIBLE = 16
-"""What Triton's own launcher looks for in pointers and whole numbers."""
+"""The divisor of pointers and integers that Triton's own launcher tests."""
 
 TYPES = {"f16": "fp16", "f32": "fp32", "f64": "fp64", "bf16": "bf16"}
 INDICES = "the data are indices"
