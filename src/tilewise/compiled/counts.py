@@ -44,7 +44,7 @@ MOST_PLACES = 1 << 18
 """The most places that are kept apart for one instruction."""
 
 
-SUMS = ("instructions", "requests", "known", "lanes", "cost", "ideal", "lines", "bytes", "misaligned")
+SUMS = ("instructions", "requests", "known", "lanes", "cost", "ideal", "lines", "misaligned")
 """The counts of a tally that every event adds to."""
 
 
@@ -73,8 +73,6 @@ class Tally:
     ideal: int = 0
     lines: int = 0
     """Lines of 128 bytes that the requests touch: one tag lookup each."""
-    bytes: int = 0
-    """Different bytes that the lanes of each request ask for, together."""
     worst: tuple[int, int, tuple[int | None, ...]] | None = None
     """(cost, ideal, addresses) of the request that loses most."""
     targets: set[int] = field(default_factory=set, repr=False)
@@ -128,7 +126,7 @@ class Counts:
     """{(row of the text, its access by identity, as a row may have several instructions): its tally}."""
     seen: set[int] = field(default_factory=set, repr=False)
     """The sectors of global memory that the first block asked for."""
-    known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int, int]]] = field(default_factory=dict)
+    known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int]]] = field(default_factory=dict)
 
     def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
         """Count one event; `remembers` that of one block, so that what it asks for again is found."""
@@ -197,11 +195,10 @@ class Counts:
             for place, costs in zip(fresh, _costs(touch, _from_zero(kinds[fresh])), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
-            cost, ideal, lines, useful = known[name]
+            cost, ideal, lines = known[name]
             tally.cost += cost * many
             tally.ideal += ideal * many
             tally.lines += lines * many
-            tally.bytes += useful * many
             if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
                 row = zip(addresses[begin].tolist(), active[begin].tolist(), strict=True)
                 tally.worst = (cost, ideal, tuple(one if takes_part else None for one, takes_part in row))
@@ -244,14 +241,13 @@ def _from_zero(rows: Int64s) -> Int64s:
     return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])
 
 
-def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:
-    """Return (cost, ideal, lines, useful bytes) of requests."""
+def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int]]:
+    """Return (cost, ideal, lines) of requests."""
     if touch.space == "shared":
         operation = SHARED.get(touch.operation, touch.operation)
         width = _nearest(OPERATIONS[operation].widths, touch.bytes)
         counts = banks.count(operation, width, rows[:, : touch.supplied])
-        useful = (rows != INACTIVE).sum(axis=1) * touch.bytes
-        columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64), useful)
+        columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64))
     else:
         operation = touch.operation if touch.operation in OF_SECTORS else "ld"
         counts = coalesce.count(operation, min(touch.bytes, 16), rows)
@@ -260,7 +256,6 @@ def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int, int]]:
             counts["sectors"] if scale == 1 else _wide_sectors(rows, touch.bytes),
             counts["ideal"] * scale,
             counts["lines"],
-            counts["useful"] * scale,
         )
     return list(zip(*(column.tolist() for column in columns), strict=True))
 

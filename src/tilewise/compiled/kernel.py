@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 
 from tilewise.compiled.counts import SUMMED, Counts, Tally, totals, zero
 from tilewise.compiled.launch import Launch
@@ -61,11 +62,6 @@ class Row:
     def requests(self) -> int:
         """Return the requests that were counted."""
         return self.sum("requests")
-
-    @property
-    def kind(self) -> str:
-        """Return `load`, `store`, `copy` or `atomic`."""
-        return SUMMED[self.space, self.operation]
 
     @property
     def counted(self) -> str:
@@ -274,33 +270,26 @@ def counted(
 ) -> Run:
     """Return the counts of a launch."""
     counts = Counts()
-    guessed: dict[int, int] = {}
-    cut = None
-    done = 0
+    guessed: Counter[int] = Counter()
+    cut, done = None, 0
     blocks: Sequence[int] = range(launch.blocks)
     first = next(traces(program, launch, blocks[:1], steps))
     for event in first:
         counts.add(event, first.lanes, remembers=True)
     most = max(1, MOST_WORK // max(1, first.steps * launch.threads))
     rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
-    for trace in _all(first, traces(program, launch, rest, steps)):
+    for trace in chain((first,), traces(program, launch, rest, steps)):
         if trace is not first:
             for event in trace:
                 counts.add(event, trace.lanes)
         done += len(trace.lanes.numbers)
-        for number, times in trace.guessed.items():
-            guessed[number] = guessed.get(number, 0) + times
-        if trace.cut is not None:
-            cut = trace.cut
+        guessed.update(trace.guessed)
+        cut = trace.cut
+        if cut is not None:
             break
         if told is not None:
             told(done, len(rest) + 1)
     return Run(launch, program, list(counts.tallies.values()), done, guessed, cut, steps)
-
-
-def _all(first: Any, rest: Iterable[Any]) -> Iterable[Any]:
-    yield first
-    yield from rest
 
 
 def _sample(launch: Launch, most: int) -> list[int]:

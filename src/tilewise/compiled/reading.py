@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tilewise.compiled.files import CODE, PTX, Artifact, assembled, disassembled, found
+from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, assembled, disassembled, found
 from tilewise.compiled.kernel import ReadKernel, counted
 from tilewise.compiled.launch import MOST_THREADS, Launch
 from tilewise.compiled.machine import MOST_STEPS
@@ -49,6 +49,10 @@ class KernelTexts:
     module: Module | None = None
     assembled: bool = False
 
+    def has(self, kind: str) -> bool:
+        """Return True if a text of that kind is there."""
+        return {CODE: self.code, PTX: self.ptx, TTGIR: self.module}[kind] is not None
+
 
 def kernels_of(
     artifacts: Iterable[Artifact],
@@ -81,9 +85,9 @@ def _joined(artifacts: Iterable[Artifact], wanted: WantedLaunch) -> dict[str, Ke
     joined: dict[str, KernelTexts] = {}
     labels: dict[tuple[str, str], str] = {}
 
-    def of(name: str, slot: str, folder: str) -> KernelTexts:
+    def of(name: str, kind: str, folder: str) -> KernelTexts:
         label = labels.get((folder, name), name)
-        if label in joined and getattr(joined[label], slot) is not None:
+        if label in joined and joined[label].has(kind):
             label = f"{name} in {Path(folder).name or folder}"
         labels[folder, name] = label
         return joined.setdefault(label, KernelTexts())
@@ -91,17 +95,17 @@ def _joined(artifacts: Iterable[Artifact], wanted: WantedLaunch) -> dict[str, Ke
     for artifact in sorted(artifacts, key=lambda one: one.kind != CODE):
         if artifact.kind == CODE:
             for program in programs_of(artifact.text):
-                of(program.name, "code", artifact.folder).code = program
+                of(program.name, CODE, artifact.folder).code = program
         elif artifact.kind == PTX:
             for program in programs_of(artifact.text):
-                texts = of(program.name, "ptx", artifact.folder)
+                texts = of(program.name, PTX, artifact.folder)
                 texts.ptx = program
                 _assemble(artifact.text, program, texts, wanted)
         else:
             from tilewise.compiled.ttgir.module import module_of
 
             module = module_of(artifact.text)
-            of(module.name, "module", artifact.folder).module = module
+            of(module.name, TTGIR, artifact.folder).module = module
     return joined
 
 
@@ -121,52 +125,72 @@ def _kernel(
     program, module = texts.code or texts.ptx, texts.module
     if program is None:
         return ReadKernel(name, None, None, module, wanted.let)
-    block = wanted.block or program.threads or (texts.ptx.threads if texts.ptx else None)
-    if block is None and module is not None:
-        block = (module.warps * module.lanes, 1, 1)
-    told_notes = []
-    if block is None:
-        block = (min(program.most_threads or USUAL_THREADS, MOST_THREADS), 1, 1)
-        told_notes.append(f"no block is given: {block[0]} threads were run (--block)")
-    names = _names(texts)
-    args = list(wanted.args) + [None] * (len(program.parameters) - len(wanted.args))
-    if len(wanted.args) > len(program.parameters) > 0:
-        message = f"{name} takes {len(program.parameters)} arguments, and {len(wanted.args)} are given"
-        raise LayoutError("TW801", message, hint="--args 0x7f0000000000,,256 leaves one out")
-    for spelled, value in wanted.let.items():
-        if spelled not in names:
-            known = (
-                ", ".join(one for one in names if one)
-                or "machine code has no names: --args gives them in order"
-            )
-            raise LayoutError("TW801", f"{name} has no argument {spelled}", hint=known)
-        args[names.index(spelled)] = value
-    assumed = {}
-    if module is not None:  # Triton says what divides them
-        from tilewise.compiled.ttgir.values import arguments_of, given
-
-        for name_of_it, value in given(arguments_of(module.ops), wanted.let).items():
-            place = names.index(name_of_it)
-            if place < len(args) and args[place] is None:
-                args[place] = assumed[name_of_it] = value
-    open_ones = [
-        names[number] if number < len(names) and names[number] else str(number)
-        for number, parameter in enumerate(program.parameters)
-        if args[number] is None and parameter.size < 8
-    ]
+    block, notes = _block(texts, program, wanted)
+    args, more = _arguments(name, texts, program, wanted)
     launch = Launch(wanted.grid or (1, 1, 1), block, args, wanted.shared)
-    run = counted(
-        program, launch, None if told is None else lambda done, all: told(name, done, all), wanted.steps
-    )
-    if assumed:
-        values = ", ".join(f"{one} = {value}" for one, value in assumed.items())
-        told_notes.append(f"{values} assumed, as its divisors allow; --let gives other values")
-    if open_ones:
-        which = f"arguments {', '.join(open_ones)} are" if open_ones[1:] else f"argument {open_ones[0]} is"
-        told_notes.append(f"{which} not given: accesses that need a value are left out (--args, --let)")
+    shown = None if told is None else lambda done, blocks: told(name, done, blocks)
+    run = counted(program, launch, shown, wanted.steps)
+    notes += more
     if texts.assembled:
-        told_notes.append("assembled from PTX by the ptxas of this machine")
-    return ReadKernel(name, program, run, module, {} if module is None else wanted.let, told_notes)
+        notes.append("assembled from PTX by the ptxas of this machine")
+    return ReadKernel(name, program, run, module, {} if module is None else wanted.let, notes)
+
+
+def _block(
+    texts: KernelTexts, program: KernelProgram, wanted: WantedLaunch
+) -> tuple[tuple[int, int, int], list[str]]:
+    """Return the block that is wanted, or that the texts require, or a usual one with a note."""
+    block = wanted.block or program.threads or (texts.ptx.threads if texts.ptx else None)
+    if block is None and texts.module is not None:
+        block = (texts.module.warps * texts.module.lanes, 1, 1)
+    if block is not None:
+        return block, []
+    threads = min(program.most_threads or USUAL_THREADS, MOST_THREADS)
+    return (threads, 1, 1), [f"no block is given: {threads} threads were run (--block)"]
+
+
+def _arguments(
+    name: str, texts: KernelTexts, program: KernelProgram, wanted: WantedLaunch
+) -> tuple[list[int | None], list[str]]:
+    """Return the arguments in order, None for those that are not known, with notes about both."""
+    count, notes = len(program.parameters), []
+    if len(wanted.args) > count > 0:
+        message = f"{name} takes {count} arguments, and {len(wanted.args)} are given"
+        raise LayoutError("TW801", message, hint="--args 0x7f0000000000,,256 leaves one out")
+    args = [*wanted.args, *[None] * (count - len(wanted.args))]
+    names = _names(texts)
+    for given, value in wanted.let.items():
+        if given not in names:
+            known = ", ".join(filter(None, names))
+            hint = known or "machine code has no names: --args gives them in order"
+            raise LayoutError("TW801", f"{name} has no argument {given}", hint=hint)
+        args[names.index(given)] = value
+    assumed = []
+    for argument, value in _by_divisors(texts, wanted).items():
+        place = names.index(argument)
+        if place < len(args) and args[place] is None:
+            args[place] = value
+            assumed.append(f"{argument} = {value}")
+    if assumed:
+        notes.append(f"{', '.join(assumed)} assumed, as its divisors allow; --let gives other values")
+    missing = [
+        names[place] if place < len(names) and names[place] else str(place)
+        for place, parameter in enumerate(program.parameters)
+        if args[place] is None and parameter.size < 8
+    ]
+    if missing:
+        which = f"argument{'s' * (len(missing) > 1)} {', '.join(missing)} {'are' if missing[1:] else 'is'}"
+        notes.append(f"{which} not given: accesses that need a value are left out (--args, --let)")
+    return args, notes
+
+
+def _by_divisors(texts: KernelTexts, wanted: WantedLaunch) -> dict[str, int]:
+    """Return values of the integer arguments that Triton's divisors allow; nothing without TTGIR."""
+    if texts.module is None:
+        return {}
+    from tilewise.compiled.ttgir.values import arguments_of, given
+
+    return given(arguments_of(texts.module.ops), wanted.let)
 
 
 def _names(texts: KernelTexts) -> list[str]:

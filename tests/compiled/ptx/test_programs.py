@@ -10,7 +10,7 @@ from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import Trace
 from tilewise.compiled.program import Line
-from tilewise.compiled.ptx.reader import kernels_of, programs_of
+from tilewise.compiled.ptx.reader import programs_of
 from tilewise.compiled.texts import programs_of as of_any
 from tilewise.compiled.trace import pointer, traced, words_of
 
@@ -202,7 +202,7 @@ def test_statements_scopes_and_comments():
 
 def test_kernels_are_found_by_name():
     text = text_of("ret") + text_of("exit").split("\n", 3)[3].replace("kernel", "other")
-    assert kernels_of(text) == ["kernel", "other"]
+    assert [program.name for program in programs_of(text)] == ["kernel", "other"]
     (program,) = of_any(text, "other")
     assert program.name == "other"
     assert [one.name for one in program.instructions] == ["exit"]

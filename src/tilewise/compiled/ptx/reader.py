@@ -66,11 +66,6 @@ MISSED = re.compile(r"wmma\.(?:load|store)")
 """Instructions that access memory at places which PTX leaves open."""
 
 
-def kernels_of(text: str) -> list[str]:
-    """Return the names of the kernels of a text, in order."""
-    return [body.name for body in PtxText.of(text).bodies.values() if body.kernel and body.begin >= 0]
-
-
 def programs_of(text: str, kernel: str | None = None) -> Iterator[KernelProgram]:
     """Return the programs of a text, or that of one kernel."""
     parts = PtxText.of(text)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,7 +19,6 @@ from tilewise.compiled.lanes import (
     FALSE,
     TRUE,
     UNKNOWN,
-    UNKNOWN_TRUTH,
     LaneReader,
     Lanes,
     Taking,
@@ -318,8 +316,3 @@ def low_word(bits: np.ndarray) -> np.ndarray:
 def high_word(bits: np.ndarray) -> np.ndarray:
     """Return the high 32 of 64 bits."""
     return (bits >> np.uint64(32)).astype(np.uint32)
-
-
-def unknown_truths(count: int) -> Sequence[Value]:
-    """Return so many predicates that nobody knows."""
-    return [UNKNOWN_TRUTH] * count

@@ -201,11 +201,6 @@ def _note(notes: list[tuple[str, list[int]]], content: str) -> None:
 # -- a kernel --------------------------------------------------------------------------------------------
 
 
-def kernels_of(text: str) -> list[str]:
-    """Return the names of the kernels of a text, in order."""
-    return list(Disassembly.of(text).kernels)
-
-
 def programs_of(text: str, kernel: str | None = None) -> Iterator[KernelProgram]:
     """Return the programs of a text, or that of one kernel."""
     parts = Disassembly.of(text)

@@ -67,11 +67,6 @@ class TypeInText:
         return (self.read and self.read.shape) or ()
 
     @property
-    def of_pointers(self) -> bool:
-        """Return True if its elements are pointers."""
-        return "x!" in self.text
-
-    @property
     def dtype(self) -> DType | None:
         """Return the type of an element; of pointers, 64 bits."""
         return self.read.dtype if self.read else None
