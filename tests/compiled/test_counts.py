@@ -44,7 +44,7 @@ def test_counts_are_those_of_the_definition(drawn):
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    (tally,) = counts.tallies.values()
+    (tally,) = counts.tallies
     rows = [
         [a if takes else None for a, takes in zip(addresses[w : w + 32], active[w : w + 32], strict=True)]
         for w in (0, 32)
@@ -70,7 +70,7 @@ def test_same_cost_wherever_the_block_lies():
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    (tally,) = counts.tallies.values()
+    (tally,) = counts.tallies
     assert tally.cost == 7 * coalesce.counted("ld", 4, places.tolist()).sectors
     assert len(counts.known["global", "ld", 4]) == 1
 
@@ -80,5 +80,5 @@ def test_misaligned_access_is_left_out():
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    (tally,) = counts.tallies.values()
+    (tally,) = counts.tallies
     assert (tally.misaligned, tally.known) == (1, 0)

@@ -13,6 +13,7 @@ from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import MOST_STEPS
 from tilewise.compiled.program import Instruction, KernelProgram, Line, line_data
 from tilewise.compiled.trace import traces
+from tilewise.compiled.turns import MOST_COUNTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tilewise.compiled.ttgir.accesses import MemoryAccess
     from tilewise.compiled.ttgir.module import Module
 
-MOST_WORK = 1 << 30
+MOST_WORK = 1 << 29
 """Lanes times instructions that are run; of a larger launch a sample of its blocks is."""
 
 NEAR = 3
@@ -31,6 +32,7 @@ LOADED = "its address, or its lanes, hang on loaded data or on an argument that 
 GUESSED = "a branch that hangs on loaded data, or on an argument that is not given: each side was run once"
 UNREAD = "this instruction is not read here; what hangs on it is unknown"
 UNREAD_OP = "this operation is not read here"
+ENDLESS = f"a loop without an end, or of more than {MOST_COUNTED:,} instructions: the run was cut off here"
 MISALIGNED = "its addresses are no multiples of its width"
 
 
@@ -233,6 +235,11 @@ class Run:
     cut: Instruction | None = None
     """The instruction at which the run was cut off."""
     steps: int = MOST_STEPS
+    endless: bool = False
+    """True if it was cut off in a loop that does not end."""
+
+    def _long(self) -> str:
+        return f"the run takes more than {self.steps:,} instructions: it was cut off here (--steps)"
 
     @property
     def weight(self) -> float:
@@ -251,10 +258,7 @@ class Run:
             instruction = self.program.instructions[number]
             found.append(_left(instruction.line, instruction.text, times, GUESSED))
         if self.cut:
-            reason = (
-                f"its lanes run more than {self.steps:,} instructions: the run was cut off here (--steps)"
-            )
-            found.append(_left(self.cut.line, self.cut.text, 1, reason))
+            found.append(_left(self.cut.line, self.cut.text, 1, ENDLESS if self.endless else self._long()))
         return found
 
 
@@ -271,25 +275,27 @@ def counted(
     """Return the counts of a launch."""
     counts = Counts()
     guessed: Counter[int] = Counter()
-    cut, done = None, 0
+    cut, endless, done = None, False, 0
     blocks: Sequence[int] = range(launch.blocks)
-    first = next(traces(program, launch, blocks[:1], steps))
+    first = next(traces(program, launch, blocks[:1], steps, at_once=True))
+    counting = 0
     for event in first:
-        counts.add(event, first.lanes, remembers=True)
-    most = max(1, MOST_WORK // max(1, first.steps * launch.threads))
+        work = counts.add(event, first.lanes, remembers=True)
+        first.steps, counting = first.steps + work, counting + work
+    most = max(1, MOST_WORK // max(1, (first.steps - counting) * launch.threads))
     rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
-    for trace in chain((first,), traces(program, launch, rest, steps)):
+    for trace in chain((first,), traces(program, launch, rest, steps, at_once=True)):
         if trace is not first:
             for event in trace:
-                counts.add(event, trace.lanes)
+                trace.steps += counts.add(event, trace.lanes)
         done += len(trace.lanes.numbers)
         guessed.update(trace.guessed)
-        cut = trace.cut
+        cut, endless = trace.cut, trace.endless
         if cut is not None:
             break
         if told is not None:
             told(done, len(rest) + 1)
-    return Run(launch, program, list(counts.tallies.values()), done, guessed, cut, steps)
+    return Run(launch, program, counts.tallies, done, guessed, cut, steps, endless)
 
 
 def _sample(launch: Launch, most: int) -> list[int]:

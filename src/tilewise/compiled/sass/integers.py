@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from tilewise.compiled.lanes import LaneReader, Lanes, Taking, Value, applied
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.operands import (
+    ZEROS,
     half_of,
     is_truth,
     joined,
@@ -122,17 +124,35 @@ def iadd3(words: Words) -> Compute:
     """a + b + c, with up to two carries in and out."""
     written, plain, carried = words.parted()
     register = plain[0]
-    reads = [word(operand, carry=True) for operand in plain[1:]]
     carries = [truth(one) for one in carried] if "X" in words.parts else []
+    counts = [name for name in written if name not in ("PT", "UPT")]
+    reads = [word(operand, carry=bool(counts)) for operand in plain[1:] if counts or operand not in ZEROS]
 
     def run(lanes: Lanes, where: Taking) -> None:
         values = [*(read(lanes) for read in reads), *(carry(lanes) for carry in carries)]
-        total = applied(lambda *bits: sum((b.astype(U64) for b in bits), np.zeros(1, U64)), *values)
+        total = applied(_added if counts else _added_low, *values)
         for least, name in enumerate(written):
-            put(lanes, name, applied(lambda bits, least=least: bits >> _32 > least, total), where)
-        put(lanes, register, applied(low_word, total), where)
+            if name in counts:
+                put(lanes, name, applied(lambda bits, least=least: bits >> _32 > least, total), where)
+        put(lanes, register, applied(low_word, total) if counts else total, where)
 
     return Compute(run, (*named(register, 1), *written))
+
+
+def _added(*bits: np.ndarray) -> Any:
+    """Return a sum in 64 bits."""
+    total = bits[0].astype(U64)
+    for one in bits[1:]:
+        total = total + one.astype(U64)
+    return total
+
+
+def _added_low(*bits: np.ndarray) -> Any:
+    """Return the low word of a sum."""
+    total = bits[0].astype(np.uint32) if bits else np.zeros(1, np.uint32)
+    for one in bits[1:]:
+        total = total + one.astype(np.uint32)
+    return total
 
 
 def iadd_wide(words: Words) -> Compute:
@@ -141,7 +161,7 @@ def iadd_wide(words: Words) -> Compute:
     reads = [wide(operand) for operand in plain[1:]]
     sum_of = _wide_step(
         plain[0],
-        lambda lanes: applied(lambda *bits: sum(bits, np.zeros(1, U64)), *(read(lanes) for read in reads)),
+        lambda lanes: applied(_added, *(read(lanes) for read in reads)),
     )
     carries = [name for name in written if name not in ("PT", "UPT")]
 
@@ -343,30 +363,52 @@ def prmt(words: Words) -> Compute:
     return _step(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
 
 
-def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return four bytes of two words, chosen by the digits of a third."""
-    both, result = joined(low, high), np.zeros(1, U64)
-    for place in range(4):
-        digit = (selector >> np.uint32(4 * place)).astype(U64) & U64(15)
-        byte = both >> (digit & U64(7)) * U64(8) & U64(255)
-        byte = np.where(digit & U64(8) != 0, np.where(byte & U64(128) != 0, U64(255), U64(0)), byte)
-        result = result | byte << U64(8 * place)
-    return low_word(result)
+def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> Any:
+    """Return four bytes of two words, chosen by the digits of a third; 8 more is the sign of that byte."""
+    if selector.size == 1 and not int(selector[0]) & 0x8888:
+        return _picked(low, high, [int(selector[0]) >> 4 * place & 7 for place in range(4)])
+    both, digits = np.broadcast_arrays(joined(low, high)[:, None], selector[:, None] >> DIGITS)
+    begins = np.arange(0, 8 * len(both), 8)[:, None]
+    bytes_of_all = np.ascontiguousarray(both[:, 0]).view(np.int8)
+    chosen = bytes_of_all[begins + (digits & np.uint32(7))]
+    signed_ones = digits & np.uint32(8) != 0
+    return np.where(signed_ones, chosen >> 7, chosen).view(np.uint32)[:, 0]
+
+
+DIGITS = np.array([0, 4, 8, 12], np.uint32)
+
+
+def _picked(low: np.ndarray, high: np.ndarray, digits: Sequence[int]) -> Any:
+    """Return bytes of two words, neighbours together."""
+    result: Any = np.zeros(1, np.uint32)
+    place = 0
+    while place < 4:
+        digit, count = digits[place], 1
+        while place + count < 4 and digits[place + count] == digit + count != 4:
+            count += 1
+        bits = (high if digit > 3 else low) >> np.uint32(8 * (digit & 3))
+        result = result | (bits & np.uint32((1 << 8 * count) - 1)) << np.uint32(8 * place)
+        place += count
+    return result
 
 
 def popc(words: Words) -> Compute:
     """The number of ones."""
     read = word(words.operands[-1])
-    return _step(
-        words.operands[0],
-        lambda lanes: applied(_ones, read(lanes)),
-    )
+    return _step(words.operands[0], lambda lanes: applied(count_ones, read(lanes)))
 
 
-def _ones(bits: np.ndarray) -> Any:
-    """Return the number of ones of each word."""
-    bytes_of_each = np.ascontiguousarray(bits)[:, None].view(np.uint8)
-    return np.unpackbits(bytes_of_each, axis=1).sum(axis=1, dtype=np.uint32)
+def count_ones(bits: np.ndarray) -> Any:
+    """Return the number of ones of each number."""
+    parts = ONES[np.ascontiguousarray(bits).view(np.uint8)].reshape(-1, bits.itemsize)
+    return parts.sum(axis=1, dtype=np.uint32)
+
+
+BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+ONES = BYTES.sum(axis=1, dtype=np.uint32)
+"""The ones of each byte."""
+REVERSED = np.packbits(BYTES[:, ::-1], axis=1)[:, 0]
+"""The bits of each byte in reverse."""
 
 
 def flo(words: Words) -> Compute:
@@ -399,11 +441,9 @@ def brev(words: Words) -> Compute:
     return _step(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
 
 
-def reversed_bits(bits: np.ndarray) -> np.ndarray:
-    """Return 32 bits in reverse."""
-    for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0xFFFF)):
-        bits = (bits >> np.uint32(step) & np.uint32(mask)) | (bits & np.uint32(mask)) << np.uint32(step)
-    return bits
+def reversed_bits(bits: np.ndarray) -> Any:
+    """Return the bits of numbers in reverse."""
+    return REVERSED[np.ascontiguousarray(bits).view(np.uint8)].view(bits.dtype).byteswap()
 
 
 # -- logic and predicates --------------------------------------------------------------------------------
@@ -429,14 +469,37 @@ def lop3(words: Words) -> Compute:
     return Compute(run, (*named(register, 1), *written))
 
 
-def looked_up(table: int, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the bits that a table of eight has for the bits of three numbers."""
-    shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
-    result = np.zeros(shape, a.dtype)
-    for row in range(8):
-        if table >> row & 1:
-            result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
-    return result
+def looked_up(table: int, *operands: np.ndarray) -> Any:
+    """Return the bits that a table has for the bits of three numbers: row 4 a + 2 b + c."""
+    kind = operands[0].dtype
+    if table in (0, (1 << (1 << len(operands))) - 1):
+        zero = np.zeros(1, kind)
+        return ~zero if table else zero
+    place = next((n for n, bits in enumerate(operands) if not isinstance(bits, np.ndarray)), 0)
+    bits, others = operands[place], operands[:place] + operands[place + 1 :]
+    off, on, every = _halves(table, len(operands), place)
+    if off == on:
+        return looked_up(off, *others)
+    if off == 0:
+        return bits if on == every else bits & looked_up(on, *others)
+    if on == 0:
+        return ~bits if off == every else ~bits & looked_up(off, *others)
+    if on == every:
+        return bits | looked_up(off, *others)
+    if off == every:
+        return ~bits | looked_up(on, *others)
+    first = looked_up(off, *others)
+    return first ^ bits if on == off ^ every else first ^ (bits & (first ^ looked_up(on, *others)))
+
+
+@cache
+def _halves(table: int, count: int, place: int) -> tuple[int, int, int]:
+    """Return the table where one operand is 0, where it is 1, and that which always holds."""
+    weight = 1 << count - 1 - place
+    rows = [row for row in range(1 << count) if not row & weight]
+    off = sum((table >> row & 1) << number for number, row in enumerate(rows))
+    on = sum((table >> row + weight & 1) << number for number, row in enumerate(rows))
+    return off, on, (1 << len(rows)) - 1
 
 
 def plop3(words: Words) -> Compute:

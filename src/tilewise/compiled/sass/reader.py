@@ -36,6 +36,7 @@ from tilewise.compiled.program import (
     Step,
     Touch,
     UnreadStep,
+    work_of,
 )
 from tilewise.compiled.sass.integers import COMPUTED, Words, f2i, i2f, reciprocal
 from tilewise.compiled.sass.memory import touches
@@ -229,7 +230,9 @@ def _program(parts: Disassembly, section: CodeSection) -> KernelProgram:
             no_lane = truth("!PT")
             steps = tuple(replace(step, when=no_lane, writes=()) for step in steps if isinstance(step, Touch))
         text = f"{name} {rest}".strip()
-        instructions.append(Instruction(name, text, steps, guard, line, row))
+        instructions.append(
+            Instruction(name, text, steps, guard, line, row, work_of(name.split(".")[0].lstrip("U")))
+        )
     notes = parts.notes.get(section.name, [])
     threads, most = _threads(notes)
     return KernelProgram(
