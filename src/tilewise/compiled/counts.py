@@ -194,7 +194,7 @@ class Counts:
             active = active & (np.arange(LANES) < touch.supplied)
         rows = issued if event.active is event.issued and touch.supplied == LANES else warps_of(active)
         tally.requests += int(rows.sum()) * turns
-        bits, unknown = event.address
+        bits, unknown = event.address.bits, event.address.unknown
         if unknown is not None:
             blind = warps_of(lanes.by_warp(unknown) & active)
             tally.unknown += int(blind.sum()) * turns

@@ -20,11 +20,24 @@ Bools = NDArray[np.bool_]
 Entries = NDArray[Any]
 
 
+class Near(NamedTuple):
+    """The ends of floats that the hardware leaves open in their last place: each lies between two numbers."""
+
+    high: Entries
+    """The greatest that each may be; the least is its number."""
+    lanes: Bools
+    """The lanes of which this is known."""
+    divides: Bools
+    """The lanes that divide integers, with steps that make up for any float between the ends."""
+
+
 class Value(NamedTuple):
     """Numbers of lanes, and the lanes whose number nobody knows (None: all are known)."""
 
     bits: Entries
     unknown: Bools | None = None
+    near: Near | None = None
+    """The ends of numbers that nobody knows exactly."""
 
     @classmethod
     def of(cls, number: int, kind: type[np.generic] = np.uint32) -> Value:
@@ -50,6 +63,13 @@ def unknown_of(values: Iterable[Value]) -> Bools | None:
         if value.unknown is not None:
             unknown = value.unknown if unknown is None else unknown | value.unknown
     return unknown
+
+
+def near_of(value: Value) -> Near:
+    """Return the ends of a value; both are its number where it is known."""
+    if value.near is not None:
+        return value.near
+    return Near(value.bits, ALL if value.unknown is None else ~value.unknown, ~ALL)
 
 
 def applied(function: Callable[..., Entries], *values: Value) -> Value:
@@ -132,7 +152,11 @@ class Lanes:
             if value.unknown is not None or old.unknown is not None:
                 new, before = (_NONE if v.unknown is None else v.unknown for v in (value, old))
                 unknown = np.where(where.mask, new, before)
-            value = Value(np.where(where.mask, value.bits, old.bits), unknown)
+            near = None
+            if value.near is not None or old.near is not None:
+                pairs = zip(near_of(value), near_of(old), strict=True)
+                near = Near(*(np.where(where.mask, one, other) for one, other in pairs))
+            value = Value(np.where(where.mask, value.bits, old.bits), unknown, near)
         self.registers[name] = value
 
     def forget(self, names: Sequence[str], where: Taking) -> None:

@@ -90,7 +90,9 @@ class Guesses(dict[str, Value]):
         return super().pop(name, *default)
 
     def _guess(self, older: Value | None, before: Value | None, now: Value | None) -> Value | None:
-        if now is before is older:
+        if now is not None and now.near is not None:
+            now = Value(now.bits, now.unknown)
+        elif now is before is older:
             return now
         if now is None or before is None or older is None:
             raise NotAlike
@@ -125,9 +127,10 @@ class Guesses(dict[str, Value]):
     def after(self, registers: dict[str, Value]) -> dict[str, Value]:
         """Return the registers behind the last of the turns."""
         moved = {name: value for name, value in registers.items() if name not in self.gone}
-        for name, (bits, unknown) in self.items():
-            moving = moving_of(bits)
-            moved[name] = Value(bits if moving is None else moving.at(self.turns.most - 1), unknown)
+        for name, value in self.items():
+            moving = moving_of(value.bits)
+            last = value if moving is None else Value(moving.at(self.turns.most - 1), value.unknown)
+            moved[name] = last
         return moved
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.compiled.lanes import LaneReader, Lanes, Taking, Value, applied
+from tilewise.compiled.lanes import LaneReader, Lanes, Near, Taking, Value, applied, near_of
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.operands import (
     ZEROS,
@@ -85,6 +85,12 @@ TWINS = {
     "UVIMNMX": "VIMNMX",
     "UIMNMX": "IMNMX",
     "UVIADDMNMX": "VIADDMNMX",
+    "UI2F": "I2F",
+    "UI2FP": "I2FP",
+    "UF2I": "F2I",
+    "UFMUL": "FMUL",
+    "UFSETP": "FSETP",
+    "UFSEL": "FSEL",
     "ULEPC": "LEPC",
     "UP2UR": "P2R",
     "UR2UP": "R2P",
@@ -95,7 +101,7 @@ TWINS = {
 """Instructions that do for a warp, or for a number of 32 bits, what another does for lanes."""
 
 
-def _step(register: str, read: LaneReader) -> Compute:
+def step_of(register: str, read: LaneReader) -> Compute:
     """Return the step that writes 32 bits."""
 
     def run(lanes: Lanes, where: Taking) -> None:
@@ -130,7 +136,7 @@ def iadd3(words: Words) -> Compute:
 
     def run(lanes: Lanes, where: Taking) -> None:
         values = [*(read(lanes) for read in reads), *(carry(lanes) for carry in carries)]
-        total = applied(_added if counts else _added_low, *values)
+        total = applied(_added, *values) if counts else between(_added_low, *values)
         for least, name in enumerate(written):
             if name in counts:
                 put(lanes, name, applied(lambda bits, least=least: bits >> _32 > least, total), where)
@@ -189,8 +195,8 @@ def imad(words: Words) -> Compute:
             return applied(lambda x, y, z, more=0: x * y + _narrow(z) + np.uint32(more), *values)
 
         if carry is None and not written:
-            return _step(register, low)
-        return _step(register, lambda lanes: _with_carry(lanes, left, right, add, carry))
+            return step_of(register, low)
+        return step_of(register, lambda lanes: _with_carry(lanes, left, right, add, carry))
     add = wide(c)
     extend = (lambda bits: bits.astype(U64)) if unsigned else signed
 
@@ -260,12 +266,24 @@ def viadd(words: Words) -> Compute:
     """a + b."""
     register, a, b = words.operands[:3]
     left, right = word(a), word(b)
-    return _step(register, lambda lanes: applied(np.add, left(lanes), right(lanes)))
+    return step_of(register, lambda lanes: between(np.add, left(lanes), right(lanes)))
+
+
+def between(function: Callable[..., Any], *values: Value) -> Value:
+    """Return a function of values that grows with each of them, and its ends where one has ends."""
+    value = applied(function, *values)
+    if all(one.near is None for one in values):
+        return value
+    parts = [near_of(one) for one in values]
+    high = function(*(part.high for part in parts))
+    lanes = np.logical_and.reduce(np.broadcast_arrays(value.bits <= high, *(part.lanes for part in parts)))
+    divides = np.logical_or.reduce(np.broadcast_arrays(*(part.divides for part in parts)))
+    return Value(value.bits, value.unknown, Near(high, lanes, divides))
 
 
 def iabs(words: Words) -> Compute:
     """|a|."""
-    return _step(words.operands[0], word(f"|{words.operands[1]}|"))
+    return step_of(words.operands[0], word(f"|{words.operands[1]}|"))
 
 
 def least(words: Words) -> Compute:
@@ -318,7 +336,7 @@ def shf(words: Words) -> Compute:
         moved = (whole.view(np.int64) >> n.astype(np.int64)).view(U64) if filled else whole >> n
         return moved >> _32 if upper else moved & U64(0xFFFFFFFF)
 
-    return _step(
+    return step_of(
         register, lambda lanes: applied(_narrow, applied(shifted, below(lanes), count(lanes), above(lanes)))
     )
 
@@ -336,7 +354,7 @@ def sgxt(words: Words) -> Compute:
             return (up.astype(U64) >> away).astype(np.uint32)
         return (up.view(np.int32).astype(np.int64) >> away.astype(np.int64)).astype(np.uint32)
 
-    return _step(register, lambda lanes: applied(filled, read(lanes), bits_of(lanes)))
+    return step_of(register, lambda lanes: applied(filled, read(lanes), bits_of(lanes)))
 
 
 def bmsk(words: Words) -> Compute:
@@ -350,7 +368,7 @@ def bmsk(words: Words) -> Compute:
         ones = (U64(1) << np.minimum(n, np.uint32(32)).astype(U64)) - U64(1)
         return low_word(ones << np.minimum(p, np.uint32(32)).astype(U64))
 
-    return _step(register, lambda lanes: applied(mask, begin(lanes), count(lanes)))
+    return step_of(register, lambda lanes: applied(mask, begin(lanes), count(lanes)))
 
 
 def prmt(words: Words) -> Compute:
@@ -360,7 +378,7 @@ def prmt(words: Words) -> Compute:
 
     if any(re.fullmatch(r"F4E|B4E|RC8|ECL|ECR|RC16", part) for part in words.parts):
         return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
-    return _step(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
+    return step_of(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
 
 
 def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> Any:
@@ -395,7 +413,7 @@ def _picked(low: np.ndarray, high: np.ndarray, digits: Sequence[int]) -> Any:
 def popc(words: Words) -> Compute:
     """The number of ones."""
     read = word(words.operands[-1])
-    return _step(words.operands[0], lambda lanes: applied(count_ones, read(lanes)))
+    return step_of(words.operands[0], lambda lanes: applied(count_ones, read(lanes)))
 
 
 def count_ones(bits: np.ndarray) -> Any:
@@ -438,7 +456,7 @@ def brev(words: Words) -> Compute:
     """The bits in reverse."""
     read = word(words.operands[1])
 
-    return _step(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
+    return step_of(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
 
 
 def reversed_bits(bits: np.ndarray) -> Any:
@@ -584,6 +602,15 @@ def sel(words: Words) -> Compute:
     one_side = wide if is_wide else word
     left, right, wanted = one_side(a), one_side(b), truth(which)
 
+    read = selected(wanted, left, right)
+    if is_wide:
+        return _wide_step(register, read)
+    return step_of(register, read)
+
+
+def selected(wanted: LaneReader, left: LaneReader, right: LaneReader) -> LaneReader:
+    """Return the reader of one of two numbers, by a predicate; known where the one that is taken is."""
+
     def read(lanes: Lanes) -> Value:
         chosen, x, y = wanted(lanes), left(lanes), right(lanes)
         bits = np.where(chosen.bits, x.bits, y.bits)
@@ -594,16 +621,14 @@ def sel(words: Words) -> Compute:
         unknown = np.where(chosen.bits, blind_x, blind_y)
         return Value(bits, unknown if chosen.unknown is None else unknown | chosen.unknown)
 
-    if is_wide:
-        return _wide_step(register, read)
-    return _step(register, read)
+    return read
 
 
 def mov(words: Words) -> Compute:
     """One number, of 32 or 64 bits."""
     if "64" in words.parts:
         return _wide_step(words.operands[0], wide(words.operands[1]))
-    return _step(words.operands[0], word(words.operands[1]))
+    return step_of(words.operands[0], word(words.operands[1]))
 
 
 def hfma2(words: Words) -> Compute:
@@ -617,7 +642,7 @@ def hfma2(words: Words) -> Compute:
         except (ValueError, IndexError):
             pass
         else:
-            return _step(register, lambda lanes: value)
+            return step_of(register, lambda lanes: value)
     return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
 
 
@@ -640,7 +665,7 @@ def p2r(words: Words) -> Compute:
                 )
         return total
 
-    return _step(register, value)
+    return step_of(register, value)
 
 
 def r2p(words: Words) -> Compute:
@@ -661,67 +686,9 @@ def r2p(words: Words) -> Compute:
     return Compute(run, tuple(names))
 
 
-# -- conversions that divisions are made of --------------------------------------------------------------
-
-
-def i2f(words: Words) -> Compute:
-    """An integer as a float, rounded up: the begin of a division by a reciprocal; else not known."""
-    register, source = words.operands[0], words.operands[-1]
-    if "RP" not in words.parts:
-        count = 2 if "F64" in words.parts else 1
-        return Compute(
-            lambda lanes, where: lanes.forget(named(register, count), where), named(register, count)
-        )
-    kind = np.uint64 if any(part in ("U64", "S64") for part in words.parts) else np.uint32
-    read = wide(source) if kind == np.uint64 else word(source)
-
-    def up(bits: np.ndarray) -> np.ndarray:
-        if "S64" in words.parts:
-            bits = bits.view(np.int64)
-        elif "U64" not in words.parts and "U32" not in words.parts:
-            bits = bits.view(np.int32)
-        near = bits.astype(np.float32)
-        exact = near.astype(np.longdouble) >= bits.astype(np.longdouble)
-        return np.where(exact, near, np.nextafter(near, np.float32(np.inf))).view(np.uint32)
-
-    return _step(register, lambda lanes: applied(up, read(lanes)))
-
-
-def reciprocal(words: Words) -> Compute:
-    """1 / a of a float, as near as a division needs it."""
-    read = word(words.operands[1])
-
-    def inverse(bits: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return (np.float32(1) / bits.view(np.float32)).view(np.uint32)
-
-    return _step(words.operands[0], lambda lanes: applied(inverse, read(lanes)))
-
-
-def f2i(words: Words) -> Compute:
-    """A float as an integer without a sign, cut off."""
-    register, source = words.operands[0], words.operands[-1]
-    wide_result = any(part in ("U64", "S64") for part in words.parts)
-    read = word(source)
-    top = 2.0**64 - 2**40 if wide_result else 2.0**32 - 1
-
-    def cut(bits: np.ndarray) -> np.ndarray:
-        number = bits.view(np.float32).astype(np.float64)
-        return np.where(number > 0, np.fmin(number, top), 0.0).astype(np.uint64)
-
-    def run(lanes: Lanes, where: Taking) -> None:
-        value = applied(cut, read(lanes))
-        if wide_result:
-            put_wide(lanes, register, value, where)
-        else:
-            put(lanes, register, applied(low_word, value), where)
-
-    return Compute(run, named(register, 2 if wide_result else 1))
-
-
 COMPUTED: dict[str, Callable[[Words], Compute]] = {
     "IADD3": iadd3,
-    "IADD": viadd,
+    "IADD": iadd3,
     "IADD.64": iadd_wide,
     "IMAD": imad,
     "LEA": lea,
@@ -742,7 +709,6 @@ COMPUTED: dict[str, Callable[[Words], Compute]] = {
     "PLOP3": plop3,
     "ISETP": isetp,
     "SEL": sel,
-    "FSEL": sel,
     "MOV": mov,
     "HFMA2": hfma2,
     "P2R": p2r,
