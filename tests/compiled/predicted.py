@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
-from tilewise.compiled.counts import Tally, totals
-from tilewise.compiled.kernel import Run, counted
+from tilewise.compiled.counts import Tally
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import Run, counted
+from tilewise.compiled.sums import totals
 from tilewise.compiled.texts import programs_of
 
 HERE = Path(__file__).parent / "corpus"

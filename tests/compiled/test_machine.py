@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.compiled.sass_texts import number, program_of, ran, text_of
 
-from tilewise.compiled.kernel import counted
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import counted
 from tilewise.compiled.sass.reader import programs_of
 
 LANES = {"R0": range(32)}

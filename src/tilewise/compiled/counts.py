@@ -21,6 +21,7 @@ from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.machine import Event
 from tilewise.compiled.moving import begin_of
 from tilewise.compiled.program import Instruction, Touch
+from tilewise.compiled.sums import ATOMICS
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import OPERATIONS
 from tilewise.hardware.memory.sectors import LINE, SECTOR
@@ -31,12 +32,10 @@ Int64s = NDArray[np.int64]
 SHARED = {"red": "atom"}
 """{operation: the one whose rule counts it in shared memory}."""
 
-ATOMICS = ("atom", "red")
-
 NOBODY = np.iinfo(np.int64).min
 """The address of a lane that takes no part, beside others that may lie below 0."""
 
-WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, LANES, dtype=np.uint64) | np.uint64(1)
+WEIGHTS = np.arange(1, LANES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
 """Factors whose sum tells rows of addresses apart."""
 
 MOST_ASKED = 1 << 15
@@ -318,52 +317,3 @@ def _wide_sectors(rows: Int64s, bytes: int) -> Int64s:
 @cache
 def _nearest(widths: Sequence[int], bytes: int) -> int:
     return bytes if bytes in widths else min(widths, key=lambda width: abs(width - bytes))
-
-
-# -- sums ------------------------------------------------------------------------------------------------
-
-SUMMED = {
-    ("shared", "ld"): "load",
-    ("shared", "ldmatrix"): "load",
-    ("shared", "st"): "store",
-    ("shared", "stmatrix"): "store",
-    ("shared", "cp.async"): "copy",
-    ("shared", "atom"): "atomic",
-    ("shared", "red"): "atomic",
-    ("global", "ld"): "load",
-    ("global", "cp.async"): "load",
-    ("global", "st"): "store",
-    ("global", "atom"): "atomic",
-    ("global", "red"): "atomic",
-    ("local", "ld"): "load",
-    ("local", "st"): "store",
-    ("generic", "ld"): "load",
-    ("generic", "st"): "store",
-    ("generic", "atom"): "atomic",
-}
-"""{(space, operation): the sum of the profiler that has it}."""
-
-
-def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the sums by space and by load and store."""
-    sums: dict[str, dict[str, dict[str, int]]] = {
-        "shared": {"load": zero("shared"), "store": zero("shared")},
-        "global": {"load": zero("global"), "store": zero("global")},
-    }
-    for tally in tallies:
-        space, operation = tally.touch.space, tally.touch.operation
-        kind = SUMMED[space, operation]
-        sums.setdefault(space, {}).setdefault(kind, zero(space))
-        row = sums[space][kind]
-        row["instructions"] += round(tally.instructions * weight)
-        row["requests"] += round(tally.requests * weight)
-        row["wavefronts" if space == "shared" else "sectors"] += round(tally.cost * weight)
-        row["ideal"] += round(tally.ideal * weight)
-        row["unknown"] += round(tally.unknown * weight)
-    return sums
-
-
-def zero(space: str) -> dict[str, int]:
-    """Return a row of sums at zero."""
-    cost = "wavefronts" if space == "shared" else "sectors"
-    return dict.fromkeys(("instructions", "requests", cost, "ideal", "unknown"), 0)

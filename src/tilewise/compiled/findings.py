@@ -16,9 +16,9 @@ import numpy as np
 
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
-from tilewise.compiled.counts import ATOMICS
-from tilewise.compiled.kernel import ReadKernel, Row, Run
-from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.kernel import ReadKernel, Row
+from tilewise.compiled.lines import Line, line_data
+from tilewise.compiled.sums import ATOMICS
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 from tilewise.hardware.memory.sectors import SECTOR
@@ -26,6 +26,8 @@ from tilewise.hardware.memory.sectors import SECTOR
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.compiled.run import Run
 
 WIDEST = 16
 """Bytes that one lane can move at once."""

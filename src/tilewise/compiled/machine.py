@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewise.compiled.lanes import Bools, Lanes, Taking, Value
+from tilewise.compiled.launch import MOST_STEPS
 from tilewise.compiled.moving import NotAlike, Turns
 from tilewise.compiled.program import (
     Close,
@@ -33,9 +34,6 @@ from tilewise.compiled.program import (
 )
 from tilewise.compiled.turns import TRY, Loop, jump
 from tilewise.hardware.limits import LANES
-
-MOST_STEPS = 100_000
-"""The work of a run at most, where a usual instruction is 1: a loop that needs more is cut off."""
 
 FEW = 16
 """Parts of warps that are found in the time of a usual instruction."""

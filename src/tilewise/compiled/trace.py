@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilewise.compiled.lanes import Lanes, Value
-from tilewise.compiled.launch import POINTER_STEP, Launch
-from tilewise.compiled.machine import MOST_STEPS, Trace
-from tilewise.compiled.program import KernelProgram, Line
+from tilewise.compiled.launch import MOST_STEPS, POINTER_STEP, Launch
+from tilewise.compiled.lines import Line
+from tilewise.compiled.machine import Trace
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.compiled.kernel import ReadKernel, Row
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 
 OPERATIONS = {"ld": "load", "st": "store", "cp.async": "copy", "atom": "atomic", "red": "atomic"}
 

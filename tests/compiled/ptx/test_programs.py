@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.compiled.ptx_texts import ONE_WARP, addresses, numbers, program_of, ran, text_of, value_of
 
-from tilewise.compiled.kernel import counted
 from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.lines import Line
 from tilewise.compiled.machine import Trace
-from tilewise.compiled.program import Line
 from tilewise.compiled.ptx.reader import programs_of
+from tilewise.compiled.run import counted
 from tilewise.compiled.texts import programs_of as of_any
 from tilewise.compiled.trace import pointer, traced, words_of
 
