@@ -272,14 +272,15 @@ def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Return the different rows, the first place of each, and how often it stands."""
+    """Return the different rows in their order, the first place of each, and how often it stands."""
     if len(rows) == 1 or (rows == rows[0]).all():
         return rows[:1], np.zeros(1, np.int64), np.array([len(rows)])
     sums = (rows.view(np.uint64) * WEIGHTS).sum(axis=1)
     _, first, places, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
     if (rows[first][places] != rows).any():  # two rows with one sum
         _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    return rows[first], first, times
+    order = np.argsort(first)
+    return rows[first[order]], first[order], times[order]
 
 
 def _from_zero(rows: Int64s) -> Int64s:

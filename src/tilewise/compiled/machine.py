@@ -139,7 +139,9 @@ class Trace:
                     if unsure:
                         self._blur(step, truth)
                 elif type(step) is Touch:
-                    yield self._issue(instruction, step, everyone, where, unsure)
+                    issue = self._issue(instruction, step, everyone, where, unsure)
+                    if not step.apart or issue.issued.any():
+                        yield issue
                 elif type(step) is UnreadStep:
                     self.lanes.forget(step.writes, everyone if unsure else where)
                 elif (
@@ -175,7 +177,8 @@ class Trace:
             unsure = unsure or not truth.known_in(where.mask)
             where = where.under(truth)
         address = step.address(self.lanes)
-        issue = Event(instruction, step, everyone.mask, where.mask, address, unsure)
+        issued = where.mask if step.apart else everyone.mask
+        issue = Event(instruction, step, issued, where.mask, address, unsure)
         self.lanes.forget(step.writes, everyone if unsure else where)
         return issue
 

@@ -102,6 +102,8 @@ class Touch:
     """The lanes of a warp whose addresses are used."""
     when: LaneReader | None = None
     """The lanes that take part; all without it."""
+    apart: bool = False
+    """True if only those lanes issue it: for the others the instruction is another access."""
 
 
 Step = Compute | UnreadStep | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch

@@ -28,6 +28,9 @@ SUMMED = {
     ("generic", "ld"): "load",
     ("generic", "st"): "store",
     ("generic", "atom"): "atomic",
+    ("generic", "red"): "atomic",
+    ("local", "atom"): "atomic",
+    ("local", "red"): "atomic",
 }
 """{(space, operation): the sum of the profiler that has it}."""
 
