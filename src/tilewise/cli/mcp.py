@@ -4,8 +4,8 @@ tilewise mcp
 tilewise mcp --list
 
 The first serves; an assistant starts it, by a configuration such as {"command": "tilewise", "args": ["mcp"]}.
-The second prints the tools. Each question is a tool. Its arguments are those of the function in Python, and its answer has the text for
-people and the fields of --json.
+The second prints the tools. Each question is a tool. Its arguments are those of the function in Python, and
+its answer has the text for people and the fields of --json.
 """
 
 from __future__ import annotations
