@@ -28,8 +28,8 @@ HABITS = (
 """(pattern of a habit, repair)."""
 
 NO_VERB = frozenset(
-    "the a an what whether who how of where by that all each every one two both some any no in on for if when "
-    "this these those their its it from as with at to nothing true none how".split()
+    "the a an what whether who how of where by that all each every one two both some any no in on for if "
+    "when this these those their its it from as with at to nothing true none".split()
 )
 """First words of a docstring that are no verb."""
 
@@ -64,7 +64,7 @@ def faults(text: str, where: str = "") -> Iterator[Fault]:
 
 
 def faults_of_source(path: Path, verbs: bool) -> Iterator[Fault]:
-    """Yield the habits of a module's texts, and with `verbs` of the first words of its functions' docstrings."""
+    """Yield the habits of a module's texts, and with `verbs` docstrings that begin with no verb."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     name = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
     for node in ast.walk(tree):

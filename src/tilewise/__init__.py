@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tilewise.questions.verify import verify
     from tilewise.questions.who import who
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 m, reg, TCol, TLane = (Axis(name) for name in ("m", "reg", "TCol", "TLane"))
 laneid, warpid, wgid, tx = (Axis(name) for name in ("laneid", "warpid", "wgid", "tx"))
