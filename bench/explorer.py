@@ -104,7 +104,7 @@ WATCH = """window.moves = [], addEventListener("pointermove", () => {
 
 
 def sections() -> list[Section]:
-    """One section; none where there is no Chromium."""
+    """Return one section; none where there is no Chromium."""
     if found() is None:
         return []
     with _opened() as page:
@@ -153,7 +153,7 @@ def _row(what: str, seconds: list[float], bar: float) -> Row:
 
 @contextmanager
 def _opened() -> Iterator[Page]:
-    """The explorer as it is served, with a clock in it."""
+    """Yield the explorer as it is served, with a clock in it."""
     with Server(0) as server, Browser() as browser, browser.page(1280, 1400) as page:
         Thread(target=server.serve_forever, daemon=True).start()
         page.first(PAINTED)
@@ -169,7 +169,7 @@ def _drawn(page: Page, layout: Layout, times: int) -> list[list[float]]:
 
 
 def _moves(page: Page, times: int) -> list[float]:
-    """The pointer goes to places of the first panel at random."""
+    """Move the pointer to places of the first panel at random."""
     page.evaluate(WATCH)
     x, y = page.centre("#drawn > div >>> .grid")
     rng = Random(0)
@@ -197,11 +197,11 @@ def _drags(page: Page, times: int) -> list[float]:
 
 
 def _gone(page: Page, pair: tuple[str, str], times: int) -> list[list[float]]:
-    """A page and another in turn, by their fragments."""
+    """Return a page and another in turn, by their fragments."""
     return [page.evaluate(GO, pair[turn % 2]) for turn in range(times + 1)][1:]
 
 
 def _typed(page: Page, pair: tuple[Layout, Layout], times: int) -> list[list[float]]:
-    """An expression and another in turn, so that each is new."""
+    """Return an expression and another in turn, so that each is new."""
     turns = [page.evaluate(TYPE, str(pair[turn % 2])) for turn in range(times + 1)]
     return turns[1:]

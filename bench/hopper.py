@@ -28,7 +28,7 @@ TIRX_TILES = "tvm.backend.cuda.tile_primitive.tma_utils"
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
-    """The questions in one process, and the commands in processes of their own."""
+    """Measure the questions in one process, and the commands in processes of their own."""
     return [_questions(peers), _commands()]
 
 

@@ -32,7 +32,7 @@ def imported() -> dict[str, ModuleType]:
 
 
 def spelled(name: str) -> str:
-    """A neighbour and its version, or that it was skipped."""
+    """Return a neighbour and its version, or that it was skipped."""
     distribution = (NAMES | APART)[name]
     try:
         return f"{name} ({distribution} {version(distribution)})"

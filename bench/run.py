@@ -39,7 +39,7 @@ Work = Callable[[], Any]
 
 
 def dense(extents: tuple[int, ...], order: tuple[int, ...]) -> Layout:
-    """The layout without holes whose digits move fastest in the given order."""
+    """Return the layout without holes whose digits move fastest in the given order."""
     strides = [prod(extents[other] for other in order[: order.index(i)]) for i in range(len(extents))]
     return S[extents : tuple(strides)]
 
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def evaluation(peers: dict[str, ModuleType]) -> Section:
-    """One place by coordinates and by flat index, over the same random indices."""
+    """Return one place by coordinates and by flat index, over the same random indices."""
     indices = [divmod(x, 64) for x in Random(0).sample(range(64 * 64), 100)]
     rows = []
     for what, layout, calls in (
@@ -150,7 +150,7 @@ def _swizzled(peers: dict[str, ModuleType]) -> dict[str, Callable[[int, int], An
 
 
 def inverses(peers: dict[str, ModuleType]) -> Section:
-    """Who lives at an address: one, and all."""
+    """Return who lives at an address: one, and all."""
     large = Swizzle(3, 3, 3) @ S[(SIDE, SIDE) : (SIDE, 1)]
     listed = table(large).columns["m"]
     addresses = Random(1).sample(range(64 * 64), 50)
@@ -302,7 +302,7 @@ def memory() -> Section:
 
 
 def facts() -> Section:
-    """What is answered of 2^50 elements without listing them."""
+    """Measure answers about 2^50 elements, which nobody lists."""
     fresh = {
         "size, span, holes": lambda layout: (layout.size, layout.span(), layout.holes),
         "injective": lambda layout: layout.injective,

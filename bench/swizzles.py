@@ -31,7 +31,7 @@ REPETITIONS = 5
 
 
 def sections(_: dict[str, ModuleType]) -> list[Section]:
-    """The cases in one process, and the command in a process of its own."""
+    """Measure the cases in one process, and the command in a process of its own."""
     return [_choices(), _commands()]
 
 

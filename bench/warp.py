@@ -21,7 +21,7 @@ ENGINE = {"engine": "mma", "shape": "m16n8k16"}
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
-    """The questions in one process, and the commands in processes of their own."""
+    """Measure the questions in one process, and the commands in processes of their own."""
     return [_questions(peers), _commands()]
 
 

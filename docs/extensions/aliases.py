@@ -39,7 +39,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _without_links(app: Any, doctree: Any) -> None:
-    """Where a name stands bare, it was not found by its module: as the alias it is text."""
+    """Write a bare name as text where its module was not found: it is an alias."""
     for node in [*doctree.findall(pending_xref)]:
         if node.get("refdomain") == "py" and node.get("reftarget") in ALIASES:
             node.replace_self(Text(node["reftarget"]))

@@ -123,7 +123,7 @@ def _shared(count: int) -> Draw:
 
 
 def _repeated(count: int) -> Draw:
-    """Every count-th lane has the same element."""
+    """Return a pattern in which every count-th lane has the same element."""
     return lambda bytes, dice: [lane % count for lane in range(LANES)]
 
 
@@ -138,12 +138,12 @@ def _columns(pitch: int, height: int) -> Draw:
 
 
 def _among(span: int) -> Draw:
-    """Any elements of the first so many bytes."""
+    """Return any elements of the first so many bytes."""
     return lambda bytes, dice: [dice.randrange(span // bytes) for _ in range(LANES)]
 
 
 def _lines(count: int) -> Draw:
-    """Any elements of so many lines of 128 bytes that lie apart."""
+    """Return any elements of so many lines of 128 bytes that lie apart."""
 
     def draw(bytes: int, dice: Dice) -> list[int]:
         lines = dice.sample(range(WINDOW // WAVEFRONT), count)
@@ -154,7 +154,7 @@ def _lines(count: int) -> Draw:
 
 
 def _banks(count: int) -> Draw:
-    """Any elements whose first word is in one of so many banks."""
+    """Return any elements whose first word is in one of so many banks."""
 
     def draw(bytes: int, dice: Dice) -> list[int]:
         each = WAVEFRONT // bytes

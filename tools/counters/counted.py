@@ -39,7 +39,7 @@ Answers = Sequence[tuple[Pattern, Mapping[str, int]]]
 
 
 def truth_of(group: str, answers: Answers, device: Mapping[str, Any]) -> Truth:
-    """What a profiler counted, as a record."""
+    """Return what a profiler counted, as a record."""
     cases = [{"kind": pattern.kind.name, "family": pattern.family, "length": LANES} for pattern, _ in answers]
     asked = [[NOBODY if a is None else a for a in pattern.addresses] for pattern, _ in answers]
     arrays = {name: np.array([counts[name] for _, counts in answers], np.int64) for name in GROUPS[group]}
@@ -48,7 +48,7 @@ def truth_of(group: str, answers: Answers, device: Mapping[str, Any]) -> Truth:
 
 
 def recorded(truth: Truth) -> Iterator[tuple[Pattern, dict[str, int]]]:
-    """The patterns of a record, and what was counted of each."""
+    """Yield the patterns of a record, and what was counted of each."""
     names = [name for name in truth.arrays if name != "addresses"]
     for number, (case, row) in enumerate(zip(truth.cases, truth.parted("addresses"), strict=True)):
         addresses = tuple(None if a == NOBODY else int(a) for a in row)
@@ -77,7 +77,7 @@ def compare(truth: Truth) -> Findings:
 
 
 def predicted(pattern: Pattern, group: str) -> dict[str, int]:
-    """What the model says of a pattern, by what is counted of its group.
+    """Return what the model says of a pattern, by what is counted of its group.
 
     >>> predicted(Pattern(Kind.of("ld.4"), "one word", (0,) * 32), "shared")
     {'wavefronts': 1}
@@ -95,7 +95,7 @@ def predicted(pattern: Pattern, group: str) -> dict[str, int]:
 
 
 def on_the_page(pattern: Pattern) -> int:
-    """The wavefronts that the profiler's source page says, by a model of its own.
+    """Return the wavefronts that the profiler's source page says, by a model of its own.
 
     It puts two phases together only where one wavefront is enough for both, the hardware wherever lanes pair.
 

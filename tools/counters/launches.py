@@ -34,7 +34,7 @@ class Launch:
     times: tuple[int, ...]
 
     def data(self) -> dict[str, Any]:
-        """As JSON: what the program under the profiler reads; an address that is not read is 0."""
+        """Return the JSON that the program under the profiler reads; an address that is not read is 0."""
         idle = 0 if self.kind.matrices else NOBODY
         filled = [[idle if a is None else a for a in addresses] for addresses in self.addresses]
         empty = [[idle] * LANES] * (MOST_PATTERNS - len(filled))
@@ -69,7 +69,9 @@ def _launch(group: Sequence[tuple[int, Pattern]], once: bool) -> Launch:
 
 
 def calibrating(groups: Sequence[str]) -> list[Launch]:
-    """For each kind, the one word that lane 0 asks for, so often: what counters add is told from it."""
+    """Return for each kind the one word that lane 0 reads, so often: the counters' constant follows from
+    it.
+    """
     found = []
     for kind in KINDS.values():
         if kind.group in groups:
@@ -88,7 +90,7 @@ class Constants:
 
     @classmethod
     def of(cls, kind: Kind, counts: Sequence[int]) -> Constants:
-        """From the counts of the one word, asked for as often as CALIBRATING says; strays are let go.
+        """Return the constants, from the counts of the one word; strays are dropped.
 
         >>> Constants.of(Kind.of("ld.4"), [64, 129, 192])
         Constants(instruction=0)
@@ -103,7 +105,7 @@ class Constants:
 
 
 def strays(launch: Launch, count: int) -> int:
-    """What a launch counted beside its patterns.
+    """Return what a launch counted beside its patterns.
 
     >>> strays(Launch(Kind.of("st.4"), (7,), ((0,) * 32,), (64,)), 64 * 3 + 5)
     5
@@ -112,12 +114,12 @@ def strays(launch: Launch, count: int) -> int:
 
 
 def least(kind: Kind) -> int:
-    """What one word that lane 0 asks for costs: a wavefront, and of matrices one each."""
+    """Return what one word that lane 0 asks for costs: a wavefront, and of matrices one each."""
     return kind.matrices or 1
 
 
 def told_apart(launch: Launch, count: int, constants: Constants) -> tuple[int, ...]:
-    """The count of each pattern, constants and strays taken off.
+    """Return the count of each pattern, constants and strays taken off.
 
         requires  the launch executes its patterns 64, 4,096, 262,144 times, or one of them once
 

@@ -56,7 +56,7 @@ class Profiler:
 
     @classmethod
     def found(cls) -> Profiler:
-        """The newest one of the PATH or of the usual places."""
+        """Return the newest one of the PATH or of the usual places."""
         usual = [*Path("/usr/local").glob("cuda*/bin/ncu"), *Path("/opt/nvidia/nsight-compute").glob("*/ncu")]
         path = shutil.which("ncu") or next(map(str, sorted(usual, reverse=True)), None)
         if path is None:
@@ -65,13 +65,13 @@ class Profiler:
         return cls((path,))
 
     def version(self) -> str:
-        """What it calls itself."""
+        """Return its own name and version."""
         said = self._said("--version", seconds=60)
         found = re.search(r"Version (\S+)", said)
         return found[1] if found else said.strip()[-60:]
 
     def metrics(self) -> frozenset[str]:
-        """The metrics that the device has, without their suffixes; none where it does not tell."""
+        """Return the metrics that the device has, without their suffixes; none where it does not tell."""
         said = self._said("--query-metrics", seconds=120)
         return frozenset(re.findall(r"^\s*([a-z]\w*__\w+)", said, re.MULTILINE))
 
@@ -127,7 +127,7 @@ class Counts:
 
 
 def run(command: Sequence[str], *, seconds: float) -> str:
-    """What a command prints, with an end after so many seconds: it and all that it started are ended.
+    """Return what a command prints, with an end after so many seconds: it and all that it started are ended.
 
     >>> run(["echo", "yes"], seconds=10)
     'yes\\n'
@@ -151,7 +151,7 @@ def run(command: Sequence[str], *, seconds: float) -> str:
 
 
 def parsed(text: str) -> list[Counts]:
-    """The launches of a CSV, whatever stands before it: one row each, or one row for each metric.
+    """Return the launches of a CSV, whatever stands before it: one row each, or one row for each metric.
 
     >>> parsed('==PROF== Connected\\n"ID","Kernel Name","a.sum","b.sum"\\n"0","k","1,024","n/a"\\n')
     [Counts(kernel='k', metrics={'a.sum': 1024})]
@@ -237,7 +237,7 @@ _COLUMNS = frozenset(
 
 
 def _number(value: str | None) -> int | None:
-    """A whole number as it is printed: with commas, a fraction of zeros, or its instances behind it.
+    """Return a whole number as it is printed: with commas, a fraction of zeros, or its instances behind it.
 
     >>> _number("1,024"), _number("3.00"), _number("7 (3; 4)"), _number("(3; 4)"), _number("n/a")
     (1024, 3, 7, 7, None)

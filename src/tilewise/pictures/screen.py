@@ -93,7 +93,7 @@ class Screen:
     """What is to be said where nothing is to be changed."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return it as plain data."""
         return {
             "layout": str(self.layout),
             "dtype": None if self.dtype is None else self.dtype.name,
@@ -129,7 +129,7 @@ def _engine(taken: Taken) -> dict[str, Any]:
 def screen_of(
     layout: Layout, dtype: DType | str | None = None, accesses: Sequence[str] = (), base: int = 0
 ) -> Screen:
-    """The screen of a layout; banks and engines are asked where the type of an element is known.
+    """Return the screen of a layout; with the type of an element it has banks and engines.
 
     `accesses` are asked instead of the natural ones, as `tilewise.check.access` spells them.
 
@@ -175,7 +175,9 @@ def screen_of(
 
 
 def is_tile(layout: Layout) -> bool:
-    """Whether it can be a tile of shared memory: two modes, one axis of storage that is none of registers."""
+    """Return whether it can be a tile of shared memory: two modes, one axis of storage that holds no
+    registers.
+    """
     axes = layout.axes
     memory = len(axes) == 1 and axes[0].kind == STORAGE and axes[0].name not in ("reg", "TCol")
     return memory and len(extents_of(layout.shape)) == 2
@@ -185,7 +187,8 @@ def is_tile(layout: Layout) -> bool:
 
 
 def natural(layout: Layout, dtype: DType, by_tma: bool = False) -> tuple[str, ...]:
-    """The accesses that most tiles meet: rows, columns, matrices, and TMA's where it writes row by row.
+    """Return the accesses that most tiles meet: rows, columns, matrices, and TMA's where it writes row by
+    row.
 
     >>> from tilewise import S
     >>> natural(S[(64, 64) : (64, 1)], DType.of("bf16"), by_tma=True)
@@ -197,7 +200,7 @@ def natural(layout: Layout, dtype: DType, by_tma: bool = False) -> tuple[str, ..
 
 
 def natural_costs(layout: Layout, dtype: DType, by_tma: bool = False, base: int = 0) -> Iterator[Cost]:
-    """What natural accesses cost; beside wide rows that no instruction makes, narrow ones are asked."""
+    """Yield the costs of natural accesses; narrow rows stand beside wide ones that no instruction makes."""
     accesses = natural(layout, dtype, by_tma)
     each = f"row:{max(1, dtype.bits // 8)}B"
     for access in accesses:
@@ -269,7 +272,8 @@ def changes_of(
 
 
 def _fewer_wavefronts(layout: Layout, dtype: DType, costs: Sequence[Cost]) -> Change | None:
-    """The layout with the fewest wavefronts for all accesses together, or this one where none has fewer.
+    """Return the layout with the fewest wavefronts for all accesses together, or this one where none has
+    fewer.
 
     None where nothing conflicts, or no layout was found.
     """

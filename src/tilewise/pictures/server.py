@@ -149,20 +149,20 @@ class Server(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """The port that was taken."""
+        """Return the port that was taken."""
         return int(self.server_address[1])
 
     @property
     def address(self) -> str:
-        """Where the explorer is."""
+        """Return the address of the explorer."""
         return f"http://127.0.0.1:{self.port}/"
 
     def knows(self, host: str | None) -> bool:
-        """Whether the caller means this machine, by the name that he called."""
+        """Return whether the name that the caller used is this machine's."""
         return host in {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Nothing: who hangs up in the middle is no news."""
+        """Do nothing: a caller who hangs up is no news."""
 
 
 def _connecting(policy: str) -> str:
@@ -216,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, File("application/json; charset=utf-8", json.dumps(answer).encode()))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """A refusal in a line of text; a method that has no answer is 405, whatever it is."""
+        """Send a refusal in a line of text; a method without an answer is 405."""
         code = 405 if code == 501 else code
         reason = REFUSALS.get(code) or self.responses.get(code, ("refused",))[0]
         self._send(code, File("text/plain; charset=utf-8", f"{code}: {reason}\n".encode()))
@@ -235,4 +235,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(page.content)
 
     def log_message(self, format: str, *values: object) -> None:
-        """Nothing: the terminal has the address, and stays still."""
+        """Do nothing: the terminal has the address, and stays still."""

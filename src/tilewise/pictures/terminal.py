@@ -104,7 +104,7 @@ def length(line: Line) -> int:
 
 
 def paragraph(text: str, room: int, role: str = "") -> Iterator[Line]:
-    """A text in lines of so many columns."""
+    """Yield a text in lines of so many columns."""
     if len(text) <= room:
         yield (Piece(text, role),)
         return
@@ -148,7 +148,7 @@ def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
 
 
 def abreast(parts: Sequence[Sequence[Line]], room: int) -> bool:
-    """Whether parts can stand side by side."""
+    """Return whether parts can stand side by side."""
     return sum(map(_width, parts)) + GAP * (len(parts) - 1) <= room
 
 

@@ -65,7 +65,7 @@ def _bare(numbers: re.Match[str] | str) -> str:
 
 
 def in_a_shell(hint: str) -> str:
-    """A hint as the command line spells it.
+    """Return a hint as the command line spells it.
 
     >>> in_a_shell("weak=True gives translates; or shape=(4, 9)")
     '--weak gives translates; or --shape 4,9'
@@ -141,7 +141,7 @@ def _python_value(value: str) -> str:
 
 
 def witness_text(witness: Any) -> str:
-    """A witness for people: names with their values, and no quotes.
+    """Return a witness for people: names with their values, and no quotes.
 
     >>> witness_text({"index": 11, "positions": (2, 3)}), witness_text((6, "reg"))
     ('index 11, positions (2, 3)', '(6, reg)')

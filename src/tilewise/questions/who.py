@@ -267,7 +267,7 @@ def _check_box(layout: Layout) -> None:
 
 
 def _runs(places: list[Vector]) -> list[str]:
-    """A line for every run of places that follow each other on the last axis."""
+    """Return a line for every run of places that follow each other on the last axis."""
     runs: list[list[Vector]] = []
     for place in places:
         *same, (axis, steps) = place.terms

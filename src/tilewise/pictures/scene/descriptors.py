@@ -51,7 +51,7 @@ _FLAGS = ("sparse", "ws")
 
 
 def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) -> Asked:
-    """How an engine reads a tile as the operand that an access names; no steps where it does not.
+    """Return how an engine reads a tile as the operand that an access names; no steps where it does not.
 
         requires       access begins with one of `OPERANDS`
         postcondition  the elements of a step are where `reads` of its descriptor has them
@@ -98,7 +98,7 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
 
 
 def question_of(access: str, dtype: DType) -> tuple[Engine, str, dict[str, Any]]:
-    """The engine, the operand, and what else is asked of its instructions.
+    """Return the engine, the operand, and the other wishes for its instructions.
 
     Of a type that some kind has in its own bits, and others in bytes, that kind is meant where none is said.
 

@@ -245,7 +245,7 @@ class Document:
     """What is said below the title, in a sentence or two."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it as JSON has it."""
         return {
             "schema": SCHEMA,
             "kind": "tilewise.scene",
@@ -256,7 +256,7 @@ class Document:
 
 
 def value(rule: Iterable[Term], place: Mapping[str, int]) -> int:
-    """The sum of a rule's terms at a place.
+    """Return the sum of a rule's terms at a place.
 
     >>> value((Term("laneid"), Term("warpid", multiply=32)), {"laneid": 5, "warpid": 2})
     69
@@ -278,7 +278,7 @@ class Asked:
 
     @classmethod
     def of(cls, name: str, steps: Iterable[Step], total: int, noun: str, notes: Iterable[Note]) -> Asked:
-        """The first steps of so many; where they are not all, a hint says so.
+        """Return the first steps of so many; where they are not all, a hint says so.
 
         >>> Asked.of("row", (Step(f"wavefront {i}", ()) for i in range(200)), 200, "wavefronts", ()).notes
         (Note(kind='hint', text='the first 128 of 200 wavefronts are steps'),)
@@ -289,5 +289,5 @@ class Asked:
 
     @classmethod
     def refused(cls, name: str, why: str, *hints: str) -> Asked:
-        """No step, the reason, and the way out."""
+        """Return no step, the reason, and the way out."""
         return cls(name, (), (Note("no", f"{name}: {why}"), Note("hint", "; ".join(filter(None, hints)))))

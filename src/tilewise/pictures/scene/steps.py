@@ -25,7 +25,7 @@ WORD_BITS = 32
 
 
 def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: int = 0) -> Asked:
-    """The steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA.
+    """Return the steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA.
 
         requires  the text of an access, a layout of (lane, element), descriptor.A and its like, or boxes
         refused   TW401 no type; TW301 a tile of more than 1,048,576 elements; what `conflicts` refuses
@@ -57,7 +57,7 @@ def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: in
 
 
 def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -> Asked:
-    """One step a wavefront, with what all of them cost, in Nsight Compute's words."""
+    """Return one step a wavefront, with what all of them cost, in Nsight Compute's words."""
     found = conflicts(layout, access, dtype=dtype, base=base)
     own = found.access
     notes = [Note("no" if found.ways > 1 else "yes", str(found))]
