@@ -99,6 +99,35 @@ def test_the_floors_on_the_page_are_the_rooms():
     assert {*rooms} == MAY_IMPORT.keys() - {"algebra", "__init__", "__main__"}
 
 
+def named_on(page: str) -> Iterator[tuple[str, str]]:
+    """(room, module or folder of it) of the tables that stand under a room's name."""
+    for room, text in re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL):
+        for row in re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE):
+            yield from ((room, name) for name in re.findall(r"`([\w/]+)`", row))
+
+
+def test_the_modules_on_the_page_exist():
+    named = list(named_on((ROOT.parents[1] / "docs/house.md").read_text(encoding="utf-8")))
+    missing = [f"{room}/{name}" for room, name in named if not exists(ROOT / room / name)]
+    assert missing == []
+    assert {room for room, _ in named} >= {"core", "hardware", "check", "codegen", "moves", "compiled"}
+
+
+def exists(path: Path) -> bool:
+    """Tell if there is a module or a folder of this name."""
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_a_module_that_is_gone_is_noticed():
+    page = "### core\n\n| module | holds |\n|---|---|\n| `layout`, `algebra/gone` | x |\n\n## other\n"
+    assert list(named_on(page)) == [("core", "layout"), ("core", "algebra/gone")]
+    assert [exists(ROOT / "core" / name) for name in ("layout", "algebra", "algebra/gone")] == [
+        True,
+        True,
+        False,
+    ]
+
+
 def test_every_room_is_in_the_table():
     assert {room_of(module) for module, _ in modules()} <= MAY_IMPORT.keys()
     assert len(list(modules())) > 20
