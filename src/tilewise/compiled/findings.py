@@ -79,15 +79,26 @@ def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
         return
     cost, ideal, addresses = worst
     cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
+    read = row.worst.worst_other
+    if read is not None and banks.counted("cp.async", row.bytes, addresses).wavefronts <= ideal:
+        why = f"{cause}{apart(read, row.bytes)} read the same banks of the L1"
+        repair, command = READ_IN_ROWS, shown_by("coalesce", "cp.async", row.bytes, read)
+    else:
+        why = f"{cause}{apart(addresses, row.bytes)} meet in the same banks"
+        repair = cured(row, addresses)
+        command = f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases"
     yield KernelFinding(
         "conflicts",
         row.line,
-        f"{cause}{apart(addresses, row.bytes)} meet in the same banks",
+        why,
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
-        cured(row, addresses),
+        repair,
         excess * run.weight,
-        f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases",
+        command,
     )
+
+
+READ_IN_ROWS = "let neighbouring lanes copy neighbouring words of global memory"
 
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:
