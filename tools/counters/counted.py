@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.check import coalesce
+from tilewise.check import banks, coalesce
 from tilewise.check.access.access import INACTIVE
-from tilewise.check.banks import count, counted
+from tilewise.check.banks import counted
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
 from tilewise.hardware.limits import LANES
@@ -94,7 +94,7 @@ def predicted(pattern: Pattern, group: str) -> dict[str, int]:
     if kind.operation == "cp.async":
         asked = np.array([[INACTIVE if a is None else a for a in pattern.addresses]])
         sources = np.where(asked == INACTIVE, INACTIVE, COPIED_FROM)
-        return {"all": int(count(kind.operation, kind.bytes, asked, sources)["wavefronts"][0])}
+        return {"all": int(banks.count(kind.operation, kind.bytes, asked, sources)["wavefronts"][0])}
     if group == "global":
         transfer = coalesce.counted(kind.operation, kind.bytes, pattern.addresses)
         return {"sectors": transfer.sectors, "requests": 1}

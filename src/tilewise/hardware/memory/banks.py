@@ -109,7 +109,8 @@ OPERATIONS = {
             (),
             DEVICE_COUNTERS,
             in_turn=True,
-            least="its lanes take turns at the banks that they read, too",
+            least="its lanes take turns at the banks that they read, too. Along a row these differ, and "
+            "nothing is added; cp.async.cg, past the L1, takes none",
         ),
         Operation(
             "atom",

@@ -1,0 +1,114 @@
+"""Hold the cost of asynchronous copies to what an H200 counted of 653 of them, one warp each."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compiled.predicted import archive
+from tools.counters import copies
+
+from tilewise.check.access.access import INACTIVE
+from tilewise.check.banks import count
+from tilewise.hardware.limits import LANES
+
+OWN = "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"
+"""The unit's own counter."""
+PASSES = "l1tex__t_output_wavefronts_pipe_lsu_mem_global_op_ldgsts_cache_access.sum"
+OF_INSTRUCTION = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
+
+OTHERS = 3
+"""Wavefronts of three loads without a lane, which ptxas puts before each copy."""
+AT_THE_END = 1
+
+PAGE = Path(__file__).parents[2] / "docs" / "banks.md"
+
+
+@cache
+def record() -> dict[str, Any]:
+    return json.loads(archive().read("cp_async.json"))
+
+
+def cases(*forms: str) -> list[dict[str, Any]]:
+    """The recorded cases of some forms, with the bytes that are read of copies that fill."""
+    asked = copies.cases()
+    assert [(one.form, list(one.source)) for one in asked] == [
+        (case["form"], case["from"]) for case in record()["cases"]
+    ]
+    pairs = zip(record()["cases"], asked, strict=True)
+    return [case | {"read": [*map(bool, one.sizes)]} for case, one in pairs if one.form in forms]
+
+
+def counters(case: dict[str, Any], run: str) -> dict[str, int]:
+    """What was counted of one run of a case: `once`, or `often` with the L1 warm."""
+    return dict(zip(record()["metrics"][run], case[run], strict=True))
+
+
+def warm(case: dict[str, Any]) -> int | None:
+    """The wavefronts of a copy whose bytes are in the L1; None where that was not counted."""
+    if "often" not in case:
+        return None
+    repeats = record()["often"] - 1
+    each, rest = divmod(counters(case, "often")[OWN] - counters(case, "once")[OWN], repeats)
+    assert rest == 0, case
+    return each - OTHERS
+
+
+def first(case: dict[str, Any]) -> int | None:
+    """The wavefronts of a first copy; None where its lines went through the tags in several passes."""
+    once = counters(case, "once")
+    return once[OWN] - OTHERS - AT_THE_END if once[PASSES] <= 1 else None
+
+
+def predicted(case: dict[str, Any], read: Sequence[bool] = (True,) * LANES) -> int:
+    """What the rule says of a case."""
+    bytes = int(case["form"].rpartition("_")[2])
+    targets = np.array([[INACTIVE if at is None else at for at in case["to"]]])
+    sources = np.where((targets == INACTIVE) | ~np.array(read), INACTIVE, [case["from"]])
+    return int(count("cp.async", bytes, targets, sources)["wavefronts"][0])
+
+
+@pytest.mark.parametrize(("form", "many"), [("copy_4", 210), ("copy_8", 213), ("copy_16", 57)])
+def test_copies_take_what_the_unit_counted(form, many):
+    every = cases(form)
+    counted = [(predicted(case), {warm(case), first(case)} - {None}) for case in every]
+    assert len(counted) == many
+    assert not [case for case, (want, found) in zip(every, counted, strict=True) if found - {want}]
+    assert sum(bool(found) for _, found in counted) >= 0.75 * many
+
+
+def test_copies_past_the_l1_take_no_wavefront():
+    every = cases("bypass_16")
+    assert len(every) == 57
+    assert {first(case) for case in every} | {warm(case) for case in every} == {0, None}
+
+
+def test_copies_that_fill_are_off_where_the_page_says():
+    """A lane that fills reads nothing. In a few launches such lanes had wavefronts of their own."""
+    counted = [(case, warm(case)) for case in cases("fill_4", "fill_8") if warm(case) is not None]
+    off = [count - predicted(case, case["read"]) for case, count in counted]
+    assert (len(off), sum(map(bool, off)), min(off), max(off)) == (39, 7, 0, 3)
+    assert "In 7 of 39 such patterns" in PAGE.read_text(encoding="utf-8")
+
+
+def test_the_counter_of_the_instruction_is_another_as_often_as_the_page_says():
+    off = Counter(
+        case["form"]
+        for case in cases("copy_4", "copy_8", "copy_16")
+        if counters(case, "once")[OF_INSTRUCTION] != predicted(case)
+    )
+    assert off == {"copy_4": 21, "copy_8": 31, "copy_16": 4}
+    assert f"in {sum(off.values())} of these 480 patterns" in PAGE.read_text(encoding="utf-8")
+
+
+def test_a_first_copy_of_many_lines_takes_more_as_the_page_says():
+    several = [case for case in cases("copy_4", "copy_8", "copy_16") if first(case) is None]
+    more = [counters(case, "once")[OWN] - OTHERS - AT_THE_END - predicted(case) for case in several]
+    assert min(more) == 0
+    assert f"{sum(map(bool, more))} of {len(several)}" in PAGE.read_text(encoding="utf-8")
