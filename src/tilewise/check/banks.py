@@ -363,7 +363,8 @@ def turns_of(bytes: int, *sides: Int64s) -> Int64s:
         turn = 1 + np.max(before, axis=0)
         for own, (has, at) in zip(last, places, strict=True):
             own[phases[has], at[has]] = turn[has]
-    return last.max(axis=(0, 2)).reshape(len(sides[0]), -1)
+    longest: Int64s = last.max(axis=(0, 2))
+    return longest.reshape(len(sides[0]), -1)
 
 
 # -- a phase as a picture --------------------------------------------------------------------------------

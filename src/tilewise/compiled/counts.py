@@ -194,6 +194,8 @@ class Counts:
         touch = tally.touch
         full = bool(active.all())
         odd = addresses & touch.bytes - 1
+        if other is not None:
+            odd |= np.where(other == NOBODY, 0, other & touch.bytes - 1)
         if odd.any():
             aligned = ((odd == 0) | ~active).all(axis=1)
             tally.misaligned += int((~aligned).sum())
@@ -238,6 +240,14 @@ class Counts:
                 self.seen |= places
             tally.asked += len(places)
             tally.targets |= places
+
+
+def worst_side(tally: Tally) -> tuple[int | None, ...] | None:
+    """Return the addresses of the worst request; of a copy those of the side on which more lanes meet."""
+    if tally.worst is None or tally.worst_other is None or tally.touch.space == "global":
+        return None if tally.worst is None else tally.worst[2]
+    sides = (tally.worst[2], tally.worst_other)
+    return max(sides, key=lambda side: banks.counted("cp.async", tally.touch.bytes, side).wavefronts)
 
 
 def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
