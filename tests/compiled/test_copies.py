@@ -42,7 +42,7 @@ def record() -> dict[str, Any]:
 
 
 def cases(*forms: str) -> list[dict[str, Any]]:
-    """The recorded cases of some forms, with the bytes that are read of copies that fill."""
+    """Return the recorded cases of some forms, and which of their lanes read something."""
     asked = copies.cases()
     assert [(one.form, list(one.source)) for one in asked] == [
         (case["form"], case["from"]) for case in record()["cases"]
@@ -52,12 +52,12 @@ def cases(*forms: str) -> list[dict[str, Any]]:
 
 
 def counters(case: dict[str, Any], run: str) -> dict[str, int]:
-    """What was counted of one run of a case: `once`, or `often` with the L1 warm."""
+    """Return the counters of one run of a case: `once`, or `often` with the L1 warm."""
     return dict(zip(record()["metrics"][run], case[run], strict=True))
 
 
 def warm(case: dict[str, Any]) -> int | None:
-    """The wavefronts of a copy whose bytes are in the L1; None where that was not counted."""
+    """Return the wavefronts of a copy whose bytes are in the L1; None where nobody counted it."""
     if "often" not in case:
         return None
     repeats = record()["often"] - 1
@@ -67,13 +67,13 @@ def warm(case: dict[str, Any]) -> int | None:
 
 
 def first(case: dict[str, Any]) -> int | None:
-    """The wavefronts of a first copy; None where its lines went through the tags in several passes."""
+    """Return the wavefronts of a first copy; None where its lines took several passes through the tags."""
     once = counters(case, "once")
     return once[OWN] - OTHERS - AT_THE_END if once[PASSES] <= 1 else None
 
 
 def predicted(case: dict[str, Any], read: Sequence[bool] = (True,) * LANES) -> int:
-    """What the rule says of a case."""
+    """Return the wavefronts of a case by the rule."""
     bytes = int(case["form"].rpartition("_")[2])
     targets = np.array([[INACTIVE if at is None else at for at in case["to"]]])
     sources = np.where((targets == INACTIVE) | ~np.array(read), INACTIVE, [case["from"]])

@@ -37,7 +37,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 NOBODY = -1
 
 COPIED_FROM = np.arange(0, 16 * LANES, 16)
-"""Where the lanes of an asynchronous copy read, in bytes from a line, in `tools.counters.kernels`."""
+"""The sources of the lanes of an asynchronous copy, in bytes from a line, in `tools.counters.kernels`."""
 
 Answers = Sequence[tuple[Pattern, Mapping[str, int]]]
 
