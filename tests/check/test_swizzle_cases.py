@@ -21,7 +21,7 @@ from tilewise.check.swizzling import Choice, choose
 from tilewise.tables import table
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("swizzle_cases.json").read_text())
-PAGE = Path(__file__).parents[2] / "docs" / "swizzle.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "swizzle-cases.md"
 BEGIN, END = (
     "<!-- the cases, written by tests/check/test_swizzle_cases.py -->\n",
     "<!-- end of the cases -->\n",
