@@ -101,9 +101,10 @@ def test_what_is_said_of_all_of_them(tilewise, golden):
 
 
 def test_every_rule_of_the_page_has_a_case():
-    page = (Path(__file__).parents[2] / "docs/feeding.md").read_text(encoding="utf-8")
-    rows = page.partition("## Every rule")[2].partition("##")[0].splitlines()
-    named = {rule for row in rows if row.startswith("| `") for rule in re.findall("`([a-z0-9-]+)`", row[:40])}
+    page = (Path(__file__).parents[2] / "docs/match.md").read_text(encoding="utf-8")
+    table = page.partition("## Every rule of mma.sync")[2].partition("##")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {rule for row in rows for rule in re.findall("`([a-z0-9-]+)`", row)}
     shown = {expected[2] for _, _, _, expected, _ in cases(VECTORS)}
     shown |= {rule for _, _, _, rules, _ in cases(REFUSED) for rule in rules}
     assert named - shown == {"fewer", "differs"}
