@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
@@ -16,7 +16,9 @@ import numpy as np
 
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
+from tilewise.compiled.commands import step_of
 from tilewise.compiled.counts import ATOMICS
+from tilewise.compiled.engines import OperandReads, ProductRow
 from tilewise.compiled.kernel import ReadKernel, Row, Run
 from tilewise.compiled.program import Line, line_data
 from tilewise.hardware.limits import LANES
@@ -44,6 +46,13 @@ class KernelFinding:
     command: str | None = None
     row: Row | None = field(default=None, repr=False, compare=False)
     """The accesses that it tells of, where it tells of some."""
+    opens: str | None = None
+    """The command that opens its layout in the explorer, where it tells of one."""
+
+    @property
+    def explore(self) -> str | None:
+        """Return the command that opens the worst request in the explorer, where it is a layout."""
+        return self.opens or (self.row.explore if self.row else None)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -54,6 +63,7 @@ class KernelFinding:
             "cost": dict(self.cost),
             "repair": self.repair,
             "command": self.command,
+            "explore": self.explore,
         }
 
 
@@ -63,6 +73,7 @@ def findings_of(kernel: ReadKernel) -> list[KernelFinding]:
     found = []
     if run is not None:
         found = [replace(one, row=row) for row in kernel.rows for rule in RULES for one in rule(row, run)]
+    found += descriptors(kernel)
     if kernel.module is not None:
         found += [*conversions(kernel), *operands(kernel)]
     return sorted(found, key=lambda finding: -finding.weight)
@@ -86,7 +97,7 @@ def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
         cured(row, addresses),
         excess * run.weight,
-        f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases",
+        f"{row.command} --phases",
     )
 
 
@@ -162,7 +173,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[KernelFinding]:
             else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4
         )
         * run.weight,
-        shown_by("coalesce", "st" if row.operation == "st" else "ld", row.bytes, addresses),
+        row.command,
     )
 
 
@@ -277,6 +288,30 @@ def redundant(row: Row, run: Run) -> Iterator[KernelFinding]:
     )
 
 
+# -- engines ---------------------------------------------------------------------------------------------
+
+
+def descriptors(kernel: ReadKernel) -> Iterator[KernelFinding]:
+    """Yield the descriptors of products that break a rule, and words that are no descriptor."""
+    for row in kernel.products:
+        if row.idesc is not None and row.reason:
+            command = f"tilewise idesc {row.idesc:#010x} --kind {row.words.kinds[0]}"
+            yield _wrong(row, f"tcgen05 has no such product: {row.reason}", 0, command)
+        for one in row.operands:
+            if isinstance(one, OperandReads):
+                for fault, word in one.faults().items():
+                    cause = f"{row.words.engine} reads {one.operand.operand} by {word:#018x}: {fault}"
+                    yield _wrong(row, cause, one.bytes * row.times, one.command(word), one.explore)
+            elif one.word is not None:
+                yield _wrong(row, one.reason, 0, f"tilewise descriptor {one.word:#018x}")
+
+
+def _wrong(row: ProductRow, cause: str, bytes: int, command: str, opens: str | None = None) -> KernelFinding:
+    repair = "another tile, or the fields that its layout has: tilewise match LAYOUT says them"
+    cost = {"products": row.times} | ({"bytes": bytes} if bytes else {})
+    return KernelFinding("descriptor", row.line, cause, cost, repair, float(bytes), command, None, opens)
+
+
 # -- Triton's layouts ------------------------------------------------------------------------------------
 
 
@@ -354,7 +389,7 @@ RULES: Sequence[Callable[[Row, Run], Iterator[KernelFinding]]] = (
     redundant,
 )
 
-KINDS = (*(rule.__name__ for rule in RULES), "conversion", "operand")
+KINDS = (*(rule.__name__ for rule in RULES), "descriptor", "conversion", "operand")
 """The kinds of findings; those of TTGIR among them."""
 
 
@@ -375,27 +410,6 @@ def words_of(row: Row) -> str:
     if row.operation in ("ldmatrix", "stmatrix"):
         return f"{name} of {row.tallies[0].touch.supplied} rows"
     return f"{name} of {row.bytes} bytes a lane"
-
-
-def operation_of(row: Row) -> str:
-    """Return the operation as `tilewise banks` calls it."""
-    return "atom" if row.operation in ATOMICS else row.operation
-
-
-def step_of(addresses: Iterable[int | None]) -> int | None:
-    """Return the distance between neighbouring lanes, where it is one and the same.
-
-    >>> step_of([0, 128, None, 384]), step_of([0, 4, 12])
-    (128, None)
-    """
-    known = [(lane, one) for lane, one in enumerate(addresses) if one is not None]
-    if len(known) < 2:
-        return None
-    (a, begin), (b, second) = known[0], known[1]
-    step, rest = divmod(second - begin, b - a)
-    if rest or any(one != begin + step * (lane - a) for lane, one in known):
-        return None
-    return step
 
 
 def usual_step(addresses: Sequence[int | None]) -> int | None:
@@ -438,30 +452,6 @@ def apart(addresses: Sequence[int | None], bytes: int) -> str:
         if (b - a) % WAVEFRONT == 0:
             return f"lanes such as {one} and {other}, {abs(b - a)} bytes apart,"
     return "words of its lanes"
-
-
-def listed(addresses: Sequence[int | None]) -> str:
-    """Return addresses as the command line takes them, from their lowest line on."""
-    known = [one for one in addresses if one is not None]
-    lowest = min(known) // WAVEFRONT * WAVEFRONT
-    return ",".join("x" if one is None else str(one - lowest) for one in addresses)
-
-
-def shown_by(question: str, operation: str, bytes: int, addresses: Sequence[int | None]) -> str:
-    """Return the command that counts one request: lanes that are evenly spaced as a layout, others as a list.
-
-    >>> shown_by("banks", "st", 4, [4 + 64 * lane for lane in range(32)])
-    "tilewise banks 'S[1988 : 1]' --dtype u8 --access 'S[(32, 4) : (64, 1)]@st' --base 4"
-    >>> shown_by("coalesce", "ld", 4, [0, None, 96])
-    'tilewise coalesce --op ld --bytes 4 --addresses 0,x,96'
-    """
-    step = step_of(addresses)
-    if step is None or step < bytes or None in addresses or operation not in ("ld", "st"):
-        return f"tilewise {question} --op {operation} --bytes {bytes} --addresses {listed(addresses)}"
-    lanes, begin = len(addresses), (addresses[0] or 0) % WAVEFRONT
-    tile, at = f"S[{(lanes - 1) * step + bytes} : 1]", "@st" if operation == "st" else ""
-    base = f" --base {begin}" if begin else ""
-    return f"tilewise {question} '{tile}' --dtype u8 --access 'S[({lanes}, {bytes}) : ({step}, 1)]{at}'{base}"
 
 
 def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:

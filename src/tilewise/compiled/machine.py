@@ -10,7 +10,7 @@ once. The trace says so by `Trace.guessed`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from tilewise.compiled.program import (
     Close,
     Compute,
     Copy,
+    EngineCall,
     Forget,
     Instruction,
     Jump,
@@ -54,6 +55,18 @@ class Event:
     """True if loaded data decide which lanes take part."""
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One instruction by which warps call an engine: who takes part, and the numbers handed over."""
+
+    instruction: Instruction
+    call: EngineCall
+    issued: Bools
+    active: Bools
+    given: Mapping[str, Value]
+    unsure: bool
+
+
 @dataclass(slots=True)
 class Front:
     """Lanes that stand at one instruction: of a warp all, or a part."""
@@ -80,14 +93,14 @@ class Trace:
     """{barrier: {instruction after its close: the lanes that wait}}."""
     passed: dict[int, Bools] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Event | Called]:
         self.fronts = [Front(0, self.lanes.live.copy())]
         while self.fronts or self._released(every=True):
             yield from self._advance()
             if self.cut is not None:
                 return
 
-    def _advance(self) -> Iterator[Event]:
+    def _advance(self) -> Iterator[Event | Called]:
         """Run the lanes that are least far, until they part, wait, end, or come up to others."""
         front = self._least()
         others = min((other.at for other in self.fronts), default=len(self.program.instructions))
@@ -117,6 +130,10 @@ class Trace:
                         self._blur(step, truth)
                 elif type(step) is Touch:
                     yield self._issue(instruction, step, everyone, where, unsure)
+                elif type(step) is EngineCall:
+                    given = {name: read(self.lanes) for name, read in step.given.items()}
+                    yield Called(instruction, step, everyone.mask, where.mask, given, unsure)
+                    self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is UnreadStep:
                     self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is Jump and where is everyone and step.when is None and not unsure:

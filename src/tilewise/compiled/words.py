@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tilewise.compiled.engines import OperandElsewhere, ProductRow, TransferRow
 from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.program import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 OPERATIONS = {"ld": "load", "st": "store", "cp.async": "copy", "atom": "atomic", "red": "atomic"}
 
@@ -114,6 +119,69 @@ def sums_of(kernel: ReadKernel) -> list[AccessSum]:
             if sums["instructions"]:
                 found.append(AccessSum(f"{space} {kind}", *numbers, sums["unknown"]))
     return found
+
+
+# -- engines ---------------------------------------------------------------------------------------------
+
+
+def spans_words(spans: Mapping[str, Any] | None, unit: str = "") -> str:
+    """Return numbers by the first and their steps.
+
+    >>> steps = [{"count": 3, "by": 8192}, {"count": 4, "by": 32}]
+    >>> spans_words({"first": 1024, "last": 17504, "different": 12, "steps": steps}, " B")
+    '1,024; 3 steps of 8,192 B, 4 of 32 B'
+    >>> spans_words({"first": 0, "last": 96, "different": 3, "steps": None}), spans_words(None)
+    ('3 from 0 to 96', 'unknown')
+    """
+    if spans is None:
+        return "unknown"
+    if spans["steps"] is None:
+        return f"{spans['different']:,} from {spans['first']:,} to {spans['last']:,}"
+    words = [f"{step['count']:,} of {step['by']:,}{unit}" for step in spans["steps"]]
+    first = f"{spans['first']:,}"
+    return f"{first}; {', '.join(words).replace(' of', ' steps of', 1)}" if words else first
+
+
+def product_words(row: ProductRow) -> str:
+    """Return a product in words: `wgmma m64n128k16, bf16 into f32`."""
+    if row.words.types is None:
+        return row.words.engine
+    a, b, d = row.words.types
+    types = f"{a if a == b else f'{a} x {b}'} into {d}"
+    return f"{row.words.engine} {'sparse ' if row.words.sparse else ''}{row.shape}, {types}"
+
+
+def product_rows(row: ProductRow) -> Iterator[tuple[str, ...]]:
+    """Yield each operand of a product: its letter, how it lies, its starts, and two commands.
+
+    The commands show the first descriptor, and its layout. A product without operands yields its reason.
+    """
+    if not row.operands:
+        yield "", row.reason, "", "", ""
+    for one in row.operands:
+        if isinstance(one, OperandElsewhere):
+            yield one.operand, one.reason or f"in {one.source}", "", "", ""
+            continue
+        first, ignored = one.first, one.engine.ignored(one.first, one.operand.major, one.operand)
+        read = [f"{name.upper()} {getattr(first, name):,}" for name in ("lbo", "sbo") if name not in ignored]
+        lies = ", ".join([f"{one.operand.major.upper()}-major {first.mode}", *read])
+        starts = spans_words(one.starts, " B")
+        yield one.operand.operand, lies, starts, one.command(one.word), one.explore or ""
+
+
+def transfer_words(row: TransferRow) -> tuple[str, str, str, str]:
+    """Return a bulk copy: which it is, its bytes, its places in shared memory, its coordinates."""
+    words = row.words
+    kind = "bulk" if words.dimensions is None else f"tensor {words.dimensions}D"
+    bytes = "" if row.bytes is None else f"{row.bytes:,} B"
+    if row.bytes is None and row.expected:
+        bytes = f"{row.expected['bytes']:,} B in {row.expected['copies']}"
+    coordinates = ", ".join(f"({spans_words(one)})" for one in row.coordinates)
+    shared = spans_words(row.shared, " B") if "shared" in (words.source, words.target) else ""
+    return f"{kind} {words.source} to {words.target}", bytes or "unknown", shared, coordinates
+
+
+# -- what is left out ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,19 +84,20 @@ def touches(
     read = address(place, words)
     if space != "generic":
         if space == "shared":
-            return (Touch(space, operation, bytes, _low(read), writes, supplied),)
+            return (Touch(space, operation, bytes, low(read), writes, supplied),)
         return (Touch(space, operation, bytes, read, writes, supplied),)
     windows = words.setting.windows
     if not windows:
         return (Touch("global", operation, bytes, read, writes, supplied),)
     steps = [
-        Touch(one, operation, bytes, _low(read), (), supplied, partial(_inside, read, one)) for one in windows
+        Touch(one, operation, bytes, low(read), (), supplied, partial(_inside, read, one)) for one in windows
     ]
     outside = partial(_outside, read, windows)
     return (*steps, Touch("global", operation, bytes, read, writes, supplied, outside))
 
 
-def _low(read: LaneReader) -> LaneReader:
+def low(read: LaneReader) -> LaneReader:
+    """Return the reader of the low 32 bits."""
     return lambda lanes: applied(lambda bits: bits & LOW, read(lanes))
 
 
@@ -160,7 +161,7 @@ def copy(words: Words) -> Steps | None:
     if bytes not in (4, 8, 16):
         return None
     return (
-        Touch("shared", "cp.async", bytes, _low(address(target, words))),
+        Touch("shared", "cp.async", bytes, low(address(target, words))),
         Touch(
             "global", "cp.async", bytes, address(source, words), when=_taken(rest[0], words) if rest else None
         ),
