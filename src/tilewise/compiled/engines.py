@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.engines import Engine, MatrixDescriptor
     from tilewise.hardware.operands.walk import Multiplicand
 
-    Numbers = tuple[int | None, ...]
+    Handed = tuple[int | None, ...]
 
 MOST_CALLS = 1 << 14
 """The most different calls of one instruction that are kept apart."""
@@ -59,7 +59,7 @@ class CallTally:
     """Times that a warp issued it."""
     unknown: int = 0
     """Those of which nobody knows if lanes take part."""
-    different: Counter[Numbers] = field(default_factory=Counter)
+    different: Counter[Handed] = field(default_factory=Counter)
     """{numbers that are handed over, None for one that nobody knows: warps, or lanes, that do}."""
 
     @property
@@ -135,111 +135,94 @@ def spans(numbers: Iterable[int]) -> dict[str, Any]:
     return {"first": different[0], "last": different[-1], "different": len(different), "steps": steps}
 
 
-# -- operands --------------------------------------------------------------------------------------------
+# -- products --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class OperandReads:
-    """The descriptors of one operand, which differ in their start alone."""
+class ProductOperand:
+    """One operand of alike products: descriptors that differ in their start alone, or why it has none."""
 
-    engine: Engine
-    operand: Multiplicand
-    descriptors: Sequence[tuple[MatrixDescriptor, int]] = field(repr=False)
+    letter: str
+    source: str
+    """`shared`, `registers` or `tensor memory`."""
+    reason: str = ""
+    """Why its descriptor is not known, or is none."""
+    word: int | None = None
+    """The 64 bits, of those with the lowest start."""
+    engine: Engine | None = None
+    reads: Multiplicand | None = None
+    descriptors: Sequence[tuple[MatrixDescriptor, int]] = field(default=(), repr=False)
     """Those that differ, each with its 64 bits, the lowest start first."""
 
     @property
-    def first(self) -> MatrixDescriptor:
-        """Return the descriptor with the lowest start."""
-        return self.descriptors[0][0]
-
-    @property
-    def word(self) -> int:
-        """Return its 64 bits."""
-        return self.descriptors[0][1]
+    def family(self) -> object:
+        """Return what is the same of descriptors that differ in their start alone."""
+        same = replace(self.descriptors[0][0], start=0) if self.descriptors else self.word
+        return self.source, self.reason, self.reads, same
 
     @property
     def bytes(self) -> int:
         """Return the bytes that one product reads."""
-        return self.operand.rows * self.operand.depth * self.operand.stored_bits // 8
+        return self.reads.rows * self.reads.depth * self.reads.stored_bits // 8 if self.reads else 0
 
     @cached_property
     def layout(self) -> Layout | None:
         """Return the byte of each element [rows, K] that the first reads, where that is one layout."""
         try:
-            return self.operand.reads(self.first)
+            return self.reads.reads(self.descriptors[0][0]) if self.reads else None
         except Refused:
             return None
 
-    @cached_property
-    def starts(self) -> dict[str, Any]:
-        """Return the starts and their steps."""
-        return spans(descriptor.start for descriptor, _ in self.descriptors)
-
     @property
     def explore(self) -> str | None:
-        """Return the command that opens the layout of the first in the explorer."""
-        return exploring(self.layout, self.operand.dtype)
+        """Return the command that opens that layout in the explorer."""
+        return exploring(self.layout, self.reads.dtype) if self.reads else None
 
     def command(self, word: int) -> str:
-        """Return the command that takes one of them apart."""
-        return decoding(self.engine, self.operand, word)
+        """Return the command that takes a descriptor apart."""
+        if self.engine is None or self.reads is None:
+            return f"tilewise descriptor {word:#018x}"
+        return decoding(self.engine, self.reads, word)
 
     def faults(self) -> dict[str, int]:
         """Return {what is certainly wrong with a descriptor: its 64 bits}."""
+        if self.engine is None or self.reads is None or self.word is None:
+            return {} if self.word is None else {self.reason: self.word}
         found: dict[str, int] = {}
         for descriptor, word in dict.fromkeys((self.descriptors[0], self.descriptors[-1])):
-            for fault in self.engine.faults(descriptor, self.operand, word):
+            for fault in self.engine.faults(descriptor, self.reads, word):
                 found.setdefault(fault, word)
-        first, mode = self.first, self.first.mode
+        first = self.descriptors[0][0]
         if first.start < SYSTEM:
             what = f"it starts at byte {first.start}, and the first {SYSTEM:,} are the system's"
             found[what] = self.word
-        row = first.start % mode.period
-        if mode.bits and row >= mode.width and not first.base_offset:
-            what = f"the lowest starts {row} bytes past a multiple of {mode.period}, with base offset 0"
+        row = first.start % first.mode.period
+        if first.mode.bits and row >= first.mode.width and not first.base_offset:
+            what = f"the lowest starts {row} bytes past a multiple of {first.mode.period}, with base offset 0"
             what += ": it reads a tile that was swizzled by address, as by TMA, and none whose swizzle "
             found[what + "counts from its begin"] = self.word
         return found
 
     def as_dict(self) -> dict[str, Any]:
         """Return the operand as plain data."""
-        first, operand = self.first, self.operand
-        return {
-            "operand": operand.operand,
-            "from": "shared",
-            "dtype": operand.dtype,
-            "major": operand.major,
-            **{name: held for name, held in first.named.items() if name != "start"},
-            "ignored": list(self.engine.ignored(first, operand.major, operand)),
-            "start": first.start,
-            "starts": self.starts,
+        said = {"operand": self.letter, "from": self.source, "reason": self.reason}
+        if self.engine is None or self.reads is None or self.word is None:
+            return said
+        first, reads = self.descriptors[0][0], self.reads
+        return said | {
+            "dtype": reads.dtype,
+            "major": reads.major,
+            **first.named,
+            "ignored": list(self.engine.ignored(first, reads.major, reads)),
             "value": f"{self.word:#018x}",
-            "rows": operand.rows,
-            "k": operand.depth,
-            "layout": None if self.layout is None else str(self.layout),
-            "unit": None if self.layout is None else self.layout.unit,
+            "starts": spans(one.start for one, _ in self.descriptors),
+            "shape": [reads.rows, reads.depth],
+            "layout": self.layout and str(self.layout),
+            "unit": self.layout and self.layout.unit,
             "bytes": self.bytes,
             "command": self.command(self.word),
             "explore": self.explore,
         }
-
-
-@dataclass(frozen=True)
-class OperandElsewhere:
-    """An operand without a descriptor, or whose descriptor is not known or is none."""
-
-    operand: str
-    source: str
-    reason: str = ""
-    word: int | None = None
-    """The 64 bits that are no descriptor."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the operand as plain data."""
-        return {"operand": self.operand, "from": self.source, "reason": self.reason}
-
-
-# -- products --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -250,30 +233,31 @@ class ProductRow:
     name: str
     words: ProductWords
     tallies: Sequence[CallTally] = field(repr=False)
-    times: int = 0
-    operands: Sequence[OperandReads | OperandElsewhere] = ()
+    times: int
+    operands: Sequence[ProductOperand] = ()
     idesc: int | None = None
     reason: str = ""
-    """Why the shape is not known."""
+    """Why the shape or the operands are not known."""
 
     @property
     def shape(self) -> str:
         """Return M, N and K in one word, or an empty text."""
         return "m{}n{}k{}".format(*self.words.shape) if self.words.shape else ""
 
+    @property
+    def family(self) -> object:
+        """Return what alike products have in common."""
+        words = (self.words.shape, self.words.types, self.reason)
+        return words, tuple(one.family for one in self.operands)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the products as plain data."""
         words = self.words
         return {
-            "line": line_data(self.line),
-            "instruction": self.name,
-            "rows": sorted(tally.instruction.row for tally in self.tallies),
-            "engine": words.engine,
-            "shape": list(words.shape) if words.shape else None,
-            "types": dict(zip("abd", words.types, strict=True)) if words.types else None,
+            **_begin(self),
+            **{name: getattr(words, name) for name in ("engine", "shape", "sparse", "cta_group")},
+            "types": words.types and dict(zip("abd", words.types, strict=True)),
             "kind": words.kinds[0] if len(words.kinds) == 1 else None,
-            "sparse": words.sparse,
-            "cta_group": words.cta_group,
             "times": self.times,
             "unknown": sum(tally.unknown // tally.together for tally in self.tallies),
             "operands": [operand.as_dict() for operand in self.operands],
@@ -281,18 +265,43 @@ class ProductRow:
         }
 
 
-def products_of(tallies: Iterable[CallTally], weight: float, dots: Sequence[Line] = ()) -> list[ProductRow]:
-    """Return the products of a launch by line of the source; of a sample each block stands for `weight`.
+def _begin(row: ProductRow | TransferRow) -> dict[str, Any]:
+    """Return where calls stand as plain data: the line of the source, and the rows of the text."""
+    rows = sorted(tally.instruction.row for tally in row.tallies)
+    return {"line": line_data(row.line), "instruction": row.name, "rows": rows}
+
+
+def products_of(
+    tallies: Iterable[CallTally], weight: float, dots: Sequence[Line] = ()
+) -> Iterator[ProductRow]:
+    """Yield the products of a launch by line of the source; of a sample each block stands for `weight`.
 
     `dots` has the lines of products, where another text names them: Triton's machine code is off.
     """
     mine = [tally for tally in tallies if isinstance(tally.call.words, ProductWords)]
-    lines = _by_line(mine, dots)
-    return [row for line, name, alike in lines for row in _alike_products(line, name, alike, weight)]
+    for line, name, together in _by_line(mine, dots):
+        found: dict[object, list[ProductRow]] = {}
+        for tally in together:
+            for numbers, times in tally.numbers():
+                assert isinstance(tally.call.words, ProductWords)
+                row = ProductRow(line, name, tally.call.words, together, times, idesc=numbers.get("idesc"))
+                row = _with_operands(row, numbers)
+                found.setdefault(row.family, []).append(row)
+        for alike in found.values():
+            operands = [_joined(those) for those in zip(*(row.operands for row in alike), strict=True)]
+            times = round(sum(row.times for row in alike) * weight)
+            yield replace(alike[0], operands=operands, times=times)
+
+
+def _joined(alike: Sequence[ProductOperand]) -> ProductOperand:
+    """Return operands of one family as one."""
+    every = {held.start: (held, word) for one in alike for held, word in one.descriptors}
+    descriptors = [every[start] for start in sorted(every)]
+    return replace(alike[0], descriptors=descriptors, word=descriptors[0][1]) if descriptors else alike[0]
 
 
 def _by_line(
-    tallies: Sequence[CallTally], known: Sequence[Line] = ()
+    tallies: Iterable[CallTally], known: Sequence[Line] = ()
 ) -> Iterator[tuple[Line | None, str, list[CallTally]]]:
     def key(tally: CallTally) -> tuple[Any, ...]:
         line = tally.instruction.line
@@ -305,51 +314,12 @@ def _by_line(
         yield (None if no_line else line), name, list(alike)
 
 
-def _alike_products(
-    line: Line | None, name: str, tallies: Sequence[CallTally], weight: float
-) -> Iterator[ProductRow]:
-    """Yield the products of a line, those apart whose descriptors differ in more than their start."""
-    found: dict[object, tuple[ProductRow, list[dict[int, Any]]]] = {}
-    times: Counter[object] = Counter()
-    key: object
-    for tally in tallies:
-        assert isinstance(tally.call.words, ProductWords)
-        for numbers, many in tally.numbers():
-            row = _product(line, name, tally.call.words, tallies, numbers)
-            key = (row.words.shape, row.words.types, row.reason, *map(_family, row.operands))
-            _, descriptors = found.setdefault(key, (row, [{} for _ in row.operands]))
-            times[key] += many
-            for operand, starts in zip(row.operands, descriptors, strict=True):
-                if isinstance(operand, OperandReads):
-                    starts[operand.first.start] = operand.descriptors[0]
-    for key, (row, descriptors) in found.items():
-        operands = [
-            replace(operand, descriptors=[starts[start] for start in sorted(starts)])
-            if isinstance(operand, OperandReads)
-            else operand
-            for operand, starts in zip(row.operands, descriptors, strict=True)
-        ]
-        yield replace(row, operands=operands, times=round(times[key] * weight))
-
-
-def _family(operand: OperandReads | OperandElsewhere) -> object:
-    """Return what is the same of descriptors that differ in their start alone."""
-    if isinstance(operand, OperandElsewhere):
-        return operand
-    return operand.operand, replace(operand.first, start=0)
-
-
-def _product(
-    line: Line | None,
-    name: str,
-    words: ProductWords,
-    tallies: Sequence[CallTally],
-    numbers: Mapping[str, int | None],
-) -> ProductRow:
-    """Return a product that hands over some numbers."""
-    row = ProductRow(line, name, words, tallies, idesc=numbers.get("idesc"))
+def _with_operands(row: ProductRow, numbers: Mapping[str, int | None]) -> ProductRow:
+    """Return a product with what the numbers that it hands over say."""
+    words, majors = row.words, row.words.majors
     options: dict[str, Any] = {}
-    majors = words.majors
+    if words.engine == "mma":
+        return row
     if words.engine == "tcgen05":
         if row.idesc is None:
             return replace(row, reason=f"the instruction descriptor is not known: {UNKNOWN}")
@@ -357,29 +327,31 @@ def _product(
             words, majors, options = _instruction(words, row.idesc)
         except LayoutError as no:
             return replace(row, reason=f"{row.idesc:#010x} is no instruction descriptor: {no.message}")
-    if words.engine == "mma" or words.shape is None or words.types is None:
-        return row
-    row = replace(row, words=words)
-    if words.engine == "wgmma" and words.sparse:
+    elif words.sparse:
         return replace(row, reason="descriptors of a sparse wgmma are not read here")
-    engine = engine_of(words.engine)
-    operands: list[OperandReads | OperandElsewhere] = []
-    for letter, dtype, size in zip("AB", words.types, words.shape[:2], strict=False):
+    assert words.types is not None
+    assert words.shape is not None
+    m, n, _ = words.shape
+    a, b, _ = words.types
+    engine, operands = engine_of(words.engine), []
+    for letter, dtype, size in (("A", a, {"m": m} if engine.name == "tcgen05" else {}), ("B", b, {"n": n})):
+        asked = {"dtype": dtype, "major": majors[letter], "operand": letter, **size, **options}
         source = words.a_from if letter == "A" else "shared"
-        word = numbers.get(letter)
-        if source != "shared" or word is None:
-            reason = f"its descriptor is not known: {UNKNOWN}" if source == "shared" else ""
-            operands.append(OperandElsewhere(letter, source, reason))
-            continue
-        of_size = {"m" if letter == "A" else "n": size} if letter == "B" or "m" in engine.sizes else {}
-        try:
-            operand = engine.operand(dtype=dtype, major=majors[letter], operand=letter, **of_size, **options)
-            descriptor = engine.descriptors.decode(word)
-            operands.append(OperandReads(engine, operand, [(descriptor, word)]))
-        except LayoutError as no:
-            reason = f"{word:#018x} is no descriptor of {letter}: {no.message}"
-            operands.append(OperandElsewhere(letter, source, reason, word))
-    return replace(row, operands=operands)
+        operands.append(_operand(engine, ProductOperand(letter, source, word=numbers.get(letter)), asked))
+    return replace(row, words=words, operands=operands)
+
+
+def _operand(engine: Engine, bare: ProductOperand, asked: Mapping[str, Any]) -> ProductOperand:
+    """Return an operand with its descriptor."""
+    if bare.word is None:
+        known = bare.source != "shared"
+        return bare if known else replace(bare, reason=f"its descriptor is not known: {UNKNOWN}")
+    try:
+        descriptors = [(engine.descriptors.decode(bare.word), bare.word)]
+        reads = engine.operand(**asked)
+    except LayoutError as no:
+        return replace(bare, reason=f"{bare.word:#018x} is no descriptor of {bare.letter}: {no.message}")
+    return replace(bare, engine=engine, reads=reads, descriptors=descriptors)
 
 
 def _instruction(words: ProductWords, idesc: int) -> tuple[ProductWords, dict[str, str], dict[str, Any]]:
@@ -396,12 +368,10 @@ def _instruction(words: ProductWords, idesc: int) -> tuple[ProductWords, dict[st
     if not legal:
         raise refused[0]
     one = legal[0]
-    kinds = tuple(each.kind for each in legal)
-    said = replace(
-        words, shape=(one.m, one.n, one.k), types=(one.a, one.b, one.d), kinds=kinds, sparse=one.sparse
-    )
-    options = {"kind": one.kind, "cta_group": words.cta_group, "sparse": one.sparse, "ws": words.ws}
-    options |= {"k": one.k} if one.k == DEEP_K else {}
+    shape, types, kinds = (one.m, one.n, one.k), (one.a, one.b, one.d), tuple(each.kind for each in legal)
+    said = replace(words, shape=shape, types=types, kinds=kinds, sparse=one.sparse)
+    options = {"kind": one.kind, "cta_group": one.cta_group, "sparse": one.sparse, "ws": one.ws}
+    options |= {"k": DEEP_K} if one.k == DEEP_K else {}
     return said, {"A": one.a_major, "B": one.b_major}, options
 
 
@@ -428,22 +398,13 @@ class TransferRow:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the copies as plain data."""
-        words = self.words
+        names = ("source", "target", "dimensions")
+        known = ("times", "shared", "coordinates", "bytes", "expected", "reason")
         return {
-            "line": line_data(self.line),
-            "instruction": self.name,
-            "rows": sorted(tally.instruction.row for tally in self.tallies),
-            "kind": "bulk" if words.dimensions is None else "tensor",
-            "source": words.source,
-            "target": words.target,
-            "dimensions": words.dimensions,
-            "times": self.times,
+            **_begin(self),
+            **{name: getattr(self.words, name) for name in names},
+            **{name: getattr(self, name) for name in known},
             "unknown": sum(tally.unknown for tally in self.tallies),
-            "shared": self.shared,
-            "coordinates": list(self.coordinates),
-            "bytes": self.bytes,
-            "expected": self.expected,
-            "reason": self.reason,
         }
 
 

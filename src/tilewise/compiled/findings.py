@@ -18,7 +18,6 @@ from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
 from tilewise.compiled.commands import step_of
 from tilewise.compiled.counts import ATOMICS
-from tilewise.compiled.engines import OperandReads, ProductRow
 from tilewise.compiled.kernel import ReadKernel, Row, Run
 from tilewise.compiled.program import Line, line_data
 from tilewise.hardware.limits import LANES
@@ -293,23 +292,20 @@ def redundant(row: Row, run: Run) -> Iterator[KernelFinding]:
 
 def descriptors(kernel: ReadKernel) -> Iterator[KernelFinding]:
     """Yield the descriptors of products that break a rule, and words that are no descriptor."""
+    repair = "another tile, or the fields that its layout has: tilewise match LAYOUT says them"
     for row in kernel.products:
         if row.idesc is not None and row.reason:
             command = f"tilewise idesc {row.idesc:#010x} --kind {row.words.kinds[0]}"
-            yield _wrong(row, f"tcgen05 has no such product: {row.reason}", 0, command)
+            cost = {"products": row.times}
+            yield KernelFinding("descriptor", row.line, row.reason, cost, repair, row.times, command)
         for one in row.operands:
-            if isinstance(one, OperandReads):
-                for fault, word in one.faults().items():
-                    cause = f"{row.words.engine} reads {one.operand.operand} by {word:#018x}: {fault}"
-                    yield _wrong(row, cause, one.bytes * row.times, one.command(word), one.explore)
-            elif one.word is not None:
-                yield _wrong(row, one.reason, 0, f"tilewise descriptor {one.word:#018x}")
-
-
-def _wrong(row: ProductRow, cause: str, bytes: int, command: str, opens: str | None = None) -> KernelFinding:
-    repair = "another tile, or the fields that its layout has: tilewise match LAYOUT says them"
-    cost = {"products": row.times} | ({"bytes": bytes} if bytes else {})
-    return KernelFinding("descriptor", row.line, cause, cost, repair, float(bytes), command, None, opens)
+            for fault, word in one.faults().items():
+                cause = f"{row.words.engine} reads {one.letter} by {word:#018x}: {fault}"
+                cost = {"products": row.times, "bytes": one.bytes * row.times}
+                weight, command = float(cost["bytes"]), one.command(word)
+                yield KernelFinding(
+                    "descriptor", row.line, cause, cost, repair, weight, command, opens=one.explore
+                )
 
 
 # -- Triton's layouts ------------------------------------------------------------------------------------

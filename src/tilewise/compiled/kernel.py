@@ -176,7 +176,7 @@ class ReadKernel:
     def products(self) -> list[ProductRow]:
         """Return the products of matrices by line of the source."""
         dots = self.module.dots if self.module else ()
-        return products_of(self.run.calls, self.run.weight, dots) if self.run else []
+        return [*products_of(self.run.calls, self.run.weight, dots)] if self.run else []
 
     @cached_property
     def transfers(self) -> list[TransferRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewise.compiled.engines import OperandElsewhere, ProductRow, TransferRow
+from tilewise.compiled.engines import ProductRow, TransferRow, spans
 from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.program import Line
 
@@ -124,7 +124,7 @@ def sums_of(kernel: ReadKernel) -> list[AccessSum]:
 # -- engines ---------------------------------------------------------------------------------------------
 
 
-def spans_words(spans: Mapping[str, Any] | None, unit: str = "") -> str:
+def spans_words(found: Mapping[str, Any] | None, unit: str = "") -> str:
     """Return numbers by the first and their steps.
 
     >>> steps = [{"count": 3, "by": 8192}, {"count": 4, "by": 32}]
@@ -133,12 +133,12 @@ def spans_words(spans: Mapping[str, Any] | None, unit: str = "") -> str:
     >>> spans_words({"first": 0, "last": 96, "different": 3, "steps": None}), spans_words(None)
     ('3 from 0 to 96', 'unknown')
     """
-    if spans is None:
+    if found is None:
         return "unknown"
-    if spans["steps"] is None:
-        return f"{spans['different']:,} from {spans['first']:,} to {spans['last']:,}"
-    words = [f"{step['count']:,} of {step['by']:,}{unit}" for step in spans["steps"]]
-    first = f"{spans['first']:,}"
+    if found["steps"] is None:
+        return f"{found['different']:,} from {found['first']:,} to {found['last']:,}"
+    words = [f"{step['count']:,} of {step['by']:,}{unit}" for step in found["steps"]]
+    first = f"{found['first']:,}"
     return f"{first}; {', '.join(words).replace(' of', ' steps of', 1)}" if words else first
 
 
@@ -159,26 +159,28 @@ def product_rows(row: ProductRow) -> Iterator[tuple[str, ...]]:
     if not row.operands:
         yield "", row.reason, "", "", ""
     for one in row.operands:
-        if isinstance(one, OperandElsewhere):
-            yield one.operand, one.reason or f"in {one.source}", "", "", ""
+        if one.engine is None or one.reads is None or one.word is None:
+            yield one.letter, one.reason or f"in {one.source}", "", "", ""
             continue
-        first, ignored = one.first, one.engine.ignored(one.first, one.operand.major, one.operand)
+        first, major = one.descriptors[0][0], one.reads.major
+        ignored = one.engine.ignored(first, major, one.reads)
         read = [f"{name.upper()} {getattr(first, name):,}" for name in ("lbo", "sbo") if name not in ignored]
-        lies = ", ".join([f"{one.operand.major.upper()}-major {first.mode}", *read])
-        starts = spans_words(one.starts, " B")
-        yield one.operand.operand, lies, starts, one.command(one.word), one.explore or ""
+        starts = spans_words(spans(held.start for held, _ in one.descriptors), " B")
+        lies = ", ".join([f"{major.upper()}-major {first.mode}", *read])
+        yield one.letter, lies, starts, one.command(one.word), one.explore or ""
 
 
 def transfer_words(row: TransferRow) -> tuple[str, str, str, str]:
     """Return a bulk copy: which it is, its bytes, its places in shared memory, its coordinates."""
-    words = row.words
-    kind = "bulk" if words.dimensions is None else f"tensor {words.dimensions}D"
-    bytes = "" if row.bytes is None else f"{row.bytes:,} B"
-    if row.bytes is None and row.expected:
-        bytes = f"{row.expected['bytes']:,} B in {row.expected['copies']}"
+    words, bytes = row.words, "unknown bytes"
+    if row.bytes is not None:
+        bytes = f"{row.bytes:,} B each"
+    elif row.expected:
+        bytes = f"{row.expected['bytes']:,} B in {row.expected['copies']} copies to a barrier"
+    kind = "bytes" if words.dimensions is None else f"box of {words.dimensions}D tensor"
     coordinates = ", ".join(f"({spans_words(one)})" for one in row.coordinates)
     shared = spans_words(row.shared, " B") if "shared" in (words.source, words.target) else ""
-    return f"{kind} {words.source} to {words.target}", bytes or "unknown", shared, coordinates
+    return f"{kind}, {words.source} to {words.target}", bytes, shared, coordinates
 
 
 # -- what is left out ------------------------------------------------------------------------------------

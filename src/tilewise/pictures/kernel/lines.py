@@ -156,27 +156,30 @@ def _accesses(rows: Sequence[Row], sources: SourceFiles, width: int) -> Iterator
 
 
 def _products(products: Sequence[ProductRow], width: int) -> Iterator[Line]:
-    """Yield the products of matrices, a line for each operand."""
-    rows: list[RowCells] = [["", "products", "times", "", "lies", "descriptors start at"]]
-    for one in products[:SHOWN]:
-        cells = [place(one.line), product_words(one), f"{one.times:,}"]
-        for letter, lies, starts, *_ in product_rows(one):
-            rows.append([*cells, letter, lies, starts])
-            cells = ["", "", ""]
+    """Yield the products of matrices, each with its operands."""
     if products:
         yield ()
-        yield from columns(rows, "<<><<<", width, indent="  ")
+        yield (Piece("  products of matrices", "name"), Piece(_more(len(products)), "dim"))
+    for one in products[:SHOWN]:
+        head = (Piece(f"    {place(one.line)}  ", "name"),)
+        yield from hanging(head, f"{product_words(one)}: {many(one.times, 'times')}", width)
+        for letter, lies, starts, *_ in product_rows(one):
+            text = f"{lies}; from byte {starts}" if starts else lies
+            yield from hanging((Piece(f"      {letter}  "),), text, width)
 
 
 def _transfers(transfers: Sequence[TransferRow], width: int) -> Iterator[Line]:
     """Yield the bulk copies, and why their bytes are not known."""
-    rows: list[RowCells] = [["", "bulk copies", "times", "bytes", "shared memory", "coordinates"]]
-    for one in transfers[:SHOWN]:
-        what, bytes, shared, coordinates = transfer_words(one)
-        rows.append([place(one.line), what, f"{one.times:,}", bytes, shared, coordinates])
     if transfers:
         yield ()
-        yield from columns(rows, "<<>><<", width, indent="  ")
+        yield (Piece("  bulk copies", "name"), Piece(_more(len(transfers)), "dim"))
+    for one in transfers[:SHOWN]:
+        what, bytes, shared, coordinates = transfer_words(one)
+        head = (Piece(f"    {place(one.line)}  ", "name"),)
+        yield from hanging(head, f"{what}: {many(one.times, 'times')}, {bytes}", width)
+        for name, text in (("shared memory", shared), ("coordinates", coordinates)):
+            if text:
+                yield from hanging((Piece(f"      {name:<13}  ", "dim"),), text, width)
     for reason in dict.fromkeys(one.reason for one in transfers if one.reason):
         yield from hanging((Piece("    "),), f"bytes that are not known: {reason}", width, "dim")
 

@@ -314,8 +314,8 @@ class _Section:
         for row in self.kernel.transfers:
             what, *cells = transfer_words(row)
             copies.append((place(row.line), what, f"{row.times:,}", *cells, row.reason))
-        heads = ("line", "copy", "times", "bytes", "shared memory", "coordinates", "")
-        yield from table("Bulk copies", heads, copies, code=())
+        named = ("line", "copy", "times", "bytes", "shared memory", "coordinates", "")
+        yield from table("Bulk copies", named, copies, code=())
 
     def _layouts(self) -> Iterator[str]:
         module = self.kernel.module
