@@ -51,16 +51,15 @@ def engine_call(words: Words, writes: tuple[str, ...]) -> EngineCall | None:
 
 def _wgmma(words: Words, writes: tuple[str, ...]) -> EngineCall:
     a, b = words.operands[1:3]
-    given = {"A": number(a, np.uint64, words), "B": number(b, np.uint64, words)}
-    a_from = "shared"
-    if a.startswith("{"):
-        a_from = "registers"
-        del given["A"]
+    given = {"B": number(b, np.uint64, words)}
+    if not a.startswith("{"):
+        given = {"A": number(a, np.uint64, words)} | given
     types = _types(words)
     last = words.operands[-len(given) :] if types[0] in TRANSPOSED else ("0",) * len(given)
     majors = {letter: "mn" if immediate(one) else "k" for letter, one in zip(given, last, strict=True)}
     sparse = "sp" in words.parts
-    said = ProductWords("wgmma", _shape(words), types, majors, a_from, sparse=sparse)
+    a_from = "shared" if "A" in given else "registers"
+    said = ProductWords("wgmma", _shape(words), types, {"A": "k"} | majors, a_from, sparse=sparse)
     return EngineCall(said, given, 4 * LANES, writes)
 
 
