@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
@@ -18,7 +19,15 @@ from tilewise.compiled.commands import decoding, exploring
 from tilewise.compiled.counts import Int64s, warps_of
 from tilewise.compiled.lanes import Bools, Lanes
 from tilewise.compiled.machine import Called
-from tilewise.compiled.program import CopyWords, EngineCall, Instruction, Line, ProductWords, line_data
+from tilewise.compiled.program import (
+    CopyWords,
+    EngineCall,
+    Instruction,
+    KernelProgram,
+    Line,
+    ProductWords,
+    line_data,
+)
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.shapes import leaves
@@ -125,13 +134,11 @@ def spans(numbers: Iterable[int]) -> dict[str, Any]:
     different = sorted({*numbers})
     steps: list[dict[str, int]] | None = None
     if len(different) <= MOST_STARTS:
-        try:
+        with suppress(Refused):
             layout = recognise(different)
-        except Refused:
-            layout = None
-        if layout is not None and not layout.swizzles:
             digits = zip(leaves((layout.shape,)), layout.strides, strict=True)
-            steps = [{"count": count, "by": stride["m"]} for count, stride in digits if count > 1]
+            each = [{"count": count, "by": stride["m"]} for count, stride in digits if count > 1]
+            steps = None if layout.swizzles else each
     return {"first": different[0], "last": different[-1], "different": len(different), "steps": steps}
 
 
@@ -240,11 +247,6 @@ class ProductRow:
     """Why the shape or the operands are not known."""
 
     @property
-    def shape(self) -> str:
-        """Return M, N and K in one word, or an empty text."""
-        return "m{}n{}k{}".format(*self.words.shape) if self.words.shape else ""
-
-    @property
     def family(self) -> object:
         """Return what alike products have in common."""
         words = (self.words.shape, self.words.types, self.reason)
@@ -271,26 +273,53 @@ def _begin(row: ProductRow | TransferRow) -> dict[str, Any]:
     return {"line": line_data(row.line), "instruction": row.name, "rows": rows}
 
 
-def products_of(
-    tallies: Iterable[CallTally], weight: float, dots: Sequence[Line] = ()
-) -> Iterator[ProductRow]:
-    """Yield the products of a launch by line of the source; of a sample each block stands for `weight`.
+def product_lines(program: KernelProgram | None) -> list[Line]:
+    """Return the lines of products in a text that is not scheduled yet."""
+    steps = ((one.line, step) for one in program.instructions for step in one.steps) if program else ()
+    found = (line for line, step in steps if isinstance(step, EngineCall) and step.given.keys() & {"B"})
+    return [line for line in dict.fromkeys(found) if line is not None]
 
-    `dots` has the lines of products, where another text names them: Triton's machine code is off.
+
+def products_of(
+    tallies: Iterable[CallTally], weight: float, known: Sequence[Line] = (), exact: bool = True
+) -> list[ProductRow]:
+    """Return the products of a launch by line of the source; of a sample each block stands for `weight`.
+
+    ptxas moves wgmma and tcgen05 off their lines. `known` has the lines of products, where another text names
+    them. Without one, and where lines are not `exact`, all that are alike are put together.
     """
-    mine = [tally for tally in tallies if isinstance(tally.call.words, ProductWords)]
-    for line, name, together in _by_line(mine, dots):
-        found: dict[object, list[ProductRow]] = {}
-        for tally in together:
-            for numbers, times in tally.numbers():
-                assert isinstance(tally.call.words, ProductWords)
-                row = ProductRow(line, name, tally.call.words, together, times, idesc=numbers.get("idesc"))
-                row = _with_operands(row, numbers)
-                found.setdefault(row.family, []).append(row)
-        for alike in found.values():
-            operands = [_joined(those) for those in zip(*(row.operands for row in alike), strict=True)]
-            times = round(sum(row.times for row in alike) * weight)
-            yield replace(alike[0], operands=operands, times=times)
+    found: dict[object, list[ProductRow]] = {}
+    for tally in tallies:
+        instruction, words = tally.instruction, tally.call.words
+        if not isinstance(words, ProductWords):
+            continue
+        line = _nearest(instruction.line, known)
+        own = line if known or exact or words.engine == "mma" else None
+        for numbers, times in [*tally.numbers()] or [({}, 0)]:
+            row = ProductRow(line, instruction.name, words, [tally], times, idesc=numbers.get("idesc"))
+            row = _with_operands(row, numbers)
+            found.setdefault((own, row.name, row.family), []).append(row)
+    return sorted((_together(alike, weight) for alike in found.values()), key=lambda row: _order(row.line))
+
+
+def _order(line: Line | None) -> tuple[bool, Line]:
+    """Return a key that puts calls without a line last."""
+    return line is None, line or Line("", 0)
+
+
+def _together(alike: Sequence[ProductRow], weight: float) -> ProductRow:
+    """Return products of one family as one, at the line of the first in the text."""
+    tallies = sorted({row.tallies[0].instruction.row: row.tallies[0] for row in alike}.items())
+    first = min(alike, key=lambda row: row.tallies[0].instruction.row)
+    operands = [_joined(those) for those in zip(*(row.operands for row in alike), strict=True)]
+    times = round(sum(row.times for row in alike) * weight)
+    return replace(first, tallies=[tally for _, tally in tallies], operands=operands, times=times)
+
+
+def _nearest(line: Line | None, known: Sequence[Line]) -> Line | None:
+    if line is None:
+        return None
+    return min(known, key=lambda one: abs(one.number - line.number), default=line)
 
 
 def _joined(alike: Sequence[ProductOperand]) -> ProductOperand:
@@ -298,20 +327,6 @@ def _joined(alike: Sequence[ProductOperand]) -> ProductOperand:
     every = {held.start: (held, word) for one in alike for held, word in one.descriptors}
     descriptors = [every[start] for start in sorted(every)]
     return replace(alike[0], descriptors=descriptors, word=descriptors[0][1]) if descriptors else alike[0]
-
-
-def _by_line(
-    tallies: Iterable[CallTally], known: Sequence[Line] = ()
-) -> Iterator[tuple[Line | None, str, list[CallTally]]]:
-    def key(tally: CallTally) -> tuple[Any, ...]:
-        line = tally.instruction.line
-        if line is not None:
-            far = line.number
-            line = min(known, key=lambda one: abs(one.number - far), default=line)
-        return (line is None, line or Line("", 0), tally.instruction.name)
-
-    for (no_line, line, name), alike in groupby(sorted(tallies, key=key), key):
-        yield (None if no_line else line), name, list(alike)
 
 
 def _with_operands(row: ProductRow, numbers: Mapping[str, int | None]) -> ProductRow:
@@ -350,7 +365,7 @@ def _operand(engine: Engine, bare: ProductOperand, asked: Mapping[str, Any]) -> 
         descriptors = [(engine.descriptors.decode(bare.word), bare.word)]
         reads = engine.operand(**asked)
     except LayoutError as no:
-        return replace(bare, reason=f"{bare.word:#018x} is no descriptor of {bare.letter}: {no.message}")
+        return replace(bare, reason=f"it is none: {no.message}")
     return replace(bare, engine=engine, reads=reads, descriptors=descriptors)
 
 
@@ -414,7 +429,12 @@ def transfers_of(tallies: Iterable[CallTally], weight: float) -> list[TransferRo
     expected = _barriers(tally for tally in every if tally.call.words is None)
     copies = [tally for tally in every if isinstance(tally.call.words, CopyWords)]
     arrived = _barriers(tally for tally in copies if "barrier" in tally.call.given)
-    return [_transfer(line, name, alike, weight, expected, arrived) for line, name, alike in _by_line(copies)]
+
+    def key(tally: CallTally) -> tuple[object, str]:
+        return _order(tally.instruction.line), tally.instruction.name
+
+    together = (list(alike) for _, alike in groupby(sorted(copies, key=key), key))
+    return [_transfer(alike, weight, expected, arrived) for alike in together]
 
 
 Barriers = dict[int | None, Counter[int | None]]
@@ -432,37 +452,24 @@ def _barriers(tallies: Iterable[CallTally]) -> Barriers:
 
 
 def _transfer(
-    line: Line | None,
-    name: str,
-    tallies: Sequence[CallTally],
-    weight: float,
-    expected: Barriers,
-    arrived: Barriers,
+    tallies: Sequence[CallTally], weight: float, expected: Barriers, arrived: Barriers
 ) -> TransferRow:
-    words = tallies[0].call.words
+    first, words = tallies[0].instruction, tallies[0].call.words
     assert isinstance(words, CopyWords)
     calls = [found for tally in tallies for found in tally.numbers()]
     held = {name: {numbers[name] for numbers, _ in calls} for name in tallies[0].call.given}
-    known = {
-        name: None
-        if None in different or not different
-        else spans(one for one in different if one is not None)
-        for name, different in held.items()
-    }
+    known = {name: _spans(different) for name, different in held.items()}
     coordinates = [known[name] for name in held if name.startswith("x")]
     sizes = held.get("bytes", {None})
     bytes = next(iter(sizes)) if len(sizes) == 1 else None
-    awaited, reason = None, ""
+    awaited, reason = None, "the copies differ in their bytes, or nobody knows them"
     if words.dimensions is not None:
-        awaited = _awaited(held.get("barrier", set()), expected, arrived)
-        if awaited is not None and awaited["copies"] == 1:
-            bytes = awaited["bytes"]
-        reason = "" if bytes is not None else IN_THE_MAP
-    elif bytes is None:
-        reason = f"the copies differ in their bytes: {len(sizes)} sizes" if None not in sizes else UNKNOWN
+        reason, awaited = IN_THE_MAP, _awaited(held.get("barrier", {None}), expected, arrived)
+        bytes = awaited["bytes"] if awaited is not None and awaited["copies"] == 1 else None
     times = round(sum(many for _, many in calls) * weight)
+    places, reason = known.get("shared"), reason if bytes is None else ""
     return TransferRow(
-        line, name, words, tallies, times, known.get("shared"), coordinates, bytes, awaited, reason
+        first.line, first.name, words, tallies, times, places, coordinates, bytes, awaited, reason
     )
 
 
@@ -474,17 +481,15 @@ def _spans(numbers: set[int | None]) -> dict[str, Any] | None:
 
 def _awaited(barriers: set[int | None], expected: Barriers, arrived: Barriers) -> dict[str, int] | None:
     """Return the bytes that barriers wait for and the copies that bring them, if all of them are alike."""
-    found = set()
+    if None in (*barriers, *expected, *arrived):
+        return None
+    found: set[tuple[int | None, int]] = set()
     for barrier in barriers:
         waits, copies = expected.get(barrier, Counter()), arrived.get(barrier, Counter())
-        if barrier is None or None in expected or None in arrived or len(waits) != 1:
+        if len(waits) != 1 or len(copies) != 1 or copies.total() % waits.total():  # a bulk copy has its bytes
             return None
-        ((bytes, times),) = waits.items()
-        each, rest = divmod(copies.total(), times)
-        if bytes is None or rest or len(copies) > 1:  # a bulk copy beside it says its bytes
-            return None
-        found.add((bytes, each))
+        found.add((next(iter(waits)), copies.total() // waits.total()))
     if len(found) != 1:
         return None
-    ((bytes, copies_of_it),) = found
-    return {"bytes": bytes, "copies": copies_of_it}
+    ((bytes, each),) = found
+    return None if bytes is None else {"bytes": bytes, "copies": each}

@@ -292,19 +292,21 @@ def redundant(row: Row, run: Run) -> Iterator[KernelFinding]:
 
 def descriptors(kernel: ReadKernel) -> Iterator[KernelFinding]:
     """Yield the descriptors of products that break a rule, and words that are no descriptor."""
-    repair = "another tile, or the fields that its layout has: tilewise match LAYOUT says them"
     for row in kernel.products:
+        cost, engine = {"products": row.times}, row.words.engine
         if row.idesc is not None and row.reason:
             command = f"tilewise idesc {row.idesc:#010x} --kind {row.words.kinds[0]}"
-            cost = {"products": row.times}
+            repair = "take the word of a product: tilewise idesc encode makes it"
             yield KernelFinding("descriptor", row.line, row.reason, cost, repair, row.times, command)
         for one in row.operands:
             for fault, word in one.faults().items():
-                cause = f"{row.words.engine} reads {one.letter} by {word:#018x}: {fault}"
-                cost = {"products": row.times, "bytes": one.bytes * row.times}
-                weight, command = float(cost["bytes"]), one.command(word)
+                cause = f"operand {one.letter} of {engine} has the descriptor {word:#018x}: {fault}"
+                repair = "take the descriptor of the tile: "
+                repair += f"tilewise match LAYOUT --engine {engine} --operand {one.letter} says it"
+                bytes, command = one.bytes * row.times, one.command(word)
+                whole = cost | {"bytes": bytes}
                 yield KernelFinding(
-                    "descriptor", row.line, cause, cost, repair, weight, command, opens=one.explore
+                    "descriptor", row.line, cause, whole, repair, bytes, command, opens=one.explore
                 )
 
 

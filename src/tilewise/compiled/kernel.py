@@ -126,6 +126,8 @@ class ReadKernel:
     """Values of the arguments of its TTGIR."""
     told: Sequence[str] = ()
     """Notes of the run: assumed arguments, the tools that were used."""
+    product_lines: Sequence[Line] = ()
+    """The lines of products, as PTX beside machine code has them."""
 
     @property
     def target(self) -> str:
@@ -175,8 +177,9 @@ class ReadKernel:
     @cached_property
     def products(self) -> list[ProductRow]:
         """Return the products of matrices by line of the source."""
-        dots = self.module.dots if self.module else ()
-        return [*products_of(self.run.calls, self.run.weight, dots)] if self.run else []
+        known = self.module.dots if self.module else self.product_lines
+        exact = self.source == "PTX"
+        return products_of(self.run.calls, self.run.weight, known, exact) if self.run else []
 
     @cached_property
     def transfers(self) -> list[TransferRow]:

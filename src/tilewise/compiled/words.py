@@ -144,11 +144,13 @@ def spans_words(found: Mapping[str, Any] | None, unit: str = "") -> str:
 
 def product_words(row: ProductRow) -> str:
     """Return a product in words: `wgmma m64n128k16, bf16 into f32`."""
-    if row.words.types is None:
-        return row.words.engine
-    a, b, d = row.words.types
-    types = f"{a if a == b else f'{a} x {b}'} into {d}"
-    return f"{row.words.engine} {'sparse ' if row.words.sparse else ''}{row.shape}, {types}"
+    words = row.words
+    if words.shape is None or words.types is None:
+        return words.engine
+    m, n, k = words.shape
+    a, b, d = words.types
+    types = a if a == b else f"{a} x {b}"
+    return f"{'sparse ' if words.sparse else ''}{words.engine} m{m}n{n}k{k}, {types} into {d}"
 
 
 def product_rows(row: ProductRow) -> Iterator[tuple[str, ...]]:

@@ -94,7 +94,7 @@ def products(text: str, module: Module) -> list[ProductRow]:
     program = next(programs_of(text))
     args = [DEPTH if one.size == 4 else None for one in program.parameters]
     block = program.threads or (32 * module.warps, 1, 1)
-    return [*products_of(counted(program, Launch((1, 1, 1), block, args)).calls, 1.0, module.dots)]
+    return products_of(counted(program, Launch((1, 1, 1), block, args)).calls, 1.0, module.dots)
 
 
 def tables(operand: ProductOperand) -> Tables:

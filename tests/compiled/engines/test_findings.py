@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from html import escape
+from pathlib import Path
 
 import pytest
 from tests.compiled import sass_texts
 from tests.compiled.engines.agreement import texts
 from tests.compiled.engines.written import BLACKWELL_A, IDESC, A, halves, in_code
 
+import tilewise
 from tilewise.cli.main import main
 from tilewise.compiled.findings import findings_of
 from tilewise.compiled.kernel import ReadKernel, Run, counted
@@ -17,6 +20,8 @@ from tilewise.compiled.texts import programs_of
 from tilewise.compiled.ttgir.module import module_of
 from tilewise.questions.explore import _fragment
 from tilewise.questions.texts import Texts
+
+PRODUCT = Path(__file__).parents[3] / "docs" / "read" / "product.sass"
 
 # -- findings --------------------------------------------------------------------------------------------
 
@@ -56,6 +61,7 @@ def test_right_descriptors_are_no_findings():
 def test_words_that_are_no_descriptors_are_found():
     line = "UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR10], tmem[UR8], idesc[UR9], UP0"
     ((_, cause, _),) = found(in_code(line, {"UR4": halves(0x6000404000010040, BLACKWELL_A), "UR9": IDESC}))
+    assert "it is none: " in cause
     assert "3 is no swizzling mode" in cause
     ((_, cause, command),) = found(
         in_code(line, {"UR4": halves(BLACKWELL_A, BLACKWELL_A), "UR9": 0x08400890})
@@ -64,7 +70,7 @@ def test_words_that_are_no_descriptors_are_found():
     assert command == "tilewise idesc 0x08400890 --kind f16"
 
 
-@pytest.mark.parametrize("name", texts())
+@pytest.mark.parametrize("name", [*texts()][::8])
 def test_compilers_make_descriptors_without_findings(name):
     for kind in ("ptx", "sass"):
         assert found(counted(next(programs_of(texts()[name][kind])), Launch((1, 1, 1), (128, 1, 1)))) == []
@@ -111,3 +117,28 @@ def test_addresses_of_lanes_open_as_a_layout():
         one for one in findings_of(ReadKernel("kernel", run.program, run)) if one.kind == "conflicts"
     ]
     assert finding.as_dict()["explore"] == row["explore"]
+
+
+# -- as lines and on the page ----------------------------------------------------------------------------
+
+
+def test_products_and_copies_are_told_as_lines_and_on_the_page(tmp_path):
+    page = tmp_path / "page.html"
+    report = tilewise.read(PRODUCT, grid=(4, 4), block=128, args=[None, None, None, 256], html=page)
+    kernel, shown, written = report.kernels[0], report.shown(), page.read_text(encoding="utf-8")
+    (row,) = kernel["products"]
+    assert (row["times"], row["shape"]) == (4 * 4 * 4 * 4, (64, 8, 16))
+    assert "A  K-major 128B, SBO 64; from byte 1,024; 4 steps of 32 B" in shown
+    assert "9,216 B in 2 copies" in " ".join(shown.split())
+    for command in (row["operands"][0]["command"], row["operands"][1]["explore"]):
+        assert escape(command) in written
+    assert "Bulk copies" in written
+    assert tilewise.read(PRODUCT, fail_on="descriptor").answer is False
+
+
+def test_ptx_beside_machine_code_has_the_lines_of_products():
+    texts_of = texts()["loads_bf16_kk_128x128x64_90"]
+    line = module_of(texts_of["ttgir"]).dots[0].number
+    for given in (["sass", "ptx"], ["sass", "ttgir"]):
+        kernel = tilewise.read([texts_of[kind] for kind in given]).kernels[0]
+        assert [row["line"]["number"] for row in kernel["products"]] == [line]
