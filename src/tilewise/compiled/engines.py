@@ -1,7 +1,7 @@
 """The engines that a launch calls: products of matrices with their descriptors, bulk copies.
 
-Calls from one line of the source are put together: those of one instruction whose descriptors differ in their
-start alone. The starts are told by their steps, the slowest first.
+A row holds the calls of one line of the source whose descriptors differ in their start alone. Steps describe
+the starts, the slowest first.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class ProductOperand:
     source: str
     """`shared`, `registers` or `tensor memory`."""
     reason: str = ""
-    """Why its descriptor is not known, or is none."""
+    """Why its descriptor is not known, or why the word is not one."""
     word: int | None = None
     """The 64 bits, of those with the lowest start."""
     engine: Engine | None = None
@@ -365,7 +365,7 @@ def _operand(engine: Engine, bare: ProductOperand, asked: Mapping[str, Any]) -> 
         descriptors = [(engine.descriptors.decode(bare.word), bare.word)]
         reads = engine.operand(**asked)
     except LayoutError as no:
-        return replace(bare, reason=f"it is none: {no.message}")
+        return replace(bare, reason=f"no descriptor is like that: {no.message}")
     return replace(bare, engine=engine, reads=reads, descriptors=descriptors)
 
 

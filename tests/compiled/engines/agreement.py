@@ -54,7 +54,7 @@ class WantedOperand:
     """The byte of each element [rows, K], from the begin of the buffer on."""
     mode: str = ""
     major: str = ""
-    """What the words of the encoding say."""
+    """The swizzle and the direction, by the words of the encoding."""
 
 
 def wanted(text: str, module: Module) -> dict[int, list[WantedOperand]]:

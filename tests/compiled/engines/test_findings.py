@@ -61,7 +61,7 @@ def test_right_descriptors_are_no_findings():
 def test_words_that_are_no_descriptors_are_found():
     line = "UTCHMMA gdesc[UR4], gdesc[UR6], tmem[UR10], tmem[UR8], idesc[UR9], UP0"
     ((_, cause, _),) = found(in_code(line, {"UR4": halves(0x6000404000010040, BLACKWELL_A), "UR9": IDESC}))
-    assert "it is none: " in cause
+    assert "no descriptor is like that: " in cause
     assert "3 is no swizzling mode" in cause
     ((_, cause, command),) = found(
         in_code(line, {"UR4": halves(BLACKWELL_A, BLACKWELL_A), "UR9": 0x08400890})

@@ -155,7 +155,7 @@ def _bulk_copy(words: Words) -> EngineCall:
 
 
 def _expected(words: Words) -> EngineCall | None:
-    """Return the bytes that a barrier is told to wait for; A1T0 tells it of none."""
+    """Return the bytes that a barrier waits for from here on; A1T0 adds no bytes."""
     if words.parts[:2] != ("ARRIVE", "TRANS64") or "A1T0" in words.parts:
         return None
     place, size = words.operands[-2:]
