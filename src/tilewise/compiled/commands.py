@@ -70,11 +70,13 @@ def shown_by(question: str, operation: str, bytes: int, addresses: Sequence[int 
 def exploring(layout: Layout | None, dtype: DType | str | None = None) -> str | None:
     """Return the command that opens a layout in the explorer, or None without a layout.
 
+    The explorer counts elements, and those of 6 bits, whose layout counts bits, have no whole swizzle.
+
     >>> from tilewise import S
     >>> exploring(S[(64, 16) : (128, 2)], "bf16")
     "tilewise explore 'S[(64, 16) : (128, 2)]' --dtype bf16"
     """
-    if layout is None:
+    if layout is None or layout.unit == "bit":
         return None
     unit = "" if layout.unit == "element" else f" --unit {layout.unit}"
     return f"tilewise explore '{layout}'{unit}{f' --dtype {dtype}' if dtype else ''}"

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 1 << 14
 """The most different calls of one instruction that are kept apart."""
-MOST_STARTS = 1 << 12
-"""The most numbers whose steps are looked for."""
 SYSTEM = 1024
 """The first bytes of shared memory, which are the system's where there are such engines."""
 
@@ -133,12 +131,11 @@ def spans(numbers: Iterable[int]) -> dict[str, Any]:
     """
     different = sorted({*numbers})
     steps: list[dict[str, int]] | None = None
-    if len(different) <= MOST_STARTS:
-        with suppress(Refused):
-            layout = recognise(different)
-            digits = zip(leaves((layout.shape,)), layout.strides, strict=True)
-            each = [{"count": count, "by": stride["m"]} for count, stride in digits if count > 1]
-            steps = None if layout.swizzles else each
+    with suppress(Refused):
+        layout = recognise(different)
+        digits = zip(leaves((layout.shape,)), layout.strides, strict=True)
+        each = [{"count": count, "by": stride["m"]} for count, stride in digits if count > 1]
+        steps = None if layout.swizzles else each
     return {"first": different[0], "last": different[-1], "different": len(different), "steps": steps}
 
 
@@ -363,10 +360,10 @@ def _operand(engine: Engine, bare: ProductOperand, asked: Mapping[str, Any]) -> 
         return bare if known else replace(bare, reason=f"its descriptor is not known: {UNKNOWN}")
     try:
         descriptors = [(engine.descriptors.decode(bare.word), bare.word)]
-        reads = engine.operand(**asked)
+        found = replace(bare, engine=engine, reads=engine.operand(**asked), descriptors=descriptors)
+        return found if found.bytes else bare
     except LayoutError as no:
         return replace(bare, reason=f"no descriptor is like that: {no.message}")
-    return replace(bare, engine=engine, reads=reads, descriptors=descriptors)
 
 
 def _instruction(words: ProductWords, idesc: int) -> tuple[ProductWords, dict[str, str], dict[str, Any]]:
@@ -459,7 +456,7 @@ def _transfer(
     calls = [found for tally in tallies for found in tally.numbers()]
     held = {name: {numbers[name] for numbers, _ in calls} for name in tallies[0].call.given}
     known = {name: _spans(different) for name, different in held.items()}
-    coordinates = [known[name] for name in held if name.startswith("x")]
+    coordinates = [_spans(set(map(_signed, held[name]))) for name in held if name.startswith("x")]
     sizes = held.get("bytes", {None})
     bytes = next(iter(sizes)) if len(sizes) == 1 else None
     awaited, reason = None, "the copies differ in their bytes, or nobody knows them"
@@ -471,6 +468,10 @@ def _transfer(
     return TransferRow(
         first.line, first.name, words, tallies, times, places, coordinates, bytes, awaited, reason
     )
+
+
+def _signed(number: int | None) -> int | None:
+    return None if number is None else number - (number >> 31 << 32)
 
 
 def _spans(numbers: set[int | None]) -> dict[str, Any] | None:

@@ -129,9 +129,8 @@ def covered(buffer: Sequence[Sequence[int]], read: Tables) -> int:
     return buffers
 
 
-def differences(name: str) -> Iterator[str]:
+def differences(text: Mapping[str, str]) -> Iterator[str]:
     """Yield each operand of a kernel with what does not agree: nothing behind its colon where all does."""
-    text = texts()[name]
     module = module_of(text["ttgir"])
     in_ptx, in_code = (products(text[kind], module) for kind in ("ptx", "sass"))
     for line, operands in wanted(text["ttgir"], module).items():
@@ -172,7 +171,7 @@ def main() -> None:
     kernels = operands = 0
     names = sys.argv[1:] or [*texts()]
     for name in names:
-        lines = [*differences(name)]
+        lines = [*differences(texts()[name])]
         bad = [line for line in lines if not line.endswith(": ")]
         for line in bad:
             print(name, line)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from itertools import chain
+from pathlib import Path
+from random import Random
 
 import pytest
 from tests.compiled.engines.agreement import covered, differences, products, tables, texts, wanted
@@ -14,14 +19,28 @@ from tilewise.compiled.program import EngineCall
 from tilewise.compiled.texts import programs_of
 from tilewise.compiled.ttgir.module import module_of
 
+ROOT = Path(__file__).parents[3]
+
+
 # -- descriptors against the encodings of TTGIR ----------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", texts())
 def test_descriptors_read_the_buffers_that_ttgir_names(name):
-    lines = [*differences(name)]
+    lines = [*differences(texts()[name])]
     assert lines
     assert [line for line in lines if not line.endswith(": ")] == []
+
+
+@pytest.mark.oracle
+def test_descriptors_of_kernels_that_triton_compiles_anew():
+    pytest.importorskip("triton")
+    for name in Random().sample([*texts()], 6):
+        run = [sys.executable, "-m", "tests.compiled.engines.record", name]
+        told = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+        lines = [*differences(json.loads(told))]
+        assert lines
+        assert [line for line in lines if not line.endswith(": ")] == [], name
 
 
 def test_the_record_has_all_that_it_is_held_to():

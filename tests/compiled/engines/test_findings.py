@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.compiled import sass_texts
 from tests.compiled.engines.agreement import texts
-from tests.compiled.engines.written import BLACKWELL_A, IDESC, A, halves, in_code
+from tests.compiled.engines.written import BLACKWELL_A, IDESC, A, halves, in_code, opened
+from tests.pictures.test_kernel import Reader
 
 import tilewise
 from tilewise.cli.main import main
@@ -18,8 +19,6 @@ from tilewise.compiled.kernel import ReadKernel, Run, counted
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.texts import programs_of
 from tilewise.compiled.ttgir.module import module_of
-from tilewise.questions.explore import _fragment
-from tilewise.questions.texts import Texts
 
 PRODUCT = Path(__file__).parents[3] / "docs" / "read" / "product.sass"
 
@@ -79,15 +78,6 @@ def test_compilers_make_descriptors_without_findings(name):
 # -- commands --------------------------------------------------------------------------------------------
 
 
-def opened(command: str) -> str:
-    """Return the address that the explorer has for a command."""
-    _, question, text, *options = shlex.split(command)
-    assert question == "explore"
-    pairs = dict(zip(options[::2], options[1::2], strict=True))
-    assert pairs.keys() <= {"--unit", "--dtype"}
-    return _fragment(Texts(pairs.get("--dtype"), unit=pairs.get("--unit", "element")), text)
-
-
 @pytest.mark.parametrize(
     "name", ["boxes_bf16_mn_128x128x64_90", "loads_tf32_kn_64x64x16_100", "scaled_e2m1_kk_128x64x128_100"]
 )
@@ -132,7 +122,7 @@ def test_products_and_copies_are_told_as_lines_and_on_the_page(tmp_path):
     assert "9,216 B in 2 copies" in " ".join(shown.split())
     for command in (row["operands"][0]["command"], row["operands"][1]["explore"]):
         assert escape(command) in written
-    assert "Bulk copies" in written
+    assert "Bulk copies" in Reader(written).text
     assert tilewise.read(PRODUCT, fail_on="descriptor").answer is False
 
 

@@ -17,6 +17,7 @@ from tests.compiled.engines.written import (
     in_code,
     in_ptx,
     moved,
+    opened,
 )
 
 from tilewise.compiled.engines import products_of, spans, transfers_of
@@ -444,3 +445,29 @@ def test_a_loop_on_unknown_data_is_no_traceback():
 def test_spans_of_many_numbers_are_told_by_their_ends():
     assert spans([1, 2, 4, 9, 11])["steps"] is None
     assert spans(range(10_000))["different"] == 10_000
+
+
+def test_coordinates_have_a_sign():
+    ptx = LOADED.format("1d.shared::cta.global", "", "%r3")
+    (row,) = copies(in_ptx("mov.u32 %r3, -2", ptx, launch=ONE_LANE))
+    assert row["coordinates"][0]["first"] == -2
+
+
+def test_types_that_no_product_has_are_no_traceback():
+    mma = f"wgmma.mma_async.sync.aligned.m64n8k16.f32.f64.f64 {D8}, {A}, {A}, 1, 1, 1"
+    (row,) = said(in_ptx(mma))
+    assert "does not multiply f64" in row["operands"][0]["reason"]
+    (row,) = said(in_code("HGMMA.64x7x16.F32 R24, gdesc[UR4], R24", {"UR4": halves(A, B)}))
+    assert row["operands"][1]["value"] == f"{B:#018x}"
+
+
+@pytest.mark.parametrize(("a", "bits"), [(0, 8), (3, 6), (4, 6), (5, 4)])
+def test_elements_of_few_bits(a, bits):
+    idesc = 0x08200010 | a << 7 | a << 10
+    line = "UTCQMMA gdesc[UR4], gdesc[UR6], tmem[UR10], tmem[UR8], idesc[UR9], UP0"
+    registers = {"UR4": halves(BLACKWELL_A, 0x4000404000010080), "UR9": idesc}
+    (row,) = said(in_code(line, registers, ONE_LANE))
+    assert [one["bytes"] for one in row["operands"]] == [128 * 32, 128 * 32]
+    for one in row["operands"]:
+        assert (one["explore"] is None) == (bits == 6)
+        assert bits == 6 or opened(one["explore"]).startswith("#1&e=")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from tests.compiled import ptx_texts, sass_texts
 
 from tilewise.compiled.kernel import Run, counted
 from tilewise.compiled.launch import Launch
+from tilewise.questions.explore import _fragment
+from tilewise.questions.texts import Texts
 
 WARPGROUP = Launch((1, 1, 1), (128, 1, 1))
 ONE_LANE = Launch((1, 1, 1), (1, 1, 1))
@@ -43,3 +46,12 @@ def halves(*words: int) -> list[int]:
 def in_ptx(*lines: str, launch: Launch = WARPGROUP) -> Run:
     """Return the run of some statements of PTX."""
     return counted(ptx_texts.program_of(*lines), launch)
+
+
+def opened(command: str) -> str:
+    """Return the address that the explorer has for a command."""
+    _, question, text, *options = shlex.split(command)
+    assert question == "explore"
+    pairs = dict(zip(options[::2], options[1::2], strict=True))
+    assert pairs.keys() <= {"--unit", "--dtype"}
+    return _fragment(Texts(pairs.get("--dtype"), unit=pairs.get("--unit", "element")), text)
