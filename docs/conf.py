@@ -18,6 +18,7 @@ version = release = tilewise.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx_copybutton",
     "docstrings",
     "aliases",
     "commands",
@@ -66,6 +67,11 @@ nitpick_ignore_regex = [
         r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|Ways|T|D|tuple\[(str|int)",
     ),  # names for tuples
 ]
+
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "  # a copy is what one types, without its output
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_copy_empty_lines = False
 
 smartquotes = False  # what is typed is what is shown
 

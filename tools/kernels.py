@@ -60,6 +60,7 @@ OF_COPIES = (
     r"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts\w*",
     r"sm__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
     r"l1tex__t_(output_wavefronts|set_accesses|set_conflicts)_pipe_lsu_mem_global_op_ldgsts_cache_access",
+    r"l1tex__t_sectors_pipe_lsu_mem_global_op_ld",
 )
 MORE_OF_COPIES = (
     r"l1tex__data_bank_(reads|writes|conflicts_pipe_lsu_mem_shared_op_(ldgsts|st|misc))",

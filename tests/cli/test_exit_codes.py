@@ -47,7 +47,7 @@ NO = {
 }
 """One question of every command whose answer can be no, and its words."""
 
-NEVER_NO = {"at", "table", "info", "explain", "show", "explore", "tour", "completion"}
+NEVER_NO = {"at", "table", "info", "explain", "show", "explore", "tour", "completion", "mcp"}
 
 OTHERS = (
     ("match|S[(128, 63) : (63, 1)]|--engine|mma|--operand|A|--shape|m16n8k16|--dtype|bf16|--code", 1),

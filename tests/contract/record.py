@@ -46,7 +46,7 @@ SAID = frozenset(["message", "hint", "reason", "note", "notes", "sentence", "law
 _TWO_WORDS = re.compile(r"(?<![\w@.:=])[a-z]{2,},? [a-z]{2,}(?![\w(=@.:])")
 _COMMENT = re.compile(r'\s*(//|#(?!include|define|if|endif|pragma)).*|"""(?:.|\n)*?"""')
 
-OTHERS = frozenset(["explore", "verify", "completion", "tour"])
+OTHERS = frozenset(["explore", "verify", "completion", "tour", "mcp"])
 """Commands that serve, ask a device, or have nothing but text."""
 
 WRITES = ("--tune", "--html", "--svg", "--png", "--npy", "--help", "-h", "--list", "--version")

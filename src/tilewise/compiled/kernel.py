@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import chain, groupby
 
 from tilewise.compiled.commands import exploring_lanes, shown_by
-from tilewise.compiled.counts import ATOMICS, SUMMED, Counts, Tally, totals, zero
+from tilewise.compiled.counts import ATOMICS, SUMMED, Counts, Tally, totals, worst_side, zero
 from tilewise.compiled.engines import Calls, CallTally, ProductRow, TransferRow, products_of, transfers_of
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import MOST_STEPS, Event, Trace
@@ -78,18 +78,20 @@ class Row:
     @property
     def command(self) -> str | None:
         """Return the command that counts the worst request; None without one, and for other memory."""
-        worst, operation = self.worst.worst, self.operation
-        if worst is None or self.space not in ("shared", "global"):
+        side, operation = worst_side(self.worst), self.operation
+        if side is None or self.space not in ("shared", "global"):
             return None
+        if side is self.worst.worst_other:
+            return shown_by("coalesce", "cp.async", self.bytes, side)
         if self.space == "global":
-            return shown_by("coalesce", "st" if operation == "st" else "ld", self.bytes, worst[2])
-        return shown_by("banks", "atom" if operation in ATOMICS else operation, self.bytes, worst[2])
+            return shown_by("coalesce", "st" if operation == "st" else "ld", self.bytes, side)
+        return shown_by("banks", "atom" if operation in ATOMICS else operation, self.bytes, side)
 
     @property
     def explore(self) -> str | None:
         """Return the command that opens the addresses of the worst request, where they are a layout."""
-        tally = self.worst
-        return tally.worst and exploring_lanes(self.bytes, tally.worst[2][: tally.touch.supplied])
+        side = worst_side(self.worst)
+        return side and exploring_lanes(self.bytes, side[: self.worst.touch.supplied])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
