@@ -34,11 +34,11 @@ LINE = 128
 
 FORGOTTEN = 20 << 20
 """Bytes read and written after which the L2 cache has lost a sector read before: tried on an H200, whose
-cache has 60 MB (docs/move.md)."""
+cache has 60 MB (docs/reference/move-figures.md)."""
 
 RATE, SPREAD_RATE, SPREAD_WORDS_RATE = 0.97, 0.65, 0.87
 """Measured parts of a copy's rate: tiles of whole sectors, spread tiles that are gathered, and spread tiles
-that are turned by words (docs/move.md)."""
+that are turned by words (docs/reference/move-figures.md)."""
 
 
 def is_forgotten(between: int, along: int, touched: int) -> bool:
