@@ -1,4 +1,4 @@
-"""Aims of a tile for each kind of pair: the fastest of that kind on an H200 (docs/reference/move-figures.md)."""
+"""Aims of a tile for each kind of pair: the fastest of that kind on an H200 (docs/move.md)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ SHIFTED_MIDDLE = {8: (Aim(128, 64, 8192, 16),), 16: (Aim(256, 128, 16384),)}
 """For tensors of middle size: of 8 or 16 bits in whole vectors, and by bits where both sides are shifted."""
 FEWER = (Aim(128, 128, 8192), Aim(64, 128, 8192))
 LEAST = (Aim(64, 64, 4096), Aim(32, 32, 1024), Aim(16, 16, 256))
-"""Tiles to try in turn: the best ones found on an H200 (docs/reference/move-figures.md)."""
+"""Tiles to try in turn: the best ones found on an H200 (docs/move.md)."""
 OTHERS = (
     Aim(256, 128, 16384, 64),
     Aim(256, 256, 16384, 64),

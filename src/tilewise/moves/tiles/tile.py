@@ -34,7 +34,7 @@ LINE = 128
 
 FORGOTTEN = 20 << 20
 """Bytes read and written after which the L2 cache has lost a sector read before: tried on an H200, whose
-cache has 60 MB (docs/reference/move-figures.md)."""
+cache has 60 MB (docs/move.md)."""
 
 RATE, SPREAD_RATE, SPREAD_WORDS_RATE = 0.97, 0.65, 0.87
 """Measured parts of a copy's rate: tiles of whole sectors, spread tiles that are gathered, and spread tiles
