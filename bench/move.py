@@ -1,7 +1,7 @@
 """Moves on a GPU beside a copy of as many bytes and PyTorch's own, in one run: a copy for each row, between
 the same storages.
 
-python bench/move.py [--only TEXT] [--write docs/move-figures.md]
+python bench/move.py [--only TEXT] [--write FILE]
 
 What is moved are fresh random bytes. Rows of less than 64 MB go round as many buffers as make 256 MB, so that
 no cache holds them. Bytes are those that the layouts touch once, read and written.

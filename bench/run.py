@@ -1,6 +1,6 @@
 """Figures of tilewise beside NumPy's floor and the neighbours, in one run.
 
-python bench/run.py [--write docs/bench.md]
+python bench/run.py [--write docs/reference/bench.md]
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ HUGE = dense(HUGE_EXTENTS, HUGE_ORDER)
 def main() -> None:
     """Measure, and print the page or write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path, help="the page to write, such as docs/bench.md")
+    parser.add_argument("--write", type=Path, help="the page to write, such as docs/reference/bench.md")
     path = parser.parse_args().write
     explorer = explorer_bench.sections()  # first: behind the others it takes up to three times as long
     peers = imported()

@@ -47,8 +47,8 @@ def _choices() -> Section:
         Row(planes, taken[planes]),
     ]
     note = (
-        "All families and the proof, with NumPy loaded; [the cases](swizzle.md). No neighbour searches for "
-        "the layout of all accesses of a tile at once."
+        "All families and the proof, with NumPy loaded; [the cases](../swizzle.md). No neighbour searches "
+        "for the layout of all accesses of a tile at once."
     )
     return Section("Choosing a swizzle", note, rows)
 

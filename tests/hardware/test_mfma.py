@@ -1,7 +1,9 @@
 """mfma's entries against the formulas of AMD's document, written plainly, and what they refuse."""
 
 import json
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,25 @@ def test_the_instructions_and_cycles_are_the_documents():
     assert {str(this): this.cycles for this in instructions()} == dict(
         zip(WORDS[::2], map(int, WORDS[1::2]), strict=True)
     )
+
+
+def test_the_page_has_every_instruction():
+    page = (Path(__file__).parents[2] / "docs/mfma.md").read_text(encoding="utf-8")
+    shown = [
+        (types, shape, int(blocks or 1))
+        for words, shapes in re.findall(r"^\| ([a-z][^|]*) \| (\d+x[^|]*) \|$", page, re.MULTILINE)
+        for one in [words.removesuffix(", in any pairs").split(", ")]
+        for types in (product(one, one) if "pairs" in words else zip(one, one, strict=True))
+        for shape, blocks in re.findall(r"(\w+)(?: \((\d+)\))?", shapes)
+    ]
+    there = [(spelled_types(this), str(this.shape), this.blocks) for this in instructions()]
+    assert sorted(shown) == sorted(there)
+
+
+def spelled_types(this):
+    """The types of A and B as the name of an instruction has them."""
+    first, *second = re.sub(r".*x\d+(_\d+b)?_", "", str(this)).split("_")
+    return first, *(second or [first])
 
 
 @pytest.mark.parametrize("this", instructions(), ids=str)
