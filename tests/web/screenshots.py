@@ -28,12 +28,14 @@ SEEN: dict[str, dict[str, Any]] = {
 }
 """What is pinned, stepped to or dark in the picture of each preset."""
 
-FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => PRESETS.filter(({id}) => id in seen)
-  .map(({id, choices}) => {
+FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => {
+  const shown = PRESETS.filter(({id}) => id in seen);
+  return shown.map(({id, choices}) => {
     const which = id === "tmem" ? 1 : 0;
     const chosen = choices.map(({options}) => options[which].replace(/[ .]/g, "_"));
     return [id, toFragment({v: 1, e: "", p: [id, ...chosen].join("."), ...seen[id]})];
-}))"""
+  });
+})"""
 
 
 def main() -> None:
