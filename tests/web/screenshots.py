@@ -38,7 +38,7 @@ SEEN: dict[str, dict[str, Any]] = {
     "transpose": {"i": [9, 10, 11]},
     "pitch": {},
 }
-"""What is pinned, stepped to or dark in the picture of each preset."""
+"""{preset: the pins, the step or the theme of its picture}."""
 
 FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => PRESETS.map(({id, choices}) => {
     const which = ["mesh", "tmem"].includes(id) ? 1 : 0;
