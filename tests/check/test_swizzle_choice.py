@@ -365,10 +365,9 @@ def test_what_is_of_another_type_is_told(tile: object, accesses: object, code: s
 @pytest.mark.parametrize("bytes", [4, 8, 16])
 @pytest.mark.parametrize("tile", [(64, 64), (6, 20)], ids=["digits", "odd"])
 def test_the_ideal_is_that_of_banks(tile: tuple[int, int], bytes: int) -> None:
-    """Eight lanes of `cp.async` go together, whatever their width: narrow ones fill no wavefront."""
     found = choose(tile, [f"row:{bytes}B@cp.async"], dtype="f32")
     counts = conflicts(found.best.layout, f"row:{bytes}B@cp.async", dtype="f32")
     assert (found.cost, found.ideal, counts.ways) == (counts.wavefronts, counts.ideal, 1)
     assert found.best.ideals == (counts.ideal,)
-    assert found.proof == ("ideal" if bytes == 16 else "phases")
+    assert found.proof == "ideal"
     assert choose(tile, [f"row:{bytes}B@cp.async"], dtype="f32", ideal=True).cost == found.cost

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.check import coalesce
+from tilewise.check import banks, coalesce
+from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import counted
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
@@ -34,6 +35,9 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 """{group: the counts of each of its patterns}."""
 
 NOBODY = -1
+
+COPIED_FROM = np.arange(0, 16 * LANES, 16)
+"""The sources of the lanes of an asynchronous copy, in bytes from a line, in `tools.counters.kernels`."""
 
 Answers = Sequence[tuple[Pattern, Mapping[str, int]]]
 
@@ -83,8 +87,14 @@ def predicted(pattern: Pattern, group: str) -> dict[str, int]:
     {'wavefronts': 1}
     >>> predicted(Pattern(Kind.of("global.ld.4"), "run", tuple(range(0, 128, 4))), "global")
     {'sectors': 4, 'requests': 1}
+
+    Of a copy the unit's counter is predicted. That of its instruction is another, where lanes meet.
     """
     kind = pattern.kind
+    if kind.operation == "cp.async":
+        asked = np.array([[INACTIVE if a is None else a for a in pattern.addresses]])
+        sources = np.where(asked == INACTIVE, INACTIVE, COPIED_FROM)
+        return {"all": int(banks.count(kind.operation, kind.bytes, asked, sources)["wavefronts"][0])}
     if group == "global":
         transfer = coalesce.counted(kind.operation, kind.bytes, pattern.addresses)
         return {"sectors": transfer.sectors, "requests": 1}

@@ -3,6 +3,9 @@
 A warp that issues an instruction counts as one instruction, even where a predicate holds all its lanes back.
 Lanes that take part make a request: of shared memory it costs wavefronts, of global memory sectors. Requests
 whose addresses differ by a multiple of 128 bytes cost the same, and each kind of them is counted once.
+
+An asynchronous copy has two accesses. Through the L1 its wavefronts hang on what it reads too; past the L1 it
+takes no wavefront, and its sectors hang on where it writes too.
 """
 
 from __future__ import annotations
@@ -34,8 +37,8 @@ ATOMICS = ("atom", "red")
 NOBODY = np.iinfo(np.int64).min
 """The address of a lane that takes no part, beside others that may lie below 0."""
 
-WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, LANES, dtype=np.uint64) | np.uint64(1)
-"""Factors whose sum tells rows of addresses apart."""
+WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, 2 * LANES, dtype=np.uint64) | np.uint64(1)
+"""Factors whose sum tells rows of addresses apart, those of both sides of a copy among them."""
 
 MOST_ASKED = 1 << 15
 """The sectors of an instruction that are looked up: the begin of a long loop stands for the rest."""
@@ -50,6 +53,17 @@ SUMS = ("instructions", "requests", "known", "lanes", "cost", "ideal", "lines", 
 
 def _same(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
     return one is other or np.array_equal(one, other)
+
+
+def _moved(event: Event, first: Event) -> int | None:
+    """Return by how much an event is another one moved, modulo a line; None where it differs in more."""
+    bits, begin = event.address.bits, first.address.bits
+    if bits.shape != begin.shape or not (
+        _same(event.active, first.active) and _same(event.issued, first.issued)
+    ):
+        return None
+    moved = bits - begin
+    return int(moved[0]) % LINE if (moved == moved[0]).all() else None
 
 
 @dataclass(slots=True)
@@ -75,6 +89,8 @@ class Tally:
     """Lines of 128 bytes that the requests touch: one tag lookup each."""
     worst: tuple[int, int, tuple[int | None, ...]] | None = None
     """(cost, ideal, addresses) of the request that loses most."""
+    worst_other: tuple[int | None, ...] | None = None
+    """Its addresses on the other side of a copy, where its cost hangs on them."""
     targets: set[int] = field(default_factory=set, repr=False)
     """The different addresses of atomics; the sectors of global memory that the first block asks for."""
     asked: int = 0
@@ -86,31 +102,28 @@ class Tally:
 
     first: Event | None = field(default=None, repr=False)
     """An event that others are compared with."""
-    by_shift: dict[int, list[int]] = field(default_factory=dict, repr=False)
-    """{addresses beyond those of the first event, modulo a line: what such an event adds}."""
+    by_shift: dict[tuple[int | None, ...], list[int]] = field(default_factory=dict, repr=False)
+    """{addresses of each side beyond those of the first event, modulo a line: what such an event adds}."""
 
     def sums(self) -> list[int]:
         """Return the counts that every event adds to."""
         return [getattr(self, name) for name in SUMS]
 
-    def shift_of(self, event: Event) -> int | None:
-        """Return by how much an event is the first one moved, modulo a line; None where it is another.
+    def shift_of(self, event: Event) -> tuple[int | None, ...] | None:
+        """Return by how much each side of an event is that of the first one moved, modulo a line.
 
-        The first event is forgotten then: the next ones are compared with this one.
+        It is None where the event is to be counted anyhow. Where it differs in more the first event is
+        forgotten: the next ones are compared with this one.
         """
-        if event.unsure or event.address.unknown is not None or event.touch.operation in ATOMICS:
+        unknown = event.unsure or any(side.address.unknown is not None for side in event.sides)
+        if unknown or event.touch.operation in ATOMICS:
             return None
-        first = self.first
-        if first is not None and first.address.bits.shape == event.address.bits.shape:
-            moved = event.address.bits - first.address.bits
-            if (
-                (moved == moved[0]).all()
-                and _same(event.active, first.active)
-                and _same(event.issued, first.issued)
-            ):
-                return int(moved[0]) % LINE
+        if self.first is not None:
+            moved = tuple(map(_moved, event.sides, self.first.sides))
+            if None not in moved:
+                return moved
         self.first, self.by_shift = event, {}
-        return 0
+        return (0,) * len(event.sides)
 
     @property
     def excess(self) -> int:
@@ -126,7 +139,7 @@ class Counts:
     """{(row of the text, its access by identity, as a row may have several instructions): its tally}."""
     seen: set[int] = field(default_factory=set, repr=False)
     """The sectors of global memory that the first block asked for."""
-    known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int]]] = field(default_factory=dict)
+    known: dict[tuple[str, str, int, bool], dict[bytes, tuple[int, int, int]]] = field(default_factory=dict)
 
     def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
         """Count one event; `remembers` that of one block, so that what it asks for again is found."""
@@ -158,27 +171,36 @@ class Counts:
             tally.unknown += int(issued.sum())
             return
         tally.requests += int(rows.sum())
-        if event.address.unknown is not None:
-            blind = warps_of(lanes.by_warp(event.address.unknown) & active)
-            tally.unknown += int(blind.sum())
-            rows = rows & ~blind
+        masks = [active, *[side.active.reshape(-1, LANES) for side in event.sides[1:]]]
+        for side, mask in zip(event.sides, masks, strict=True):
+            if side.address.unknown is not None:
+                blind = rows & warps_of(lanes.by_warp(side.address.unknown) & mask)
+                tally.unknown += int(blind.sum())
+                rows = rows & ~blind
         if rows.any():
-            addresses = lanes.by_warp(event.address.bits)
+            every = [lanes.by_warp(side.address.bits) for side in event.sides]
             if not rows.all():
-                addresses, active = addresses[rows], active[rows]
-            addresses = addresses.astype(np.int64)
-            self._count(tally, addresses, active)
+                every, masks = [one[rows] for one in every], [mask[rows] for mask in masks]
+            addresses, *others = [one.astype(np.int64) for one in every]
+            active = masks[0]
+            beside = [np.where(mask, other, NOBODY) for mask, other in zip(masks[1:], others, strict=True)]
+            self._count(tally, addresses, active, *beside)
             if remembers or touch.operation in ATOMICS:
                 self._remember(tally, addresses, active)
 
-    def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
+    def _count(
+        self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_], other: Int64s | None = None
+    ) -> None:
         touch = tally.touch
         full = bool(active.all())
         odd = addresses & touch.bytes - 1
+        if other is not None:
+            odd |= np.where(other == NOBODY, 0, other & touch.bytes - 1)
         if odd.any():
             aligned = ((odd == 0) | ~active).all(axis=1)
             tally.misaligned += int((~aligned).sum())
             addresses, active = addresses[aligned], active[aligned]
+            other = None if other is None else other[aligned]
             if not len(addresses):
                 return
         tally.known += len(addresses)
@@ -187,12 +209,14 @@ class Counts:
         moved = addresses - (first_lane // LINE * LINE)[:, None]
         if not full:
             moved[~active] = NOBODY
+        if other is not None:
+            moved = np.hstack([moved, _from_zero(other)])
         kinds, first, times = _different(moved)
-        known = self.known.setdefault((touch.space, touch.operation, touch.bytes), {})
+        known = self.known.setdefault((touch.space, touch.operation, touch.bytes, touch.bypasses), {})
         names = [kind.tobytes() for kind in kinds]
         fresh = [place for place, name in enumerate(names) if name not in known]
         if fresh:
-            for place, costs in zip(fresh, _costs(touch, _from_zero(kinds[fresh])), strict=True):
+            for place, costs in zip(fresh, _costs(touch, kinds[fresh]), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
             cost, ideal, lines = known[name]
@@ -200,8 +224,9 @@ class Counts:
             tally.ideal += ideal * many
             tally.lines += lines * many
             if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
-                row = zip(addresses[begin].tolist(), active[begin].tolist(), strict=True)
-                tally.worst = (cost, ideal, tuple(one if takes_part else None for one, takes_part in row))
+                row = np.where(active[begin], addresses[begin], NOBODY)
+                tally.worst = (cost, ideal, _listed(row))
+                tally.worst_other = None if other is None else _listed(other[begin])
 
     def _remember(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
         """Note the places of a request, and how many of them were there before."""
@@ -217,6 +242,14 @@ class Counts:
             tally.targets |= places
 
 
+def worst_side(tally: Tally) -> tuple[int | None, ...] | None:
+    """Return the addresses of the worst request; of a copy those of the side on which more lanes meet."""
+    if tally.worst is None or tally.worst_other is None or tally.touch.space == "global":
+        return None if tally.worst is None else tally.worst[2]
+    sides = (tally.worst[2], tally.worst_other)
+    return max(sides, key=lambda side: banks.counted("cp.async", tally.touch.bytes, side).wavefronts)
+
+
 def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return for each warp if a mask has one of its lanes."""
     words = np.ascontiguousarray(mask).view(np.uint64).reshape(-1, LANES // 8)
@@ -228,7 +261,7 @@ def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Return the different rows, the first place of each, and how often it stands."""
     if len(rows) == 1 or (rows == rows[0]).all():
         return rows[:1], np.zeros(1, np.int64), np.array([len(rows)])
-    sums = (rows.view(np.uint64) * WEIGHTS).sum(axis=1)
+    sums = (rows.view(np.uint64) * WEIGHTS[: rows.shape[1]]).sum(axis=1)
     _, first, places, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
     if (rows[first][places] != rows).any():  # two rows with one sum
         _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
@@ -241,16 +274,24 @@ def _from_zero(rows: Int64s) -> Int64s:
     return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])
 
 
-def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int]]:
-    """Return (cost, ideal, lines) of requests."""
-    if touch.space == "shared":
+def _listed(row: Int64s) -> tuple[int | None, ...]:
+    return tuple(None if one == NOBODY else one for one in row.tolist())
+
+
+def _costs(touch: Touch, kinds: Int64s) -> Iterable[tuple[int, int, int]]:
+    """Return (cost, ideal, lines) of requests: addresses, and those of the other side behind them."""
+    rows, other = _from_zero(kinds[:, :LANES]), None if touch.other is None else kinds[:, LANES:]
+    none = np.zeros(len(rows), np.int64)
+    if touch.space == "shared" and touch.bypasses:
+        columns = (none, none, none)
+    elif touch.space == "shared":
         operation = SHARED.get(touch.operation, touch.operation)
         width = _nearest(OPERATIONS[operation].widths, touch.bytes)
-        counts = banks.count(operation, width, rows[:, : touch.supplied])
-        columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64))
+        counts = banks.count(operation, width, rows[:, : touch.supplied], other)
+        columns = (counts["wavefronts"], counts["ideal"], none)
     else:
         operation = touch.operation if touch.operation in OF_SECTORS else "ld"
-        counts = coalesce.count(operation, min(touch.bytes, 16), rows)
+        counts = coalesce.count(operation, min(touch.bytes, 16), rows, other)
         scale = max(1, touch.bytes // 16)
         columns = (
             counts["sectors"] if scale == 1 else _wide_sectors(rows, touch.bytes),

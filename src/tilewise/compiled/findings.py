@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
-from tilewise.compiled.counts import ATOMICS
+from tilewise.compiled.counts import ATOMICS, worst_side
 from tilewise.compiled.kernel import ReadKernel, Row, Run
 from tilewise.compiled.program import Line, line_data
 from tilewise.hardware.limits import LANES
@@ -79,15 +79,26 @@ def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
         return
     cost, ideal, addresses = worst
     cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
+    side = worst_side(row.worst)
+    if side is not None and side is row.worst.worst_other:
+        why = f"{cause}{apart(side, row.bytes)} read the same banks of the L1"
+        repair, command = READ_IN_ROWS, shown_by("coalesce", "cp.async", row.bytes, side)
+    else:
+        why = f"{cause}{apart(addresses, row.bytes)} meet in the same banks"
+        repair = cured(row, addresses)
+        command = f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases"
     yield KernelFinding(
         "conflicts",
         row.line,
-        f"{cause}{apart(addresses, row.bytes)} meet in the same banks",
+        why,
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
-        cured(row, addresses),
+        repair,
         excess * run.weight,
-        f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases",
+        command,
     )
+
+
+READ_IN_ROWS = "let neighbouring lanes copy neighbouring words of global memory"
 
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:

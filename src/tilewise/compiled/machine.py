@@ -52,6 +52,13 @@ class Event:
     address: Value
     unsure: bool
     """True if loaded data decide which lanes take part."""
+    other: Event | None = None
+    """The other side of a copy, where the cost hangs on it too."""
+
+    @property
+    def sides(self) -> tuple[Event, ...]:
+        """Return what the cost hangs on: itself, and the other side if there is one."""
+        return (self,) if self.other is None else (self, self.other)
 
 
 @dataclass(slots=True)
@@ -145,8 +152,11 @@ class Trace:
             truth = step.when(self.lanes)
             unsure = unsure or not truth.known_in(where.mask)
             where = where.under(truth)
-        address = step.address(self.lanes)
-        issue = Event(instruction, step, everyone.mask, where.mask, address, unsure)
+        address, other = step.address(self.lanes), None
+        if step.other is not None:
+            other = self._issue(instruction, step.other, everyone, where, unsure)
+            unsure = other.unsure
+        issue = Event(instruction, step, everyone.mask, where.mask, address, unsure, other)
         self.lanes.forget(step.writes, everyone if unsure else where)
         return issue
 

@@ -7,7 +7,7 @@ below. A step that computes is a function over the registers of all lanes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,6 +122,20 @@ class Touch:
     """The lanes of a warp whose addresses are used."""
     when: LaneReader | None = None
     """The lanes that take part; all without it."""
+    bypasses: bool = False
+    """True for a copy that bypasses the L1."""
+    other: Touch | None = None
+    """The other side of a copy, where the cost hangs on it too."""
+
+
+def copied(shared: Touch, beyond: Touch) -> tuple[Touch, Touch]:
+    """Return both sides of an asynchronous copy, each with the other one if its cost hangs on it.
+
+    One through the L1 takes wavefronts by its source too, one that bypasses it sectors by its target.
+    """
+    if beyond.bypasses:
+        return shared, replace(beyond, other=shared)
+    return replace(shared, other=beyond), beyond
 
 
 Step = Compute | UnreadStep | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.compiled.lanes import UNKNOWN, Entries, LaneReader, Lanes, Taking, Value, applied
-from tilewise.compiled.program import Compute, Step, Touch, UnreadStep
+from tilewise.compiled.program import Compute, Step, Touch, UnreadStep, copied
 from tilewise.compiled.ptx.integers import extended
 from tilewise.compiled.ptx.operands import (
     WINDOWS,
@@ -159,11 +159,10 @@ def copy(words: Words) -> Steps | None:
     bytes = immediate(size)
     if bytes not in (4, 8, 16):
         return None
-    return (
-        Touch("shared", "cp.async", bytes, _low(address(target, words))),
-        Touch(
-            "global", "cp.async", bytes, address(source, words), when=_taken(rest[0], words) if rest else None
-        ),
+    when, bypasses = _taken(rest[0], words) if rest else None, words.parts[1] == "cg"
+    return copied(
+        Touch("shared", "cp.async", bytes, _low(address(target, words)), bypasses=bypasses),
+        Touch("global", "cp.async", bytes, address(source, words), when=when, bypasses=bypasses),
     )
 
 

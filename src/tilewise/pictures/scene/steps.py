@@ -65,6 +65,8 @@ def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -
     hints = [own.idle_said] if own.idle else []
     if own.operation.guessed(own.bytes):
         hints.append(f"of {own.operation.name} no document says {own.operation.unknown}")
+    if own.operation.least:
+        hints.append(f"{own.operation.name} takes at least so many: {own.operation.least}")
     return replace(asked, notes=(*asked.notes, *(Note("hint", said) for said in hints)))
 
 
