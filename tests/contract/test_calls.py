@@ -99,7 +99,7 @@ def test_a_shell_has_its_own_spelling(capsys):
         ("--as klingon is no notation", 'as_="klingon" is no notation'),
         ("make one with --as json", 'make one with as_="json"'),
         ("--tile 128x64x3 is not rows x K", 'tile="128x64x3" is not rows x K'),
-        ("--panel lanes: no such panel", 'panel="lanes": no such panel'),
+        ("--panel lanes: there is no such panel", 'panel="lanes": there is no such panel'),
         ("such as --window 0:16,0:16, one a mode", 'such as window="0:16,0:16", one a mode'),
         ("`tilewise vector` says how wide", "`tilewise.vector` says how wide"),
         ("tilewise lists them; i-- and a--b", "tilewise lists them; i-- and a--b"),
