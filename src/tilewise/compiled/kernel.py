@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 
-from tilewise.compiled.counts import SUMMED, Counts, Tally, totals, zero
+from tilewise.compiled.commands import exploring_lanes, shown_by
+from tilewise.compiled.counts import ATOMICS, SUMMED, Counts, Tally, totals, worst_side, zero
+from tilewise.compiled.engines import Calls, CallTally, ProductRow, TransferRow, products_of, transfers_of
 from tilewise.compiled.launch import Launch
-from tilewise.compiled.machine import MOST_STEPS
+from tilewise.compiled.machine import MOST_STEPS, Event, Trace
 from tilewise.compiled.program import Instruction, KernelProgram, Line, line_data
 from tilewise.compiled.trace import traces
 
@@ -73,6 +75,24 @@ class Row:
         """Return the instruction that loses most."""
         return max(self.tallies, key=lambda tally: (tally.excess, tally.cost))
 
+    @property
+    def command(self) -> str | None:
+        """Return the command that counts the worst request; None without one, and for other memory."""
+        side, operation = worst_side(self.worst), self.operation
+        if side is None or self.space not in ("shared", "global"):
+            return None
+        if side is self.worst.worst_other:
+            return shown_by("coalesce", "cp.async", self.bytes, side)
+        if self.space == "global":
+            return shown_by("coalesce", "st" if operation == "st" else "ld", self.bytes, side)
+        return shown_by("banks", "atom" if operation in ATOMICS else operation, self.bytes, side)
+
+    @property
+    def explore(self) -> str | None:
+        """Return the command that opens the addresses of the worst request, where they are a layout."""
+        side = worst_side(self.worst)
+        return side and exploring_lanes(self.bytes, side[: self.worst.touch.supplied])
+
     def as_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
         worst = self.worst.worst
@@ -90,6 +110,8 @@ class Row:
             "worst": None
             if worst is None
             else {self.counted: worst[0], "ideal": worst[1], "addresses": list(worst[2])},
+            "command": self.command,
+            "explore": self.explore,
         }
 
 
@@ -106,6 +128,8 @@ class ReadKernel:
     """Values of the arguments of its TTGIR."""
     told: Sequence[str] = ()
     """Notes of the run: assumed arguments, the tools that were used."""
+    product_lines: Sequence[Line] = ()
+    """The lines of products, as PTX beside machine code has them."""
 
     @property
     def target(self) -> str:
@@ -151,6 +175,18 @@ class ReadKernel:
             Row(None if no_line else line, space, operation, bytes, list(alike))
             for (no_line, line, space, operation, bytes), alike in groupby(sorted(tallies, key=key), key)
         ]
+
+    @cached_property
+    def products(self) -> list[ProductRow]:
+        """Return the products of matrices by line of the source."""
+        known = self.module.dots if self.module else self.product_lines
+        exact = self.source == "PTX"
+        return products_of(self.run.calls, self.run.weight, known, exact) if self.run else []
+
+    @cached_property
+    def transfers(self) -> list[TransferRow]:
+        """Return the bulk copies by line of the source."""
+        return transfers_of(self.run.calls, self.run.weight) if self.run else []
 
     def line_of(self, tally: Tally) -> Line | None:
         """Return the line of the source of an access.
@@ -214,6 +250,8 @@ class ReadKernel:
             "conversions": [one.as_dict() for one in self.module.conversions()] if self.module else [],
             "buffers": [one.as_dict() for one in self.module.buffers()] if self.module else [],
             "accesses": [row.as_dict() for row in self.rows] or [one.as_dict() for one in self.predicted],
+            "products": [one.as_dict() for one in self.products],
+            "transfers": [one.as_dict() for one in self.transfers],
             "left_out": self.left_out,
             "notes": self.notes,
         }
@@ -233,6 +271,8 @@ class Run:
     cut: Instruction | None = None
     """The instruction at which the run was cut off."""
     steps: int = MOST_STEPS
+    calls: Sequence[CallTally] = field(default=(), repr=False)
+    """The calls of engines."""
 
     @property
     def weight(self) -> float:
@@ -269,19 +309,25 @@ def counted(
     steps: int = MOST_STEPS,
 ) -> Run:
     """Return the counts of a launch."""
-    counts = Counts()
+    counts, calls = Counts(), Calls()
     guessed: Counter[int] = Counter()
     cut, done = None, 0
     blocks: Sequence[int] = range(launch.blocks)
+
+    def add(trace: Trace, remembers: bool) -> None:
+        for event in trace:
+            if isinstance(event, Event):
+                counts.add(event, trace.lanes, remembers)
+            else:
+                calls.add(event, trace.lanes)
+
     first = next(traces(program, launch, blocks[:1], steps))
-    for event in first:
-        counts.add(event, first.lanes, remembers=True)
+    add(first, remembers=True)
     most = max(1, MOST_WORK // max(1, first.steps * launch.threads))
     rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
     for trace in chain((first,), traces(program, launch, rest, steps)):
         if trace is not first:
-            for event in trace:
-                counts.add(event, trace.lanes)
+            add(trace, remembers=False)
         done += len(trace.lanes.numbers)
         guessed.update(trace.guessed)
         cut = trace.cut
@@ -289,7 +335,8 @@ def counted(
             break
         if told is not None:
             told(done, len(rest) + 1)
-    return Run(launch, program, list(counts.tallies.values()), done, guessed, cut, steps)
+    tallies, called = list(counts.tallies.values()), list(calls.tallies.values())
+    return Run(launch, program, tallies, done, guessed, cut, steps, called)
 
 
 def _sample(launch: Launch, most: int) -> list[int]:

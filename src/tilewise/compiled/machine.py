@@ -10,7 +10,7 @@ once. The trace says so by `Trace.guessed`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,6 +20,7 @@ from tilewise.compiled.program import (
     Close,
     Compute,
     Copy,
+    EngineCall,
     Forget,
     Instruction,
     Jump,
@@ -61,6 +62,18 @@ class Event:
         return (self,) if self.other is None else (self, self.other)
 
 
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One instruction by which warps call an engine: who takes part, and the numbers handed over."""
+
+    instruction: Instruction
+    call: EngineCall
+    issued: Bools
+    active: Bools
+    given: Mapping[str, Value]
+    unsure: bool
+
+
 @dataclass(slots=True)
 class Front:
     """Lanes that stand at one instruction: of a warp all, or a part."""
@@ -87,14 +100,14 @@ class Trace:
     """{barrier: {instruction after its close: the lanes that wait}}."""
     passed: dict[int, Bools] = field(default_factory=dict)
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Event | Called]:
         self.fronts = [Front(0, self.lanes.live.copy())]
         while self.fronts or self._released(every=True):
             yield from self._advance()
             if self.cut is not None:
                 return
 
-    def _advance(self) -> Iterator[Event]:
+    def _advance(self) -> Iterator[Event | Called]:
         """Run the lanes that are least far, until they part, wait, end, or come up to others."""
         front = self._least()
         others = min((other.at for other in self.fronts), default=len(self.program.instructions))
@@ -124,6 +137,10 @@ class Trace:
                         self._blur(step, truth)
                 elif type(step) is Touch:
                     yield self._issue(instruction, step, everyone, where, unsure)
+                elif type(step) is EngineCall:
+                    given = {name: read(self.lanes) for name, read in step.given.items()}
+                    yield Called(instruction, step, everyone.mask, where.mask, given, unsure)
+                    self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is UnreadStep:
                     self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is Jump and where is everyone and step.when is None and not unsure:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tilewise.compiled.engines import product_lines
 from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, assembled, disassembled, found
 from tilewise.compiled.kernel import ReadKernel, counted
 from tilewise.compiled.launch import MOST_THREADS, Launch
@@ -133,7 +134,8 @@ def _kernel(
     notes += more
     if texts.assembled:
         notes.append("assembled from PTX by the ptxas of this machine")
-    return ReadKernel(name, program, run, module, {} if module is None else wanted.let, notes)
+    lines, let = product_lines(texts.ptx), {} if module is None else wanted.let
+    return ReadKernel(name, program, run, module, let, notes, lines)
 
 
 def _block(

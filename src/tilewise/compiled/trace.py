@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import POINTER_STEP, Launch
-from tilewise.compiled.machine import MOST_STEPS, Trace
+from tilewise.compiled.machine import MOST_STEPS, Event, Trace
 from tilewise.compiled.program import KernelProgram, Line
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
@@ -95,6 +95,8 @@ def traced(text: str, kernel: str, launch: Launch, blocks: Sequence[int] | None 
         raise LayoutError("TW802", f"the text has no kernel {kernel}")
     for trace in traces(program, launch, range(launch.blocks) if blocks is None else blocks):
         for event in trace:
+            if not isinstance(event, Event):
+                continue
             active = np.flatnonzero(event.active)
             touch, lanes = event.touch, trace.lanes
             known = np.full(lanes.count, not event.unsure)

@@ -84,19 +84,20 @@ def touches(
     read = address(place, words)
     if space != "generic":
         if space == "shared":
-            return (Touch(space, operation, bytes, _low(read), writes, supplied),)
+            return (Touch(space, operation, bytes, low(read), writes, supplied),)
         return (Touch(space, operation, bytes, read, writes, supplied),)
     windows = words.setting.windows
     if not windows:
         return (Touch("global", operation, bytes, read, writes, supplied),)
     steps = [
-        Touch(one, operation, bytes, _low(read), (), supplied, partial(_inside, read, one)) for one in windows
+        Touch(one, operation, bytes, low(read), (), supplied, partial(_inside, read, one)) for one in windows
     ]
     outside = partial(_outside, read, windows)
     return (*steps, Touch("global", operation, bytes, read, writes, supplied, outside))
 
 
-def _low(read: LaneReader) -> LaneReader:
+def low(read: LaneReader) -> LaneReader:
+    """Return the reader of the low 32 bits."""
     return lambda lanes: applied(lambda bits: bits & LOW, read(lanes))
 
 
@@ -161,7 +162,7 @@ def copy(words: Words) -> Steps | None:
         return None
     when, bypasses = _taken(rest[0], words) if rest else None, words.parts[1] == "cg"
     return copied(
-        Touch("shared", "cp.async", bytes, _low(address(target, words)), bypasses=bypasses),
+        Touch("shared", "cp.async", bytes, low(address(target, words)), bypasses=bypasses),
         Touch("global", "cp.async", bytes, address(source, words), when=when, bypasses=bypasses),
     )
 
