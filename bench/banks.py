@@ -1,8 +1,8 @@
-"""What counting bank conflicts costs, and what is counted: beside tensor-layouts and Triton.
+"""The time of counting bank conflicts, and the counts: beside tensor-layouts and Triton.
 
-tensor-layouts counts lane by lane from a layout of lanes and elements, and is told how many lanes go
-together. Triton has one number for all instructions of a load or a store, from GF(2) as here. It is asked in
-a process of its own, inside a kernel that it compiles, and the clock runs there around the count alone.
+tensor-layouts counts lane by lane from a layout of lanes and elements; its caller says how many lanes go
+together. Triton has one number for all instructions of a load or a store, from GF(2) as here. It counts in a
+process of its own, inside a kernel that it compiles, and the clock runs there around the count alone.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def _times(
         rows += [Row(what, seconds[what], TRITON, taken[what]) for what in works]
     note = (
         f"`{SWIZZLE @ PLAIN}` in bf16, 256 wavefronts an access. Accesses are given by name, and the "
-        "neighbours are given layouts that are ready. tensor-layouts is told that 8 lanes go together. "
-        "Triton counts neither matrices nor TMA, and is asked for a load of 16 bytes whose lanes have the "
+        "neighbours are given layouts that are ready. tensor-layouts takes 8 lanes to go together. "
+        "Triton counts neither matrices nor TMA; its case is a load of 16 bytes whose lanes have the "
         "same addresses."
     )
     return Section("Bank conflicts of a tile under five accesses", note, rows)
@@ -151,7 +151,7 @@ def _counts(
         if triton is not None:
             line.append(str(triton[0][i]["excess"]))
         lines.append(tuple(line))
-    note = "What was counted above: 1 way and an excess of 0 both mean that there is no conflict."
+    note = "The counts of the cases above: 1 way and an excess of 0 both mean that there is no conflict."
     return Answers("The same in numbers", note, tuple(heads), lines)
 
 
@@ -215,7 +215,7 @@ def linear(access: str) -> Linear:
 
 
 def as_layout(access: Linear, *, at_once: bool = False) -> Any:
-    """Return a layout for tensor-layouts: mode 0 has the lanes of all requests, mode 1 the elements of one lane.
+    """Return a layout for tensor-layouts: mode 0 has the lanes of all requests, mode 1 one lane's elements.
 
     at_once  one lane's elements are those of all requests
     """
@@ -277,7 +277,7 @@ def ask_triton(cases: Sequence[Mapping[str, Any]]) -> list[Said]:
 
 @dataclass(frozen=True)
 class Case:
-    """An access that a neighbour misjudges, and how Triton is asked for it."""
+    """An access that a neighbour misjudges, and the arguments for Triton's count of it."""
 
     what: str
     access: Linear

@@ -1,9 +1,9 @@
 """The explorer in a real browser: how soon it has drawn, and how soon it follows the pointer.
 
 A time ends when the main thread has painted the frame. Pointer events come at the beginning of a frame, so
-that the time of one is the work that it makes, and no wait for the screen. What is large is drawn in slices:
-its time ends when all of it is there, and the longest of the tasks on the way is what a reader may have to
-wait for. Chromium reports tasks from 50 ms on; that is what shorter ones are said to take.
+that the time of one is the work that it makes, and no wait for the screen. A large picture is drawn in
+slices: its time ends when all of it is there, and a reader may have to wait as long as the longest of the
+tasks on the way. Chromium reports tasks from 50 ms on; a shorter one counts as 50 ms.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def sections() -> list[Section]:
         copies = "1,048,576 places: copies are sorted, and all is drawn anew"
         rows += [
             *_rows("1,048,576 cells: a step of an access", steps, PAINT),
-            *_rows("1,048,576 cells: an access is asked", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
+            *_rows("1,048,576 cells: another access", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
             *_rows(copies, _typed(page, SORTED, 5), OVERVIEW),
             *_rows(
                 "1,048,576 places beyond 2^31: all is drawn anew", _typed(page, (FAR, FARTHER), 5), OVERVIEW

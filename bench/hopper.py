@@ -1,4 +1,4 @@
-"""What Hopper's questions cost: whether wgmma reads a tile, what a descriptor reads, boxes, agreement.
+"""The time of Hopper's questions: whether wgmma reads a tile, what a descriptor reads, boxes, agreement.
 
 No neighbour answers them. Beside the first stands the least that anyone must do who checks a tile
 element by element: evaluating it everywhere, with pycute.

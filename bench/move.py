@@ -3,7 +3,7 @@ the same storages.
 
 python bench/move.py [--only TEXT] [--write FILE]
 
-What is moved are fresh random bytes. Rows of less than 64 MB go round as many buffers as make 256 MB, so that
+A move has fresh random bytes. Rows of less than 64 MB go round as many buffers as make 256 MB, so that
 no cache holds them. Bytes are those that the layouts touch once, read and written.
 """
 
@@ -34,7 +34,7 @@ ROUND = 256 << 20
 """Bytes of all sources of a row together, so that none of them stays in a cache."""
 
 BARS = {"whole": 0.95, "shifted": 0.85, "narrow": 0.80, "small": 0.97}
-"""What is aimed at, as fractions of a copy: rows of whole vectors, others, 4 bits or runs under 8 bytes;
+"""The aims, as fractions of a copy: rows of whole vectors, others, 4 bits or runs under 8 bytes;
 small ones are compared with the better of PyTorch's instead."""
 
 
@@ -179,7 +179,7 @@ def cases() -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a case came to: seconds of a copy, of ours, of PyTorch's."""
+    """The times of a case: seconds of a copy, of ours, of PyTorch's."""
 
     case: Case
     copy: float

@@ -1,4 +1,4 @@
-"""What memory gives for the accesses of a move alone: the same kernels, which turn nothing.
+"""The rate of memory under the accesses of a move alone: the same kernels, which turn nothing.
 
 python bench/move_bounds.py [--only TEXT]
 

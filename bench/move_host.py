@@ -1,10 +1,11 @@
-"""What a move takes of the host: the first call of a shape, a kernel that is cached, and every call after.
+"""The host's time for a move: the first call of a shape, a kernel that is cached, and every call after.
 
 python bench/move_host.py [--library torch|cupy|jax]... [--rounds 30]
 
 First calls of shapes are made in a process that has made another move, with an empty cache: the plan, its
 text, the compiler, and the launch. Cached ones are made in a process each, after the imports and the context;
-imports are told apart. A call ends when it returns; none waits for its kernel, but where the library does.
+imports have figures of their own. A call ends when it returns; none waits for its kernel, but where the
+library does.
 """
 
 from __future__ import annotations

@@ -57,14 +57,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Answers:
-    """What several say of the same cases, under a heading: a table of words."""
+    """The answers of several to the same cases, under a heading: a table of words."""
 
     title: str
     note: str
     heads: tuple[str, ...]
     lines: list[tuple[str, ...]]
     rows: tuple[Row, ...] = ()
-    """What has an aim, if anything: only what falls short is said."""
+    """The rows that have an aim, if any; only those that fall short of it are printed."""
 
     def markdown(self) -> str:
         """Return the answers as a table."""

@@ -15,7 +15,7 @@ NAMES = {
 """Module: the distribution that has it."""
 
 APART = {"triton": "triton"}
-"""Those that are asked in a process of their own."""
+"""Those that answer in a process of their own."""
 
 
 def imported() -> dict[str, ModuleType]:

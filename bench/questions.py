@@ -9,7 +9,7 @@ from clock import Work, side_by_side
 from page import Row, Section
 
 ROWS, K = 128, 64
-"""The tile that is asked about."""
+"""The tile of all questions."""
 
 
 def section(

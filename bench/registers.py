@@ -10,7 +10,7 @@ wait before it is used again. Triton's are `convert_layout` of Gluon, its layout
 ours are what `emit move` prints. The time of a round is a difference of two numbers of rounds, by events, so
 that launches, loads, stores fall out: `alone` with one block on each multiprocessor, `full` with as many as
 give it 32 warps, the same on both sides. Cycles are of the clock that a loop of dependent additions shows.
-What ours do is held to NumPy on the device, place by place, A to B and B to A, on fresh random bits.
+NumPy checks ours on the device, place by place, A to B and B to A, on fresh random bits.
 
     python bench/registers.py compile FOLDER         both for sm_90a, and what their code has; needs no GPU
     python bench/registers.py plans FOLDER           what planning takes; again, beside the first time's

@@ -1,4 +1,4 @@
-"""What choosing a swizzle costs: the cases of the page, one by one, and the command.
+"""The time of choosing a swizzle: the cases of the page, one by one, and the command.
 
 No neighbour searches for the layout of all accesses of a tile at once.
 """

@@ -12,6 +12,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from inspect import cleandoc
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ HABITS = (
     (r"\b(is|are|be|was|were) none\b", "say «no X», or that None is returned"),
     (r"\b(is|are|was|were|be|been) (asked|said|told|looked at|meant|spoken of)\b", "name the actor"),
     (
-        r"(?:^|[.:;!] )(?:What|Whether|Who|Which|How)\b[^.?!]*(?:[.!]|$)(?<!\?)",
+        r"(?:^(?=.*[.!])|[.:;!] )(?:What|Whether|Who|Which|How)\b[^.?!]*(?:[.!]|$)(?<!\?)",
         "a clause of what, who or whether is no subject: name the thing",
     ),
 )
@@ -33,8 +34,8 @@ NO_VERB = frozenset(
 )
 """First words of a docstring that are no verb."""
 
-CODE = re.compile(r"```.*?```|`[^`\n]*`|^ {4,}\S.*$|^(?:>>>|\.\.\.).*$|^\|.*\|$", re.MULTILINE | re.DOTALL)
-"""Parts of a text that are not prose."""
+CODE = re.compile(r"```[\s\S]*?```|`[^`\n]*`|^ {4,}\S.*$|^>>> .*(?:\n.+)*|^\|.*\|$", re.MULTILINE)
+"""Parts of a text that are not prose: code, what a doctest prints, and tables."""
 
 FOLDERS = ("src", "tools", "bench", "docs/extensions")
 """Folders whose functions have docstrings that begin with a verb."""
@@ -56,11 +57,14 @@ def faults(text: str, where: str = "") -> Iterator[Fault]:
 
     >>> [fault.text for fault in faults("There is none here: x is asked for. Whether it is, nobody knows.")]
     ['is none', 'is asked', '. Whether it is, nobody knows.']
+    >>> list(faults("Who lives there\\n\\nWhich tile? The nearest."))  # a title, and a question
+    []
     """
-    prose = re.sub(r"\s+", " ", CODE.sub(" ", text))
-    for pattern, repair in HABITS:
-        for found in re.finditer(pattern, prose):
-            yield Fault(where, found[0].strip()[:100], repair)
+    for paragraph in re.split(r"\n\s*\n", CODE.sub(" ", text)):
+        prose = " ".join(paragraph.split())
+        for pattern, repair in HABITS:
+            for found in re.finditer(pattern, prose):
+                yield Fault(where, found[0].strip()[:100], repair)
 
 
 def faults_of_source(path: Path, verbs: bool) -> Iterator[Fault]:
@@ -73,7 +77,7 @@ def faults_of_source(path: Path, verbs: bool) -> Iterator[Fault]:
             if first.lower().rstrip(",.:;") in NO_VERB:
                 yield Fault(f"{name}:{node.lineno}", first, "a docstring begins with a verb")
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from faults(node.value, f"{name}:{node.lineno}")
+            yield from faults(cleandoc(node.value), f"{name}:{node.lineno}")
 
 
 def everywhere() -> Iterator[Fault]:

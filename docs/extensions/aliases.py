@@ -2,8 +2,8 @@
 
 A signature names what is imported for the type checker alone, and Sphinx looks for that name anywhere: the
 `Shape` of a layout, a nested tuple, would lead to the class of that name, the shape of an mma; `bytes` to
-attributes of classes; and there are several a `Plan`, and a `Bound`. What goes into a question has names that
-only its signature knows; the page says what they are.
+attributes of classes; and there are several a `Plan`, and a `Bound`. The arguments of a question have
+types that only its signature knows; the page says what they are.
 """
 
 from __future__ import annotations

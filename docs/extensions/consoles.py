@@ -1,7 +1,7 @@
 """Console examples: their colours, and a link to the explorer for each layout that a command takes.
 
-What follows `$ ` is a command, and every other line is what it printed. The usual lexer takes `(2, 3)` at the
-start of a line for the prompt of a virtual environment.
+A line that begins with `$ ` is a command, and every other line is what it printed. The usual lexer takes `(2,
+3)` at the start of a line for the prompt of a virtual environment.
 """
 
 from __future__ import annotations

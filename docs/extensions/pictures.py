@@ -64,7 +64,7 @@ def figure(expression: str, options: dict[str, str], number: int = 0, up: str = 
 
 
 def document_for(layout: Layout, options: dict[str, str]) -> Document:
-    """Return what is drawn: the index alone, where nothing more is asked for."""
+    """Return what is drawn: the index alone, where the options ask for nothing more."""
     asked: dict[str, Any] = {"dtype": options.get("dtype"), "access": options.get("access")}
     if "shape" in options:
         asked["shape"] = parse_shape(options["shape"])

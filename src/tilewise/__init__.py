@@ -166,7 +166,7 @@ class _Questions(dict[str, "Callable[..., Any]"]):
 
 
 def _drawn(layout: Layout, form: str) -> str | None:
-    """What a notebook shows of a layout; what draws it is imported when one asks."""
+    """Return the picture of a layout for a notebook; the first call imports the module that draws it."""
     from tilewise.pictures.paper.compose import glance
 
     return glance(layout, form)

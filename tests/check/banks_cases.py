@@ -60,7 +60,7 @@ def naive_turns(bytes: int, targets: Sequence[int | None], sources: Sequence[int
 
 
 def naive_paired(lanes: Sequence[int | None], distance: int) -> bool:
-    """Whether no lane and its partner, both active, ask for two addresses."""
+    """Return whether each pair of active partners asks for one address."""
     pairs = [(lanes[lane], lanes[lane ^ distance]) for lane in range(32)]
     return all(one == other for one, other in pairs if one is not None and other is not None)
 

@@ -296,7 +296,7 @@ def test_words_that_are_of_another_engine_are_refused():
     for asked in ({"n": 8, "shape": "m16n8k16"}, {"major": "k", "shape": "m16n8k16"}, {}):
         with pytest.raises(LayoutError, match="TW601"):
             match(layout, engine="mma", operand="A", dtype="f16", **asked)
-    with pytest.raises(LayoutError, match="wgmma is not asked for shape"):
+    with pytest.raises(LayoutError, match="wgmma takes no shape"):
         match(layout, engine="wgmma", operand="A", dtype="f16", shape="m16n8k16")
     with pytest.raises(LayoutError, match="no operand of mma"):
         feed(layout, operand="E", shape="m16n8k16", dtype="f16")
@@ -308,8 +308,8 @@ MMA = ("--engine", "mma", "--shape", "m16n8k16", "--dtype", "f16", "--operand", 
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        ((*MMA, "--n", "8"), 2, "mma is not asked for n"),
-        ((*MMA, "--major", "k"), 2, "mma is not asked for major"),
+        ((*MMA, "--n", "8"), 2, "mma takes no n"),
+        ((*MMA, "--major", "k"), 2, "mma takes no major"),
         ((*MMA, "--products", "4y1"), 2, "--products"),
         ((*MMA, "--products", "3x1"), 2, "3 x 1 are no 4 products"),
         ((*MMA, "--arch", "sm_99"), 2, "sm_99"),
@@ -319,7 +319,7 @@ MMA = ("--engine", "mma", "--shape", "m16n8k16", "--dtype", "f16", "--operand", 
         ((*MMA, "--base", "-16"), 2, "no address"),
         (("--engine", "mma", "--dtype", "f16", "--operand", "A"), 2, "match needs --shape"),
         (("--operand", "C", "--dtype", "f16"), 2, "no operand in shared memory"),
-        (("--operand", "A", "--dtype", "f16", "--sparse"), 2, "wgmma is not asked for sparse"),
+        (("--operand", "A", "--dtype", "f16", "--sparse"), 2, "wgmma takes no sparse"),
     ],
 )
 def test_words_that_are_no_question_are_refused(options, code, words, tilewise):

@@ -41,7 +41,7 @@ def chosen(number: int) -> Choice:
 
 
 def wavefronts(layout: Layout, access: Access) -> int:
-    """Request by request, lane by lane; every vector's elements are looked at."""
+    """Count request by request, lane by lane, from all elements of every vector."""
     places = table(layout).array.reshape(-1).tolist()
     asked = table(access.index).array.reshape(access.requests, access.lanes, access.elements).tolist()
     size = access.dtype.bits // 8

@@ -209,7 +209,7 @@ def test_common_accesses_have_a_closed_form(tile: Layout, access: str) -> None:
 
 
 def test_weights_decide() -> None:
-    """What is read often is read well, where not all can be."""
+    """The access with the large weight gets the fewest wavefronts, where not all can."""
     even, low = S[(2, 8, 8) : (8, 16, 1)], S[(2, (2, 2, 2), 8) : (16, (64, 32, 8), 1)]
     third = S[((2, 2, 2), 8) : ((64, 32, 24), 1)]
     once = choose((16, 8), [even, low, third], dtype="f16")
@@ -325,7 +325,7 @@ def test_what_is_not_decided_is_said() -> None:
 def test_tma_fills_each_layout_in_its_own_order_of_memory(
     tile: Layout | tuple[int, int], accesses: list[str | tuple[int, str]]
 ) -> None:
-    """So it costs what `conflicts` says of the layout, and not the order of the tile that was asked about."""
+    """So it costs what `conflicts` says of the layout, and not the order of the tile in the question."""
     for family in (None, "mode", "swizzle", "linear"):
         among = tuple(FAMILIES) if family is None else (family,)
         found = choose(tile, accesses, dtype="bf16", among=among)

@@ -105,7 +105,7 @@ def test_what_is_not_understood(tilewise: Command, words: tuple[str, ...]) -> No
 
 
 def test_the_type_goes_through_the_pipe(tilewise: Command) -> None:
-    """What `swizzle` answers tells the type, and so does what it reads."""
+    """The answer of `swizzle` names the type, and so does the text that it reads."""
     found = tilewise("swizzle", "64x48", "--dtype", "bf16", "--access", "ldmatrix.x4", "--json")
     assert found.json["dtype"] == "bf16"
     for command in (["banks", "-"], ["coalesce", "-"], ["swizzle", "-"]):
@@ -152,7 +152,7 @@ def test_an_operation_is_said_once_for_what_does_not_say_it(tilewise: Command) -
 
 
 def test_vectors_begin_with_the_tile(tilewise: Command) -> None:
-    """At a whole vector nothing of the banks changes; wgmma is asked at the address."""
+    """At a whole vector nothing of the banks changes; wgmma's answer is for the address."""
     accesses = ("--access", "row", "--access", "ldmatrix.x4", "--json")
     here, there = (tilewise(*PLAIN, "--base", base, *accesses).json for base in ("0", "0x410"))
     assert (there["base"], there["wgmma"]["operands"]) == (0x410, [])

@@ -1,4 +1,4 @@
-"""What typical layouts become: the text itself, for that is what users paste."""
+"""The code of typical layouts: the text itself, for that is what users paste."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_as_many_names_as_arguments() -> None:
         source_of(parse(EIGHT_ROWS), "c", arguments=["a", "b", "a"])
     with pytest.raises(LayoutError, match="1 name for 0 arguments: a") as error:
         source_of(parse("S[()]"), "c", arguments=["a"])
-    assert error.value.hint == "there are none to name"
+    assert error.value.hint == "it takes no arguments"
     assert "place_of(row)" in source_of(parse("S[2 : 1]"), "c", arguments="row").code
     assert "place_of(a, which)" in source_of(parse("S[2 : 1] + R[2 : 2]"), "c", arguments=["a", "which"]).code
 

@@ -35,7 +35,7 @@ COLUMNS = 96
 CHUNK = 50
 
 SENTENCE = "..."
-"""What stands for a sentence."""
+"""The text that stands for a sentence."""
 
 LARGE = 20_000
 """An answer of more characters is kept as its length and its digest."""

@@ -59,7 +59,7 @@ def names_in(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
 
 
 def violations(source: str, module: str, is_package: bool = False) -> list[str]:
-    """What a module imports and its room may not."""
+    """Return the imports of a module that its room may not have."""
     room = room_of(module)
     allowed = {room, *MAY_IMPORT[room].split()}
     return [

@@ -1,4 +1,4 @@
-"""What the pages promise as a whole: every error, every public name, every command, and a clean build."""
+"""Promises of the pages as a whole: every error, every public name, every command, and a clean build."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_the_commands_of_contributing_exist() -> None:
 
 @pytest.mark.slow
 def test_the_build_has_no_warning_and_all_of_it_is_there(tmp_path: Path) -> None:
-    """One build, which takes a while, for all that is asked of it."""
+    """One build, which takes a while, serves all claims about it."""
     for package in ("sphinx", "myst_parser", "furo"):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")

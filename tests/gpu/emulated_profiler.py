@@ -98,7 +98,7 @@ def counted(launch: dict, odd: dict) -> dict[str, int]:
 
 
 def on_the_page(lanes: dict[int, int], operation: str, size: int) -> int:
-    """What the source page says: two phases go together only where one wavefront is enough for both."""
+    """Count as the source page does: two phases go together only where one wavefront is enough for both."""
     apart = [busiest(part) for part in dealt(lanes, operation, size, "never")]
     joined = [busiest(part) for part in dealt(lanes, operation, size, "warp")]
     if len(joined) == len(apart):
@@ -143,7 +143,7 @@ def copied(lanes: dict[int, int], size: int) -> int:
 
 
 def busiest(words: list[int]) -> int:
-    """How many words the busiest bank has."""
+    """Return how many words the busiest bank has."""
     return max(Counter(word % 32 for word in words).values(), default=0)
 
 

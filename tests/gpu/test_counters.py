@@ -1,6 +1,6 @@
 """The profiler's counters: a whole run on an emulated profiler, right and with planted faults.
 
-What an H200 counted, `truth/counters.zip`, is held to the model.
+Other tests hold the model to the counts of an H200, `truth/counters.zip`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tilewise.hardware.memory.banks import OPERATIONS
 RECORD = Path(__file__).with_name("truth") / "counters.zip"
 MOST_BYTES = 300_000
 FEW = 130
-"""Patterns of a group in most tests: the families that rules are told from come first."""
+"""Patterns of a group in most tests: first come the families that tell rules apart."""
 
 
 @pytest.fixture
@@ -173,7 +173,7 @@ def test_kernels_that_do_not_run_end_the_run_before_the_profiler(emulated, tmp_p
 
 @pytest.fixture(scope="module", params=list(counted.GROUPS))
 def truth(request):
-    """What a device counted."""
+    """Return the counts of a device."""
     (found,) = load(RECORD, f"counters.{request.param}")
     return found
 
@@ -305,7 +305,7 @@ def test_counts_of_one_word_that_make_no_line_are_refused():
 
 
 class Driver:
-    """Stands where the driver does, and keeps what it is asked."""
+    """A stand-in for the driver, which keeps its calls."""
 
     def __init__(self):
         self.calls, self.launched = [], []

@@ -1,4 +1,4 @@
-"""What is said to confirm each instance: the table, its instances, and their count."""
+"""The confirmations of each instance: the table, its instances, and their count."""
 
 import json
 import re

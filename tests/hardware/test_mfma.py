@@ -187,7 +187,7 @@ def test_the_issues_command(capsys):
 
 
 def test_scenes_have_64_lanes():
-    """What show, the page and pictures draw."""
+    """Scenes, which show, the page and pictures draw, have a row for each lane."""
     for call, shape in (("mfma.D(32x32x8, f32)", (64, 16)), ("mfma.A(4x4x4, f16)", (64, 4))):
         panels = {panel.title: panel for panel in scene_of(parse(call)).panels}
         assert panels["laneid by reg"].cells == shape
@@ -292,7 +292,7 @@ def test_result_of_a_type_that_no_instruction_has_is_refused():
 @pytest.mark.parametrize("this", [one for one in instructions() if one.a not in results()], ids=str)
 @pytest.mark.parametrize("operand", "CD")
 def test_result_by_the_type_of_a_is_that_of_its_instruction(this, operand):
-    """As calls once had it: the type of A says which instruction is meant, and the answer the type of D."""
+    """As calls once had it: the type of A names the instruction, and the answer the type of D."""
     entry = find(f"mfma.{operand}")
     older = entry.bind((str(this.shape), this.a))
     assert older == entry.bind((str(this.shape), this.d, this.blocks))

@@ -26,7 +26,7 @@ SEEN: dict[str, dict[str, Any]] = {
     "tmem": {},
     "descriptor": {"c": 1},
 }
-"""What is pinned, stepped to or dark in the picture of each preset."""
+"""{preset: the pins, the step or the theme of its picture}."""
 
 FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => {
   const shown = PRESETS.filter(({id}) => id in seen);

@@ -32,7 +32,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "ideal": ("wavefronts", "ideal"),
     "global": ("sectors", "requests"),
 }
-"""What is counted of each pattern of a group."""
+"""{group: the counts of each of its patterns}."""
 
 NOBODY = -1
 

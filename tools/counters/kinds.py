@@ -56,7 +56,7 @@ class Kind:
 
     @property
     def group(self) -> str:
-        """Kinds of one group are asked for the same counters."""
+        """Return the group, whose kinds have the same counters."""
         if self.space == "global":
             return "global"
         return "other" if self.operation in ("atom", "cp.async") else "shared"

@@ -3,8 +3,8 @@
 A profiler's time goes into launches, not into what they do. So up to three patterns of a kind can share one:
 the first is executed 64 times, the second 4,096 times, the third 262,144 times, and the sum is read in base
 64, for no access takes 64 wavefronts. The lowest digit is what the launch itself adds, and strays: on an
-H200 the counter of stores had 1 to 11 more in 103 launches of 649, whatever was stored. What a counter adds
-to each execution is known from a word that one lane asks for, 64, 128 and 192 times.
+H200 the counter of stores had 1 to 11 more in 103 launches of 649, whatever was stored. The part that a
+counter adds to each execution comes from a word that one lane asks for, 64, 128 and 192 times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.counters.patterns import Addresses, Pattern
 
 BASE = 64
 CALIBRATING = (BASE, 2 * BASE, 3 * BASE)
-"""How often the one word is asked for."""
+"""The numbers of times that one lane asks for the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def calibrating(groups: Sequence[str]) -> list[Launch]:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What a counter says beyond the access itself."""
+    """The part of a count that is not the access's own."""
 
     instruction: int = 0
     """Once an execution."""

@@ -1,4 +1,4 @@
-"""Which addresses the lanes of a warp ask for: thousands of patterns, the same in every process.
+"""The addresses that lanes of a warp ask for: thousands of patterns, the same in every process.
 
 Families are what a person would try: strides, broadcasts, rows and columns of tiles with and without a
 swizzle, lanes that ask in pairs, warps of which a part is active; and all of them at random.
@@ -24,7 +24,7 @@ SEED = 6
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What one warp asks for in one instruction."""
+    """The addresses that one warp asks for in one instruction."""
 
     kind: Kind
     family: str
@@ -55,10 +55,10 @@ def patterns(group: str) -> tuple[Pattern, ...]:
 
 
 MOST = {"shared": 3400, "global": 640}
-"""Patterns of a group that are asked at most: a profiler takes tens of milliseconds for each."""
+"""The most patterns of a group: a profiler takes tens of milliseconds for each."""
 
 TELLING = ("one word", "pairs", "pairs in a part", "pairs and idle", "pairs apart")
-"""Families that are asked first: what the rules of merging are told from."""
+"""Families that come first, for the rules of merging follow from them."""
 
 
 def _every(group: str) -> Iterator[Pattern]:

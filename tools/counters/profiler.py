@@ -34,7 +34,7 @@ WANTED: Mapping[str, tuple[str, ...]] = {
     "other": (*OTHERS.values(), SHARED["st"], SHARED_ALL),
     "ideal": (ACTUAL, IDEAL),
 }
-"""Metrics by what is asked of a launch; those that a device does not have are left out."""
+"""{question to a launch: its metrics}; a metric that a device does not have is left out."""
 
 AS_IT_IS = ("--clock-control", "none", "--cache-control", "none")
 """Options that leave the device's clocks and caches as they are."""
@@ -45,7 +45,7 @@ REFUSED = {
     "Failed to find metric": "the device does not have one of the metrics",
     "No kernels were profiled": "the program launched no kernel",
 }
-"""What the profiler says where it gives nothing, in plain words."""
+"""{words of the profiler where it gives nothing: the same plainly}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class Profiler:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the profiler says of one launch."""
+    """The counts that the profiler gives of one launch."""
 
     kernel: str
     metrics: Mapping[str, int]

@@ -551,7 +551,7 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
     (96,)
     >>> intake_of(engine("wgmma"), "bf16", "B", {"cta_group": 2})
     Traceback (most recent call last):
-    tilewise.LayoutError: TW601: wgmma is not asked for cta_group
+    tilewise.LayoutError: TW601: wgmma takes no cta_group
       hint: it is asked for n
     """
     said = {name: value for name, value in asked.items() if value is not None}
@@ -559,8 +559,8 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
         if name not in engine.options:
             raise LayoutError(
                 "TW601",
-                f"{engine.name} is not asked for {name}",
-                hint=f"it is asked for {', '.join(engine.options)}",
+                f"{engine.name} takes no {name}",
+                hint=f"it takes {', '.join(engine.options)}",
             )
     return engine.intake(dtype, operand, **said)
 

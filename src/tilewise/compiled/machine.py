@@ -4,7 +4,7 @@ Lanes that stand at one instruction go together. A warp whose lanes part goes on
 least far first; the parts meet where the program closes the barrier that it opened, as on the hardware, or at
 the same instruction, where a text has no barriers.
 
-What is loaded is not known. A branch that hangs on it is passed once and taken the next time: its body runs
+A loaded value is not known. A branch that hangs on one is passed once and taken the next time: its body runs
 once. The trace says so by `Trace.guessed`.
 """
 

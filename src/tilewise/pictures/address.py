@@ -89,7 +89,7 @@ def dtype_of_call(text: str, let: Mapping[str, int] | None = None) -> str | None
 
 
 def dtype_of(built: Built) -> str | None:
-    """Return the type of the elements of what an entry gives, if it is one that a layout may be told."""
+    """Return the type of the elements of what an entry gives, if a layout takes that type."""
     from tilewise.core.dtypes import DTYPES
 
     return built.dtype.name if built.dtype is not None and built.dtype.name in DTYPES else None

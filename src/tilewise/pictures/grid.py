@@ -42,7 +42,7 @@ _MOST_CELLS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell, and the number of its colour: 0 to 7, `PALE` or `NONE`."""
+    """The text in a cell, and the number of its colour: 0 to 7, `PALE` or `NONE`."""
 
     text: str
     colour: int
@@ -182,7 +182,7 @@ def cell_width(grid: Grid) -> int:
 
 
 def _note(scene: Scene, columns: int) -> str:
-    """Which part of the grid is drawn; nothing where all is."""
+    """Return the words that name the part of the grid that is drawn; nothing where all is."""
     (top, bottom), (left, _) = scene.window
     down, across = prod(scene.rows), prod(scene.columns)
     if (bottom - top, columns) == (down, across):

@@ -1,4 +1,4 @@
-"""A document of scenes as lines for a terminal: notes, a step, the word that is told in it, and panels."""
+"""A document of scenes as lines for a terminal: notes, a step, the word that it gives, and panels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tilewise.pictures.terminal import (
 Section = list[Line]
 
 _KINDS = {"yes": "yes", "no": "no", "hint": "open"}
-"""{kind of a note that is said: its role}."""
+"""{kind that stands before the text of a note: its role}."""
 
 
 def lines_of(
@@ -85,7 +85,7 @@ def _joined(sections: Iterable[Section]) -> Section:
 
 
 def _sections(scene: Scene, step: int | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
-    """Yield what is said of a scene, in sentences of so many columns, and each of its panels in the room."""
+    """Yield the sentences about a scene, in so many columns, and each of its panels in the room."""
     elements = Elements(scene, moment_of(scene, step))
     yield [*_said(elements, step, words)]
     for panel in scene.panels:

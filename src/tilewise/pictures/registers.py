@@ -1,4 +1,4 @@
-"""Who holds what: the elements of the first owners of registers, and what the catalogue calls the layout."""
+"""The elements that the first owners of registers hold, and the catalogue's name of the layout."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 
 SHOWN = 4
-"""So many owners are told apart."""
+"""The most owners in the list."""
 
 ELEMENTS = 8
-"""So many elements of each are told."""
+"""The most elements of each in the list."""
 
 MOST = 1 << 16
-"""Of so many elements it is looked up who holds them."""
+"""The most elements of a layout whose holders are searched."""
 
 _FRAGMENTS = ("wgmma.D", "wgmma.A", "mma.A", "mma.B", "mma.D")
 

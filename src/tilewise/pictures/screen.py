@@ -38,12 +38,12 @@ MOST = 1 << 15
 """So many elements of a tile are searched a layout for."""
 
 LISTED = 1 << 19
-"""So many addresses are looked at for a natural access, where no closed form spares it: half a second."""
+"""The most addresses listed for a natural access that no closed form answers: half a second of work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an access of a tile costs."""
+    """The cost of an access of a tile."""
 
     access: str
     wavefronts: int | None = None
@@ -52,7 +52,7 @@ class Cost:
     ways: int | None = None
     said: str = ""
     instead: bool = False
-    """Whether it was asked in the place of a wider one that is refused."""
+    """True for an access that stands in for a wider one, which no instruction makes."""
     lanes: int | None = None
     """Lanes that ask in each request."""
     idle: int = 0
@@ -61,7 +61,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would be better: a layout, and for what."""
+    """A better layout, and what it is better for."""
 
     layout: Layout
     serves: tuple[str, ...]
@@ -71,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Screen:
-    """What is shown of a layout."""
+    """The facts of a layout that its screen shows."""
 
     layout: Layout
     dtype: DType | None
@@ -85,12 +85,12 @@ class Screen:
     entries: tuple[str, ...]
     """Calls of the catalogue that are this map, of registers."""
     holders: tuple[Holder, ...]
-    """What the first lanes hold, of registers."""
+    """The elements that the first lanes hold, of registers."""
     accesses: tuple[Cost, ...]
     engines: tuple[Taken, ...]
     changes: tuple[Change, ...]
     verdict: str
-    """What is to be said where nothing is to be changed."""
+    """The sentence that stands where no change is better."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -131,7 +131,7 @@ def screen_of(
 ) -> Screen:
     """Return the screen of a layout; with the type of an element it has banks and engines.
 
-    `accesses` are asked instead of the natural ones, as `tilewise.check.access` spells them.
+    `accesses` take the place of the natural ones, as `tilewise.check.access` spells them.
 
     >>> from tilewise import S, Swizzle
     >>> screen = screen_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], "bf16")
@@ -230,7 +230,7 @@ def _column_major(layout: Layout) -> bool:
 def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int = MOST_LISTED) -> Cost:
     """Return the cost of an access; of one that no instruction makes it has the reason.
 
-    refused  TW301 one for which more than `most` addresses would be looked at one by one
+    refused  TW301 one for which more than `most` addresses would be computed one by one
     """
     try:
         found = conflicts(layout, access, dtype=dtype, base=base, most=most)
@@ -247,7 +247,7 @@ def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int 
 def changes_of(
     layout: Layout, dtype: DType, costs: Sequence[Cost], engines: Sequence[Taken]
 ) -> tuple[tuple[Change, ...], str]:
-    """Layouts that serve better, each once, and what is to be said where there is none.
+    """Return the layouts that serve better, each once, and a sentence where no layout does.
 
     The nearest ones of the engines that do not take this one, and the one with the fewest wavefronts for all
     accesses together.

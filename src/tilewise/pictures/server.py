@@ -1,9 +1,9 @@
 """The explorer's server: a few files of the package, from memory, for the browser of this machine.
 
-Every path that it knows is a file of `tilewise/pictures/web`, read when it starts; nothing that is asked for
-reaches the disk. It listens on 127.0.0.1, and answers only who calls it by a name of this machine: a page of
-elsewhere whose name was bent to 127.0.0.1 gets nothing. What is typed in the explorer stays on this machine:
-the policy lets the page connect to its own server alone, and only where that server converts texts.
+Every path that it knows is a file of `tilewise/pictures/web`, read when it starts; no request reaches the
+disk. It listens on 127.0.0.1, and answers only who calls it by a name of this machine: a page of elsewhere
+whose name was bent to 127.0.0.1 gets nothing. The texts that a reader types in the explorer stay on this
+machine: the policy lets the page connect to its own server alone, and only where that server converts texts.
 
 A server that converts is given a function for it. Its page has a token, without which no text is converted.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Convert = Callable[[dict[str, Any]], dict[str, Any]]
 
 PORT = 8737
-"""Where the explorer is looked for first, where no port is asked for."""
+"""The first port that the server tries where its caller names no port."""
 
 PORTS = 20
-"""So many ports from there on are tried."""
+"""The number of ports that it tries, from there on."""
 
 POLICY = "; ".join(
     [
@@ -43,7 +43,7 @@ POLICY = "; ".join(
         "trusted-types 'none'",
     ]
 )
-"""What the page may do: load its own script and style, show pictures that it drew; no text becomes markup."""
+"""The page may load its own script and style, and show pictures that it drew; no text becomes markup."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -56,7 +56,7 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Connection": "close",
 }
-"""What goes with every answer, a refusal too."""
+"""The headers of every answer, of a refusal too."""
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -85,7 +85,7 @@ REFUSALS = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What is served under one path."""
+    """The content that the server has under one path."""
 
     kind: str
     content: bytes
@@ -108,7 +108,7 @@ def files() -> dict[str, File]:
 
 
 class Server(ThreadingHTTPServer):
-    """Bound to the port that was asked for, or to the first free one; it serves when told to.
+    """A server on the port that its caller names, or on the first free one; `serve_forever` starts it.
 
     requires       0 <= port <= 65535, or None for the first free one
     postcondition  `address` is where a browser finds it, once `serve_forever` runs

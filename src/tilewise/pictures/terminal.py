@@ -48,7 +48,7 @@ STYLES = {
     "open": "yellow",
     f"c{PALE}": "dim",
 }
-"""What the role of a piece of text looks like, if it is none of the colours c0 to c7."""
+"""{role of a piece of text: its style}, beside the colours c0 to c7."""
 
 _FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables of the environment that ask for colours where there is no terminal."""

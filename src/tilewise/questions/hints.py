@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (
-        r"an index of it can be asked with shape=\(([\d, ()]+)\)",
+        r"ask for an index of it with shape=\(([\d, ()]+)\)",
         lambda found: f"tilewise at ... --shape {_bare(found)} asks an index of it",
     ),
     (r"\b(shape|tensor)=\(([\d, ]+)\)", lambda found: f"--{found[1]} {_bare(found[2])}"),

@@ -1,4 +1,4 @@
-"""What one command answers in JSON, as the next one reads it.
+"""The answer of one command in JSON, as the next one reads it.
 
 A layout, as `algebra`, `catalog` and others answer it, is read as its text, in the dialect in which it is
 written; one that its text does not tell in full, as a document; bases and tables as JSON.
@@ -40,7 +40,7 @@ def told_in(text: str) -> dict[str, str]:
     """Return the other facts of an answer in JSON, as options are spelled: the operand, the type,
     M, N, K.
 
-    A flag that is raised is told as True, and one that is not as nothing.
+    A flag that is raised is True, and one that is not is left out.
 
     >>> told_in('{"schema": 1, "operand": "B", "value": "0x10", "instruction": {"m": 64, "n": 96, "k": 16}}')
     {'operand': 'B', 'value': '0x10', 'm': '64', 'n': '96', 'k': '16'}

@@ -1,4 +1,4 @@
-"""Which elements live at a place.
+"""Find the elements that live at a place.
 
   tilewise who 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid=5,reg=1
   tilewise who 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid=5

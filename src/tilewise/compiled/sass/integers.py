@@ -119,7 +119,7 @@ def _narrow(bits: np.ndarray) -> np.ndarray:
 
 
 def iadd3(words: Words) -> Compute:
-    """a + b + c, with up to two carries in and out."""
+    """Return the step of a + b + c, with up to two carries in and out."""
     written, plain, carried = words.parted()
     register = plain[0]
     reads = [word(operand, carry=True) for operand in plain[1:]]
@@ -136,7 +136,7 @@ def iadd3(words: Words) -> Compute:
 
 
 def iadd_wide(words: Words) -> Compute:
-    """a + b of 64 bits, or a + b + c."""
+    """Return the step of a + b of 64 bits, or a + b + c."""
     written, plain, _ = words.parted()
     reads = [wide(operand) for operand in plain[1:]]
     sum_of = _wide_step(
@@ -153,7 +153,7 @@ def iadd_wide(words: Words) -> Compute:
 
 
 def imad(words: Words) -> Compute:
-    """a b + c: the low word, the high one (HI), or both (WIDE)."""
+    """Return the step of a b + c: the low word, the high one (HI), or both (WIDE)."""
     written, plain, carried = words.parted()
     register, a, b, c = plain
     unsigned = "U32" in words.parts
@@ -201,7 +201,7 @@ def _with_carry(
 
 
 def lea(words: Words) -> Compute:
-    """(a << n) + b; HI the high word of it, with c above a; SX32 fills a up with its sign."""
+    """Return the step of (a << n) + b; HI is its high word, with c above a; SX32 fills a up with its sign."""
     written, plain, carried = words.parted()
     register, a, b, *rest = plain
     high, fill = "HI" in words.parts, "SX32" in words.parts
@@ -237,19 +237,19 @@ def _shifted_high(bits: np.ndarray, shift: int, fill: bool) -> np.ndarray:
 
 
 def viadd(words: Words) -> Compute:
-    """a + b."""
+    """Return the step of a + b."""
     register, a, b = words.operands[:3]
     left, right = word(a), word(b)
     return _step(register, lambda lanes: applied(np.add, left(lanes), right(lanes)))
 
 
 def iabs(words: Words) -> Compute:
-    """|a|."""
+    """Return the step of |a|."""
     return _step(words.operands[0], word(f"|{words.operands[1]}|"))
 
 
 def least(words: Words) -> Compute:
-    """The least or the greatest of two or three numbers; by the first predicate behind them which."""
+    """Return the step of the least or the greatest of numbers, by the first predicate behind them."""
     written, plain, selecting = words.parted()
     is_wide = any(part in ("S64", "U64") for part in words.parts)
     unsigned = any(part in ("U32", "U64") for part in words.parts)
@@ -280,7 +280,7 @@ def least(words: Words) -> Compute:
 
 
 def shf(words: Words) -> Compute:
-    """The low or high word of {high, low} shifted."""
+    """Return the step of the low or high word of {high, low} shifted."""
     register, low, by, high = words.operands[:4]
     below, count, above = word(low), word(by), word(high)
     left, upper = "L" in words.parts, "HI" in words.parts
@@ -304,7 +304,7 @@ def shf(words: Words) -> Compute:
 
 
 def sgxt(words: Words) -> Compute:
-    """The low bits of a, filled up with their sign, or with zeros (U32)."""
+    """Return the step of the low bits of a, filled up with their sign, or with zeros (U32)."""
     register, a, count = words.operands[:3]
     read, bits_of = word(a), word(count)
 
@@ -320,7 +320,7 @@ def sgxt(words: Words) -> Compute:
 
 
 def bmsk(words: Words) -> Compute:
-    """So many ones from a position on."""
+    """Return the step of so many ones from a position on."""
     register, position, width = words.operands[:3]
     begin, count = word(position), word(width)
 
@@ -334,7 +334,7 @@ def bmsk(words: Words) -> Compute:
 
 
 def prmt(words: Words) -> Compute:
-    """Four bytes of {c, a}, chosen by the digits of b."""
+    """Return the step of four bytes of {c, a}, chosen by the digits of b."""
     register, a, b, c = words.operands[:4]
     reads = [word(a), word(b), word(c)]
 
@@ -355,7 +355,7 @@ def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndar
 
 
 def popc(words: Words) -> Compute:
-    """The number of ones."""
+    """Return the step of the number of ones."""
     read = word(words.operands[-1])
     return _step(
         words.operands[0],
@@ -370,7 +370,7 @@ def _ones(bits: np.ndarray) -> Any:
 
 
 def flo(words: Words) -> Compute:
-    """The position of the leading one, all ones for the number 0; SH counts from the top."""
+    """Return the step of the position of the leading one, all ones for 0; SH counts from the top."""
     plain = [one for one in words.operands if not is_truth(one)]
     written = [one for one in words.operands if is_truth(one)]
     read = word(plain[1])
@@ -393,7 +393,7 @@ def flo(words: Words) -> Compute:
 
 
 def brev(words: Words) -> Compute:
-    """The bits in reverse."""
+    """Return the step of the bits in reverse."""
     read = word(words.operands[1])
 
     return _step(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
@@ -410,7 +410,7 @@ def reversed_bits(bits: np.ndarray) -> np.ndarray:
 
 
 def lop3(words: Words) -> Compute:
-    """A function of three bits by its table; the predicate is true where the result is not 0."""
+    """Return the step of a function of three bits by its table; a predicate says if it is not 0."""
     written, plain, carried = words.parted()
     register, *reads, table = plain
     values = [word(operand) for operand in reads]
@@ -440,7 +440,7 @@ def looked_up(table: int, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.nda
 
 
 def plop3(words: Words) -> Compute:
-    """Two functions of three predicates by their tables."""
+    """Return the step of two functions of three predicates by their tables."""
     first, second, a, b, c, *tables = words.operands
     reads = [truth(a), truth(b), truth(c)]
     numbers = [int(table, 0) for table in tables] + [0]
@@ -464,7 +464,7 @@ COMPARED: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def isetp(words: Words) -> Compute:
-    """A comparison, joined with a predicate; EX goes on where the low words were compared."""
+    """Return the step of a comparison, joined with a predicate; EX goes on from that of the low words."""
     first, second, a, b, *truths = words.operands
     relation = words.parts[0]
     unsigned = any(part in ("U32", "U64") for part in words.parts)
@@ -515,7 +515,7 @@ def both(join: str, a: Value, b: Value) -> Value:
 
 
 def sel(words: Words) -> Compute:
-    """One of two numbers, by a predicate."""
+    """Return the step of one of two numbers, by a predicate."""
     register, a, b, which = words.operands[:4]
     is_wide = "64" in words.parts
     one_side = wide if is_wide else word
@@ -537,14 +537,14 @@ def sel(words: Words) -> Compute:
 
 
 def mov(words: Words) -> Compute:
-    """One number, of 32 or 64 bits."""
+    """Return the step that copies a number of 32 or 64 bits."""
     if "64" in words.parts:
         return _wide_step(words.operands[0], wide(words.operands[1]))
     return _step(words.operands[0], word(words.operands[1]))
 
 
 def hfma2(words: Words) -> Compute:
-    """A pair of halves as constants, `-RZ, RZ, high, low`; anything else is not known."""
+    """Return the step of a pair of halves as constants, `-RZ, RZ, high, low`; anything else is not known."""
     register, *rest = words.operands
     if rest[:2] in (["-RZ", "RZ"], ["RZ", "-RZ"], ["RZ", "RZ"]) and not any(
         p in ("BF16", "BF16_V2") for p in words.parts
@@ -559,7 +559,7 @@ def hfma2(words: Words) -> Compute:
 
 
 def p2r(words: Words) -> Compute:
-    """The predicates as bits, under a mask, in a byte of a number."""
+    """Return the step of the predicates as bits, under a mask, in a byte of a number."""
     register, which, kept, mask = words.operands[:4]
     read, ones = word(kept), number_of(mask)
     prefix = "UP" if which.startswith("U") else "P"
@@ -581,7 +581,7 @@ def p2r(words: Words) -> Compute:
 
 
 def r2p(words: Words) -> Compute:
-    """Bits as predicates, under a mask."""
+    """Return the step of bits as predicates, under a mask."""
     which, source, mask = words.operands[:3]
     read, ones = word(source.split(".B")[0]), number_of(mask)
     prefix = "UP" if which.startswith("U") else "P"
@@ -602,7 +602,7 @@ def r2p(words: Words) -> Compute:
 
 
 def i2f(words: Words) -> Compute:
-    """An integer as a float, rounded up: the begin of a division by a reciprocal; else not known."""
+    """Return the step of an integer as a float, rounded up, as divisions begin; others are not known."""
     register, source = words.operands[0], words.operands[-1]
     if "RP" not in words.parts:
         count = 2 if "F64" in words.parts else 1
@@ -625,7 +625,7 @@ def i2f(words: Words) -> Compute:
 
 
 def reciprocal(words: Words) -> Compute:
-    """1 / a of a float, as near as a division needs it."""
+    """Return the step of 1 / a of a float, as near as a division needs it."""
     read = word(words.operands[1])
 
     def inverse(bits: np.ndarray) -> np.ndarray:
@@ -636,7 +636,7 @@ def reciprocal(words: Words) -> Compute:
 
 
 def f2i(words: Words) -> Compute:
-    """A float as an integer without a sign, cut off."""
+    """Return the step of a float as an integer without a sign, cut off."""
     register, source = words.operands[0], words.operands[-1]
     wide_result = any(part in ("U64", "S64") for part in words.parts)
     read = word(source)

@@ -56,7 +56,7 @@ def checked(table: Mapping[str, Any]) -> dict[str, Ways]:
         for way in ways:
             if not WAYS.fullmatch(way):
                 known = "document, device: ..., oracle: ..."
-                raise ValueError(f"{name} is confirmed by {way!r}, which is none of {known}")
+                raise ValueError(f"{name} is confirmed by {way!r}, which is not one of {known}")
     return {name: _read(ways) for name, ways in table.items()}
 
 

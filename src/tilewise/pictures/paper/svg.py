@@ -124,7 +124,7 @@ TYPE = (
     ".tilewise .middle{text-anchor:middle}"
     ".tilewise .end{text-anchor:end}"
 )
-"""What texts look like, in either theme."""
+"""The fonts of texts, in either theme."""
 
 
 def _items(items: Iterable[Item]) -> Iterator[str]:

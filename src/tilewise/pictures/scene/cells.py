@@ -1,4 +1,4 @@
-"""Which element stands in which cell of a panel, by the panel's arithmetic on places.
+"""The cell of a panel in which each element stands, by the panel's arithmetic on places.
 
 The page has the same in `cells.ts`.
 """

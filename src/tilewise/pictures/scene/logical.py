@@ -1,4 +1,4 @@
-"""The logical grid of a layout: which modes are its rows, and which part of it is looked at."""
+"""The logical grid of a layout: the modes that are its rows, and the part of it that a window shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is true of all elements of a scene, in sentences: counted one by one, as every evaluator can."""
+"""Facts about all elements of a scene, in sentences: counted one by one, as every evaluator can."""
 
 from __future__ import annotations
 

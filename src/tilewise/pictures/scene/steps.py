@@ -1,6 +1,6 @@
 """An access as steps: one a wavefront, with the lanes that it serves and the elements that they get.
 
-What the tensor core and TMA ask for has modules of its own: `descriptors` and `boxes`.
+The accesses of the tensor core and of TMA have modules of their own: `descriptors` and `boxes`.
 """
 
 from __future__ import annotations
