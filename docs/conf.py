@@ -4,6 +4,7 @@ import gc
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.docs.examples, which runs examples
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 import tilewise
@@ -22,6 +23,7 @@ extensions = [
     "docstrings",
     "aliases",
     "commands",
+    "errors",
     "consoles",
     "pictures",
     "phases",

@@ -91,6 +91,14 @@ def test_powers_of_two_need_no_product_on_a_gpu(lang: str, text: str, form: dict
     assert "*" not in code
 
 
+def test_the_way_back_warns_of_places_that_hold_nothing() -> None:
+    warning = "Of a place that holds nothing it says nothing of use."
+    code = source_of(parse("S[(5, 3) : (7, 2)]"), "python", inverse=True, flat=False).code
+    assert warning in code
+    assert code.endswith("q = m // 7\n    return q, (m - q * 7) >> 1")
+    assert warning not in source_of(parse(ROW_MAJOR), "python", inverse=True).code
+
+
 def test_what_may_be_negative_is_not_shifted() -> None:
     x = variable("x", -8, 7)
     body = spelled([linear([(8, x), (1, variable("y", 0, 7))]), linear([(8, x)])], FreeNames("xy"))

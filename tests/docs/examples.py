@@ -64,6 +64,12 @@ def rendered(text: str) -> str:
         return FENCE.sub(block, text)
 
 
+def ran(example: str) -> tuple[str, str]:
+    """Return the language of one example, and its lines with what they print."""
+    language = "python" if example.startswith(">>> ") else "console"
+    return language, rendered(f"```{language}\n{example}```").partition("\n")[2].removesuffix("\n```")
+
+
 @contextmanager
 def _quiet_terminal() -> Iterator[None]:
     """No colour, a fixed width, and paths from the root of the repository."""
