@@ -552,7 +552,7 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
     >>> intake_of(engine("wgmma"), "bf16", "B", {"cta_group": 2})
     Traceback (most recent call last):
     tilewise.LayoutError: TW601: wgmma takes no cta_group
-      hint: it is asked for n
+      hint: it takes n
     """
     said = {name: value for name, value in asked.items() if value is not None}
     for name in said:
