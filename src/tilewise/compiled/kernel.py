@@ -91,7 +91,7 @@ class Row:
     def explore(self) -> str | None:
         """Return the command that opens the addresses of the worst request, where they are a layout."""
         side = worst_side(self.worst)
-        return side and exploring_lanes(self.bytes, side[: self.worst.touch.supplied])
+        return None if side is None else exploring_lanes(self.bytes, side[: self.worst.touch.supplied])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
