@@ -45,7 +45,7 @@ def test_counts_are_those_of_the_definition(drawn):
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    (tally,) = counts.tallies.values()
+    (tally,) = counts.tallies
     rows = [
         [a if takes else None for a, takes in zip(addresses[w : w + 32], active[w : w + 32], strict=True)]
         for w in (0, 32)
@@ -71,7 +71,7 @@ def test_same_cost_wherever_the_block_lies():
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    (tally,) = counts.tallies.values()
+    (tally,) = counts.tallies
     assert tally.cost == 7 * coalesce.counted("ld", 4, places.tolist()).sectors
     assert len(counts.known["global", "ld", 4, False]) == 1
 
@@ -93,7 +93,7 @@ def test_copies_hang_on_both_sides(name, data):
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    shared, beyond = sorted(counts.tallies.values(), key=lambda tally: tally.touch.space, reverse=True)
+    shared, beyond = sorted(counts.tallies, key=lambda tally: tally.touch.space, reverse=True)
     wavefronts, sectors = 0, 0
     for warp in (range(32), range(32, 64)):
         loaded = [lane for lane in warp if active[lane] and read[lane]]
@@ -118,7 +118,7 @@ def test_a_copy_whose_source_is_unknown_is_left_out():
         for event in events:
             counts.add(event, lanes)
         known = {
-            tally.touch.space: tally.known for tally in counts.tallies.values() if tally.touch.bytes == 16
+            tally.touch.space: tally.known for tally in counts.tallies if tally.touch.bytes == 16
         }
         assert known == {"shared": int(bypasses), "global": 0}
 
@@ -128,5 +128,5 @@ def test_misaligned_access_is_left_out():
     counts = Counts()
     for event in events:
         counts.add(event, lanes)
-    (tally,) = counts.tallies.values()
+    (tally,) = counts.tallies
     assert (tally.misaligned, tally.known) == (1, 0)

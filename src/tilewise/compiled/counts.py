@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from tilewise.check import banks, coalesce
 from tilewise.check.access.access import INACTIVE
 from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.machine import Event
+from tilewise.compiled.moving import begin_of
 from tilewise.compiled.program import Instruction, Touch
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import OPERATIONS
@@ -43,11 +45,14 @@ WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, 2 * LANES, dtype=n
 MOST_ASKED = 1 << 15
 """The sectors of an instruction that are looked up: the begin of a long loop stands for the rest."""
 
+MOST_ROWS = 1 << 10
+"""The requests of turns counted at once that are looked up, for the same reason."""
+
 MOST_PLACES = 1 << 18
 """The most places that are kept apart for one instruction."""
 
 
-SUMS = ("instructions", "requests", "known", "lanes", "cost", "ideal", "lines", "misaligned")
+SUMS = ("instructions", "requests", "known", "unknown", "lanes", "cost", "ideal", "lines", "misaligned")
 """The counts of a tally that every event adds to."""
 
 
@@ -92,22 +97,27 @@ class Tally:
     worst_other: tuple[int | None, ...] | None = None
     """Its addresses on the other side of a copy, where its cost hangs on them."""
     targets: set[int] = field(default_factory=set, repr=False)
-    """The different addresses of atomics; the sectors of global memory that the first block asks for."""
+    """The different addresses of atomics."""
     asked: int = 0
-    """The sectors that its requests asked for, as often as they did."""
+    """Sectors of global memory that the first block asked for, as often as it did; addresses of atomics."""
     again: int = 0
-    """Those of them that the block had asked for before, by any of its instructions."""
+    """Those of them that some instruction of the block had asked for before."""
     misaligned: int = 0
     """Requests whose addresses are no multiples of their width: they fault on the hardware."""
 
     first: Event | None = field(default=None, repr=False)
     """An event that others are compared with."""
-    by_shift: dict[tuple[int | None, ...], list[int]] = field(default_factory=dict, repr=False)
-    """{addresses of each side beyond those of the first event, modulo a line: what such an event adds}."""
+    by_shift: dict[tuple[int | None, ...], tuple[list[int], int]] = field(default_factory=dict, repr=False)
+    """{addresses of each side beyond the first event's, modulo a line: (what one adds, how many came)}."""
 
     def sums(self) -> list[int]:
         """Return the counts that every event adds to."""
         return [getattr(self, name) for name in SUMS]
+
+    def add(self, counts: Sequence[int], times: int) -> None:
+        """Add the counts of an event that comes so many times."""
+        for name, count in zip(SUMS, counts, strict=True):
+            setattr(self, name, getattr(self, name) + count * times)
 
     def shift_of(self, event: Event) -> tuple[int | None, ...] | None:
         """Return by how much each side of an event is that of the first one moved, modulo a line.
@@ -122,8 +132,15 @@ class Tally:
             moved = tuple(map(_moved, event.sides, self.first.sides))
             if None not in moved:
                 return moved
+        self.settle()
         self.first, self.by_shift = event, {}
         return (0,) * len(event.sides)
+
+    def settle(self) -> None:
+        """Add the counts of the events that came again."""
+        for shift, (counts, times) in self.by_shift.items():
+            self.add(counts, times)
+            self.by_shift[shift] = counts, 0
 
     @property
     def excess(self) -> int:
@@ -135,62 +152,91 @@ class Tally:
 class Counts:
     """The tallies of a kernel, and the kinds of requests that were counted before."""
 
-    tallies: dict[tuple[int, int], Tally] = field(default_factory=dict)
+    by_touch: dict[tuple[int, int], Tally] = field(default_factory=dict, repr=False)
     """{(row of the text, its access by identity, as a row may have several instructions): its tally}."""
     seen: set[int] = field(default_factory=set, repr=False)
     """The sectors of global memory that the first block asked for."""
     known: dict[tuple[str, str, int, bool], dict[bytes, tuple[int, int, int]]] = field(default_factory=dict)
+    work: int = 0
+    """The time that the last event took, where a usual instruction takes 1."""
 
-    def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> None:
-        """Count one event; `remembers` that of one block, so that what it asks for again is found."""
+    @property
+    def tallies(self) -> list[Tally]:
+        """Return the counts of each access."""
+        for tally in self.by_touch.values():
+            tally.settle()
+        return list(self.by_touch.values())
+
+    def add(self, event: Event, lanes: Lanes, remembers: bool = False) -> int:
+        """Count one event, and return the time that it takes, where a usual instruction takes 1.
+
+        It `remembers` those of one block, so that what the block asks for again is found.
+        """
+        self.work = 1
         touch, instruction = event.touch, event.instruction
         key = (instruction.row, id(touch))
-        tally = self.tallies.get(key)
+        tally = self.by_touch.get(key)
         if tally is None:
-            tally = self.tallies[key] = Tally(instruction, touch)
+            tally = self.by_touch[key] = Tally(instruction, touch)
+        if event.turns > 1:
+            self._add(tally, event, lanes, remembers)
+            return self.work
         shift = tally.shift_of(event)
-        listening = remembers and tally.asked <= MOST_ASKED
+        listening = remembers and touch.space == "global" and tally.asked <= MOST_ASKED
         if shift in tally.by_shift and not listening:
-            for name, count in zip(SUMS, tally.by_shift[shift], strict=True):
-                setattr(tally, name, getattr(tally, name) + count)
-            return
+            counts, times = tally.by_shift[shift]
+            tally.by_shift[shift] = counts, times + 1
+            return self.work
         before = tally.sums()
         self._add(tally, event, lanes, remembers)
-        if shift is not None:
-            tally.by_shift[shift] = [now - then for now, then in zip(tally.sums(), before, strict=True)]
+        if shift is not None and shift not in tally.by_shift:
+            added = [now - then for now, then in zip(tally.sums(), before, strict=True)]
+            tally.by_shift[shift] = added, 0
+        return self.work
 
     def _add(self, tally: Tally, event: Event, lanes: Lanes, remembers: bool) -> None:
-        touch = event.touch
-        issued = warps_of(event.issued)
-        tally.instructions += int(issued.sum())
-        active = event.active.reshape(-1, LANES)
+        touch, turns = tally.touch, event.turns
+        issued, active = warps_of(event.issued), event.active.reshape(-1, LANES)
+        tally.instructions += int(issued.sum()) * turns
+        if event.unsure:
+            tally.unknown += int(issued.sum()) * turns
+            return
         if touch.supplied < LANES:
             active = active & (np.arange(LANES) < touch.supplied)
         rows = issued if event.active is event.issued and touch.supplied == LANES else warps_of(active)
-        if event.unsure:
-            tally.unknown += int(issued.sum())
-            return
-        tally.requests += int(rows.sum())
+        tally.requests += int(rows.sum()) * turns
         masks = [active, *[side.active.reshape(-1, LANES) for side in event.sides[1:]]]
         for side, mask in zip(event.sides, masks, strict=True):
             if side.address.unknown is not None:
                 blind = rows & warps_of(lanes.by_warp(side.address.unknown) & mask)
-                tally.unknown += int(blind.sum())
+                tally.unknown += int(blind.sum()) * turns
                 rows = rows & ~blind
-        if rows.any():
-            every = [lanes.by_warp(side.address.bits) for side in event.sides]
-            if not rows.all():
-                every, masks = [one[rows] for one in every], [mask[rows] for mask in masks]
-            addresses, *others = [one.astype(np.int64) for one in every]
-            active = masks[0]
-            beside = [np.where(mask, other, NOBODY) for mask, other in zip(masks[1:], others, strict=True)]
-            self._count(tally, addresses, active, *beside)
-            if remembers or touch.operation in ATOMICS:
-                self._remember(tally, addresses, active)
+        if not rows.any():
+            return
+        step = lanes.by_warp(begin_of(event.address.bits)[1])
+        every = [lanes.by_warp(begin_of(side.address.bits)[0]).astype(np.int64) for side in event.sides]
+        if not rows.all():
+            every, masks, step = [one[rows] for one in every], [mask[rows] for mask in masks], step[rows]
+        addresses, *others = every
+        active = masks[0]
+        beside = [np.where(mask, other, NOBODY) for mask, other in zip(masks[1:], others, strict=True)]
+        alike = LINE // gcd(LINE, *np.unique(step[active] % LINE).tolist()) if turns > 1 else 1
+        for turn in range(min(alike, turns)):  # the turns that come so many later move by whole lines
+            self._count(tally, addresses + turn * step, active, -(-(turns - turn) // alike), *beside)
+        if touch.operation in ATOMICS or (remembers and touch.space == "global"):
+            begin = min(turns, -(-MOST_ROWS // len(active)))
+            places = addresses + np.arange(begin)[:, None, None] * step
+            self._remember(tally, places.reshape(-1, LANES), np.tile(active, (begin, 1)))
 
     def _count(
-        self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_], other: Int64s | None = None
+        self,
+        tally: Tally,
+        addresses: Int64s,
+        active: NDArray[np.bool_],
+        turns: int,
+        other: Int64s | None = None,
     ) -> None:
+        """Count some requests, as often as turns make them."""
         touch = tally.touch
         full = bool(active.all())
         odd = addresses & touch.bytes - 1
@@ -198,13 +244,13 @@ class Counts:
             odd |= np.where(other == NOBODY, 0, other & touch.bytes - 1)
         if odd.any():
             aligned = ((odd == 0) | ~active).all(axis=1)
-            tally.misaligned += int((~aligned).sum())
+            tally.misaligned += int((~aligned).sum()) * turns
             addresses, active = addresses[aligned], active[aligned]
             other = None if other is None else other[aligned]
             if not len(addresses):
                 return
-        tally.known += len(addresses)
-        tally.lanes += active.size if full else int(active.sum())
+        tally.known += len(addresses) * turns
+        tally.lanes += (active.size if full else int(active.sum())) * turns
         first_lane = addresses[:, 0] if full else addresses[np.arange(len(active)), active.argmax(axis=1)]
         moved = addresses - (first_lane // LINE * LINE)[:, None]
         if not full:
@@ -215,31 +261,36 @@ class Counts:
         known = self.known.setdefault((touch.space, touch.operation, touch.bytes, touch.bypasses), {})
         names = [kind.tobytes() for kind in kinds]
         fresh = [place for place, name in enumerate(names) if name not in known]
+        self.work += 4 + len(kinds) // 4
         if fresh:
+            self.work += 20 + len(fresh)
             for place, costs in zip(fresh, _costs(touch, kinds[fresh]), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
             cost, ideal, lines = known[name]
-            tally.cost += cost * many
-            tally.ideal += ideal * many
-            tally.lines += lines * many
+            tally.cost += cost * many * turns
+            tally.ideal += ideal * many * turns
+            tally.lines += lines * many * turns
             if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
                 row = np.where(active[begin], addresses[begin], NOBODY)
                 tally.worst = (cost, ideal, _listed(row))
                 tally.worst_other = None if other is None else _listed(other[begin])
 
     def _remember(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
-        """Note the places of a request, and how many of them were there before."""
-        if len(tally.targets) > MOST_PLACES or (tally.asked > MOST_ASKED and tally.touch.space == "global"):
+        """Note the places of requests, and how many of them were there before."""
+        atomic = tally.touch.operation in ATOMICS
+        if len(tally.targets) > MOST_PLACES or (tally.asked > MOST_ASKED and not atomic):
             return
-        unit = 1 if tally.touch.operation in ATOMICS else SECTOR
-        for row, takes_part in zip(addresses, active, strict=True):
-            places = set((row[takes_part] // unit).tolist())
-            if tally.touch.space == "global":
-                tally.again += len(places & self.seen)
-                self.seen |= places
-            tally.asked += len(places)
-            tally.targets |= places
+        self.work += 2 + len(active) // 16
+        places = np.sort(np.where(active, addresses // (1 if atomic else SECTOR), NOBODY), axis=1)
+        other = np.ones(places.shape, np.bool_)
+        np.not_equal(places[:, 1:], places[:, :-1], out=other[:, 1:])
+        asked = places[other & (places != NOBODY)]
+        tally.asked += len(asked)
+        had = tally.targets if atomic else self.seen
+        before = len(had)
+        had.update(np.unique(asked).tolist())
+        tally.again += len(asked) - (len(had) - before)
 
 
 def worst_side(tally: Tally) -> tuple[int | None, ...] | None:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 MOST_CALLS = 1 << 14
 """The most different calls of one instruction that are kept apart."""
+WORK = 16
+"""The time of a call, where a usual instruction takes 1."""
 SYSTEM = 1024
 """The first bytes of shared memory, which are the system's where there are such engines."""
 
@@ -86,14 +88,14 @@ class Calls:
 
     tallies: dict[tuple[int, int], CallTally] = field(default_factory=dict)
 
-    def add(self, event: Called, lanes: Lanes) -> None:
-        """Count one event."""
+    def add(self, event: Called, lanes: Lanes) -> int:
+        """Count one event, and return the time that it takes, where a usual instruction takes 1."""
         key = (event.instruction.row, id(event.call))
         tally = self.tallies.setdefault(key, CallTally(event.instruction, event.call))
         tally.instructions += int(warps_of(event.issued).sum())
         if event.unsure:
             tally.unknown += int(warps_of(event.issued).sum())
-            return
+            return WORK
         who = _callers(event.active, event.call.lanes)
         columns = []
         for value in event.given.values():
@@ -101,13 +103,14 @@ class Calls:
             columns += [lanes.spread(one)[who].astype(np.uint64) for one in (value.bits, blind)]
         if not columns:
             tally.different[()] += len(who)
-            return
+            return WORK
         rows, times = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
         for row, many in zip(rows.tolist(), times.tolist(), strict=True):
             numbers = tuple(None if blind else bits for bits, blind in zip(row[::2], row[1::2], strict=True))
             if len(tally.different) >= MOST_CALLS and numbers not in tally.different:
                 numbers = (None,) * len(numbers)
             tally.different[numbers] += many
+        return WORK + len(rows)
 
 
 def _callers(active: Bools, lanes: int) -> Int64s:

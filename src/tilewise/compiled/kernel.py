@@ -15,6 +15,7 @@ from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import MOST_STEPS, Event, Trace
 from tilewise.compiled.program import Instruction, KernelProgram, Line, line_data
 from tilewise.compiled.trace import traces
+from tilewise.compiled.turns import MOST_COUNTED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tilewise.compiled.ttgir.accesses import MemoryAccess
     from tilewise.compiled.ttgir.module import Module
 
-MOST_WORK = 1 << 30
+MOST_WORK = 1 << 29
 """Lanes times instructions that are run; of a larger launch a sample of its blocks is."""
 
 NEAR = 3
@@ -33,6 +34,7 @@ LOADED = "its address, or its lanes, hang on loaded data or on an argument that 
 GUESSED = "a branch that hangs on loaded data, or on an argument that is not given: each side was run once"
 UNREAD = "this instruction is not read here; what hangs on it is unknown"
 UNREAD_OP = "this operation is not read here"
+ENDLESS = f"a loop without an end, or of more than {MOST_COUNTED:,} instructions: the run was cut off here"
 MISALIGNED = "its addresses are no multiples of its width"
 
 
@@ -273,6 +275,11 @@ class Run:
     steps: int = MOST_STEPS
     calls: Sequence[CallTally] = field(default=(), repr=False)
     """The calls of engines."""
+    endless: bool = False
+    """True if it was cut off in a loop that does not end."""
+
+    def _long(self) -> str:
+        return f"the run takes more than {self.steps:,} instructions: it was cut off here (--steps)"
 
     @property
     def weight(self) -> float:
@@ -291,10 +298,7 @@ class Run:
             instruction = self.program.instructions[number]
             found.append(_left(instruction.line, instruction.text, times, GUESSED))
         if self.cut:
-            reason = (
-                f"its lanes run more than {self.steps:,} instructions: the run was cut off here (--steps)"
-            )
-            found.append(_left(self.cut.line, self.cut.text, 1, reason))
+            found.append(_left(self.cut.line, self.cut.text, 1, ENDLESS if self.endless else self._long()))
         return found
 
 
@@ -311,32 +315,36 @@ def counted(
     """Return the counts of a launch."""
     counts, calls = Counts(), Calls()
     guessed: Counter[int] = Counter()
-    cut, done = None, 0
+    cut, endless, done = None, False, 0
     blocks: Sequence[int] = range(launch.blocks)
 
-    def add(trace: Trace, remembers: bool) -> None:
+    def add(trace: Trace, remembers: bool = False) -> int:
+        """Count the events of a run, and return the time that it takes, where a usual instruction takes 1."""
+        spent = 0
         for event in trace:
             if isinstance(event, Event):
-                counts.add(event, trace.lanes, remembers)
+                work = counts.add(event, trace.lanes, remembers)
             else:
-                calls.add(event, trace.lanes)
+                work = calls.add(event, trace.lanes)
+            trace.steps, spent = trace.steps + work, spent + work
+        return spent
 
-    first = next(traces(program, launch, blocks[:1], steps))
-    add(first, remembers=True)
-    most = max(1, MOST_WORK // max(1, first.steps * launch.threads))
+    first = next(traces(program, launch, blocks[:1], steps, at_once=True))
+    counting = add(first, remembers=True)
+    most = max(1, MOST_WORK // max(1, (first.steps - counting) * launch.threads))
     rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
-    for trace in chain((first,), traces(program, launch, rest, steps)):
+    for trace in chain((first,), traces(program, launch, rest, steps, at_once=True)):
         if trace is not first:
-            add(trace, remembers=False)
+            add(trace)
         done += len(trace.lanes.numbers)
         guessed.update(trace.guessed)
-        cut = trace.cut
+        cut, endless = trace.cut, trace.endless
         if cut is not None:
             break
         if told is not None:
             told(done, len(rest) + 1)
-    tallies, called = list(counts.tallies.values()), list(calls.tallies.values())
-    return Run(launch, program, tallies, done, guessed, cut, steps, called)
+    called = list(calls.tallies.values())
+    return Run(launch, program, counts.tallies, done, guessed, cut, steps, called, endless)
 
 
 def _sample(launch: Launch, most: int) -> list[int]:

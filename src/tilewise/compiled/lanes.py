@@ -20,11 +20,24 @@ Bools = NDArray[np.bool_]
 Entries = NDArray[Any]
 
 
+class Near(NamedTuple):
+    """The ends of floats that the hardware leaves open in their last place: each lies between two numbers."""
+
+    high: Entries
+    """The greatest that each may be; the least is its number."""
+    lanes: Bools
+    """The lanes of which this is known."""
+    divides: Bools
+    """The lanes that divide integers, with steps that make up for any float between the ends."""
+
+
 class Value(NamedTuple):
     """Numbers of lanes, and the lanes whose number nobody knows (None: all are known)."""
 
     bits: Entries
     unknown: Bools | None = None
+    near: Near | None = None
+    """The ends of numbers that nobody knows exactly."""
 
     @classmethod
     def of(cls, number: int, kind: type[np.generic] = np.uint32) -> Value:
@@ -50,6 +63,13 @@ def unknown_of(values: Iterable[Value]) -> Bools | None:
         if value.unknown is not None:
             unknown = value.unknown if unknown is None else unknown | value.unknown
     return unknown
+
+
+def near_of(value: Value) -> Near:
+    """Return the ends of a value; both are its number where it is known."""
+    if value.near is not None:
+        return value.near
+    return Near(value.bits, ALL if value.unknown is None else ~value.unknown, ~ALL)
 
 
 def applied(function: Callable[..., Entries], *values: Value) -> Value:
@@ -82,6 +102,8 @@ class Lanes:
     """The blocks, by their number in the grid."""
     constants: Mapping[tuple[int, int], Value] = field(default_factory=dict)
     """{(bank, offset): word}."""
+    banks: dict[int, tuple[NDArray[np.uint8], Bools]] = field(default_factory=dict, repr=False)
+    """{bank: its bytes, and which are known}, once they are looked up lane by lane."""
     registers: dict[str, Value] = field(default_factory=dict)
     threads: NDArray[np.int64] = field(init=False)
     """The number of each lane's thread in its block."""
@@ -130,7 +152,11 @@ class Lanes:
             if value.unknown is not None or old.unknown is not None:
                 new, before = (_NONE if v.unknown is None else v.unknown for v in (value, old))
                 unknown = np.where(where.mask, new, before)
-            value = Value(np.where(where.mask, value.bits, old.bits), unknown)
+            near = None
+            if value.near is not None or old.near is not None:
+                pairs = zip(near_of(value), near_of(old), strict=True)
+                near = Near(*(np.where(where.mask, one, other) for one, other in pairs))
+            value = Value(np.where(where.mask, value.bits, old.bits), unknown, near)
         self.registers[name] = value
 
     def forget(self, names: Sequence[str], where: Taking) -> None:
@@ -143,6 +169,31 @@ class Lanes:
             else:
                 self.registers.pop(name, None)
 
+    def constant(self, bank: int, places: Value, kind: type[np.generic]) -> Value:
+        """Return the constants at the places of a bank, lane by lane."""
+        size = np.dtype(kind).itemsize
+        content, known = self._content(bank)
+        begins = np.minimum(self.spread(places.bits).astype(np.int64), len(content) - size)
+        where = begins[:, None] + np.arange(size)
+        unknown = ~known[where].all(axis=1) | (begins < 0)
+        if places.unknown is not None:
+            unknown = unknown | places.unknown
+        return Value(content[where].view(kind)[:, 0], unknown if unknown.any() else None)
+
+    def _content(self, bank: int) -> tuple[NDArray[np.uint8], Bools]:
+        """Return the bytes of a bank of constants, and which of them are known."""
+        if bank not in self.banks:
+            words = {
+                at: value for (number, at), value in self.constants.items() if number == bank and at < FAR
+            }
+            content = np.zeros(max(words, default=0) + 2 * MOST_BYTES, np.uint8)
+            known = np.zeros(len(content), np.bool_)
+            for offset, value in words.items():
+                content[offset : offset + 4] = value.bits.view(np.uint8)
+                known[offset : offset + 4] = value.unknown is None
+            self.banks[bank] = content, known
+        return self.banks[bank]
+
     def spread(self, bits: Entries) -> Entries:
         """Return an array with one entry for each lane."""
         return np.broadcast_to(bits, (self.count,))
@@ -153,6 +204,10 @@ class Lanes:
 
 
 _NONE = np.zeros(1, np.bool_)
+MOST_BYTES = 8
+"""The bytes of one constant at most."""
+FAR = 1 << 17
+"""Constants from here on are not known lane by lane."""
 
 
 def _index(numbers: NDArray[np.int64], extents: Sequence[int]) -> tuple[Entries, Entries, Entries]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewise.compiled.lanes import Bools, Lanes, Taking, Value
+from tilewise.compiled.moving import NotAlike, Turns
 from tilewise.compiled.program import (
     Close,
     Compute,
@@ -31,10 +32,14 @@ from tilewise.compiled.program import (
     Touch,
     UnreadStep,
 )
+from tilewise.compiled.turns import TRY, Loop, jump
 from tilewise.hardware.limits import LANES
 
-MOST_STEPS = 300_000
-"""Instructions that one lane runs at most: a loop that needs more is cut off."""
+MOST_STEPS = 100_000
+"""The work of a run at most, where a usual instruction is 1: a loop that needs more is cut off."""
+
+FEW = 16
+"""Parts of warps that are found in the time of a usual instruction."""
 
 PATIENCE = 16
 """Times that lanes pass a branch that goes back, before they take it."""
@@ -55,6 +60,13 @@ class Event:
     """True if loaded data decide which lanes take part."""
     other: Event | None = None
     """The other side of a copy, where the cost hangs on it too."""
+    turns: int = 1
+    """Turns of a loop that issue it alike; their addresses may be moving."""
+
+    @property
+    def alone(self) -> bool:
+        """Return whether turns of a loop may issue it at once: it has one side."""
+        return self.other is None
 
     @property
     def sides(self) -> tuple[Event, ...]:
@@ -73,6 +85,11 @@ class Called:
     given: Mapping[str, Value]
     unsure: bool
 
+    @property
+    def alone(self) -> bool:
+        """Return that turns of a loop may not issue it at once: engines are handed each turn's numbers."""
+        return False
+
 
 @dataclass(slots=True)
 class Front:
@@ -89,6 +106,8 @@ class Trace:
     program: KernelProgram
     lanes: Lanes
     most_steps: int = MOST_STEPS
+    at_once: bool = False
+    """True if turns of a loop that are alike are one event."""
     steps: int = 0
     guessed: dict[int, int] = field(default_factory=dict)
     """{instruction: times} of branches that hang on what nobody knows."""
@@ -99,17 +118,33 @@ class Trace:
     waiting: dict[str, dict[int, Bools]] = field(default_factory=dict)
     """{barrier: {instruction after its close: the lanes that wait}}."""
     passed: dict[int, Bools] = field(default_factory=dict)
+    loops: dict[int, Loop] = field(default_factory=dict)
+    """{instruction to which lanes jump back: the loop that begins there}."""
+    turns: Turns | None = None
+    """The turns that are tried at the moment."""
+    tried: int = 0
+    """Steps of all tries."""
+    counted: int = 0
+    """Instructions of a lane in turns that were counted at once."""
+    endless: bool = False
+    """True if a loop was cut off that does not end."""
 
     def __iter__(self) -> Iterator[Event | Called]:
         self.fronts = [Front(0, self.lanes.live.copy())]
         while self.fronts or self._released(every=True):
-            yield from self._advance()
+            yield from self.advance()
             if self.cut is not None:
                 return
 
-    def _advance(self) -> Iterator[Event | Called]:
-        """Run the lanes that are least far, until they part, wait, end, or come up to others."""
+    def advance(self) -> Iterator[Event | Called]:
+        """Run the lanes that are least far, until they part, wait, end, come up to others, or jump back."""
+        self.steps += 2 + len(self.fronts) // FEW
         front = self._least()
+        loop = self.loops.get(front.at) if self.turns is None else None
+        if loop is not None and loop.arrive(self):
+            yield from jump(self, loop, front)
+            if self.cut is not None:
+                return
         others = min((other.at for other in self.fronts), default=len(self.program.instructions))
         mask = front.mask
         whole = not self.fronts and not self.waiting and np.array_equal(mask, self.lanes.live)
@@ -120,8 +155,8 @@ class Trace:
             if self.steps >= self.most_steps:
                 self.cut = instructions[at]
                 return
-            self.steps += 1
             instruction = instructions[at]
+            self.steps += instruction.work if self.turns is None else instruction.work * TRY
             where, unsure = everyone, False
             if instruction.guard is not None:
                 truth = self.lanes.truth(instruction.guard.register)
@@ -143,7 +178,13 @@ class Trace:
                     self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is UnreadStep:
                     self.lanes.forget(step.writes, everyone if unsure else where)
-                elif type(step) is Jump and where is everyone and step.when is None and not unsure:
+                elif (
+                    type(step) is Jump
+                    and step.target > at
+                    and where is everyone
+                    and step.when is None
+                    and not unsure
+                ):
                     onwards = step.target
                 elif self._turn(at, step, everyone, where, truth.unknown if unsure else None):
                     return
@@ -227,6 +268,9 @@ class Trace:
             taken = self._guess(at, target, taken & ~doubtful, doubtful)
         if not taken.any():
             return False
+        if self.at_once and self.turns is None and target <= at:
+            loop = self.loops.setdefault(target, Loop(at))
+            loop.back = max(loop.back, at)
         self._part(target, taken)
         self._part(at + 1, mask & ~taken)
         return True
@@ -242,6 +286,8 @@ class Trace:
         """
         self.guessed[at] = self.guessed.get(at, 0) + 1
         if target <= at:
+            if self.turns is not None:
+                raise NotAlike
             return taken | doubtful if self.guessed[at] % PATIENCE == 0 else taken
         before = self.passed.get(at, np.zeros_like(doubtful))
         self.passed[at] = before | doubtful
@@ -249,6 +295,7 @@ class Trace:
 
     def _jump_to(self, at: int, target: Value, mask: Bools, taken: Bools, unknown: Bools | None) -> bool:
         """Let lanes go where each one's number says; those whose number nobody knows end here."""
+        self.steps += 4
         doubtful = self._doubtful(mask, unknown)
         taken = taken & ~doubtful
         lost = self._doubtful(taken, target.unknown)

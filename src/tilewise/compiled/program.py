@@ -191,6 +191,16 @@ class EngineCall:
 Step = Compute | UnreadStep | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch | EngineCall
 
 
+HEAVY = dict.fromkeys("PRMT LDC SHFL P2R R2P POPC FLO prmt ld shfl bfe bfi bfind clz popc".split(), 4)
+HEAVY |= {"MATCH": 16, "match": 16}
+"""{instruction, by its base, that takes the machine longer than others: so many times}."""
+
+
+def work_of(base: str) -> int:
+    """Return the time that the machine takes for an instruction, where a usual one takes 1."""
+    return HEAVY.get(base, 1)
+
+
 # -- the program -----------------------------------------------------------------------------------------
 
 
@@ -214,6 +224,8 @@ class Instruction:
     line: Line | None = None
     row: int = 0
     """The line of the text that has it, from 1."""
+    work: int = 1
+    """The time that the machine takes for it, where a usual one takes 1."""
 
 
 @dataclass(frozen=True, slots=True)

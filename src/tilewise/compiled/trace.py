@@ -52,14 +52,18 @@ def pointer(number: int) -> int:
 
 
 def traces(
-    program: KernelProgram, launch: Launch, blocks: Sequence[int], steps: int = MOST_STEPS
+    program: KernelProgram,
+    launch: Launch,
+    blocks: Sequence[int],
+    steps: int = MOST_STEPS,
+    at_once: bool = False,
 ) -> Iterator[Trace]:
-    """Return the runs of some blocks of a launch, several at once."""
+    """Return the runs of some blocks of a launch, several at once; `at_once` counts turns that are alike."""
     constants = words_of(program, launch)
     threads = -(-launch.threads // LANES) * LANES
     together = max(1, AT_ONCE // threads)
     for first in range(0, len(blocks), together):
-        yield Trace(program, Lanes(launch, blocks[first : first + together], constants), steps)
+        yield Trace(program, Lanes(launch, blocks[first : first + together], constants), steps, at_once)
 
 
 # -- lane by lane ----------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
             "args": "A,B,...: the arguments in order; an empty one is left open",
             "let": "NAME=N: an argument by its name; repeatable",
             "shared": "BYTES: dynamic shared memory (0)",
-            "steps": "N: instructions that a lane runs at most (300000); a longer loop is cut off",
+            "steps": "N: instructions that are run at most (100000); turns that are alike are run at once",
         },
     },
     file="FILE: cubin, nvdisasm's text, PTX, TTGIR, a folder of Triton's cache, - for standard input",

@@ -15,9 +15,9 @@ import numpy as np
 from tilewise.compiled.lanes import FALSE, UNKNOWN_TRUTH, Entries, Lanes, Taking, Value, applied
 from tilewise.compiled.program import Compute, Step, UnreadStep
 from tilewise.compiled.ptx.operands import KINDS, SIGNED, Kind, Words, number, width_of, write_all
-from tilewise.compiled.sass.integers import both, looked_up, permuted
+from tilewise.compiled.sass.integers import both, count_ones, looked_up, permuted, reversed_bits
 
-U8, U32, U64 = np.uint8, np.uint32, np.uint64
+U32, U64 = np.uint32, np.uint64
 OfEntries = Callable[..., Entries]
 Reading = Callable[[Words], Step | None]
 
@@ -301,20 +301,14 @@ def bit_mask(words: Words) -> Step:
     return words.result(of)
 
 
-def count_ones(bits: Entries) -> Entries:
-    """Return the number of ones."""
-    parts = np.ascontiguousarray(bits)[:, None].view(U8)
-    ones: Entries = np.unpackbits(parts, axis=1).sum(axis=1, dtype=U32)
-    return ones
-
-
 def leading(bits: Entries) -> Entries:
     """Return the position of the leading one; 2^32 - 1 for the number 0."""
     step = 1
     while step < 8 * bits.itemsize:
         bits = bits | bits >> bits.dtype.type(step)
         step *= 2
-    return count_ones(bits) - U32(1)
+    position: Entries = count_ones(bits) - U32(1)
+    return position
 
 
 def find(words: Words) -> Step:
@@ -334,16 +328,6 @@ def find(words: Words) -> Step:
 def leading_zeros(words: Words) -> Step:
     """Return the step of the number of zeros above the leading one."""
     return words.result(lambda bits: U32(words.width - 1) - leading(bits))
-
-
-def reverse(words: Words) -> Step:
-    """Return the step of the bits in reverse."""
-
-    def of(bits: Entries) -> Any:
-        parts = np.unpackbits(np.ascontiguousarray(bits)[:, None].view(U8), axis=1, bitorder="little")
-        return np.packbits(parts[:, ::-1], axis=1, bitorder="little").view(words.kind)[:, 0]
-
-    return words.result(of)
 
 
 def permute(words: Words) -> Step | None:
@@ -590,7 +574,7 @@ BITS: dict[str, Reading] = {
     "bfe": extract,
     "bfi": insert,
     "bfind": find,
-    "brev": reverse,
+    "brev": _plain(reversed_bits),
     "popc": _plain(count_ones),
     "clz": leading_zeros,
     "szext": sign_extend,

@@ -37,8 +37,6 @@ PARAMETERS = 0x1000
 """The begin of the parameters in bank 0 of constants, behind the words of the launch."""
 BANKS = {"param": 0, "const": 3}
 """{space: its bank of constants}."""
-MOST_PLACES = 1 << 12
-"""The most different constants that the lanes of one instruction read."""
 
 LOW = np.uint64((1 << 32) - 1)
 
@@ -257,18 +255,7 @@ def _constants(bank: int, where: LaneReader, step: int, kind: Kind, lanes: Lanes
     place = where(lanes)
     if place.bits.size == 1 and place.unknown is None:
         return _constant(lanes, bank, int(place.bits[0]) + step, kind)
-    places = lanes.spread(place.bits)
-    unknown = ~lanes.live if place.unknown is None else ~lanes.live | place.unknown
-    different = np.unique(places[~unknown])
-    if len(different) > MOST_PLACES:
-        return UNKNOWN
-    bits = np.zeros(lanes.count, kind)
-    for offset in different.tolist():
-        value, here = _constant(lanes, bank, offset + step, kind), places == offset
-        bits[here] = value.bits[0]
-        if value.unknown is not None:
-            unknown = unknown | here
-    return Value(bits, unknown if unknown.any() else None)
+    return lanes.constant(bank, applied(lambda bits: bits + np.uint64(step), place), kind)
 
 
 def _constant(lanes: Lanes, bank: int, offset: int, kind: Kind) -> Value:

@@ -35,6 +35,7 @@ from tilewise.compiled.program import (
     Leave,
     Step,
     UnreadStep,
+    work_of,
 )
 from tilewise.compiled.ptx.engines import engine_call
 from tilewise.compiled.ptx.integers import computed
@@ -187,7 +188,7 @@ class _Reader:
             steps = (UnreadStep(_maybe_written(words)),)
         text = f"{statement.name} {' '.join(statement.operands.split())}".strip()
         self.instructions.append(
-            Instruction(statement.name, text, steps, guard, statement.line, statement.row)
+            Instruction(statement.name, text, steps, guard, statement.line, statement.row, work_of(base))
         )
 
     def _steps(self, words: Words, body: PtxBody) -> tuple[Step, ...] | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from tilewise.compiled.lanes import LaneReader, Lanes, Taking, Value, applied
+from tilewise.compiled.lanes import LaneReader, Lanes, Near, Taking, Value, applied, near_of
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.operands import (
+    ZEROS,
     half_of,
     is_truth,
     joined,
@@ -83,6 +85,12 @@ TWINS = {
     "UVIMNMX": "VIMNMX",
     "UIMNMX": "IMNMX",
     "UVIADDMNMX": "VIADDMNMX",
+    "UI2F": "I2F",
+    "UI2FP": "I2FP",
+    "UF2I": "F2I",
+    "UFMUL": "FMUL",
+    "UFSETP": "FSETP",
+    "UFSEL": "FSEL",
     "ULEPC": "LEPC",
     "UP2UR": "P2R",
     "UR2UP": "R2P",
@@ -93,7 +101,7 @@ TWINS = {
 """Instructions that do for a warp, or for a number of 32 bits, what another does for lanes."""
 
 
-def _step(register: str, read: LaneReader) -> Compute:
+def step_of(register: str, read: LaneReader) -> Compute:
     """Return the step that writes 32 bits."""
 
     def run(lanes: Lanes, where: Taking) -> None:
@@ -122,17 +130,35 @@ def iadd3(words: Words) -> Compute:
     """Return the step of a + b + c, with up to two carries in and out."""
     written, plain, carried = words.parted()
     register = plain[0]
-    reads = [word(operand, carry=True) for operand in plain[1:]]
     carries = [truth(one) for one in carried] if "X" in words.parts else []
+    counts = [name for name in written if name not in ("PT", "UPT")]
+    reads = [word(operand, carry=bool(counts)) for operand in plain[1:] if counts or operand not in ZEROS]
 
     def run(lanes: Lanes, where: Taking) -> None:
         values = [*(read(lanes) for read in reads), *(carry(lanes) for carry in carries)]
-        total = applied(lambda *bits: sum((b.astype(U64) for b in bits), np.zeros(1, U64)), *values)
+        total = applied(_added, *values) if counts else between(_added_low, *values)
         for least, name in enumerate(written):
-            put(lanes, name, applied(lambda bits, least=least: bits >> _32 > least, total), where)
-        put(lanes, register, applied(low_word, total), where)
+            if name in counts:
+                put(lanes, name, applied(lambda bits, least=least: bits >> _32 > least, total), where)
+        put(lanes, register, applied(low_word, total) if counts else total, where)
 
     return Compute(run, (*named(register, 1), *written))
+
+
+def _added(*bits: np.ndarray) -> Any:
+    """Return a sum in 64 bits."""
+    total = bits[0].astype(U64)
+    for one in bits[1:]:
+        total = total + one.astype(U64)
+    return total
+
+
+def _added_low(*bits: np.ndarray) -> Any:
+    """Return the low word of a sum."""
+    total = bits[0].astype(np.uint32) if bits else np.zeros(1, np.uint32)
+    for one in bits[1:]:
+        total = total + one.astype(np.uint32)
+    return total
 
 
 def iadd_wide(words: Words) -> Compute:
@@ -141,7 +167,7 @@ def iadd_wide(words: Words) -> Compute:
     reads = [wide(operand) for operand in plain[1:]]
     sum_of = _wide_step(
         plain[0],
-        lambda lanes: applied(lambda *bits: sum(bits, np.zeros(1, U64)), *(read(lanes) for read in reads)),
+        lambda lanes: applied(_added, *(read(lanes) for read in reads)),
     )
     carries = [name for name in written if name not in ("PT", "UPT")]
 
@@ -169,8 +195,8 @@ def imad(words: Words) -> Compute:
             return applied(lambda x, y, z, more=0: x * y + _narrow(z) + np.uint32(more), *values)
 
         if carry is None and not written:
-            return _step(register, low)
-        return _step(register, lambda lanes: _with_carry(lanes, left, right, add, carry))
+            return step_of(register, low)
+        return step_of(register, lambda lanes: _with_carry(lanes, left, right, add, carry))
     add = wide(c)
     extend = (lambda bits: bits.astype(U64)) if unsigned else signed
 
@@ -240,12 +266,24 @@ def viadd(words: Words) -> Compute:
     """Return the step of a + b."""
     register, a, b = words.operands[:3]
     left, right = word(a), word(b)
-    return _step(register, lambda lanes: applied(np.add, left(lanes), right(lanes)))
+    return step_of(register, lambda lanes: between(np.add, left(lanes), right(lanes)))
+
+
+def between(function: Callable[..., Any], *values: Value) -> Value:
+    """Return a function of values that grows with each of them, and its ends where one has ends."""
+    value = applied(function, *values)
+    if all(one.near is None for one in values):
+        return value
+    parts = [near_of(one) for one in values]
+    high = function(*(part.high for part in parts))
+    lanes = np.logical_and.reduce(np.broadcast_arrays(value.bits <= high, *(part.lanes for part in parts)))
+    divides = np.logical_or.reduce(np.broadcast_arrays(*(part.divides for part in parts)))
+    return Value(value.bits, value.unknown, Near(high, lanes, divides))
 
 
 def iabs(words: Words) -> Compute:
     """Return the step of |a|."""
-    return _step(words.operands[0], word(f"|{words.operands[1]}|"))
+    return step_of(words.operands[0], word(f"|{words.operands[1]}|"))
 
 
 def least(words: Words) -> Compute:
@@ -298,7 +336,7 @@ def shf(words: Words) -> Compute:
         moved = (whole.view(np.int64) >> n.astype(np.int64)).view(U64) if filled else whole >> n
         return moved >> _32 if upper else moved & U64(0xFFFFFFFF)
 
-    return _step(
+    return step_of(
         register, lambda lanes: applied(_narrow, applied(shifted, below(lanes), count(lanes), above(lanes)))
     )
 
@@ -316,7 +354,7 @@ def sgxt(words: Words) -> Compute:
             return (up.astype(U64) >> away).astype(np.uint32)
         return (up.view(np.int32).astype(np.int64) >> away.astype(np.int64)).astype(np.uint32)
 
-    return _step(register, lambda lanes: applied(filled, read(lanes), bits_of(lanes)))
+    return step_of(register, lambda lanes: applied(filled, read(lanes), bits_of(lanes)))
 
 
 def bmsk(words: Words) -> Compute:
@@ -330,7 +368,7 @@ def bmsk(words: Words) -> Compute:
         ones = (U64(1) << np.minimum(n, np.uint32(32)).astype(U64)) - U64(1)
         return low_word(ones << np.minimum(p, np.uint32(32)).astype(U64))
 
-    return _step(register, lambda lanes: applied(mask, begin(lanes), count(lanes)))
+    return step_of(register, lambda lanes: applied(mask, begin(lanes), count(lanes)))
 
 
 def prmt(words: Words) -> Compute:
@@ -340,33 +378,55 @@ def prmt(words: Words) -> Compute:
 
     if any(re.fullmatch(r"F4E|B4E|RC8|ECL|ECR|RC16", part) for part in words.parts):
         return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
-    return _step(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
+    return step_of(register, lambda lanes: applied(permuted, *(read(lanes) for read in reads)))
 
 
-def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return four bytes of two words, chosen by the digits of a third."""
-    both, result = joined(low, high), np.zeros(1, U64)
-    for place in range(4):
-        digit = (selector >> np.uint32(4 * place)).astype(U64) & U64(15)
-        byte = both >> (digit & U64(7)) * U64(8) & U64(255)
-        byte = np.where(digit & U64(8) != 0, np.where(byte & U64(128) != 0, U64(255), U64(0)), byte)
-        result = result | byte << U64(8 * place)
-    return low_word(result)
+def permuted(low: np.ndarray, selector: np.ndarray, high: np.ndarray) -> Any:
+    """Return four bytes of two words, chosen by the digits of a third; 8 more is the sign of that byte."""
+    if selector.size == 1 and not int(selector[0]) & 0x8888:
+        return _picked(low, high, [int(selector[0]) >> 4 * place & 7 for place in range(4)])
+    both, digits = np.broadcast_arrays(joined(low, high)[:, None], selector[:, None] >> DIGITS)
+    begins = np.arange(0, 8 * len(both), 8)[:, None]
+    bytes_of_all = np.ascontiguousarray(both[:, 0]).view(np.int8)
+    chosen = bytes_of_all[begins + (digits & np.uint32(7))]
+    signed_ones = digits & np.uint32(8) != 0
+    return np.where(signed_ones, chosen >> 7, chosen).view(np.uint32)[:, 0]
+
+
+DIGITS = np.array([0, 4, 8, 12], np.uint32)
+
+
+def _picked(low: np.ndarray, high: np.ndarray, digits: Sequence[int]) -> Any:
+    """Return bytes of two words, neighbours together."""
+    result: Any = np.zeros(1, np.uint32)
+    place = 0
+    while place < 4:
+        digit, count = digits[place], 1
+        while place + count < 4 and digits[place + count] == digit + count != 4:
+            count += 1
+        bits = (high if digit > 3 else low) >> np.uint32(8 * (digit & 3))
+        result = result | (bits & np.uint32((1 << 8 * count) - 1)) << np.uint32(8 * place)
+        place += count
+    return result
 
 
 def popc(words: Words) -> Compute:
     """Return the step of the number of ones."""
     read = word(words.operands[-1])
-    return _step(
-        words.operands[0],
-        lambda lanes: applied(_ones, read(lanes)),
-    )
+    return step_of(words.operands[0], lambda lanes: applied(count_ones, read(lanes)))
 
 
-def _ones(bits: np.ndarray) -> Any:
-    """Return the number of ones of each word."""
-    bytes_of_each = np.ascontiguousarray(bits)[:, None].view(np.uint8)
-    return np.unpackbits(bytes_of_each, axis=1).sum(axis=1, dtype=np.uint32)
+def count_ones(bits: np.ndarray) -> Any:
+    """Return the number of ones of each number."""
+    parts = ONES[np.ascontiguousarray(bits).view(np.uint8)].reshape(-1, bits.itemsize)
+    return parts.sum(axis=1, dtype=np.uint32)
+
+
+BYTES = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+ONES = BYTES.sum(axis=1, dtype=np.uint32)
+"""The ones of each byte."""
+REVERSED = np.packbits(BYTES[:, ::-1], axis=1)[:, 0]
+"""The bits of each byte in reverse."""
 
 
 def flo(words: Words) -> Compute:
@@ -396,14 +456,12 @@ def brev(words: Words) -> Compute:
     """Return the step of the bits in reverse."""
     read = word(words.operands[1])
 
-    return _step(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
+    return step_of(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
 
 
-def reversed_bits(bits: np.ndarray) -> np.ndarray:
-    """Return 32 bits in reverse."""
-    for step, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF), (16, 0xFFFF)):
-        bits = (bits >> np.uint32(step) & np.uint32(mask)) | (bits & np.uint32(mask)) << np.uint32(step)
-    return bits
+def reversed_bits(bits: np.ndarray) -> Any:
+    """Return the bits of numbers in reverse."""
+    return REVERSED[np.ascontiguousarray(bits).view(np.uint8)].view(bits.dtype).byteswap()
 
 
 # -- logic and predicates --------------------------------------------------------------------------------
@@ -429,14 +487,37 @@ def lop3(words: Words) -> Compute:
     return Compute(run, (*named(register, 1), *written))
 
 
-def looked_up(table: int, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """Return the bits that a table of eight has for the bits of three numbers."""
-    shape = np.broadcast_shapes(a.shape, b.shape, c.shape)
-    result = np.zeros(shape, a.dtype)
-    for row in range(8):
-        if table >> row & 1:
-            result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
-    return result
+def looked_up(table: int, *operands: np.ndarray) -> Any:
+    """Return the bits that a table has for the bits of three numbers: row 4 a + 2 b + c."""
+    kind = operands[0].dtype
+    if table in (0, (1 << (1 << len(operands))) - 1):
+        zero = np.zeros(1, kind)
+        return ~zero if table else zero
+    place = next((n for n, bits in enumerate(operands) if not isinstance(bits, np.ndarray)), 0)
+    bits, others = operands[place], operands[:place] + operands[place + 1 :]
+    off, on, every = _halves(table, len(operands), place)
+    if off == on:
+        return looked_up(off, *others)
+    if off == 0:
+        return bits if on == every else bits & looked_up(on, *others)
+    if on == 0:
+        return ~bits if off == every else ~bits & looked_up(off, *others)
+    if on == every:
+        return bits | looked_up(off, *others)
+    if off == every:
+        return ~bits | looked_up(on, *others)
+    first = looked_up(off, *others)
+    return first ^ bits if on == off ^ every else first ^ (bits & (first ^ looked_up(on, *others)))
+
+
+@cache
+def _halves(table: int, count: int, place: int) -> tuple[int, int, int]:
+    """Return the table where one operand is 0, where it is 1, and that which always holds."""
+    weight = 1 << count - 1 - place
+    rows = [row for row in range(1 << count) if not row & weight]
+    off = sum((table >> row & 1) << number for number, row in enumerate(rows))
+    on = sum((table >> row + weight & 1) << number for number, row in enumerate(rows))
+    return off, on, (1 << len(rows)) - 1
 
 
 def plop3(words: Words) -> Compute:
@@ -521,6 +602,15 @@ def sel(words: Words) -> Compute:
     one_side = wide if is_wide else word
     left, right, wanted = one_side(a), one_side(b), truth(which)
 
+    read = selected(wanted, left, right)
+    if is_wide:
+        return _wide_step(register, read)
+    return step_of(register, read)
+
+
+def selected(wanted: LaneReader, left: LaneReader, right: LaneReader) -> LaneReader:
+    """Return the reader of one of two numbers, by a predicate; known where the one that is taken is."""
+
     def read(lanes: Lanes) -> Value:
         chosen, x, y = wanted(lanes), left(lanes), right(lanes)
         bits = np.where(chosen.bits, x.bits, y.bits)
@@ -531,16 +621,14 @@ def sel(words: Words) -> Compute:
         unknown = np.where(chosen.bits, blind_x, blind_y)
         return Value(bits, unknown if chosen.unknown is None else unknown | chosen.unknown)
 
-    if is_wide:
-        return _wide_step(register, read)
-    return _step(register, read)
+    return read
 
 
 def mov(words: Words) -> Compute:
     """Return the step that copies a number of 32 or 64 bits."""
     if "64" in words.parts:
         return _wide_step(words.operands[0], wide(words.operands[1]))
-    return _step(words.operands[0], word(words.operands[1]))
+    return step_of(words.operands[0], word(words.operands[1]))
 
 
 def hfma2(words: Words) -> Compute:
@@ -554,7 +642,7 @@ def hfma2(words: Words) -> Compute:
         except (ValueError, IndexError):
             pass
         else:
-            return _step(register, lambda lanes: value)
+            return step_of(register, lambda lanes: value)
     return Compute(lambda lanes, where: lanes.forget(named(register, 1), where), named(register, 1))
 
 
@@ -577,7 +665,7 @@ def p2r(words: Words) -> Compute:
                 )
         return total
 
-    return _step(register, value)
+    return step_of(register, value)
 
 
 def r2p(words: Words) -> Compute:
@@ -598,67 +686,9 @@ def r2p(words: Words) -> Compute:
     return Compute(run, tuple(names))
 
 
-# -- conversions that divisions are made of --------------------------------------------------------------
-
-
-def i2f(words: Words) -> Compute:
-    """Return the step of an integer as a float, rounded up, as divisions begin; others are not known."""
-    register, source = words.operands[0], words.operands[-1]
-    if "RP" not in words.parts:
-        count = 2 if "F64" in words.parts else 1
-        return Compute(
-            lambda lanes, where: lanes.forget(named(register, count), where), named(register, count)
-        )
-    kind = np.uint64 if any(part in ("U64", "S64") for part in words.parts) else np.uint32
-    read = wide(source) if kind == np.uint64 else word(source)
-
-    def up(bits: np.ndarray) -> np.ndarray:
-        if "S64" in words.parts:
-            bits = bits.view(np.int64)
-        elif "U64" not in words.parts and "U32" not in words.parts:
-            bits = bits.view(np.int32)
-        near = bits.astype(np.float32)
-        exact = near.astype(np.longdouble) >= bits.astype(np.longdouble)
-        return np.where(exact, near, np.nextafter(near, np.float32(np.inf))).view(np.uint32)
-
-    return _step(register, lambda lanes: applied(up, read(lanes)))
-
-
-def reciprocal(words: Words) -> Compute:
-    """Return the step of 1 / a of a float, as near as a division needs it."""
-    read = word(words.operands[1])
-
-    def inverse(bits: np.ndarray) -> np.ndarray:
-        with np.errstate(all="ignore"):
-            return (np.float32(1) / bits.view(np.float32)).view(np.uint32)
-
-    return _step(words.operands[0], lambda lanes: applied(inverse, read(lanes)))
-
-
-def f2i(words: Words) -> Compute:
-    """Return the step of a float as an integer without a sign, cut off."""
-    register, source = words.operands[0], words.operands[-1]
-    wide_result = any(part in ("U64", "S64") for part in words.parts)
-    read = word(source)
-    top = 2.0**64 - 2**40 if wide_result else 2.0**32 - 1
-
-    def cut(bits: np.ndarray) -> np.ndarray:
-        number = bits.view(np.float32).astype(np.float64)
-        return np.where(number > 0, np.fmin(number, top), 0.0).astype(np.uint64)
-
-    def run(lanes: Lanes, where: Taking) -> None:
-        value = applied(cut, read(lanes))
-        if wide_result:
-            put_wide(lanes, register, value, where)
-        else:
-            put(lanes, register, applied(low_word, value), where)
-
-    return Compute(run, named(register, 2 if wide_result else 1))
-
-
 COMPUTED: dict[str, Callable[[Words], Compute]] = {
     "IADD3": iadd3,
-    "IADD": viadd,
+    "IADD": iadd3,
     "IADD.64": iadd_wide,
     "IMAD": imad,
     "LEA": lea,
@@ -679,7 +709,6 @@ COMPUTED: dict[str, Callable[[Words], Compute]] = {
     "PLOP3": plop3,
     "ISETP": isetp,
     "SEL": sel,
-    "FSEL": sel,
     "MOV": mov,
     "HFMA2": hfma2,
     "P2R": p2r,

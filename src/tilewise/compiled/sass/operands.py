@@ -214,24 +214,20 @@ def constant_of(bank: str, place: str, step: int) -> LaneReader:
     address = offset_of(place)
 
     def read(lanes: Lanes) -> Value:
-        where = address(lanes)
-        places = lanes.spread(where.bits)
-        bits = np.zeros(lanes.count, np.uint32)
-        unknown = ~lanes.live if where.unknown is None else ~lanes.live | where.unknown
-        for offset in np.unique(places[~unknown]).tolist():
-            value = constants(lanes, bank, int(offset) + 4 * step)
-            here = places == offset
-            bits[here] = lanes.spread(value.bits)[here]
-            if value.unknown is not None:
-                unknown = unknown | here
-        return Value(bits, unknown if unknown.any() else None)
+        places = applied(lambda bits: bits + np.uint64(4 * step), address(lanes))
+        return lanes.constant(_bank(bank), places, np.uint32)
 
     return read
 
 
+def _bank(text: str) -> int:
+    """Return the number of a bank; -1 for one that a register names."""
+    return int(text, 0) if text[0].isdigit() else -1
+
+
 def constants(lanes: Lanes, bank: str, offset: int) -> Value:
     """Return a word of constants at an offset of a bank."""
-    return lanes.constants.get((int(bank, 0) if bank[0].isdigit() else -1, offset), UNKNOWN)
+    return lanes.constants.get((_bank(bank), offset), UNKNOWN)
 
 
 def offset_of(text: str) -> LaneReader:

@@ -36,9 +36,11 @@ from tilewise.compiled.program import (
     Step,
     Touch,
     UnreadStep,
+    work_of,
 )
 from tilewise.compiled.sass.engines import engine_call
-from tilewise.compiled.sass.integers import COMPUTED, Words, f2i, i2f, reciprocal
+from tilewise.compiled.sass.floats import EXACT
+from tilewise.compiled.sass.integers import COMPUTED, Words
 from tilewise.compiled.sass.memory import touches
 from tilewise.compiled.sass.operands import is_truth, named, split, truth, wide, word
 from tilewise.compiled.sass.warps import WARPS, sure
@@ -230,7 +232,9 @@ def _program(parts: Disassembly, section: CodeSection) -> KernelProgram:
             no_lane = truth("!PT")
             steps = tuple(replace(step, when=no_lane, writes=()) for step in steps if isinstance(step, Touch))
         text = f"{name} {rest}".strip()
-        instructions.append(Instruction(name, text, steps, guard, line, row))
+        instructions.append(
+            Instruction(name, text, steps, guard, line, row, work_of(name.split(".")[0].lstrip("U")))
+        )
     notes = parts.notes.get(section.name, [])
     threads, most = _threads(notes)
     return KernelProgram(
@@ -266,8 +270,6 @@ class _Reader:
     parts: Disassembly
     at: int = 0
     """The number of the instruction that is read."""
-    reciprocals: set[str] = field(default_factory=set)
-    """Registers that hold a float which a division made for its reciprocal."""
 
     def steps(self, name: str, operands: list[str]) -> tuple[Step, ...] | None:
         """Return the steps of an instruction, or None if it is not read here."""
@@ -284,9 +286,9 @@ class _Reader:
         accesses = touches(words)
         if accesses is not None:
             return accesses
-        division = self._division(words)
-        if division is not None:
-            return division
+        floats = EXACT[base](words) if base in EXACT else None
+        if floats is not None:
+            return (floats,)
         if base in ("IADD", "IADD3") and "64" in words.parts:
             return (COMPUTED["IADD.64"](words),)
         if base in COMPUTED:
@@ -297,19 +299,6 @@ class _Reader:
             return (*call, sure(words))
         if base in WRITES:
             return call or (UnreadStep(written),)
-        return None
-
-    def _division(self, words: Words) -> tuple[Step, ...] | None:
-        """Return the steps of the floats that integer divisions are made of."""
-        register = words.operands[0] if words.operands else ""
-        if words.base == "I2F" and "RP" in words.parts:
-            self.reciprocals.add(register)
-            return (i2f(words),)
-        if words.base == "MUFU" and "RCP" in words.parts and words.operands[1] in self.reciprocals:
-            return (reciprocal(words),)
-        if words.base == "F2I" and any(part in ("U32", "U64") for part in words.parts):
-            return (f2i(words),)
-        self.reciprocals.discard(register)
         return None
 
     def _control(self, words: Words) -> tuple[Step, ...] | None:

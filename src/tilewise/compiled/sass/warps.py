@@ -120,12 +120,16 @@ def voted(lanes: Lanes, value: Value, where: Taking, mode: str) -> Value:
     if value.unknown is not None:
         unknown = np.repeat((lanes.by_warp(value.unknown) & active).any(axis=1), LANES)
     if mode == "ballot":
-        ones = (holds * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=1)
-        return Value(np.repeat(ones.astype(np.uint32), LANES), unknown)
+        return Value(np.repeat(_ones_of(holds), LANES), unknown)
     answer = holds.any(axis=1) if mode == "any" else (holds == active).all(axis=1)
     if mode == "uni":
         answer = answer | ~holds.any(axis=1)
     return Value(np.repeat(answer, LANES), unknown)
+
+
+def _ones_of(holds: np.ndarray) -> np.ndarray:
+    """Return the truths of 32 lanes as the bits of a number."""
+    return np.packbits(holds, axis=-1, bitorder="little").view("<u4")[..., 0]
 
 
 def shfl(words: Words) -> Compute:
@@ -200,7 +204,7 @@ def matched(lanes: Lanes, where: Taking, value: Value, each: bool) -> tuple[Valu
     """
     active, rows = where.mask.reshape(-1, LANES), lanes.by_warp(value.bits)
     alike = (rows[:, :, None] == rows[:, None, :]) & active[:, None, :]
-    ones = (alike * (np.uint64(1) << np.arange(LANES, dtype=np.uint64))).sum(axis=2).astype(np.uint32)
+    ones = _ones_of(alike)
     every = (alike == active[:, None, :]).all(axis=2)
     unknown = None
     if value.unknown is not None:
