@@ -117,9 +117,7 @@ def test_a_copy_whose_source_is_unknown_is_left_out():
         counts = Counts()
         for event in events:
             counts.add(event, lanes)
-        known = {
-            tally.touch.space: tally.known for tally in counts.tallies if tally.touch.bytes == 16
-        }
+        known = {tally.touch.space: tally.known for tally in counts.tallies if tally.touch.bytes == 16}
         assert known == {"shared": int(bypasses), "global": 0}
 
 
