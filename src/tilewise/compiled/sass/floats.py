@@ -116,7 +116,9 @@ def reciprocal(words: Words) -> Compute:
 
 
 def comparison(words: Words) -> Compute | None:
-    """Return the step of a comparison of floats, joined with a predicate; those with U hold of what is no number."""
+    """Return the step of a comparison of floats, joined with a predicate; those with U hold of what is no
+    number.
+    """
     first, second, a, b, *truths = words.operands
     relation = words.parts[0]
     if relation.removesuffix("U") not in COMPARED:
@@ -180,7 +182,7 @@ INTEGERS = {"TRUNC": np.trunc, "FLOOR": np.floor, "CEIL": np.ceil}
 
 
 def to_integer(words: Words) -> Compute | None:
-    """Return the step of a float as an integer, cut to its numbers; one that both ends agree about is known."""
+    """Return the step of a float as an integer, cut to its numbers; known where both ends agree."""
     register, source = words.operands[0], words.operands[-1]
     kind = next((part for part in words.parts if part in ("U32", "S32", "U64", "S64")), "S32")
     function = next((INTEGERS[part] for part in words.parts if part in INTEGERS), np.rint)
