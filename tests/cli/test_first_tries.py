@@ -39,7 +39,8 @@ MMA Atom
 """,
     "dump.ttgir": "#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], "
     "warpsPerCTA = [4, 1], order = [1, 0]}>\n"
-    "#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 8]}>\n",
+    "#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], "
+    "instrShape = [16, 8]}>\n",
 }
 """{file that a task names: its text}."""
 
