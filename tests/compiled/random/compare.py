@@ -10,6 +10,9 @@ they are counted without the line. Some kernels are held to less, which their ou
 - those where loaded values decide: what the reader says to know is among what is touched, unless it says too
   that it has guessed a branch;
 - those that a reader refuses, or of which it does not know all addresses and branches.
+
+An assembler lets one lane make an atomic operation for all lanes of a warp where they share the address. Such
+a lane stands for the others.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from tests.compiled.random import interpreter
 from tests.compiled.random.tree import Kernel
 
 from tilewise import LayoutError
+from tilewise.hardware.limits import LANES
 
 BASES = (0, 1024)
 """The possible begins of a block's shared arrays: from sm_90 on, the system keeps the first 1024 bytes."""
@@ -153,8 +157,37 @@ def found(case: Case, reading: Reading) -> tuple[list[Row], bool]:
     return rows, unknown
 
 
+def with_all_lanes(case: Case, rows: Sequence[Row]) -> list[Row]:
+    """Return rows of a reader, with those of lanes for which one lane of their warp makes atomic operations.
+
+    That is taken where all lanes of the warp that reach the site have the same addresses there, one by one.
+    """
+    wanted, had = by_warp(case, case.rows), by_warp(case, rows)
+    more: list[Row] = []
+    for place, lanes in wanted.items():
+        one_for_all = had.get(place, {}).keys() & lanes.keys()
+        alike = len({tuple(row.address for row in made) for made in lanes.values()}) == 1
+        if alike and len(had.get(place, {})) == len(one_for_all) == 1:
+            (leader,) = one_for_all
+            others = lanes.keys() - one_for_all
+            more += [row._replace(thread=thread) for thread in others for row in had[place][leader]]
+    return [*rows, *more]
+
+
+def by_warp(case: Case, rows: Sequence[Row]) -> dict[tuple[int, int, int], dict[int, list[Row]]]:
+    """Return {(site, block, warp): {thread: its atomic operations there, in order}}."""
+    threads = case.block[0] * case.block[1] * case.block[2]
+    found: dict[tuple[int, int, int], dict[int, list[Row]]] = {}
+    for row in rows:
+        if row.kind == "atom" and row.site:
+            place = (row.site, row.thread // threads, row.thread % threads // LANES)
+            found.setdefault(place, {}).setdefault(row.thread, []).append(row)
+    return found
+
+
 def judged(case: Case, rows: Sequence[Row], unknown: bool, reading: Reading) -> Outcome:
     """Return how rows that a reader knows agree with those of the case."""
+    rows = with_all_lanes(case, rows)
     unread = f" that {', '.join(reading.unread)} may decide" if reading.unread else ""
     if reading.guessed:
         return Outcome("guessed") if case.hangs_on_data else Outcome("unknown", f"branches{unread}")

@@ -102,6 +102,24 @@ def test_no_atomic_operation_is_left_out():
     assert judged(list(issues(it)), twice).word == "wrong"
 
 
+def test_one_lane_makes_an_atomic_operation_for_lanes_of_one_address():
+    """One lane stands for all where they share each address; two do not, nor one of different addresses."""
+    shared = [Row(5, "atom", "shared", thread, 64 + 8 * turn, 4) for thread in (1, 4, 9) for turn in (0, 1)]
+    apart = [row._replace(address=row.address + 16 * (row.thread == 9)) for row in shared]
+    for wanted, threads, word in (
+        (shared, (1, 4, 9), "by line"),
+        (shared, (4,), "by line"),
+        (shared, (1, 4), "wrong"),
+        (shared, (2,), "wrong"),
+        (apart, (4,), "wrong"),
+        ([*shared, *shared], (4,), "wrong"),
+    ):
+        for way in ("plain", "volatile"):
+            it = replace(of_way(way), rows=wanted)
+            rows = [shared[turn]._replace(thread=thread) for thread in threads for turn in (0, 1)]
+            assert compare.judged(it, rows, False, Reading(())).word == word
+
+
 def test_a_gap_of_a_vector_is_loaded_twice_in_plain_kernels_alone():
     four = [Row(site, "ld", "shared", 0, 2 * site, 2) for site in range(4)]
     vector = Row(0, "ld", "shared", 0, 0, 8)
