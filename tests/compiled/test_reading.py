@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.compiled.ptx_texts import text_of as ptx_text
 from tests.compiled.sass_texts import text_of
 from tests.compiled.test_slow import texts
 
-from tilewise.compiled.files import CODE, TTGIR, Artifact, artifacts_of
+from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, artifacts_of
 from tilewise.compiled.kernel import LOADED
 from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.core.errors import LayoutError
@@ -51,6 +52,26 @@ def test_one_kernel_of_several():
     assert [kernel.name for kernel in kernels_of([Artifact(CODE, two)], WantedLaunch(), "other")] == ["other"]
     with pytest.raises(LayoutError, match="no kernel is called third"):
         kernels_of([Artifact(CODE, two)], WantedLaunch(), "third")
+
+
+def test_value_by_name_goes_to_the_kernels_that_have_it():
+    one, two = (
+        ptx_text("ld.param.u32 %r1, [M]", "ret", parameters=parameters).replace("kernel(", f"{name}(")
+        for name, parameters in (
+            ("one", ".param .u64 a, .param .u32 M"),
+            ("two", ".param .u32 N, .param .u32 M"),
+        )
+    )
+    other = ptx_text("ret", parameters=".param .u32 K").replace("kernel(", "other(")
+    files = [Artifact(PTX, text) for text in (one, two, other)]
+    kernels = kernels_of(files, WantedLaunch(let={"M": 256, "N": 3}))
+    args = {kernel.name: kernel.run.launch.args for kernel in kernels if kernel.run is not None}
+    assert args == {"one": [None, 256], "two": [3, 256], "other": [None]}
+    with pytest.raises(LayoutError, match="no kernel has an argument P") as error:
+        kernels_of(files, WantedLaunch(let={"M": 1, "P": 1}))
+    assert "a, M, N, K" in str(error.value)
+    with pytest.raises(LayoutError, match="other has no argument M"):
+        kernels_of(files, WantedLaunch(let={"M": 1}), "other")
 
 
 @pytest.mark.parametrize("block", [(0, 1, 1), (2048, 1, 1), (32, 32, 2)])

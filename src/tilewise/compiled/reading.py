@@ -7,7 +7,8 @@ else it is counted as written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 
 from tilewise.compiled.engines import product_lines
@@ -74,7 +75,27 @@ def kernels_of(
         raise LayoutError(
             "TW802", "the texts have no kernel", hint="a kernel is an .entry, a .text section or a tt.func"
         )
-    return [_kernel(name, found, wanted, told) for name, found in texts.items()]
+    names = {name: [one for one in _names(found) if one] for name, found in texts.items()}
+    _check_let(wanted.let, names)
+    return [
+        _kernel(name, found, replace(wanted, let=_only(wanted.let, names[name])), told)
+        for name, found in texts.items()
+    ]
+
+
+def _only(let: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
+    """Return the values of the arguments that a kernel has."""
+    return {name: value for name, value in let.items() if name in names}
+
+
+def _check_let(let: Mapping[str, int], names: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a value for an argument that no kernel has."""
+    known = list(dict.fromkeys(chain(*names.values())))
+    for given in let:
+        if given not in known:
+            who = f"{next(iter(names))} has no" if len(names) == 1 else "no kernel has an"
+            hint = ", ".join(known) or "machine code has no names: --args gives them in order"
+            raise LayoutError("TW801", f"{who} argument {given}", hint=hint)
 
 
 def _joined(artifacts: Iterable[Artifact], wanted: WantedLaunch) -> dict[str, KernelTexts]:
@@ -162,10 +183,6 @@ def _arguments(
     args = [*wanted.args, *[None] * (count - len(wanted.args))]
     names = _names(texts)
     for given, value in wanted.let.items():
-        if given not in names:
-            known = ", ".join(filter(None, names))
-            hint = known or "machine code has no names: --args gives them in order"
-            raise LayoutError("TW801", f"{name} has no argument {given}", hint=hint)
         args[names.index(given)] = value
     assumed = []
     for argument, value in _by_divisors(texts, wanted).items():
