@@ -51,8 +51,8 @@ fuzz: $(VENV)/ready-to-fuzz  ## fuzz the parser for a while
 oracle: $(VENV)/ready-with-frameworks $(VENV)/ready-with-oracles  ## differential tests against the neighbours
 	@$(BIN)/python -m pytest -q -m oracle tests $(PYTEST_ARGS)
 
-bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours, into docs/bench.md
-	@$(BIN)/python bench/run.py --write docs/bench.md
+bench: $(VENV)/ready-with-oracles  ## figures, side by side with the neighbours, into docs/reference/bench.md
+	@$(BIN)/python bench/run.py --write docs/reference/bench.md
 
 format: $(VENV)/ready-to-test  ## one style
 	@$(BIN)/ruff check --fix .

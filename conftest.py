@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent
-SLOW_PAGES = ("verify.md",)
+SLOW_PAGES = ("confirmed.md",)
 """Pages whose examples take more than three seconds."""
 sys.path.insert(0, str(ROOT))  # for tests.docs.examples, before tests/conftest.py is read
 pytest_plugins = ["tests.runs"]

@@ -25,7 +25,7 @@ Digits = list[tuple[int, int]]
 
 
 def dense(count: int, seed: int) -> Digits:
-    """A dense layout's digits, moving in random order."""
+    """Return a dense layout's digits, moving in random order."""
     rng = Random(seed)
     extent = 4 if count <= 12 else 2
     strides, step = [0] * count, 1
@@ -35,27 +35,27 @@ def dense(count: int, seed: int) -> Digits:
 
 
 def ours(digits: Digits) -> Layout:
-    """The digits as our layout."""
+    """Return the digits as our layout."""
     return S[tuple(e for e, _ in digits) : tuple(s for _, s in digits)]
 
 
 def theirs(peer: ModuleType, digits: Digits) -> Any:
-    """The digits as a layout of pycute's or tensor-layouts', whose first mode is the fastest."""
+    """Return the digits as a layout of pycute's or tensor-layouts', whose first mode is the fastest."""
     return peer.Layout(tuple(e for e, _ in reversed(digits)), tuple(s for _, s in reversed(digits)))
 
 
 def bare(layout: Layout) -> Layout:
-    """The same value, knowing nothing of itself."""
+    """Return the same value, knowing nothing of itself."""
     return layout.with_parts(layout.shape, layout.strides, layout.replica, layout.offset)
 
 
 def anew(arguments: list[Any]) -> Iterator[list[Any]]:
-    """The arguments again and again, every layout as it is before anything was asked of it."""
+    """Yield the arguments again and again; no layout has computed anything yet."""
     return iter([[bare(a) if isinstance(a, Layout) else a for a in arguments] for _ in range(MOST_CALLS)])
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
-    """Every operation at every count, and what is asked of 2^50 elements."""
+    """Measure every operation at every count, and questions of 2^50 elements."""
     rows = [
         row for count in COUNTS for what in OPERATIONS for row in _rows(what, count, OPERATIONS[what], peers)
     ]

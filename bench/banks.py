@@ -1,8 +1,8 @@
-"""What counting bank conflicts costs, and what is counted: beside tensor-layouts and Triton.
+"""The time of counting bank conflicts, and the counts: beside tensor-layouts and Triton.
 
-tensor-layouts counts lane by lane from a layout of lanes and elements, and is told how many lanes go
-together. Triton has one number for all instructions of a load or a store, from GF(2) as here. It is asked in
-a process of its own, inside a kernel that it compiles, and the clock runs there around the count alone.
+tensor-layouts counts lane by lane from a layout of lanes and elements; its caller says how many lanes go
+together. Triton has one number for all instructions of a load or a store, from GF(2) as here. It counts in a
+process of its own, inside a kernel that it compiles, and the clock runs there around the count alone.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ print(perf_counter() - start)
 
 
 def sections(peers: Mapping[str, ModuleType]) -> list[Section | Answers]:
-    """What it costs, what was counted on the way, and where the neighbours' counts are wrong."""
+    """Return what it costs, what was counted on the way, and where the neighbours' counts are wrong."""
     analysis = import_module("tensor_layouts.analysis") if "tensor_layouts" in peers else None
     accesses = {what: linear(access) for what, access in ACCESSES.items()}
     triton = None
@@ -106,8 +106,8 @@ def _times(
         rows += [Row(what, seconds[what], TRITON, taken[what]) for what in works]
     note = (
         f"`{SWIZZLE @ PLAIN}` in bf16, 256 wavefronts an access. Accesses are given by name, and the "
-        "neighbours are given layouts that are ready. tensor-layouts is told that 8 lanes go together. "
-        "Triton counts neither matrices nor TMA, and is asked for a load of 16 bytes whose lanes have the "
+        "neighbours are given layouts that are ready. tensor-layouts takes 8 lanes to go together. "
+        "Triton counts neither matrices nor TMA; its case is a load of 16 bytes whose lanes have the "
         "same addresses."
     )
     return Section("Bank conflicts of a tile under five accesses", note, rows)
@@ -126,7 +126,7 @@ def _grouped(analysis: ModuleType, layout: Any) -> Work:
 
 
 def _first_time() -> float:
-    """The median of new processes."""
+    """Return the median of new processes."""
     command = [sys.executable, "-c", FIRST.format(tile=str(SWIZZLE @ PLAIN), accesses=[*ACCESSES.values()])]
     return median(
         float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -151,7 +151,7 @@ def _counts(
         if triton is not None:
             line.append(str(triton[0][i]["excess"]))
         lines.append(tuple(line))
-    note = "What was counted above: 1 way and an excess of 0 both mean that there is no conflict."
+    note = "The counts of the cases above: 1 way and an excess of 0 both mean that there is no conflict."
     return Answers("The same in numbers", note, tuple(heads), lines)
 
 
@@ -190,7 +190,7 @@ class Linear:
 
     @cached_property
     def addresses(self) -> list[int]:
-        """Of every lane of every request, in bytes."""
+        """Return the addresses of every lane of every request, in bytes."""
         at = [0]
         for step in (*self.lanes, *self.requests):
             at += [x + step for x in at]
@@ -198,7 +198,7 @@ class Linear:
 
 
 def linear(access: str) -> Linear:
-    """An access of the tile, bit by bit, read off its addresses before they are swizzled."""
+    """Return an access of the tile, bit by bit, read off its addresses before they are swizzled."""
     asked = access_of(access, PLAIN, "bf16")
     plain = lanes_of(asked, PLAIN).table // BYTES
     request_bits, lane_bits = ((extent - 1).bit_length() for extent in plain.shape)
@@ -215,7 +215,7 @@ def linear(access: str) -> Linear:
 
 
 def as_layout(access: Linear, *, at_once: bool = False) -> Any:
-    """For tensor-layouts: mode 0 has the lanes of all requests, mode 1 the elements of one lane.
+    """Return a layout for tensor-layouts: mode 0 has the lanes of all requests, mode 1 one lane's elements.
 
     at_once  one lane's elements are those of all requests
     """
@@ -228,7 +228,9 @@ def as_layout(access: Linear, *, at_once: bool = False) -> Any:
 
 
 def modes_of(steps: Sequence[int]) -> list[tuple[int, int]]:
-    """As few (extent, stride) as bits that move by these steps need, which their library evaluates faster."""
+    """Return as few (extent, stride) as bits that move by these steps need, which their library evaluates
+    faster.
+    """
     found: list[tuple[int, int]] = []
     for step in steps:
         extent, stride = found[-1] if found else (1, 0)
@@ -240,7 +242,7 @@ def modes_of(steps: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def as_bits(access: Linear, others: Sequence[int] = ()) -> dict[str, Any]:
-    """For Triton: what registers and lanes hold, and which element lies where in memory.
+    """Return layouts for Triton: of registers and lanes, and of elements in memory.
 
     others  what the bits of a tile's index that are no part of the access move
     """
@@ -262,7 +264,7 @@ def as_bits(access: Linear, others: Sequence[int] = ()) -> dict[str, Any]:
 
 
 def ask_triton(cases: Sequence[Mapping[str, Any]]) -> list[Said]:
-    """What it says, and in which time; nothing where its process ends."""
+    """Return what it says, and in which time; nothing where its process ends."""
     done = subprocess.run(
         [sys.executable, ASK_TRITON], input=json.dumps(cases), capture_output=True, text=True, check=False
     )
@@ -275,7 +277,7 @@ def ask_triton(cases: Sequence[Mapping[str, Any]]) -> list[Said]:
 
 @dataclass(frozen=True)
 class Case:
-    """An access that a neighbour misjudges, and how Triton is asked for it."""
+    """An access that a neighbour misjudges, and the arguments for Triton's count of it."""
 
     what: str
     access: Linear

@@ -58,7 +58,7 @@ def _process(command: list[str]) -> Work:
 
 
 def peak_bytes(work: Work) -> int:
-    """The most that was allocated at once during a call."""
+    """Return the most that was allocated at once during a call."""
     work()
     tracemalloc.start()
     work()

@@ -1,9 +1,9 @@
 """The explorer in a real browser: how soon it has drawn, and how soon it follows the pointer.
 
 A time ends when the main thread has painted the frame. Pointer events come at the beginning of a frame, so
-that the time of one is the work that it makes, and no wait for the screen. What is large is drawn in slices:
-its time ends when all of it is there, and the longest of the tasks on the way is what a reader may have to
-wait for. Chromium reports tasks from 50 ms on; that is what shorter ones are said to take.
+that the time of one is the work that it makes, and no wait for the screen. A large picture is drawn in
+slices: its time ends when all of it is there, and a reader may have to wait as long as the longest of the
+tasks on the way. Chromium reports tasks from 50 ms on; a shorter one counts as 50 ms.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ WATCH = """window.moves = [], addEventListener("pointermove", () => {
 
 
 def sections() -> list[Section]:
-    """One section; none where there is no Chromium."""
+    """Return one section; none where there is no Chromium."""
     if found() is None:
         return []
     with _opened() as page:
@@ -126,7 +126,7 @@ def sections() -> list[Section]:
         copies = "1,048,576 places: copies are sorted, and all is drawn anew"
         rows += [
             *_rows("1,048,576 cells: a step of an access", steps, PAINT),
-            *_rows("1,048,576 cells: an access is asked", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
+            *_rows("1,048,576 cells: another access", _gone(page, (ACCESS, OTHER_ACCESS), 5), ASKED),
             *_rows(copies, _typed(page, SORTED, 5), OVERVIEW),
             *_rows(
                 "1,048,576 places beyond 2^31: all is drawn anew", _typed(page, (FAR, FARTHER), 5), OVERVIEW
@@ -153,7 +153,7 @@ def _row(what: str, seconds: list[float], bar: float) -> Row:
 
 @contextmanager
 def _opened() -> Iterator[Page]:
-    """The explorer as it is served, with a clock in it."""
+    """Yield the explorer as it is served, with a clock in it."""
     with Server(0) as server, Browser() as browser, browser.page(1280, 1400) as page:
         Thread(target=server.serve_forever, daemon=True).start()
         page.first(PAINTED)
@@ -169,7 +169,7 @@ def _drawn(page: Page, layout: Layout, times: int) -> list[list[float]]:
 
 
 def _moves(page: Page, times: int) -> list[float]:
-    """The pointer goes to places of the first panel at random."""
+    """Move the pointer to places of the first panel at random."""
     page.evaluate(WATCH)
     x, y = page.centre("#drawn > div >>> .grid")
     rng = Random(0)
@@ -197,11 +197,11 @@ def _drags(page: Page, times: int) -> list[float]:
 
 
 def _gone(page: Page, pair: tuple[str, str], times: int) -> list[list[float]]:
-    """A page and another in turn, by their fragments."""
+    """Return a page and another in turn, by their fragments."""
     return [page.evaluate(GO, pair[turn % 2]) for turn in range(times + 1)][1:]
 
 
 def _typed(page: Page, pair: tuple[Layout, Layout], times: int) -> list[list[float]]:
-    """An expression and another in turn, so that each is new."""
+    """Return an expression and another in turn, so that each is new."""
     turns = [page.evaluate(TYPE, str(pair[turn % 2])) for turn in range(times + 1)]
     return turns[1:]

@@ -6,7 +6,7 @@ from triton.experimental.gluon import language as gl
 
 @gluon.jit
 def turned(value, pack: gl.constexpr):
-    """One XOR a register."""
+    """Return one XOR a register."""
     return gl.inline_asm_elementwise(
         "xor.b32 $0, $1, 0x5a5a5a5a;", "=r,r", [value], dtype=value.dtype, is_pure=False, pack=pack
     )
@@ -23,7 +23,7 @@ def tile(
     n: gl.constexpr,
     pack: gl.constexpr,
 ):
-    """A matrix."""
+    """Return a matrix."""
     rows = gl.arange(0, m, gl.SliceLayout(1, first))
     columns = gl.arange(0, n, gl.SliceLayout(0, first))
     places = gl.program_id(0) * m * n + rows[:, None] * n + columns[None, :]
@@ -36,7 +36,7 @@ def tile(
 
 @gluon.jit
 def line(x, out, times, first: gl.constexpr, second: gl.constexpr, m: gl.constexpr, pack: gl.constexpr):
-    """A vector."""
+    """Return a vector."""
     places = gl.program_id(0) * m + gl.arange(0, m, first)
     a = gl.load(x + places)
     for _ in range(times):

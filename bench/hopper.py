@@ -1,4 +1,4 @@
-"""What Hopper's questions cost: whether wgmma reads a tile, what a descriptor reads, boxes, agreement.
+"""The time of Hopper's questions: whether wgmma reads a tile, what a descriptor reads, boxes, agreement.
 
 No neighbour answers them. Beside the first stands the least that anyone must do who checks a tile
 element by element: evaluating it everywhere, with pycute.
@@ -28,7 +28,7 @@ TIRX_TILES = "tvm.backend.cuda.tile_primitive.tma_utils"
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
-    """The questions in one process, and the commands in processes of their own."""
+    """Measure the questions in one process, and the commands in processes of their own."""
     return [_questions(peers), _commands()]
 
 

@@ -1,9 +1,9 @@
 """Moves on a GPU beside a copy of as many bytes and PyTorch's own, in one run: a copy for each row, between
 the same storages.
 
-python bench/move.py [--only TEXT] [--write docs/move-figures.md]
+python bench/move.py [--only TEXT] [--write FILE]
 
-What is moved are fresh random bytes. Rows of less than 64 MB go round as many buffers as make 256 MB, so that
+A move has fresh random bytes. Rows of less than 64 MB go round as many buffers as make 256 MB, so that
 no cache holds them. Bytes are those that the layouts touch once, read and written.
 """
 
@@ -34,7 +34,7 @@ ROUND = 256 << 20
 """Bytes of all sources of a row together, so that none of them stays in a cache."""
 
 BARS = {"whole": 0.95, "shifted": 0.85, "narrow": 0.80, "small": 0.97}
-"""What is aimed at, as fractions of a copy: rows of whole vectors, others, 4 bits or runs under 8 bytes;
+"""The aims, as fractions of a copy: rows of whole vectors, others, 4 bits or runs under 8 bytes;
 small ones are compared with the better of PyTorch's instead."""
 
 
@@ -51,12 +51,12 @@ class Case:
 
     @property
     def plan(self) -> Plan:
-        """How tilewise does it."""
+        """Return how tilewise does it."""
         return memory_plan(self.source, self.target, self.dtype, shape=self.shape)
 
 
 def permuted(name: str, dtype: str, shape: Sequence[int], order: Sequence[int], bar: str) -> Case:
-    """A row-major tensor whose dimensions come in another order."""
+    """Return a row-major tensor whose dimensions come in another order."""
     strides, step = [0] * len(shape), 1
     for i in reversed(order):
         strides[i] = step
@@ -65,7 +65,7 @@ def permuted(name: str, dtype: str, shape: Sequence[int], order: Sequence[int], 
 
 
 def transposed(dtype: str, rows: int, columns: int, bar: str) -> Case:
-    """A matrix turned."""
+    """Return a matrix turned."""
     return permuted(f"transpose {dtype} {rows} x {columns}", dtype, (rows, columns), (1, 0), bar)
 
 
@@ -82,7 +82,7 @@ def tiles(rows: int, columns: int, tall: int, wide: int) -> Layout:
 
 
 def cases() -> Iterator[Case]:
-    """The table."""
+    """Yield the table."""
     for dtype, rows, columns in (
         ("u8", 16384, 16384),
         ("bf16", 16384, 8192),
@@ -179,7 +179,7 @@ def cases() -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Figure:
-    """What a case came to: seconds of a copy, of ours, of PyTorch's."""
+    """The times of a case: seconds of a copy, of ours, of PyTorch's."""
 
     case: Case
     copy: float
@@ -194,7 +194,7 @@ class Figure:
 
     @property
     def by_sectors(self) -> float:
-        """A copy's sectors, of those that blocks read and write."""
+        """Return a copy's sectors, of those that blocks read and write."""
         return 2 / sum(self.case.plan.sectors)
 
     @property
@@ -203,7 +203,7 @@ class Figure:
 
     @property
     def line(self) -> str:
-        """A row of the table."""
+        """Return a row of the table."""
         rivals = ["" if own is None else f"{self.copy / own:.2f}" for own in (self.eager, self.compiled)]
         bar = BARS[self.case.bar]
         missed = "" if self.reached >= bar else " missed"
@@ -226,7 +226,7 @@ HEAD = """| case | bytes | copy, TB/s | tilewise | by sectors | eager | compiled
 
 
 def measured(case: Case) -> Figure:
-    """The case, ours and the rivals in turn."""
+    """Return the case, ours and the rivals in turn."""
     import torch
 
     found = case.plan
@@ -253,7 +253,7 @@ def measured(case: Case) -> Figure:
 
 
 def copied(source: Any, target: Any, size: int) -> tuple[Any, Any]:
-    """What a copy of so many bytes reads and writes: the move's own storages, where they are as large.
+    """Return what a copy of so many bytes reads and writes: the move's own storages, where they are as large.
 
     A copy between others is some hundredths faster or slower by where in memory they are.
     """
@@ -297,7 +297,7 @@ def _rivals(case: Case, sources: list[Any]) -> dict[str, Callable[[int], Any]]:
 
 
 def _kept(made: Callable[[Any], Any], views: list[Any]) -> Callable[[int], None]:
-    """What is made of one of them, kept for a round: no target of a round is that of another."""
+    """Return what is made of one of them, kept for a round: no target of a round is that of another."""
     held: list[Any] = [None] * len(views)
 
     def work(i: int) -> None:

@@ -1,4 +1,4 @@
-"""What memory gives for the accesses of a move alone: the same kernels, which turn nothing.
+"""The rate of memory under the accesses of a move alone: the same kernels, which turn nothing.
 
 python bench/move_bounds.py [--only TEXT]
 
@@ -49,7 +49,7 @@ class Accesses(TileKernel):
 
 
 def chosen(only: str) -> list[Case]:
-    """The cases whose tiles are whole, and whose threads write as many vectors as they read."""
+    """Return the cases whose tiles are whole, and whose threads write as many vectors as they read."""
     found = []
     for case in cases():
         way = case.plan.way
@@ -69,14 +69,14 @@ class Alone(Plan):
     """The plan whose kernel makes the accesses alone."""
 
     def code(self, name: str = NAME) -> str:
-        """The kernel under that name."""
+        """Return the kernel under that name."""
         assert isinstance(self.way, Tile)
         storage = self.pair.source.size * self.pair.bits // 8
         return Accesses(self.way, storage, self.fill).source(name).replace("__syncthreads();", "")
 
 
 def alone(case: Case) -> Alone:
-    """That of a case."""
+    """Return the rate of a case."""
     own = case.plan
     return Alone(**{field.name: getattr(own, field.name) for field in fields(own)})
 

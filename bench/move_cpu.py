@@ -43,7 +43,7 @@ class Case:
 
     @property
     def layouts(self) -> tuple[Layout, Layout]:
-        """The tensor as it lies, and as it shall lie."""
+        """Return the tensor as it lies, and as it shall lie."""
         after = [self.shape[axis] for axis in self.order]
         steps = {axis: prod(after[place + 1 :]) for place, axis in enumerate(self.order)}
         return _rows(self.shape), S[self.shape : tuple(steps[axis] for axis in range(len(self.shape)))]
@@ -217,7 +217,7 @@ def _move(
 
 
 def _asked(parts: list[str]) -> list[Section | Answers]:
-    """The sections of what has one of these parts in its name; of all, where none is given."""
+    """Return the sections of what has one of these parts in its name; of all, where none is given."""
     if not parts:
         return sections({})
     cases = [case for case in CASES if any(part in case.what for part in parts)]

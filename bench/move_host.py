@@ -1,10 +1,11 @@
-"""What a move takes of the host: the first call of a shape, a kernel that is cached, and every call after.
+"""The host's time for a move: the first call of a shape, a kernel that is cached, and every call after.
 
 python bench/move_host.py [--library torch|cupy|jax]... [--rounds 30]
 
 First calls of shapes are made in a process that has made another move, with an empty cache: the plan, its
 text, the compiler, and the launch. Cached ones are made in a process each, after the imports and the context;
-imports are told apart. A call ends when it returns; none waits for its kernel, but where the library does.
+imports have figures of their own. A call ends when it returns; none waits for its kernel, but where the
+library does.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ WARM = (S[32, 48], S[(32, 48) : (1, 32)], "u4")
 
 
 def turned(*shape: int) -> tuple[Layout, Layout]:
-    """A row-major tensor, and its modes in reverse."""
+    """Return a row-major tensor, and its modes in reverse."""
     strides, step = [], 1
     for extent in shape:
         strides.append(step)
@@ -89,7 +90,7 @@ class Arrays:
 
 
 def seconds(work: Callable[[], Any], calls: int = 1) -> float:
-    """Of one call, among as many."""
+    """Return the time of one call, among as many."""
     start = perf_counter()
     for _ in range(calls):
         work()
@@ -116,7 +117,7 @@ def first_calls(library: str) -> dict[str, dict[str, float]]:
 
 
 def warm(arrays: Arrays) -> None:
-    """What every move shares is loaded, and the compiler has compiled something."""
+    """Load all that every move shares, and let the compiler compile something."""
     source, target, dtype = WARM
     move(arrays.zeros(source, dtype), source, target, dtype=dtype)
     arrays.wait()
@@ -165,7 +166,7 @@ def calls(library: str, rounds: int) -> dict[str, dict[str, float]]:
 
 
 def in_a_process(cache: str, *words: str) -> Any:
-    """What this file prints as JSON in a process of its own, with that cache."""
+    """Return what this file prints as JSON in a process of its own, with that cache."""
     environment = dict(os.environ, TILEWISE_CACHE=cache)
     command = [sys.executable, __file__, *words]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
@@ -187,7 +188,7 @@ def table(title: str, rows: dict[str, dict[str, float]], scale: float, unit: str
 
 
 def report(library: str, rounds: int) -> None:
-    """The three tables of a library."""
+    """Return the three tables of a library."""
     with tempfile.TemporaryDirectory() as cache:
         table(f"{library}: first call of a shape", in_a_process(cache, "first", library), 1e3, "ms")
         rows: dict[str, dict[str, float]] = {}
@@ -200,7 +201,7 @@ def report(library: str, rounds: int) -> None:
 
 
 def main() -> None:
-    """All that is asked for, or a part of it in this process."""
+    """Run all measurements, or a part of them in this process."""
     parts: dict[str, Callable[..., Any]] = {
         "first": first_calls,
         "cached": lambda library, name, *modules: cached_call(library, name, modules),

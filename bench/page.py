@@ -27,7 +27,7 @@ class Row:
 
     @property
     def missed(self) -> bool:
-        """Whether the ratio is above the aim."""
+        """Return whether the ratio is above the aim."""
         return self.aim is not None and self.ratio is not None and self.ratio > self.aim
 
 
@@ -41,7 +41,7 @@ class Section:
     unit: str = "s"
 
     def markdown(self) -> str:
-        """The section as a table."""
+        """Return the section as a table."""
         head = ["| what | tilewise | beside | theirs | ratio | aim |", "|---|--:|---|--:|--:|--:|"]
         return "\n".join([f"## {self.title}", "", self.note, "", *head, *map(self._line, self.rows), ""])
 
@@ -57,17 +57,17 @@ class Section:
 
 @dataclass(frozen=True)
 class Answers:
-    """What several say of the same cases, under a heading: a table of words."""
+    """The answers of several to the same cases, under a heading: a table of words."""
 
     title: str
     note: str
     heads: tuple[str, ...]
     lines: list[tuple[str, ...]]
     rows: tuple[Row, ...] = ()
-    """What has an aim, if anything: only what falls short is said."""
+    """The rows that have an aim, if any; only those that fall short of it are printed."""
 
     def markdown(self) -> str:
-        """The answers as a table."""
+        """Return the answers as a table."""
         table = [self.heads, ("---",) * len(self.heads), *self.lines]
         return "\n".join([f"## {self.title}", "", self.note, "", *map(_line, table), ""])
 
@@ -89,7 +89,7 @@ def spelled_seconds(seconds: float) -> str:
 
 
 def spelled_ratio(ratio: float) -> str:
-    """A ratio, or its inverse where it is small.
+    """Return a ratio, or its inverse where it is small.
 
     >>> spelled_ratio(1.071), spelled_ratio(0.002), spelled_ratio(0.5)
     ('1.07', '1/500', '0.50')
@@ -98,7 +98,7 @@ def spelled_ratio(ratio: float) -> str:
 
 
 def page(sections: Iterable[Section | Answers], neighbours: Iterable[str]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     sections = list(sections)
     missed = [
         f"- {row.what}: {spelled_ratio(row.ratio)} times {row.other}, aimed at {spelled_ratio(row.aim)}."
@@ -129,7 +129,7 @@ def page(sections: Iterable[Section | Answers], neighbours: Iterable[str]) -> st
 
 
 def machine() -> str:
-    """The machine in words."""
+    """Return the machine in words."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return (
         f"{_cpu_model()}, {cores} cores, {platform.system()}, "

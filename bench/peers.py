@@ -15,7 +15,7 @@ NAMES = {
 """Module: the distribution that has it."""
 
 APART = {"triton": "triton"}
-"""Those that are asked in a process of their own."""
+"""Those that answer in a process of their own."""
 
 
 def imported() -> dict[str, ModuleType]:
@@ -32,7 +32,7 @@ def imported() -> dict[str, ModuleType]:
 
 
 def spelled(name: str) -> str:
-    """A neighbour and its version, or that it was skipped."""
+    """Return a neighbour and its version, or that it was skipped."""
     distribution = (NAMES | APART)[name]
     try:
         return f"{name} ({distribution} {version(distribution)})"

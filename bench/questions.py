@@ -9,13 +9,15 @@ from clock import Work, side_by_side
 from page import Row, Section
 
 ROWS, K = 128, 64
-"""The tile that is asked about."""
+"""The tile of all questions."""
 
 
 def section(
     title: str, note: str, works: Mapping[str, Work], theirs: Mapping[str, tuple[str, Work | None]]
 ) -> Section:
-    """The works, all measured in turn; `theirs` are what a neighbour is called and does, by our work."""
+    """Return the works, all measured in turn; `theirs` are what a neighbour is called and does, by our
+    work.
+    """
     beside = {what: (name, work) for what, (name, work) in theirs.items() if work is not None}
     seconds = side_by_side({**works, **{f"theirs: {what}": work for what, (_, work) in beside.items()}})
     rows = []
@@ -26,7 +28,7 @@ def section(
 
 
 def every_place(peers: Mapping[str, ModuleType]) -> tuple[str, Work | None]:
-    """The least that anyone must do who checks the tile element by element."""
+    """Return the least that anyone must do who checks the tile element by element."""
     pycute = peers.get("pycute")
     if pycute is None:
         return "", None

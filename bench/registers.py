@@ -10,7 +10,7 @@ wait before it is used again. Triton's are `convert_layout` of Gluon, its layout
 ours are what `emit move` prints. The time of a round is a difference of two numbers of rounds, by events, so
 that launches, loads, stores fall out: `alone` with one block on each multiprocessor, `full` with as many as
 give it 32 warps, the same on both sides. Cycles are of the clock that a loop of dependent additions shows.
-What ours do is held to NumPy on the device, place by place, A to B and B to A, on fresh random bits.
+NumPy checks ours on the device, place by place, A to B and B to A, on fresh random bits.
 
     python bench/registers.py compile FOLDER         both for sm_90a, and what their code has; needs no GPU
     python bench/registers.py plans FOLDER           what planning takes; again, beside the first time's
@@ -88,7 +88,7 @@ def rows_of(shape: tuple[int, int], bits: int, warps: int) -> dict[str, object]:
 
 
 def questions() -> list[dict]:
-    """The pairs: shape, type, warps and two fragments each, drawn with a fixed seed."""
+    """Return the pairs: shape, type, warps and two fragments each, drawn with a fixed seed."""
     draw, found, seen = random.Random(SEED), [], set()
     shapes = {1: [(16, 16), (32, 32), (16, 64), (64, 16)], 4: [(64, 64), (128, 32), (64, 128), (128, 64)]}
     shapes[8] = [(128, 64), (128, 128), (64, 64), (256, 32)]
@@ -126,7 +126,9 @@ def _builder():
 
 
 def spelled(layout, shape: tuple[int, ...]) -> str | None:
-    """A layout of Triton as one of ours: bit by bit of the index; None where a bit is of several places."""
+    """Return a layout of Triton as one of ours: bit by bit of the index; None where a bit is of several
+    places.
+    """
     builder = _builder()[0]
     linear = builder.to_linear_layout(layout._to_ir(builder), list(shape))
     axes = (("reg", linear.reg_bases), ("laneid", linear.lane_bases), ("warpid", linear.warp_bases))
@@ -169,7 +171,7 @@ def registers(text: str) -> int:
 
 
 def triton_cubin(asked: dict) -> tuple[bytes, int]:
-    """The loop, compiled by Triton: the cubin, and bytes of shared memory."""
+    """Return the loop, compiled by Triton: the cubin, and bytes of shared memory."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.experimental.gluon._runtime import GluonASTSource
@@ -216,7 +218,7 @@ def planned(asked: dict) -> float:
 
 
 def plan_all(folder: Path, count: int) -> None:
-    """All plans, there and back: their times, and how they differ from those that the folder has."""
+    """Measure all plans, there and back: their times, and how they differ from those that the folder has."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for asked in questions()[:count]:
@@ -329,7 +331,7 @@ def counts(path: Path, kernel: str) -> dict[str, int]:
 
 
 def compiled(job: tuple[int, dict, str]) -> dict:
-    """One pair, both sides, into the folder; what it has already is kept."""
+    """Compile one pair, both sides, into the folder; what it has already is kept."""
     number, asked, folder = job
     kept = Path(folder) / f"{number}.json"
     if kept.exists():
@@ -355,7 +357,7 @@ def compiled(job: tuple[int, dict, str]) -> dict:
 
 
 def compile_all(folder: Path, workers: int, count: int, only: list[int]) -> None:
-    """All pairs, or some, and the table of what their code has."""
+    """Return all pairs, or some, and the table of what their code has."""
     folder.mkdir(parents=True, exist_ok=True)
     asked = list(enumerate(questions()[:count]))
     jobs = [(number, own, str(folder)) for number, own in asked if not only or number in only]
@@ -366,7 +368,7 @@ def compile_all(folder: Path, workers: int, count: int, only: list[int]) -> None
 
 
 def print_counts(rows: list[dict]) -> None:
-    """Both sides' instructions of the loop, Triton's first."""
+    """Return both sides' instructions of the loop, Triton's first."""
     for row in rows:
         print(
             f"{row['number']:3} {title(row)}: {' '.join(row['kinds'])}; bytes {row['bytes']}; "
@@ -387,7 +389,7 @@ def print_counts(rows: list[dict]) -> None:
 
 
 def title(row: dict) -> str:
-    """What a pair is."""
+    """Return what a pair is."""
     shape, (one, other) = "x".join(map(str, row["shape"])), row["names"]
     return f"{row['type']} {shape} {row['warps']}w {one} <> {other}"
 
@@ -427,7 +429,7 @@ class Gpu:
         return self.cupy.cuda.get_elapsed_time(first, last) / 1e3
 
     def kernel(self, path: Path, name: str, room: int):
-        """A kernel of a cubin."""
+        """Return a kernel of a cubin."""
         found = self.cupy.RawModule(path=str(path)).get_function(name)
         if room:
             found.max_dynamic_shared_size_bytes = room
@@ -446,7 +448,7 @@ def cycles_of(gpu: Gpu, launch, blocks: int) -> float:
 
 
 def measured(gpu: Gpu, folder: Path, row: dict) -> dict:
-    """Both sides in turn, alone and full; and whether ours are right."""
+    """Run both sides in turn, alone and full; return whether ours are right."""
     cupy, threads = gpu.cupy, 32 * row["warps"]
     each = max(1, 32 // row["warps"])
     largest = max(row["bytes"]) + 1024
@@ -472,7 +474,7 @@ def measured(gpu: Gpu, folder: Path, row: dict) -> dict:
 
 
 def right(gpu: Gpu, folder: Path, row: dict) -> bool:
-    """Whether both moves bring fresh random bits to all their places."""
+    """Return whether both moves bring fresh random bits to all their places."""
     from tilewise import parse
 
     a, b = map(parse, row["layouts"])
@@ -491,7 +493,7 @@ def right(gpu: Gpu, folder: Path, row: dict) -> bool:
 
 
 def packed(layout, values: np.ndarray, bits: int, threads: int) -> np.ndarray:
-    """The registers of all threads, [register, thread], as a layout says."""
+    """Return the registers of all threads, [register, thread], as a layout says."""
     from tilewise.tables import table
 
     columns = {name: own.reshape(layout.size, -1) for name, own in table(layout).columns.items()}
@@ -506,7 +508,7 @@ def packed(layout, values: np.ndarray, bits: int, threads: int) -> np.ndarray:
 
 
 def run_all(folder: Path, shard: int, shards: int) -> None:
-    """The table, and its summary."""
+    """Return the table, and its summary."""
     rows = json.loads((folder / "pairs.json").read_text())[shard::shards]
     gpu = Gpu()
     print(f"{gpu.multiprocessors} multiprocessors, {gpu.hertz / 1e9:.3f} GHz")

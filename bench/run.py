@@ -1,6 +1,6 @@
 """Figures of tilewise beside NumPy's floor and the neighbours, in one run.
 
-python bench/run.py [--write docs/bench.md]
+python bench/run.py [--write docs/reference/bench.md]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Work = Callable[[], Any]
 
 
 def dense(extents: tuple[int, ...], order: tuple[int, ...]) -> Layout:
-    """The layout without holes whose digits move fastest in the given order."""
+    """Return the layout without holes whose digits move fastest in the given order."""
     strides = [prod(extents[other] for other in order[: order.index(i)]) for i in range(len(extents))]
     return S[extents : tuple(strides)]
 
@@ -50,7 +50,7 @@ HUGE = dense(HUGE_EXTENTS, HUGE_ORDER)
 def main() -> None:
     """Measure, and print the page or write it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path, help="the page to write, such as docs/bench.md")
+    parser.add_argument("--write", type=Path, help="the page to write, such as docs/reference/bench.md")
     path = parser.parse_args().write
     explorer = explorer_bench.sections()  # first: behind the others it takes up to three times as long
     peers = imported()
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def evaluation(peers: dict[str, ModuleType]) -> Section:
-    """One place by coordinates and by flat index, over the same random indices."""
+    """Return one place by coordinates and by flat index, over the same random indices."""
     indices = [divmod(x, 64) for x in Random(0).sample(range(64 * 64), 100)]
     rows = []
     for what, layout, calls in (
@@ -150,7 +150,7 @@ def _swizzled(peers: dict[str, ModuleType]) -> dict[str, Callable[[int, int], An
 
 
 def inverses(peers: dict[str, ModuleType]) -> Section:
-    """Who lives at an address: one, and all."""
+    """Return who lives at an address: one, and all."""
     large = Swizzle(3, 3, 3) @ S[(SIDE, SIDE) : (SIDE, 1)]
     listed = table(large).columns["m"]
     addresses = Random(1).sample(range(64 * 64), 50)
@@ -302,7 +302,7 @@ def memory() -> Section:
 
 
 def facts() -> Section:
-    """What is answered of 2^50 elements without listing them."""
+    """Measure answers about 2^50 elements, which nobody lists."""
     fresh = {
         "size, span, holes": lambda layout: (layout.size, layout.span(), layout.holes),
         "injective": lambda layout: layout.injective,

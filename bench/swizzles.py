@@ -1,4 +1,4 @@
-"""What choosing a swizzle costs: the cases of the page, one by one, and the command.
+"""The time of choosing a swizzle: the cases of the page, one by one, and the command.
 
 No neighbour searches for the layout of all accesses of a tile at once.
 """
@@ -31,7 +31,7 @@ REPETITIONS = 5
 
 
 def sections(_: dict[str, ModuleType]) -> list[Section]:
-    """The cases in one process, and the command in a process of its own."""
+    """Measure the cases in one process, and the command in a process of its own."""
     return [_choices(), _commands()]
 
 
@@ -47,8 +47,8 @@ def _choices() -> Section:
         Row(planes, taken[planes]),
     ]
     note = (
-        "All families and the proof, with NumPy loaded; [the cases](swizzle.md). No neighbour searches for "
-        "the layout of all accesses of a tile at once."
+        "All families and the proof, with NumPy loaded; [the cases](../swizzle.md). No neighbour searches "
+        "for the layout of all accesses of a tile at once."
     )
     return Section("Choosing a swizzle", note, rows)
 

@@ -1,4 +1,4 @@
-"""What questions about a warp's own engines cost: feeding mma.sync, moves between lanes, fragments.
+"""The time of questions about a warp's own engines: feeding mma.sync, moves between lanes, fragments.
 
 No neighbour answers the first two. Beside feeding stands the least that anyone must do who checks it lane by
 lane: evaluating the address of every element of the tile, with pycute.
@@ -21,7 +21,7 @@ ENGINE = {"engine": "mma", "shape": "m16n8k16"}
 
 
 def sections(peers: dict[str, ModuleType]) -> list[Section]:
-    """The questions in one process, and the commands in processes of their own."""
+    """Measure the questions in one process, and the commands in processes of their own."""
     return [_questions(peers), _commands()]
 
 

@@ -4,6 +4,7 @@ import gc
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for tests.docs.examples, which runs examples
 sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 import tilewise
@@ -18,9 +19,11 @@ version = release = tilewise.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx_copybutton",
     "docstrings",
     "aliases",
     "commands",
+    "errors",
     "consoles",
     "pictures",
     "phases",
@@ -66,6 +69,11 @@ nitpick_ignore_regex = [
         r"Shape|Point|Chain|Digits|Value|Pair|Interval|Spec|Ways|T|D|tuple\[(str|int)",
     ),  # names for tuples
 ]
+
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "  # a copy is what one types, without its output
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
+copybutton_copy_empty_lines = False
 
 smartquotes = False  # what is typed is what is shown
 

@@ -1,4 +1,4 @@
-"""What a fresh Python says: for what a process is only once, such as what it has imported."""
+"""The output of a fresh Python: for facts of a process, such as its imports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SOURCES = Path(tilewise.__file__).parents[1]
 
 
 def said(program: str) -> str:
-    """What a program prints in an interpreter of its own; one that fails is a failure of the test.
+    """Return what a program prints in an interpreter of its own; one that fails is a failure of the test.
 
     >>> said("import sys, tilewise; print('numpy' in sys.modules)")
     'False\\n'

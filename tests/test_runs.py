@@ -1,4 +1,4 @@
-"""What a run takes of grids, properties and slow tests, on a file with a planted fault."""
+"""The share of grids, properties and slow tests that a run takes, on a file with a planted fault."""
 
 from __future__ import annotations
 

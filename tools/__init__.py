@@ -1,1 +1,1 @@
-"""What maintainers run: outside of the package, and of its wheel."""
+"""Programs that maintainers run: outside of the package, and of its wheel."""

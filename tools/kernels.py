@@ -60,6 +60,7 @@ OF_COPIES = (
     r"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts\w*",
     r"sm__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
     r"l1tex__t_(output_wavefronts|set_accesses|set_conflicts)_pipe_lsu_mem_global_op_ldgsts_cache_access",
+    r"l1tex__t_sectors_pipe_lsu_mem_global_op_ld",
 )
 MORE_OF_COPIES = (
     r"l1tex__data_bank_(reads|writes|conflicts_pipe_lsu_mem_shared_op_(ldgsts|st|misc))",
@@ -86,11 +87,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", choices=PARTS, action="append", help="this part alone; repeatable")
     parser.add_argument("--seconds", type=float, default=500, help="ask for no more after so long")
+    parser.add_argument("--seed", type=int, default=copies.SEED, help="the seed of the copies")
     parser.add_argument("--ncu", help="the profiler, if it is not on the PATH")
     args = parser.parse_args(arguments)
     args.out.mkdir(parents=True, exist_ok=True)
     found = profiler.Profiler((args.ncu,)) if args.ncu else profiler.Profiler.found()
-    run = Run(args.folder, args.out, found, time.monotonic() + args.seconds)
+    run = Run(args.folder, args.out, found, time.monotonic() + args.seconds, args.seed)
     for part in args.only or PARTS:
         run.part(part)
     return int(bool(run.failed))
@@ -99,8 +101,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 class Run:
     """One run on a device: its profiler, the launches, and the time to stop."""
 
-    def __init__(self, folder: Path, out: Path, used: profiler.Profiler, end: float) -> None:
-        self.folder, self.out, self.profiler, self.end = folder, out, used, end
+    def __init__(self, folder: Path, out: Path, used: profiler.Profiler, end: float, seed: int) -> None:
+        self.folder, self.out, self.profiler, self.end, self.seed = folder, out, used, end, seed
         self.begin, self.failed = time.monotonic(), 0
         self.scratch = Path(tempfile.mkdtemp())
         self.have = sorted(used.metrics())
@@ -193,7 +195,7 @@ class Run:
 
     def copies(self, patterns: Sequence[str], ways: Sequence[str]) -> None:
         """Count every case of a copy, and some of them with the copy done often; write cp_async.json."""
-        path, cases = self.out / "cp_async.json", copies.cases()
+        path, cases = self.out / "cp_async.json", copies.cases(self.seed)
         fresh: dict[str, Any] = {"metrics": {"once": [], "often": []}}
         fresh |= {"cases": [case_data(case) for case in cases]}
         kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else fresh

@@ -2,8 +2,8 @@
 
 A signature names what is imported for the type checker alone, and Sphinx looks for that name anywhere: the
 `Shape` of a layout, a nested tuple, would lead to the class of that name, the shape of an mma; `bytes` to
-attributes of classes; and there are several a `Plan`, and a `Bound`. What goes into a question has names that
-only its signature knows; the page says what they are.
+attributes of classes; and there are several a `Plan`, and a `Bound`. The arguments of a question have
+types that only its signature knows; the page says what they are.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _without_links(app: Any, doctree: Any) -> None:
-    """Where a name stands bare, it was not found by its module: as the alias it is text."""
+    """Write a bare name as text where its module was not found: it is an alias."""
     for node in [*doctree.findall(pending_xref)]:
         if node.get("refdomain") == "py" and node.get("reftarget") in ALIASES:
             node.replace_self(Text(node["reftarget"]))

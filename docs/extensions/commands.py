@@ -18,7 +18,7 @@ class Commands(Directive):
     """All commands, in the order of the help text."""
 
     def run(self) -> list[nodes.Node]:
-        """One section a command."""
+        """Return one section a command."""
         return [_section(name, summary) for name, summary in SUMMARIES.items()]
 
 
@@ -32,7 +32,7 @@ def _section(name: str, summary: str) -> nodes.section:
 
 
 def help_of(command: str) -> str:
-    """What `tilewise COMMAND --help` prints."""
+    """Return what `tilewise COMMAND --help` prints."""
     out = io.StringIO()
     saved = dict(os.environ)
     os.environ |= {"COLUMNS": "96", "NO_COLOR": "1"}

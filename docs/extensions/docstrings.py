@@ -21,7 +21,7 @@ def _process(app: Any, what: str, name: str, subject: Any, options: Any, lines: 
 
 
 def literal_columns(lines: list[str]) -> list[str]:
-    """The lines with every indented or aligned paragraph as a literal block.
+    """Return the lines with every indented or aligned paragraph as a literal block.
 
     >>> literal_columns(["A map.", "", "    L(x) = D(x)", "", "m    memory"])
     ['A map.', '', '::', '', '    L(x) = D(x)', '', '::', '', '    m    memory', '']

@@ -25,7 +25,7 @@ class PhasePicture(Directive):
     option_spec: ClassVar = dict.fromkeys(("dtype", "access", "caption"), directives.unchanged_required)
 
     def run(self) -> list[nodes.Node]:
-        """The table, as HTML."""
+        """Return the table, as HTML."""
         layout = parse(self.arguments[0])
         found = conflicts(layout, self.options["access"], dtype=self.options["dtype"])
         phase = found.request(found.worst).phases[0]
@@ -34,7 +34,7 @@ class PhasePicture(Directive):
 
 
 def table_of(phase: Phase, title: str, caption: str = "") -> str:
-    """A phase as an HTML table: a row a lane, a column a bank."""
+    """Return a phase as an HTML table: a row a lane, a column a bank."""
     drawing = drawing_of(phase)
     head = "".join(
         f'<th scope="colgroup" colspan="{LABELLED}">{bank}</th>' for bank in range(0, BANKS, LABELLED)

@@ -41,7 +41,7 @@ class Picture(Directive):
     option_spec: ClassVar = dict.fromkeys(OPTIONS, directives.unchanged)
 
     def run(self) -> list[nodes.Node]:
-        """The figure, as HTML."""
+        """Return the figure, as HTML."""
         page = self.state.document.settings.env
         number = page.new_serialno("picture")
         up = "../" * page.docname.count("/")
@@ -49,7 +49,7 @@ class Picture(Directive):
 
 
 def figure(expression: str, options: dict[str, str], number: int = 0, up: str = "") -> str:
-    """A layout as an HTML figure; `up` leads to the folder of the first page."""
+    """Return a layout as an HTML figure; `up` leads to the folder of the first page."""
     layout = parse(expression)
     document = document_for(layout, options)
     step = options.get("step")
@@ -64,7 +64,7 @@ def figure(expression: str, options: dict[str, str], number: int = 0, up: str = 
 
 
 def document_for(layout: Layout, options: dict[str, str]) -> Document:
-    """What is drawn: the index alone, where nothing more is asked for."""
+    """Return what is drawn: the index alone, where the options ask for nothing more."""
     asked: dict[str, Any] = {"dtype": options.get("dtype"), "access": options.get("access")}
     if "shape" in options:
         asked["shape"] = parse_shape(options["shape"])
@@ -80,7 +80,7 @@ def document_for(layout: Layout, options: dict[str, str]) -> Document:
 
 
 def address_of(layout: Layout, options: dict[str, str]) -> str:
-    """The picture as an address of the explorer."""
+    """Return the picture as an address of the explorer."""
     step = {"c": options["step"]} if "step" in options else {}
     if "preset" in options:
         return "#" + "&".join(["1", f"p={options['preset']}", *(f"c={number}" for number in step.values())])
@@ -90,7 +90,7 @@ def address_of(layout: Layout, options: dict[str, str]) -> str:
 
 
 def sheet() -> str:
-    """The colours of all pictures, which follow the theme that the reader chose for these pages."""
+    """Return the colours of all pictures, which follow the theme that the reader chose for these pages."""
     chosen = rules('body[data-theme="dark"] .tilewise', DARK)
     preferred = rules('body:not([data-theme="light"]) .tilewise', DARK)
     light = rules(".tilewise", LIGHT)
@@ -98,7 +98,7 @@ def sheet() -> str:
 
 
 def write_files(app: Any) -> None:
-    """The style sheet and the explorer, beside what else is copied to the pages."""
+    """Write the style sheet and the explorer beside the other files of the pages."""
     folder = Path(app.doctreedir) / "pictures"
     styles, pages = folder / "styles", folder / "pages"
     for made in (styles, pages):

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from tilewise.questions.verify import verify
     from tilewise.questions.who import who
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 m, reg, TCol, TLane = (Axis(name) for name in ("m", "reg", "TCol", "TLane"))
 laneid, warpid, wgid, tx = (Axis(name) for name in ("laneid", "warpid", "wgid", "tx"))
@@ -166,7 +166,7 @@ class _Questions(dict[str, "Callable[..., Any]"]):
 
 
 def _drawn(layout: Layout, form: str) -> str | None:
-    """What a notebook shows of a layout; what draws it is imported when one asks."""
+    """Return the picture of a layout for a notebook; the first call imports the module that draws it."""
     from tilewise.pictures.paper.compose import glance
 
     return glance(layout, form)

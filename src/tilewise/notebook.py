@@ -193,7 +193,7 @@ class Explorer(anywidget.AnyWidget):
         steps = max(len(scene["steps"]) for scene in self._shown["scenes"])
         if not NO_STEP <= step < steps:
             raise NotTaken(
-                "TW201", f"step {step}, and there are {steps}", hint="they count from 0; -1 is none"
+                "TW201", f"step {step}, and there are {steps}", hint="they count from 0; -1 is no step"
             )
         return step
 

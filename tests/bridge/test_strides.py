@@ -55,7 +55,7 @@ class OnDevice:
 
 
 class FakeTorch:
-    """What is asked of a torch tensor, over a flat NumPy array."""
+    """The part of a torch tensor that the bridge uses, over a flat NumPy array."""
 
     layout = "torch.strided"
 

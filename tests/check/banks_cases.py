@@ -15,7 +15,7 @@ PHASES = {1: 1, 2: 1, 4: 1, 8: 2, 16: 4}
 def naive_wavefronts(name: str, bytes: int, addresses: Sequence[int | None]) -> int:
     """One loop a phase: the most words that one bank has to give."""
     lanes = [*addresses, *[None] * (32 - len(addresses))]
-    phases = 4 if name == "cp.async" else PHASES[bytes]
+    phases = PHASES[bytes]
     in_turn = name in ("atom", "cp.async")
     if name == "ld" and phases > 1 and any(naive_paired(lanes, distance) for distance in (1, 2)):
         phases //= 2
@@ -31,8 +31,36 @@ def naive_wavefronts(name: str, bytes: int, addresses: Sequence[int | None]) -> 
     return total
 
 
+def naive_turns(bytes: int, targets: Sequence[int | None], sources: Sequence[int | None]) -> int:
+    """The wavefronts of a copy: each one takes every lane for which no lane before it waits.
+
+    A lane waits while one before it, of its phase, has one of its banks on either side.
+    """
+    total = 0
+    for first in range(0, 32, 128 // bytes):
+        own = range(first, min(first + 128 // bytes, len(targets)))
+        waiting = [lane for lane in own if targets[lane] is not None]
+        while waiting:
+            total += 1
+            held: set[tuple[int, int]] = set()
+            left = []
+            for lane in waiting:
+                ends = (targets[lane], sources[lane])
+                banks = {
+                    (side, at // 4 % 32 + word)
+                    for side, at in enumerate(ends)
+                    if at is not None
+                    for word in range(bytes // 4)
+                }
+                if banks & held:
+                    left.append(lane)
+                held |= banks
+            waiting = left
+    return total
+
+
 def naive_paired(lanes: Sequence[int | None], distance: int) -> bool:
-    """Whether no lane and its partner, both active, ask for two addresses."""
+    """Return whether each pair of active partners asks for one address."""
     pairs = [(lanes[lane], lanes[lane ^ distance]) for lane in range(32)]
     return all(one == other for one, other in pairs if one is not None and other is not None)
 

@@ -1,4 +1,4 @@
-"""Layouts for `match --engine mma`, each with what must be said of it: by hand, before anything was run.
+"""Layouts for `match --engine mma`, each with the answer that it must get: by hand, before the first run.
 
 Operand, shape and dtype come first. Of what matrices move: the form, and how many instructions. Of what
 vectors move: bits, how many instructions, and the rule that says why no matrices do. Else the rules.

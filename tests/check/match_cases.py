@@ -1,4 +1,4 @@
-"""Layouts for `match`, each with what must be said of it: by hand, before anything was run.
+"""Layouts for `match`, each with the answer that it must get: by hand, before the first run.
 
 A legal one: mode, major, LBO, SBO (- where the field says nothing). An illegal one: the rule of the first
 reason, and further rules that must be named.

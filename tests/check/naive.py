@@ -25,7 +25,7 @@ def swizzled(byte: int, mode: str, moved: int = 0) -> int:
 
 
 def chunk_of(index: int, bits: int) -> tuple[int, int]:
-    """Which 16 bytes an element of a contiguous run is in, and at which bit of them."""
+    """Return the 16 bytes that hold an element of a contiguous run, and its first bit in them."""
     return divmod(index * bits, 128)
 
 
@@ -91,7 +91,7 @@ def landed(side: Boxes, bits: int, tile: tuple[int, int], base: int) -> Map:
 
 
 def one_read(value: int, bits: int, major: str, rows: int, at: tuple[int, int] = (0, 0)) -> Map:
-    """What one descriptor reads, from its 64 bits."""
+    """Return what one descriptor reads, from its 64 bits."""
     start, lbo, sbo = ((value >> low & 0x3FFF) * 16 for low in (0, 16, 32))
     moved, mode = (value >> 49 & 7) * 128, CODES[value >> 62]
     wide, found = WIDTH[mode], {}
@@ -155,7 +155,7 @@ def addresses(side, bits: int, tile, base: int, n: int | None = None) -> Map:
 
 
 def first_difference(writer: Map, reader: Map):
-    """The first element, row by row, that is read from elsewhere, with all that is to be said of it."""
+    """Return the first element that is read from elsewhere: its two addresses, and what lies at one."""
     for index in sorted(reader):
         if writer.get(index) != reader[index]:
             holds = [other for other, address in writer.items() if address == reader[index]]

@@ -47,7 +47,7 @@ def matrices(tall: int, wide: int, held: int, count: int, turned: bool) -> Eleme
 
 
 def fragments(part: Layout, tall: int, wide: int, vector: int, warps: Sequence[dict[str, int]]) -> Elements:
-    """What lanes hold of each part of the tile, warp by warp, so many registers at once."""
+    """Return what lanes hold of each part of the tile, warp by warp, so many registers at once."""
     high, broad = _extents(part)
     lanes, registers = part.span("laneid"), part.span("reg")
     held = [

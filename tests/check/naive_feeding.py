@@ -1,7 +1,7 @@
-"""The plainest answer to what feeding is asked: loops over every lane, every register and every byte.
+"""The plainest answer to questions about feeding: loops over every lane, every register and every byte.
 
-Who holds which element, and what ldmatrix and stmatrix do with the addresses of lanes, is written here from
-the document's words and shares no code with the package. A tile is a table of byte addresses.
+The holder of each element, and the work of ldmatrix and stmatrix on the addresses of lanes, are written here
+from the document's words and share no code with the package. A tile is a table of byte addresses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROW = 16
 
 
 class Asked(NamedTuple):
-    """What is asked of a tile."""
+    """A question about a tile."""
 
     operand: str
     shape: str
@@ -32,7 +32,7 @@ class Asked(NamedTuple):
 
     @property
     def volta(self):
-        """Whether it is one of four products."""
+        """Return whether the instruction makes four products."""
         return self.shape == "m8n8k4" and self.dtype != "f64"
 
     @property
@@ -51,7 +51,7 @@ class Asked(NamedTuple):
 
     @property
     def lane_bytes(self):
-        """How many bytes of registers a lane has in one instruction."""
+        """Return the bytes of registers that a lane has in one instruction."""
         rows, columns = self.extents
         copies = 1
         if self.volta and self.operand in "AB":
@@ -201,7 +201,7 @@ def rows_of(form):
 
 
 def matrices_move(found, trans):
-    """Whether ldmatrix moves every register of every lane: its rows are 16 bytes at multiples of 16."""
+    """Return whether ldmatrix moves all registers of all lanes: its rows are 16 bytes at multiples of 16."""
     registers = {(down, along, byte // 4) for _, down, along, byte in found}
     whole = {(down, along, byte) for _, down, along, byte in found}
     if any((down, along, 4 * one + 3) not in whole for down, along, one in registers):
@@ -210,7 +210,7 @@ def matrices_move(found, trans):
 
 
 def is_matrix(found, down, along, register, trans):
-    """Whether one register of all lanes is one matrix in memory."""
+    """Return whether one register of all lanes is one matrix in memory."""
     for row in range(8):
         start = None
         for at in range(ROW):
@@ -229,7 +229,7 @@ def is_matrix(found, down, along, register, trans):
 
 
 def in_order(keys):
-    """How far from the first each one is."""
+    """Return how far each key is from the first."""
     return tuple(tuple(map(int.__sub__, key, keys[0])) for key in keys)
 
 

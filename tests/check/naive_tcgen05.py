@@ -1,4 +1,4 @@
-"""The plainest answer to what `match` is asked of tcgen05: loops over every element, mode and base offset.
+"""The plainest answer of `match` for tcgen05: loops over every element, mode and base offset.
 
 As `naive_wgmma`, from the document's words, and sharing no code with the package. A product reads 32 bytes of
 K, 64 of a B beside sparse A, 48 of K = 96. Three things are Blackwell's: a fifth mode, that keeps 32 bytes
@@ -20,7 +20,7 @@ BY_8, BY_16 = range(8, 257, 8), range(16, 257, 16)
 
 
 class Product(NamedTuple):
-    """What a product reads of an operand: the document's tables, written out for the ones that are tried."""
+    """A product and its reads of an operand: the document's tables, for the products of the tests."""
 
     dtype: str
     asked: dict[str, object]
@@ -32,7 +32,7 @@ class Product(NamedTuple):
     """Rows of A in one CTA."""
     b: tuple[int, ...]
     mn: bool
-    """Whether it may be MN-major."""
+    """True where the operand may be MN-major."""
 
 
 PRODUCTS = (

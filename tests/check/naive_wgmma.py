@@ -1,7 +1,7 @@
-"""The plainest answer to what `match` is asked: loops over every element, mode, major, base offset, start.
+"""The plainest answer of `match`: loops over every element, mode, major, base offset and start.
 
-A tile is a table of byte addresses, one for each (row, k), listed by the definition of a layout. What a
-descriptor reads is written here once more, from the document's words, and shares no code with the package.
+A tile is a table of byte addresses, one for each (row, k), listed by the definition of a layout. The reads of
+a descriptor are written here once more, from the document's words, and share no code with the package.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _size(mode: object) -> int:
 
 
 def overlaps(table: Table, size: int) -> bool:
-    """Whether two elements share a byte."""
+    """Return whether two elements share a byte."""
     places = [at + i for line in table for at in line for i in range(size)]
     return len(set(places)) < len(places)
 

@@ -1,4 +1,4 @@
-"""Moves inside a warp that are looked at again and again: goldens, compiled, run on a device."""
+"""Moves inside a warp that several tests share: goldens, compiled, run on a device."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES = ("b1", "e2m1", "u8", "e4m3", "f16", "bf16", "f32", "f64")
 
 @dataclass(frozen=True)
 class Case:
-    """FROM, TO and what is asked of the plan."""
+    """FROM, TO and the options of the plan."""
 
     name: str
     source: str

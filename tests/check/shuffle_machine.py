@@ -24,7 +24,7 @@ _SPLIT = {"tx": ("warpid", 32, "laneid"), "tid_in_wg": ("wid_in_wg", 32, "laneid
 
 
 def run(data: Mapping[str, Any], inputs: Mapping[str, list[int]]) -> list[list[int] | None]:
-    """What every register of TO holds after the steps, lane by lane."""
+    """Return the content of every register of TO after the steps, lane by lane."""
     registers = dict(inputs)
     for step in data["steps"]:
         registers[step["name"]] = _made(step, [registers[name] for name in step["of"]])

@@ -1,4 +1,4 @@
-"""What `suggest --code cute` writes, compiled with CuTe, and its tiles compared with ours, one by one.
+"""The code of `suggest --code cute`, compiled with CuTe, and its tiles compared with ours, one by one.
 
     PYTHONPATH=src:. python -m tests.check.suggest_in_cute --cutlass PATH/TO/cutlass
 

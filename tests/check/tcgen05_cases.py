@@ -1,4 +1,4 @@
-"""Layouts for `match` of tcgen05, each with what must be said of it: by hand, as `match_cases` has wgmma's.
+"""Layouts for `match` of tcgen05, each with the answer that it must get: by hand, as in `match_cases`.
 
 A legal one: mode, major, LBO, SBO (- where the field says nothing, @ where each step has its own), then the
 instruction. An illegal one: the rule of the first reason, and further rules that must be named.

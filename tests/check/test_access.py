@@ -397,7 +397,7 @@ def test_a_large_tile_is_as_cheap_as_a_small_one():
     ],
 )
 def test_a_large_tile_is_refused_by_its_first_request(name, layout):
-    """What no list is needed to see is not left to one that would be too long."""
+    """The reason needs no list of addresses, which would be too long."""
     found = widest(name, layout, "f16")
     assert found.bytes < 16
     assert found.blocked.witness["request"] == 0
@@ -546,7 +546,7 @@ def test_lanes_of_cute_stay_lanes_where_a_column_ends_between_them():
 
 
 def test_an_index_of_cute_past_the_end_is_told_of_the_tile():
-    with pytest.raises(Refused, match="index 1240 is asked for, and the tile has 1024 elements") as no:
+    with pytest.raises(Refused, match="lanes ask for index 1240, and the tile has 1024 elements") as no:
         access_of("(32,1):(40,1)", S[(16, 64)], "u8")
     assert no.value.code == "TW502"
 

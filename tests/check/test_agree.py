@@ -205,7 +205,7 @@ def naive_bits(name):
 
 
 def naive(name):
-    """What the plainest loops say: nothing where the two agree, else the first difference."""
+    """Return the answer of the plainest loops: nothing where the two agree, else the first difference."""
     writer, reader, dtype, options = asked(name)
     sides = [side_of(text) for text in (writer, reader)]
     types = [getattr(side, "dtype", None) or DType.of(dtype) for side in sides]
@@ -607,7 +607,7 @@ def test_no_text_ends_in_anything_but_an_answer_or_an_error(times):
     ],
 )
 def test_fields_of_the_descriptor_that_are_said(said, value):
-    """What is said changes the field, and nothing else: the one descriptor reads the same bytes."""
+    """An option changes its field, and nothing else: the one descriptor reads the same bytes."""
     tile = "" if "tile" in said else ", tile=128x64"
     where, one = (", at=(64, 32)", "") if said.startswith("at") else ("", ", at=(0, 0)")
     descriptor = f"descriptor({value:#x}, A{where})"

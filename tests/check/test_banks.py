@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.check.banks_cases import naive_paired, naive_wavefronts, requests
+from tests.check.banks_cases import naive_paired, naive_turns, naive_wavefronts, requests
 
 from tilewise import LayoutError, S, Swizzle
 from tilewise.check.access import Access, Lanes, access_of
@@ -160,11 +160,8 @@ def test_every_operation_says_where_it_is_from_and_merges_loads_alone() -> None:
         assert Operation.of(name) is Operation.of(operation) is operation
         assert operation.source.url.startswith("https://")
         assert bool(operation.pairs) == (name == "ld")
-    assert [name for name, operation in OPERATIONS.items() if operation.unknown] == [
-        "cp.async",
-        "atom",
-        "tma",
-    ]
+    assert [name for name, operation in OPERATIONS.items() if operation.unknown] == ["atom", "tma"]
+    assert [name for name, operation in OPERATIONS.items() if operation.least] == ["cp.async"]
 
 
 # -- many requests ---------------------------------------------------------------------------------
@@ -186,6 +183,26 @@ def test_requests_counted_at_once_are_what_they_are_alone(
     assert counts["ideal"].tolist() == [request.ideal for request in alone]
     ways = [max(phase.wavefronts for phase in request.phases) for request in alone]
     assert counts["ways"].tolist() == ways
+
+
+@given(st.data())
+def test_copies_take_turns_at_the_banks_of_both_sides(data: st.DataObject) -> None:
+    bytes = data.draw(st.sampled_from(OPERATIONS["cp.async"].widths))
+    vector = st.integers(0, data.draw(st.sampled_from((1, 4, 40, 300)))).map(lambda at: at * bytes)
+    lanes = data.draw(st.integers(1, 32))
+    targets, sources = ([*data.draw(st.lists(vector, min_size=lanes, max_size=lanes))] for _ in "ts")
+    for lane in data.draw(st.lists(st.integers(0, lanes - 1))):
+        sources[lane] = None  # it fills its target with zeros
+        if data.draw(st.booleans()):
+            targets[lane] = None
+    sides = [np.array([[INACTIVE if at is None else at for at in side]]) for side in (targets, sources)]
+    found = count("cp.async", bytes, *sides)
+    assert found["wavefronts"].tolist() == [naive_turns(bytes, targets, sources)]
+    alone = counted("cp.async", bytes, targets)
+    assert found["wavefronts"] >= alone.wavefronts
+    row = np.arange(0, lanes * bytes, bytes)[None]
+    apart = count("cp.async", bytes, sides[0], np.where(sides[0] == INACTIVE, INACTIVE, row))
+    assert apart["wavefronts"].tolist() == [alone.wavefronts]
 
 
 def test_an_address_below_zero_is_no_question_of_alignment() -> None:

@@ -1,4 +1,4 @@
-"""What the chapter claims of swizzles and banks, and where its rules end."""
+"""The chapter's claims about swizzles and banks, and where its rules end."""
 
 from __future__ import annotations
 

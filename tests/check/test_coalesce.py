@@ -23,7 +23,7 @@ from tilewise.hardware.memory.banks import Operation
 
 
 def naive(bytes: int, addresses: Sequence[int | None], together: int = 32) -> dict[str, int]:
-    """Byte by byte: which are asked for, and which blocks they are of, group of lanes by group."""
+    """Count, byte by byte, the bytes that lanes ask for and their blocks, group of lanes by group."""
     useful, found, lines = set(), 0, 0
     for first in range(0, len(addresses), together):
         asked = set()

@@ -1,4 +1,4 @@
-"""What takes a tile: one answer for the screen and for the choice of a swizzle, that of match and of TMA."""
+"""The engines that take a tile: the screen and the choice of a swizzle have the answer of match and TMA."""
 
 from __future__ import annotations
 

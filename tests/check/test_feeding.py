@@ -101,9 +101,10 @@ def test_what_is_said_of_all_of_them(tilewise, golden):
 
 
 def test_every_rule_of_the_page_has_a_case():
-    page = (Path(__file__).parents[2] / "docs/feeding.md").read_text(encoding="utf-8")
-    rows = page.partition("## Every rule")[2].partition("##")[0].splitlines()
-    named = {rule for row in rows if row.startswith("| `") for rule in re.findall("`([a-z0-9-]+)`", row[:40])}
+    page = (Path(__file__).parents[2] / "docs/match.md").read_text(encoding="utf-8")
+    table = page.partition("## Every rule of mma.sync")[2].partition("##")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {rule for row in rows for rule in re.findall("`([a-z0-9-]+)`", row)}
     shown = {expected[2] for _, _, _, expected, _ in cases(VECTORS)}
     shown |= {rule for _, _, _, rules, _ in cases(REFUSED) for rule in rules}
     assert named - shown == {"fewer", "differs"}
@@ -295,7 +296,7 @@ def test_words_that_are_of_another_engine_are_refused():
     for asked in ({"n": 8, "shape": "m16n8k16"}, {"major": "k", "shape": "m16n8k16"}, {}):
         with pytest.raises(LayoutError, match="TW601"):
             match(layout, engine="mma", operand="A", dtype="f16", **asked)
-    with pytest.raises(LayoutError, match="wgmma is not asked for shape"):
+    with pytest.raises(LayoutError, match="wgmma takes no shape"):
         match(layout, engine="wgmma", operand="A", dtype="f16", shape="m16n8k16")
     with pytest.raises(LayoutError, match="no operand of mma"):
         feed(layout, operand="E", shape="m16n8k16", dtype="f16")
@@ -307,8 +308,8 @@ MMA = ("--engine", "mma", "--shape", "m16n8k16", "--dtype", "f16", "--operand", 
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        ((*MMA, "--n", "8"), 2, "mma is not asked for n"),
-        ((*MMA, "--major", "k"), 2, "mma is not asked for major"),
+        ((*MMA, "--n", "8"), 2, "mma takes no n"),
+        ((*MMA, "--major", "k"), 2, "mma takes no major"),
         ((*MMA, "--products", "4y1"), 2, "--products"),
         ((*MMA, "--products", "3x1"), 2, "3 x 1 are no 4 products"),
         ((*MMA, "--arch", "sm_99"), 2, "sm_99"),
@@ -318,7 +319,7 @@ MMA = ("--engine", "mma", "--shape", "m16n8k16", "--dtype", "f16", "--operand", 
         ((*MMA, "--base", "-16"), 2, "no address"),
         (("--engine", "mma", "--dtype", "f16", "--operand", "A"), 2, "match needs --shape"),
         (("--operand", "C", "--dtype", "f16"), 2, "no operand in shared memory"),
-        (("--operand", "A", "--dtype", "f16", "--sparse"), 2, "wgmma is not asked for sparse"),
+        (("--operand", "A", "--dtype", "f16", "--sparse"), 2, "wgmma takes no sparse"),
     ],
 )
 def test_words_that_are_no_question_are_refused(options, code, words, tilewise):

@@ -28,7 +28,7 @@ RESULTS += [("m8n8k4", "f16"), ("m8n8k4", "f32")]
 
 
 def random_question(rng):
-    """(layout, what is asked, base): a tile of a few instructions in any order of its digits."""
+    """Draw (layout, question, base): a tile of a few instructions in any order of its digits."""
     operand = rng.choice("AABBCD")
     sparse = operand in "AB" and rng.random() < 0.15
     shape, dtype = rng.choice(SPARSE if sparse else INPUTS if operand in "AB" else RESULTS)
@@ -147,7 +147,7 @@ def check_terms(found, what):
 
 
 def whole(layout):
-    """Whether each digit is of twos and goes up: else vectors may be wider than digits are."""
+    """Return whether each digit is of twos and goes up: else vectors may be wider than digits are."""
     return all(extent & (extent - 1) == 0 and stride["m"] >= 0 for extent, stride in layout.digits)
 
 

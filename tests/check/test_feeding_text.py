@@ -1,4 +1,4 @@
-"""What `match --engine mma` says in text, in JSON and in code is followed by the word, for tiles anywhere."""
+"""The words of `match --engine mma` in text, JSON and code, followed to the letter for tiles anywhere."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def asked(operand, dtype, text, options, **more):
 
 @pytest.mark.parametrize(("operand", "dtype", "text", "options"), TILES, ids=ids())
 def test_the_arithmetic_of_the_text_is_right_for_a_tile_anywhere(operand, dtype, text, options, tilewise):
-    """Whether --base says where the tile is, or nobody does: the tile's address is added last."""
+    """The tile's address is added last, with --base and without it."""
     found = asked(operand, dtype, text, options)
     places = wanted(parse(text, dtype=dtype), Asked(operand, "m16n8k16", dtype))
     names = {"A": "mkr", "B": "nkr"}.get(operand, "mnr")
@@ -296,7 +296,7 @@ def test_only_who_has_tma_is_told_of_it(tilewise):
 
 
 def noted(tilewise, text, *options):
-    """What a note says, in text and in JSON alike."""
+    """Return the text of a note, which text and JSON share."""
     about = ("match", text, "--engine", "mma", *options)
     run, data = tilewise(*about), tilewise(*about, "--json").json
     assert ("note: " + data["note"] + "\n" if "note" in data else "") == run.err

@@ -38,7 +38,7 @@ def random_tile(rng):
 
 
 def changed(layout, rng):
-    """One fault, or a change that is none."""
+    """Make one fault, or a change that does no harm."""
     strides = list(layout.strides)
     at, other = rng.choice(range(len(strides))), rng.choice(range(len(strides)))
     kind = rng.choice(["scale", "add", "offset", "outer", "swizzle", "swap"])

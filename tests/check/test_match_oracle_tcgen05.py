@@ -100,7 +100,7 @@ def every_step_reads_its_part(answer, table, product, rows):
 
 
 def byte_of(d, major, row, k, product):
-    """What a descriptor reads, from the document's words."""
+    """Return the byte that a descriptor reads, from the document's words."""
     moved = 128 * d.base_offset if d.mode.bits else 0
     fixed, lbos, sbos = terms(d.mode.name, major, row, k, product.size)
     lbo, start = d.lbo, d.start

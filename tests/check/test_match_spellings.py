@@ -1,4 +1,4 @@
-"""One tile in many spellings: what is said of it follows from what it maps, not from how it is written."""
+"""One tile in many spellings: its answer follows from what it maps, not from how it is written."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def test_what_wgmma_reads_tcgen05_reads_in_the_same_strides(case):
 
 @st.composite
 def products(draw):
-    """(what is asked, rows, K of one product in elements, its operand): a product that there is."""
+    """Draw (options, rows, K of one product in elements, its operand): a product that exists."""
     kind = draw(st.sampled_from([*KINDS.values()]))
     dtype = draw(st.sampled_from(kind.types))
     major = draw(st.sampled_from(kind.majors(dtype)))
@@ -181,7 +181,7 @@ def test_every_descriptor_of_a_tile_reads_its_part(asked, data):
 
 
 def room(mode, of):
-    """Whether a K so deep is read in rows of a mode."""
+    """Return whether a K so deep is read in rows of a mode."""
     if of.bytes == 48:
         return mode.name == "128B"
     return not mode.bits or of.bytes <= mode.width
@@ -251,7 +251,7 @@ def test_the_second_chunk_may_lie_anywhere_on_a_pattern():
     [
         ({"kind": "f19"}, "no kind of tcgen05.mma"),
         ({"cta_group": 3}, "no cta_group 3"),
-        ({"shape": "m16n8k16"}, "tcgen05 is not asked for shape"),
+        ({"shape": "m16n8k16"}, "tcgen05 takes no shape"),
         ({"lbo_mode": "far"}, "no mode of LBO"),
     ],
 )
@@ -278,11 +278,11 @@ def test_wgmma_is_not_asked_for_what_is_tcgen05s(tilewise):
     text = "Swizzle<3,3,3> o S[(64, 64) : (64, 1)]"
     run = tilewise("match", text, "--operand", "B", "--dtype", "bf16", "--cta-group", "2", "--json")
     assert run.code == 2
-    assert run.json["error"]["message"] == "wgmma is not asked for cta_group"
+    assert run.json["error"]["message"] == "wgmma takes no cta_group"
     assert run.json["error"]["hint"] == "say --engine tcgen05, or leave --cta-group out"
     run = tilewise("match", text, "--engine", "tcgen05", "--operand", "B", "--dtype", "bf16", "--lane", "3")
     assert run.code == 2
-    assert "tcgen05 is not asked for lane" in run.err
+    assert "tcgen05 takes no lane" in run.err
     run = tilewise("match", text, "--engine", "tcgen05", "--operand", "D", "--dtype", "bf16")
     assert run.code == 2
     assert "no operand in shared memory" in run.err

@@ -1,4 +1,4 @@
-"""What a REPL shows: short, and where it can be, what makes the value again."""
+"""The text in a REPL: short, and where it can be, one that makes the value again."""
 
 import pytest
 

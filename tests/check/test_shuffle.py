@@ -82,7 +82,7 @@ def test_a_wrong_step_is_noticed() -> None:
 
 
 def test_goldens(golden: Any) -> None:
-    """What is printed for every case."""
+    """The golden has the printed plan of every case."""
     lines = []
     for case in CASES:
         shown = plan_text(case.plan).splitlines()
@@ -127,7 +127,7 @@ def _affine_table(rng: Random, bits: int, width: int) -> WarpTable:
 
 
 def holds(table: WarpTable, program: Program, rng: Random) -> bool:
-    """Whether the program, run on random numbers, puts everything where the table says."""
+    """Return whether the program, run on random numbers, puts everything where the table says."""
     filled = [[rng.getrandbits(32) for _ in range(32)] for _ in range(table.registers_held)]
     names = [f"a{own}" for own in range(program.inputs)] + [f"t{i}" for i in range(len(program.steps))]
     steps = [
@@ -432,7 +432,7 @@ D, B, A = "mma.D(m16n8k16, f16)", "mma.B(m16n8k16, f16)", "mma.A(m16n8k16, f16)"
 
 
 def test_shapes_that_do_not_say_which_element_is_which(tilewise: Any) -> None:
-    """D is 16 x 8 and B 8 x 16: a transpose, which movmatrix does, or a reshape, which is said."""
+    """D is 16 x 8 and B 8 x 16: the answer offers a transpose, which movmatrix does, and a reshape."""
     run = tilewise("shuffle", D, B, "--dtype", "f16")
     assert run.code == 2
     assert "FROM is 16 x 8 and TO 8 x 16" in run.err

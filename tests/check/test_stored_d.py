@@ -93,7 +93,7 @@ def test_rows_are_whole_warpgroups():
 
 def test_n_and_major_are_not_asked_of_d():
     for asked in ({"n": 64}, {"major": "k"}, {"shape": "m16n8k16"}):
-        with pytest.raises(LayoutError, match="wgmma is not asked for"):
+        with pytest.raises(LayoutError, match="wgmma takes no"):
             match(S[(64, 64) : (64, 1)], operand="D", dtype="bf16", **asked)
 
 

@@ -41,7 +41,7 @@ ASKED = (
 
 @st.composite
 def questions(draw):
-    """What `suggest` is asked: a tile of a few products, of every kind."""
+    """Draw a question for `suggest`: a tile of a few products, of every kind."""
     dtype, major, asked = draw(st.sampled_from(ASKED))
     operand, rows = draw(st.sampled_from([("A", 128), ("A", 256), ("B", 64), ("B", 128), ("B", 192)]))
     k = 768 if "lbo_mode" in asked else draw(st.sampled_from([64, 128]))
@@ -173,9 +173,9 @@ def test_what_there_is_none_of_is_refused(asked, message, hint):
 
 
 def test_words_that_no_instruction_is_asked():
-    with pytest.raises(LayoutError, match="wgmma is not asked for cta_group"):
+    with pytest.raises(LayoutError, match="wgmma takes no cta_group"):
         suggest(operand="A", rows=128, k=64, dtype="bf16", cta_group=2)
-    with pytest.raises(LayoutError, match="tcgen05 is not asked for scale"):
+    with pytest.raises(LayoutError, match="tcgen05 takes no scale"):
         suggest(engine="tcgen05", operand="A", rows=128, k=64, dtype="bf16", scale="2X")
 
 
@@ -256,7 +256,7 @@ def test_elements_that_have_a_byte_each():
         ("descriptor(0x4000404000010000, A, engine=tcgen05)", "operand A needs m"),
         ("descriptor(0x4000404000010000, B, engine=tcgen05)", "operand B needs n"),
         ("descriptor(0x4000404000010000, A)", "operand A needs m"),
-        ("descriptor(0x4000004000010000, A, m=64)", "wgmma is not asked for m"),
+        ("descriptor(0x4000004000010000, A, m=64)", "wgmma takes no m"),
         ("descriptor(A, engine=tcgen05)", "'A' is no whole number"),
         ("descriptor(operand=A)", "does not say its value"),
         ("descriptor(0x6000404000010000, A, engine=tcgen05)", "3 is no swizzling mode"),

@@ -21,7 +21,7 @@ from tilewise.check.swizzling import Choice, choose
 from tilewise.tables import table
 
 CASES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("swizzle_cases.json").read_text())
-PAGE = Path(__file__).parents[2] / "docs" / "swizzle.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "swizzle-cases.md"
 BEGIN, END = (
     "<!-- the cases, written by tests/check/test_swizzle_cases.py -->\n",
     "<!-- end of the cases -->\n",
@@ -41,7 +41,7 @@ def chosen(number: int) -> Choice:
 
 
 def wavefronts(layout: Layout, access: Access) -> int:
-    """Request by request, lane by lane; every vector's elements are looked at."""
+    """Count request by request, lane by lane, from all elements of every vector."""
     places = table(layout).array.reshape(-1).tolist()
     asked = table(access.index).array.reshape(access.requests, access.lanes, access.elements).tolist()
     size = access.dtype.bits // 8

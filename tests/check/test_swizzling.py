@@ -27,7 +27,7 @@ def span(vectors: Sequence[int]) -> tuple[int, ...]:
 
 @st.composite
 def questions(draw: st.DrawFn) -> tuple[int, int, int, Phases]:
-    """(bits of the index, bits inside a word, bits of the bank, phases): spaces, and sets that are none."""
+    """Draw (bits of the index, bits in a word, bits of the bank, phases): spaces, and other sets."""
     bits = draw(st.integers(2, 4))
     inside = draw(st.integers(0, min(2, bits - 1)))
     banks = draw(st.integers(1, bits - inside))

@@ -249,7 +249,7 @@ def test_what_no_load_does_the_nearest_and_a_shuffle_do():
     ],
 )
 def test_the_nearest_is_told_without_a_plan_of_its_steps(monkeypatch, dtype, m, to):
-    """Steps take seconds to plan; the bound of the exchanges is that of the plan, and is told at once."""
+    """Steps take seconds to plan; the bound of the exchanges is that of the plan, and comes at once."""
     layout, wanted = D(dtype, m=m, n=64), parse(to)
     with monkeypatch.context() as patched:
         patched.setattr("tilewise.check.shuffle.programs", None)

@@ -1,5 +1,5 @@
-"""How many functions of the package one question enters: what a reader has to hold in the head to follow
-it."""
+"""The number of functions of the package that one question enters, and that its reader has to hold in the
+head."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def entered(question):
 
 
 def asked(tile, engine):
-    """The answer, with what is nearest where there is none."""
+    """Return the answer; a no comes with the nearest tiles."""
     answer = match(tile, operand="B", dtype="bf16", engine=engine)
     return answer if answer.legal else (answer, answer.nearest)
 

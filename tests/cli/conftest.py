@@ -15,7 +15,7 @@ from tilewise.pictures.server import Server
 
 @dataclass(frozen=True)
 class Run:
-    """What a command printed, and how it ended."""
+    """The output of a command, and its exit code."""
 
     code: int
     out: str

@@ -375,11 +375,11 @@ SAMPLES = {
 
 
 PYTHON = re.compile(r"True|None|__|[\w=]\(|\"|\w= ")
-"""What no hint on the command line may have."""
+"""Text of Python, which no hint on the command line may have."""
 
 
 def test_any_words_end_in_an_answer_or_an_error(tilewise, times):
-    """Whatever is asked of whatever: no traceback, and a refusal always has its reason."""
+    """Any words for any operation: no traceback, and a refusal always has its reason."""
     rng = Random(11)
     codes = Counter()
     for _ in range(times(800)):

@@ -176,11 +176,14 @@ def test_hints_are_about_what_was_refused(tilewise) -> None:
     ("op", "bytes", "says"),
     [
         ("atom", 8, "of atom it is not known what 8 bytes cost"),
-        ("cp.async", 4, "of cp.async it is not known how its narrow copies overlap"),
-        ("cp.async", 8, "of cp.async it is not known how its narrow copies overlap"),
+        (
+            "cp.async",
+            4,
+            "cp.async takes at least so many: its lanes take turns at the banks that they read, too",
+        ),
         ("tma", 16, "of tma it is not known in which order its rows go"),
         ("atom", 4, ""),
-        ("cp.async", 16, ""),
+        ("cp.async", 16, "cp.async.cg, past the L1, takes none"),
         ("st", 4, ""),
         ("ld", 16, ""),
     ],

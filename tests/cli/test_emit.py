@@ -141,7 +141,7 @@ def test_a_layout_that_wgmma_does_not_read(tilewise):
 def test_a_no_has_its_reason_and_what_would_do(tilewise):
     run = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16")
     assert run.code == 1
-    assert run.out == "", "what is meant for a file has no answer in it"
+    assert run.out == "", "standard output is for a file, and has no answer in it"
     assert run.err == "no: m64n100k16 does not exist for bf16\n  hint: the nearest N are 96 and 104\n"
     data = emit(tilewise, "--tile", "64x100x64", "--dtype", "bf16", "--json").json
     assert data == {

@@ -82,8 +82,8 @@ def test_a_taken_port_is_refused_where_it_was_asked_for(tilewise):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--dtype", "bf16"], "--dtype says how LAYOUT is read"),
-        (["--let", "n=8"], "--let says how LAYOUT is read"),
+        (["--dtype", "bf16"], "--dtype says how to read LAYOUT"),
+        (["--let", "n=8"], "--let says how to read LAYOUT"),
         (["S[(8, 8) : (1@q, 1)]", "--storage", "q"], "no room for --storage"),
     ],
     ids=["dtype", "let", "storage"],

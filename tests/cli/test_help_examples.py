@@ -15,8 +15,8 @@ from tilewise.cli.arguments import parser_for, read
 from tilewise.questions import SUMMARIES
 
 EXAMPLE = re.compile(r"^ *(?:\$ |eval \"\$\()?(tilewise .*?)(?:\)\" .*| > ~.*)?$")
-ASKS_A_GPU = ("verify",)
-LISTS = "tilewise verify --list"
+WAITS = ("verify", "mcp")
+"""Commands that ask a GPU, or serve an assistant, unless they list."""
 
 
 def examples(command: str) -> list[str]:
@@ -63,11 +63,11 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_each_example_is_understood(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A no is an answer; what needs a GPU is read and not run."""
+    """A no is an answer; a command that needs a GPU or an assistant is read and not run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(os.environ, "NO_COLOR", "1")
     words = shlex.split(example)[1:]
-    if words[0] in ASKS_A_GPU and example != LISTS:
+    if words[0] in WAITS and "--list" not in words:
         assert callable(read(words))
         return
     out, code = piped(example)

@@ -47,10 +47,14 @@ def test_the_panels_that_are_asked_for(tilewise, text, panel, titles):
         (
             (TILE, "--panel", "mesh"),
             "TW401",
-            "this layout has none\n  hint: it has index, memory (mem); or all",
+            "this layout has no such panel\n  hint: it has index, memory (mem); or all",
         ),
-        ((TILE, "--panel", "banks"), "TW401", "there is none\n  hint: it has index, memory (mem); or all"),
-        ((TILE, "--panel", ""), "TW401", "--panel : there is none"),
+        (
+            (TILE, "--panel", "banks"),
+            "TW401",
+            "there is no such panel\n  hint: it has index, memory (mem); or all",
+        ),
+        ((TILE, "--panel", ""), "TW401", "--panel : there is no such panel"),
         ((TILE, "--access", "row:16B"), "TW401", "the type of an element is not given"),
         ((TILE, "--step", "0"), "TW201", "there is no step 0"),
         ((TILE, "--dtype", "bf16", "--access", "boxes", "--step", "1"), "TW201", "there is no step 1"),
@@ -179,7 +183,7 @@ def test_short_words_of_panels(tilewise):
         runs = [tilewise("show", layout, "--panel", word).out for word in (long, short, short.upper())]
         assert runs[0] == runs[1] == runs[2] != ""
     run = tilewise("show", PAIR, "--panel", "lanes")
-    assert "--panel lanes: there is none" in run.err
+    assert "--panel lanes: there is no such panel" in run.err
     assert "it has index, tensor memory (tmem); or all" in run.err
 
 
@@ -250,7 +254,7 @@ def test_ascii_has_rules_and_no_colours(tilewise, monkeypatch):
 @pytest.mark.parametrize("columns", [None, 50, 200])
 @pytest.mark.parametrize("ruled", [(), ("--ascii",)], ids=["colours", "ascii"])
 def test_words_have_as_many_columns_as_the_cells(tilewise, monkeypatch, columns, ruled):
-    """Beside the index as beside a panel: those of the terminal, and 120 where there is none."""
+    """Beside the index as beside a panel: those of the terminal, and 120 without a terminal."""
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns:
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -178,7 +178,7 @@ def test_what_blackwell_is_told(tilewise):
         ),
         (("--theme", "dark"), "TW401", "--theme is of a picture in a file"),
         (("--html", "x.html", "--panel", "memory"), "TW401", "the page has all panels"),
-        (("--svg", "x.svg", "--panel", "mesh"), "TW401", "--panel mesh: this layout has none"),
+        (("--svg", "x.svg", "--panel", "mesh"), "TW401", "--panel mesh: this layout has no such panel"),
         (("--svg", "x.svg", "--ascii"), "TW401", "--ascii is of the picture in a terminal"),
         (("--svg", "-", "--html", "-"), "TW401", "one picture goes to standard output"),
         (("--svg", "no/such/folder/x.svg"), "TW402", "cannot be written: No such file"),

@@ -1,4 +1,4 @@
-"""What one command answers is what the next one reads."""
+"""The next command reads the answer of the one before."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ def test_a_table_of_cutes_reads_as_its_rows_do(tilewise):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["reshape", "8,2", GRID], "word 1 is LAYOUT, and 8,2 is none: reshape takes LAYOUT SHAPE"),
-        (["pack", "2", GRID], "word 1 is LAYOUT, and 2 is none: pack takes LAYOUT COUNT"),
-        (["recast", "bf16", "f32", GRID], "word 1 is LAYOUT, and bf16 is none"),
+        (["reshape", "8,2", GRID], "word 1 is LAYOUT, and 8,2 is no layout: reshape takes LAYOUT SHAPE"),
+        (["pack", "2", GRID], "word 1 is LAYOUT, and 2 is no layout: pack takes LAYOUT COUNT"),
+        (["recast", "bf16", "f32", GRID], "word 1 is LAYOUT, and bf16 is no layout"),
         (["compose", GRID], "1 word given"),
         (["coalesce", GRID, GRID], "2 words given"),
     ],

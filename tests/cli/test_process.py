@@ -1,4 +1,4 @@
-"""What only a process of its own shows: what is imported, pipes, encodings, shells."""
+"""Behaviour that only a process of its own shows: imports, pipes, encodings, shells."""
 
 from __future__ import annotations
 

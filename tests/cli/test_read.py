@@ -62,12 +62,14 @@ def test_the_screen_of_a_kernel(tilewise, transpose, monkeypatch):
         "     repair  pad the buffer by 8 bytes after every 64: the request takes 1 wavefront. Or swizzle",
         "             it: tilewise swizzle says how",
         run.out.splitlines()[14],
+        "     open    tilewise explore 'S[(2, 16) : (1, 16)]' --dtype b32",
         "",
         "  2. narrow  transpose_unused_pad.cu:8  tile[threadIdx.y * kSide + threadIdx.x] = in[row * co...",
         "     A store of 4 bytes a lane, where 16 are possible",
         "     cost    128 requests where 32 would do",
         "     repair  give each lane 4 neighbouring elements, aligned to 16 bytes, and move them as one",
         "             vector",
+        "     open    tilewise explore 'S[32 : 1]' --dtype b32",
         "",
         "  accesses by line of transpose_unused_pad.cu",
         "    line                a lane  requests   cost  ideal",
@@ -83,7 +85,7 @@ def test_the_screen_of_a_kernel(tilewise, transpose, monkeypatch):
 def test_lines_fit_a_terminal_but_those_that_are_copied(tilewise, transpose, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = tilewise("read", transpose, *LAUNCH).out.splitlines()
-    assert max(len(line) for line in lines[1:] if not line.startswith("     see")) <= columns
+    assert max(len(line) for line in lines[1:] if not line.startswith(("     see", "     open"))) <= columns
     assert len(lines) < 50
 
 
@@ -104,7 +106,7 @@ def test_json_is_the_report(tilewise, transpose):
     assert kernel["totals"]["shared"]["load"]["wavefronts"] == 1024
     assert [one["kind"] for one in kernel["findings"]] == ["conflicts", "narrow"]
     assert kernel["findings"][0]["line"] == {"file": "transpose_unused_pad.cu", "number": 12}
-    assert set(kernel["findings"][0]) == {"kind", "line", "cause", "cost", "repair", "command"}
+    assert set(kernel["findings"][0]) == {"kind", "line", "cause", "cost", "repair", "command", "explore"}
     python = tw.read(Path(transpose), grid=(4, 4), block=(16, 16), args=[None, None, 64, 64])
     assert json.loads(json.dumps(python.data())) == {"schema": 1, **data}
 

@@ -1,4 +1,4 @@
-"""`tilewise suggest`: what is asked of tcgen05 alone, and what is said of it."""
+"""`tilewise suggest`: the options of tcgen05 alone, and their answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_k_that_there_is_not(tilewise, words, code, said):
 
 
 def test_the_kinds_of_the_type_that_have_a_k_are_told(tilewise):
-    """Where no kind is said it is the first with the type, which has bytes."""
+    """Without --kind it is the first with the type, which has bytes."""
     run = tilewise(*"suggest --engine tcgen05 --operand B --tile 128x768 --dtype e2m1 --k 96".split())
     assert run.code == 1
     assert "hint: K is 32, with sparse A 64; kind::mxf4 and kind::mxf4nvf4 have K = 96" in run.out
@@ -53,7 +53,7 @@ def test_the_kinds_of_the_type_that_have_a_k_are_told(tilewise):
 
 def test_wgmma_has_one_k(tilewise):
     run = tilewise(*"suggest --operand B --tile 128x64 --dtype bf16 --k 16".split())
-    assert (run.code, "wgmma is not asked for k" in run.err) == (2, True)
+    assert (run.code, "wgmma takes no k" in run.err) == (2, True)
 
 
 def test_the_command_of_the_code_keeps_k(tilewise):

@@ -468,7 +468,7 @@ def test_what_is_suggested_of_hopper_is_read_too(tilewise):
     ],
 )
 def test_absolute_mode_is_k_major_without_a_word(tilewise, value, said):
-    """No major given: what is said of K-major alone is not lost, and it says of what it speaks."""
+    """Without a major the answer keeps the words on K-major, and they name that major."""
     run, asked = (
         tilewise("descriptor", "decode", value, *ENGINE, *major, "--json").json
         for major in ((), ("--major", "k"))

@@ -1,4 +1,4 @@
-"""`plan --tune` where there is a GPU to measure on, which is made up, and where there is none."""
+"""`plan --tune` with a GPU to measure on, which is made up, and without one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a swizzle counts, in the same words by every command; and addresses, which no layout has."""
+"""The unit of a swizzle, in the same words by every command; and addresses, which no layout has."""
 
 import pytest
 

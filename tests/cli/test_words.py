@@ -1,4 +1,4 @@
-"""How the words of a question are read: CuTe's nesting and order, lists, words in the wrong place."""
+"""The reading of a question's words: CuTe's nesting and order, lists, words in the wrong place."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What CuTe's documents and papers work out, asked of `tilewise algebra` in their notation and order.
+"""Questions that CuTe's documents and papers work out, to `tilewise algebra` in their notation and order.
 
 Sources: CUTLASS media/docs/cpp/cute/02_layout_algebra.md and its unit tests; arXiv 2603.02298 (sections
 3.3.3 and the tables of inverses). Where an implementation is known to answer wrongly, the question is
-in `WRONG_ELSEWHERE`, with what is said here.
+in `WRONG_ELSEWHERE`, with our answer.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ WRONG_ELSEWHERE = [
     # rounded up, silently
     ("tile_to_shape", "(2,4):(4,1)", "(5,10)", None),
 ]
-"""What some implementation gets wrong, and the answer; None where there is none."""
+"""Questions that some implementation gets wrong, and the answer; None where the question has no answer."""
 
 
 @pytest.mark.parametrize("words", WRONG_ELSEWHERE, ids=lambda words: " ".join(map(str, words[:-1])))

@@ -59,7 +59,7 @@ def _returned(calls: Calls) -> str:
 
 
 def fields_of(calls: Calls) -> list[str]:
-    """How the results are taken out of what a function returns."""
+    """Return the words that take each result out of what a function returns."""
     if len(calls.source.results) == 1:
         return [""]
     names = FreeNames()

@@ -1,4 +1,4 @@
-"""What emitted functions must answer: calls with their arguments, held against the naive definition."""
+"""The answers that emitted functions must give: calls with arguments, held against the naive definition."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def calls_of(layout: Layout, lang: str, name: str, form: dict[str, bool], rng: R
 
 
 def _index(layout: Layout, flat: int, form: dict[str, bool]) -> tuple[int, ...]:
-    """A row-major flat index in the form that is asked for."""
+    """Return a row-major flat index in a form of the arguments."""
     index = coordinates(flat, layout.shape)
     if not form["flat"]:
         return index
@@ -170,7 +170,7 @@ def check_refusal(layout: Layout, no: Refused, leftmost: bool) -> None:
 
 
 def _overlaps(digits: list[tuple[int, int]]) -> bool:
-    """Whether some step is no larger than all smaller ones together can move."""
+    """Return whether some step is no larger than all smaller ones together can move."""
     reach = 0
     for extent, step in sorted(digits, key=lambda digit: digit[1]):
         if step <= reach:

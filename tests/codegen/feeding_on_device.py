@@ -1,4 +1,4 @@
-"""What `match --engine mma` says of tiles, run on a GPU: every byte of every register, by the code it gives.
+"""The code of `match --engine mma` for tiles, run on a GPU: every byte of every register.
 
     PYTHONPATH=src:. python -m tests.codegen.feeding_on_device --random 200
 
@@ -92,7 +92,7 @@ _TYPES = {8: ("unsigned", 4), 16: ("unsigned short", 2), 32: ("unsigned", 4), 64
 
 @dataclass(frozen=True)
 class Case:
-    """A tile, and what is asked of it."""
+    """A tile, and a question about it."""
 
     text: str
     layout: Layout
@@ -149,12 +149,12 @@ def source_of(found: Feed) -> str:
 
 
 def kernels(found: Feed) -> tuple[str, ...]:
-    """The kernels that an answer is run as: addresses from address 0 are none of an array's."""
+    """Return the kernels of an answer; addresses that count from address 0 belong to no array."""
     return ("check", "whole") if found.pattern == "tile" and len(found.steps) <= MOST else ("check",)
 
 
 def steps_of(found: Feed) -> np.ndarray:
-    """What each step does to the address of every lane."""
+    """Return the change that each step makes to the address of every lane."""
     rows = []
     for step in found.steps:
         how, number = (0, step.add) if step.add is not None else (1, step.xor)
@@ -164,7 +164,7 @@ def steps_of(found: Feed) -> np.ndarray:
 
 
 class Runner:
-    """What compiles, runs and compares."""
+    """A device and a compiler that run answers and compare."""
 
     def __init__(self, driver: Driver, library: ctypes.CDLL, seed: int) -> None:
         self.driver, self.library, self.draw = driver, library, np.random.default_rng(seed)

@@ -24,12 +24,12 @@ class Host:
 
     @property
     def plain(self) -> bool:
-        """Whether it makes no tensor map, for which the driver's header would be needed."""
+        """Return whether it makes no tensor map, for which the driver's header would be needed."""
         return "cuda.h>" not in self.text
 
     @property
     def arch(self) -> str:
-        """What nvcc is to compile it for."""
+        """Return the architecture for which nvcc compiles it."""
         return "sm_90a" if "wgmma.mma_async" in self.text else str(self.plan.arch)
 
     @property
@@ -73,6 +73,6 @@ NAMES = tuple(_ASKED)
 
 @cache
 def host(name: str) -> Host:
-    """A kernel by its name, planned when it is asked for."""
+    """Return a kernel by its name; the first call plans it."""
     made, tile, dtype, asked = _ASKED[name]
     return made(tile, dtype, **asked)

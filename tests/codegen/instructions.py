@@ -1,4 +1,4 @@
-"""How many operations and instructions a function takes, beside two plain ways to write it.
+"""The operations and instructions of a function, beside two plain ways to write it.
 
     python -m tests.codegen.instructions
 
@@ -114,7 +114,7 @@ def _function(name: str, arguments: list[str], lines: list[str], results: list[s
 
 
 def ours(layout: Layout, name: str, flat: bool) -> str:
-    """What is emitted, visible to the linker."""
+    """Return the emitted code, visible to the linker."""
     code = source_of(layout, "c", flat=flat, name=name).code
     return code.replace("#include <stdint.h>", "").replace("static inline ", "")
 

@@ -17,7 +17,7 @@ from tilewise.hardware.mma.instructions import FAMILIES
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel: what `planned` is asked, and how many tiles of it a problem has along M, N and K."""
+    """A kernel: the arguments of `planned`, and how many tiles of it a problem has along M, N and K."""
 
     tile: tuple[int, int, int]
     dtypes: tuple[str, ...]
@@ -33,7 +33,7 @@ class Case:
 
     @property
     def stores(self) -> bool:
-        """Whether D goes through shared memory, as a tile of its own."""
+        """Return whether D goes through shared memory, as a tile of its own."""
         return self.asked.get("store", "direct") != "direct"
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ PAIRS = """
 80x192x32 bf16 majors=mn/mn | - | -
 64x96x32 f16 warps=1x2 | - | S[(96, 32) : (36, 1)]
 """
-"""Tile, type and what else is asked, the layout of A, the layout of B; `-` for the usual one."""
+"""Tile, type and other options, the layout of A, the layout of B; `-` for the usual one."""
 
 
 STORES = """
@@ -180,7 +180,7 @@ STORES = """
 32x32x16 f64 store=shared | S[(32, 32) : (1, 33)]
 64x64x16 tf32 store=shared warps=2x2 | S[(64, (2, 4, 8)) : (72, (8, 16, 1))]
 """
-"""Tile, type and what else is asked, the layout of D."""
+"""Tile, type and other options, the layout of D."""
 
 
 VOLTA = """
@@ -202,7 +202,7 @@ BLACKWELL = """
 32x64x64 e4m3 arch=sm_120a majors=mn/mn stages=2
 64x64x64 e5m2 arch=sm_103f warps=2x2 | S[(64, 64) : (1, 80)] | S[(64, 64) : (80, 1)]
 """
-"""What later architectures alone have."""
+"""Kernels that later architectures alone have."""
 
 
 def _lines(table: str) -> Iterator[Case]:
@@ -299,7 +299,7 @@ def random_cases(count: int, seed: int) -> Iterator[Case]:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One of so many kernels that are drawn: which it is, is found out when it is asked for."""
+    """One of so many kernels that are drawn at random; `plan` draws them."""
 
     count: int
     seed: int

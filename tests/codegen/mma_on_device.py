@@ -4,9 +4,9 @@
 
 It needs NumPy, NVRTC and a GPU of compute capability 7.5 or later, and PyTorch for --bench; pytest does not
 run it. Values are whole numbers, so small that every sum is exact in its accumulator, and D is compared with
-the product of 64-bit integers. D is poisoned before each launch. What the GPU does not have is left out, and
-said. --random adds kernels that are drawn at random; --bench measures the rate of a large product beside
-PyTorch's, and beside a plain copy. The exit code is 1 if anything differs.
+the product of 64-bit integers. D is poisoned before each launch. It leaves out the cases that the GPU does
+not have, and names them. --random adds kernels that are drawn at random; --bench measures the rate of a large
+product beside PyTorch's, and beside a plain copy. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 class Runner:
-    """What compiles kernels for the device, runs them and compares."""
+    """A device and a compiler that run kernels and compare."""
 
     def __init__(self, driver: Driver, library: ctypes.CDLL, draw: np.random.Generator) -> None:
         self.driver, self.library, self.draw = driver, library, draw

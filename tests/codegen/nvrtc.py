@@ -15,9 +15,9 @@ MINIMAL = "--minimal"
 
 
 def load(major: int | None = None) -> ctypes.CDLL | None:
-    """The library of the system, or of a package nvidia-cuda-nvrtc, the newest; None where there is none.
+    """Return the newest library of the system, or of a package nvidia-cuda-nvrtc; None where no path has one.
 
-    Of one major version where it is asked: 12 is the last one that knows sm_70.
+    `major` asks for one major version: 12 is the last one that knows sm_70.
     """
     for path in _paths():
         try:

@@ -1,4 +1,4 @@
-"""What is written, run on a GPU: CUDA built by nvcc, Triton by Triton, every row against the definition.
+"""The emitted code, run on a GPU: CUDA built by nvcc, Triton by Triton, every row against the definition.
 
     python -m tests.codegen.on_device --layouts 400 --triton 40
 

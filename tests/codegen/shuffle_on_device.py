@@ -68,7 +68,7 @@ def main() -> int:
 
 
 class Runner:
-    """What compiles moves for the device, runs them and compares."""
+    """A device and a compiler that run moves and compare."""
 
     def __init__(self, driver: Driver, library: ctypes.CDLL, draw: np.random.Generator) -> None:
         self.driver, self.library, self.draw = driver, library, draw
@@ -99,7 +99,7 @@ class Runner:
         return wrong
 
     def told(self) -> str:
-        """What was run so far."""
+        """Return the counts of all runs so far, in words."""
         steps = ", ".join(f"{count} {name}" for name, count in self.steps.most_common())
         return f"{self.places} places compared; steps: {steps}"
 
@@ -109,7 +109,7 @@ class Runner:
         return Data(case, -(-WARPS // warps) * (_THREADS // 32), self.draw)
 
     def run(self, code: bytes, name: str, data: Data) -> int:
-        """How many elements a kernel moves wrongly."""
+        """Return how many elements a kernel moves wrongly."""
         size = 4 * data.threads * data.registers[1]
         with (
             self.driver.memory(data.inputs.tobytes(), b"\xcd" * size) as (given, out),

@@ -10,7 +10,7 @@ from tilewise.hardware.tcgen05.kinds import KINDS, Product
 from tilewise.hardware.tcgen05.loads import FORMS, instruction
 
 DECLARED = ".reg .b32 d, a, m, x, y; .reg .b64 s, t; .reg .pred p;"
-"""D, A, metadata, scales; descriptors; whether D is added to. What is in them is no matter."""
+"""D, A, metadata, scales; descriptors; whether D is added to. Their contents do not matter."""
 
 MULTICASTS = ("", "warpx2::02_13", "warpx2::01_23", "warpx4")
 BLOCKS = {"1X": "block32", "2X": "block32", "4X": "block16"}

@@ -1,4 +1,4 @@
-"""What is known of an expression is true of all its values, and making one changes none."""
+"""The facts that an expression keeps are true of all its values, and no rewriting changes a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What typical layouts become: the text itself, for that is what users paste."""
+"""The code of typical layouts: the text itself, for that is what users paste."""
 
 from __future__ import annotations
 
@@ -91,6 +91,14 @@ def test_powers_of_two_need_no_product_on_a_gpu(lang: str, text: str, form: dict
     assert "*" not in code
 
 
+def test_the_way_back_warns_of_places_that_hold_nothing() -> None:
+    warning = "Of a place that holds nothing it says nothing of use."
+    code = source_of(parse("S[(5, 3) : (7, 2)]"), "python", inverse=True, flat=False).code
+    assert warning in code
+    assert code.endswith("q = m // 7\n    return q, (m - q * 7) >> 1")
+    assert warning not in source_of(parse(ROW_MAJOR), "python", inverse=True).code
+
+
 def test_what_may_be_negative_is_not_shifted() -> None:
     x = variable("x", -8, 7)
     body = spelled([linear([(8, x), (1, variable("y", 0, 7))]), linear([(8, x)])], FreeNames("xy"))
@@ -180,7 +188,7 @@ def test_as_many_names_as_arguments() -> None:
         source_of(parse(EIGHT_ROWS), "c", arguments=["a", "b", "a"])
     with pytest.raises(LayoutError, match="1 name for 0 arguments: a") as error:
         source_of(parse("S[()]"), "c", arguments=["a"])
-    assert error.value.hint == "there are none to name"
+    assert error.value.hint == "it takes no arguments"
     assert "place_of(row)" in source_of(parse("S[2 : 1]"), "c", arguments="row").code
     assert "place_of(a, which)" in source_of(parse("S[2 : 1] + R[2 : 2]"), "c", arguments=["a", "which"]).code
 

@@ -1,4 +1,4 @@
-"""The launch that --host writes, by a compiler for the host: a device of paper notes what is asked of it."""
+"""The launch that --host writes, by a compiler for the host: a device of paper notes its calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel around mma.sync has where nothing is said: its warps, its stages, and what it is told of."""
+"""The defaults of a kernel around mma.sync: its warps, its stages, and its notes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_rule_by_its_definition() -> None:
 
 
 def cost(grid: tuple[int, int], m: int, n: int) -> tuple[int, ...]:
-    """What the page says: warps that four lack, warps, rows of A and B that one reads, the squarer first."""
+    """Return the page's order: warps short of four, warps, rows of A and B that one reads, squarer first."""
     rows, columns = grid
     return max(0, WARPS - rows * columns), rows * columns, m // rows + n // columns, max(grid)
 

@@ -30,7 +30,7 @@ def library() -> ctypes.CDLL:
 
 
 def compiled(library: ctypes.CDLL, source: str, arch: object) -> str:
-    """What the compilers say to a program; machine code comes of it."""
+    """Compile a program to machine code, and return what the compiler says."""
     if int(str(arch).strip("sm_af")) not in nvrtc.architectures(library):
         pytest.skip(f"this NVRTC does not know {arch}")
     code, said = nvrtc.compile_to_cubin(library, source, f"--gpu-architecture={arch}")

@@ -23,7 +23,7 @@ from tilewise.codegen.shuffle import condition, cuda_source, lane_text, number
 from tilewise.hardware.matrices.moves import NEEDS
 
 UNDEFINED = "-fsanitize=shift,bounds,signed-integer-overflow,integer-divide-by-zero,return,bool"
-"""What such texts could do that is undefined; watching every pointer takes a compiler three times as long."""
+"""The undefined acts of such texts; watching every pointer takes a compiler three times as long."""
 TIMES = 3
 MOST_STEPS = 80
 
@@ -41,7 +41,7 @@ def drawn() -> tuple[Case, ...]:
 
 
 def run_on_host(source: str, cases: tuple[Case, ...], path: Path) -> list[int]:
-    """How many elements are wrong in each case."""
+    """Return how many elements are wrong in each case."""
     (path / "program.cpp").write_text(source)
     strict = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-sanitize-recover"]
     command = [tool("c++", "g++", "clang++"), *strict, UNDEFINED, "-o", "program", "program.cpp"]

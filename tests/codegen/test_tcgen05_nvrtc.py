@@ -27,7 +27,7 @@ NONE = ("sm_90a", "sm_100", "sm_120a", "sm_120f", "sm_121a")
 
 
 def library_for(arch):
-    """One that knows an architecture; the test is skipped where there is none."""
+    """Return a library that knows an architecture; without one the test is skipped."""
     number = int(re.search(r"\d+", arch)[0])
     for library in LIBRARIES:
         if number in nvrtc.architectures(library):
@@ -59,7 +59,7 @@ def test_copies(arch, cta_group):
 
 
 def of_arch(words, arch):
-    """Whether an architecture has a product of the tables."""
+    """Return whether an architecture has a product of the tables."""
     if arch in WHOLE:
         return True
     if arch in WITHOUT_INTEGERS:
@@ -72,7 +72,7 @@ def of_arch(words, arch):
 @pytest.mark.parametrize("arch", [*WHOLE, *WITHOUT_INTEGERS, *FAMILIES])
 @pytest.mark.parametrize("cta_group", [1, 2])
 def test_products(arch, cta_group):
-    """Each with its own descriptor; and of all that may be asked, with none."""
+    """Each has its own descriptor; and no other statement compiles."""
     listed = {words: text for words, text in products(cta_group).items() if of_arch(words, arch)}
     assert there(arch, listed.values()) == {*listed.values()}
     assert there(arch, perhaps_products(cta_group)) == {*map(worded, listed.values())}

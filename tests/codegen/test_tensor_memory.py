@@ -46,7 +46,7 @@ def functions(source):
 
 
 def run(source, memory, warps=range(4), registers=None):
-    """What the functions do, warp by warp; of loads [function, warp, lane, register]."""
+    """Run the functions, warp by warp; return the registers of loads [function, warp, lane, register]."""
     found = []
     begins = BEGINNING.search(source)[1].replace("/", "//")
     for _, count, moves in functions(source):

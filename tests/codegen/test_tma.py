@@ -51,7 +51,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap*, CUtensorMapDataType type, cuuint32
     return CUDA_SUCCESS;
 }}
 """
-"""What the driver's header declares, from the same tables, and a function that says what it was given."""
+"""The declarations of the driver's header, from the same tables, and a function that prints its arguments."""
 
 
 def header() -> str:

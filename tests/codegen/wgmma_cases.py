@@ -15,7 +15,7 @@ from tilewise.hardware.wgmma.instructions import INPUTS
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel: what `planned` is asked, and how many tiles of it a problem has along M, N and K."""
+    """A kernel: the arguments of `planned`, and how many tiles of it a problem has along M, N and K."""
 
     tile: tuple[int, int, int]
     dtypes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What `--style cute` writes, compiled with CuTe, and its tiles compared with ours, element by element.
+"""The code of `--style cute`, compiled with CuTe, and its tiles compared with ours, element by element.
 
     PYTHONPATH=src:. python -m tests.codegen.wgmma_in_cute --cutlass PATH/TO/cutlass --part 0/4
 

@@ -42,7 +42,7 @@ def ran(
     for name, numbers in (registers or {}).items():
         lanes.registers[name] = value_of(name, numbers)
     trace = Trace(program, lanes)
-    return lanes, list(trace), trace
+    return lanes, [event for event in trace if isinstance(event, Event)], trace
 
 
 def value_of(name: str, numbers: Sequence[int | None] | int) -> Value:

@@ -45,7 +45,7 @@ def ran(
         kind = np.bool_ if name.lstrip("U")[0] == "P" else np.uint32
         lanes.registers[name] = Value(np.array(numbers).astype(np.int64).astype(kind).reshape(-1))
     trace = Trace(program, lanes)
-    return lanes, list(trace), trace
+    return lanes, [event for event in trace if isinstance(event, Event)], trace
 
 
 def number(lanes: Lanes, register: str, lane: int = 0) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.check.banks_cases import naive_turns
 from tests.compiled.sass_texts import ran
 
 from tilewise.check import banks, coalesce
@@ -72,7 +73,52 @@ def test_same_cost_wherever_the_block_lies():
         counts.add(event, lanes)
     (tally,) = counts.tallies
     assert tally.cost == 7 * coalesce.counted("ld", 4, places.tolist()).sectors
-    assert len(counts.known["global", "ld", 4]) == 1
+    assert len(counts.known["global", "ld", 4, False]) == 1
+
+
+COPIES = {"LDGSTS.E": 4, "LDGSTS.E.64": 8, "LDGSTS.E.128": 16, "LDGSTS.E.BYPASS.128": 16}
+
+
+@given(st.sampled_from([*COPIES]), st.data())
+def test_copies_hang_on_both_sides(name, data):
+    """Through the L1 their wavefronts do, past it their sectors."""
+    bytes, bypasses = COPIES[name], "BYPASS" in name
+    places = st.lists(st.integers(0, data.draw(st.sampled_from((3, 40, 500)))), min_size=64, max_size=64)
+    targets, sources = ([bytes * place for place in data.draw(places)] for _ in "ts")
+    some = st.one_of(st.just([True] * 64), st.lists(st.booleans(), min_size=64, max_size=64))
+    active, read = data.draw(some), data.draw(some)
+    lines = [f"@P0 {name} [R0], desc[UR4][R2.64], P1", "EXIT"]
+    preset = {"R0": targets, "R2": sources, "R3": 0, "P0": active, "P1": read}
+    lanes, events, _ = ran(lines, preset, Launch((1, 1, 1), (64, 1, 1)))
+    counts = Counts()
+    for event in events:
+        counts.add(event, lanes)
+    shared, beyond = sorted(counts.tallies, key=lambda tally: tally.touch.space, reverse=True)
+    wavefronts, sectors = 0, 0
+    for warp in (range(32), range(32, 64)):
+        loaded = [lane for lane in warp if active[lane] and read[lane]]
+        sectors += len(
+            {(sources[n] // (128 if bypasses else 32), bypasses and targets[n] // 32) for n in loaded}
+        )
+        ends = (
+            [at if keep[n] and active[n] else None for n, at in enumerate(side)]
+            for side, keep in ((targets, active), (sources, read))
+        )
+        wavefronts += naive_turns(bytes, *[end[warp.start : warp.stop] for end in ends])
+    assert shared.cost == (0 if bypasses else wavefronts)
+    assert beyond.cost == sectors
+
+
+def test_a_copy_whose_source_is_unknown_is_left_out():
+    """Its wavefronts are; where it bypasses the L1 they are known, and its sectors are left out."""
+    for name, bypasses in (("LDGSTS.E.128", False), ("LDGSTS.E.BYPASS.128", True)):
+        lines = ["LDG.E R2, [R4.64]", f"{name} [R0], desc[UR4][R2.64]", "EXIT"]
+        lanes, events, _ = ran(lines, {"R0": [16 * lane for lane in range(32)], "R3": 0, "R4": 0, "R5": 0})
+        counts = Counts()
+        for event in events:
+            counts.add(event, lanes)
+        known = {tally.touch.space: tally.known for tally in counts.tallies if tally.touch.bytes == 16}
+        assert known == {"shared": int(bypasses), "global": 0}
 
 
 def test_misaligned_access_is_left_out():

@@ -35,7 +35,7 @@ COLUMNS = 96
 CHUNK = 50
 
 SENTENCE = "..."
-"""What stands for a sentence."""
+"""The text that stands for a sentence."""
 
 LARGE = 20_000
 """An answer of more characters is kept as its length and its digest."""
@@ -46,7 +46,7 @@ SAID = frozenset(["message", "hint", "reason", "note", "notes", "sentence", "law
 _TWO_WORDS = re.compile(r"(?<![\w@.:=])[a-z]{2,},? [a-z]{2,}(?![\w(=@.:])")
 _COMMENT = re.compile(r'\s*(//|#(?!include|define|if|endif|pragma)).*|"""(?:.|\n)*?"""')
 
-OTHERS = frozenset(["explore", "verify", "completion", "tour"])
+OTHERS = frozenset(["explore", "verify", "completion", "tour", "mcp"])
 """Commands that serve, ask a device, or have nothing but text."""
 
 WRITES = ("--tune", "--html", "--svg", "--png", "--npy", "--help", "-h", "--list", "--version")

@@ -56,7 +56,7 @@ def told(error: LayoutError) -> str:
         (lambda: tilewise.at(TILE, 5, base=0.5, dtype="bf16"), "base=0.5 is no address", "0x1a40"),
         (
             lambda: tilewise.match(TILE, "wgmma.B", BF16, arch="sm_80"),
-            "wgmma is not asked for arch",
+            "wgmma takes no arch",
             "or leave arch= out",
         ),
         (lambda: tilewise.tma(TILE, dtype=BF16), "shape= is needed", "such as shape=(4096, 4096)"),
@@ -99,7 +99,7 @@ def test_a_shell_has_its_own_spelling(capsys):
         ("--as klingon is no notation", 'as_="klingon" is no notation'),
         ("make one with --as json", 'make one with as_="json"'),
         ("--tile 128x64x3 is not rows x K", 'tile="128x64x3" is not rows x K'),
-        ("--panel lanes: there is none", 'panel="lanes": there is none'),
+        ("--panel lanes: there is no such panel", 'panel="lanes": there is no such panel'),
         ("such as --window 0:16,0:16, one a mode", 'such as window="0:16,0:16", one a mode'),
         ("`tilewise vector` says how wide", "`tilewise.vector` says how wide"),
         ("tilewise lists them; i-- and a--b", "tilewise lists them; i-- and a--b"),

@@ -22,7 +22,7 @@ from tilewise.core.errors import LayoutError, NotDecided
 from tilewise.questions import SUMMARIES
 from tilewise.questions.asking import inputs, question
 
-NOT_ASKED = {"algebra", "catalog", "emit", "completion", "tour", "verify", "explore"}
+NOT_ASKED = {"algebra", "catalog", "emit", "completion", "tour", "mcp", "verify", "explore"}
 """Commands with words of their own before their arguments, and those that are no questions."""
 
 

@@ -1,4 +1,4 @@
-"""What the tests of the core share: whole maps as the layout itself lists them, and a tally."""
+"""Tools that the tests of the core share: whole maps as the layout itself lists them, and a tally."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def listed(layout: Layout) -> Map:
 
 @dataclass
 class Tally:
-    """How often a question was asked, and how often it was not decided."""
+    """The number of calls of a question, and of its answers that are undecided."""
 
     asked: int = 0
     undecided: int = 0
 
     def decided(self, answer: object) -> bool:
-        """Whether there is an answer, counted."""
+        """Count a question, and return whether it has an answer."""
         self.asked += 1
         self.undecided += answer is None
         return answer is not None

@@ -163,7 +163,7 @@ def on_threads(places: Map, lanes: int) -> Map:
 
 
 def extents_of(layout: Layout) -> list[int]:
-    """How many indices every mode has."""
+    """Return how many indices every mode has."""
     return [_size(mode) for mode in layout.shape]
 
 

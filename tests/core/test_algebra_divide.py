@@ -36,7 +36,7 @@ def dividend(rng: Random) -> Layout:
 
 
 def tiler_of(rng: Random, size: int) -> int | Layout:
-    """What may well tile [0, size): an extent, or digits with every stride a multiple of the one before."""
+    """Draw a likely tiler of [0, size): an extent, or digits, each stride a multiple of the one before."""
     if rng.random() < 0.4:
         return divisor(rng, size) if rng.random() < 0.8 else rng.randint(1, size)
     extents, strides, step, rest = [], [], 1, size
@@ -101,7 +101,7 @@ def check_divide(rng: Random) -> str:
 
 
 def check_why(refused: Refused, starts: list[int] | None, tiler: int | Layout) -> None:
-    """No tiling where that is said; a tiler that begins above 0 is out of range."""
+    """Check that no tiling exists where the code says so; a tiler that begins above 0 is out of range."""
     if refused.code in ("TW502", "TW506"):
         assert starts is None, tiler
     else:

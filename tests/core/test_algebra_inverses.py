@@ -23,7 +23,7 @@ def modes(layout: Layout) -> list[int]:
 
 
 def index_at(inverse: Layout, layout: Layout, place: Place) -> int:
-    """What an inverse gives at a place; the place must be in its domain."""
+    """Return what an inverse gives at a place; the place must be in its domain."""
     steps = dict(place)
     flat = 0
     assert len(inverse.shape) == len(layout.axes)
@@ -365,7 +365,7 @@ def test_the_right_inverse_is_the_largest_there_is(times):
 
 
 def is_layout(values: list[int]) -> bool:
-    """Whether a list is the values of one mode of digits, by taking digits off one after the other."""
+    """Return whether a list is the values of one mode of digits, by taking digits off one after the other."""
     if len(values) < 2:
         return True
     for extent in range(len(values), 1, -1):

@@ -45,7 +45,7 @@ def steps_of(layout: Layout) -> list[dict[str, int]]:
 
 
 def is_map_of(steps: list[dict[str, int]], extents: tuple[int, ...]) -> bool:
-    """Whether digits of these extents, with the only strides that they can have, make the map."""
+    """Return whether digits of these extents, with the only strides that they can have, make the map."""
     axes = {axis for step in steps for axis in step}
     strides = [steps[place] for place in place_values(extents)[-2::-1]]
     return all(
@@ -58,21 +58,21 @@ def is_map_of(steps: list[dict[str, int]], extents: tuple[int, ...]) -> bool:
 
 
 def some_layout_exists(layout: Layout, shape: Shape) -> bool:
-    """Whether digits that split the shape's extents make the map, by trying every way to split them."""
+    """Return whether digits that split the shape's extents make the map, by trying every split."""
     steps = steps_of(layout)
     ways = product(*(factorisations(extent) for extent in leaves(shape)))
     return any(is_map_of(steps, tuple(chain.from_iterable(way))) for way in ways)
 
 
 def has_shape(made: Any, asked: Any) -> bool:
-    """Whether a shape is the asked one, with its extents split into digits."""
+    """Return whether a shape is the wanted one, with its extents split into digits."""
     if isinstance(asked, int):
         return prod(leaves(made)) == asked and (isinstance(made, int) or all(type(e) is int for e in made))
     return len(made) == len(asked) and all(map(has_shape, made, asked))
 
 
 def untouched(made: Layout, layout: Layout) -> bool:
-    """Whether all that the operations pass through has stayed."""
+    """Return whether all that the operations pass through has stayed."""
     fields = ("replica", "offset", "swizzles", "outer", "unit")
     return all(getattr(made, field) == getattr(layout, field) for field in fields)
 

@@ -70,7 +70,7 @@ def held_by_owners(places: Map, dropped: set[str]) -> dict[Place, set[Place]]:
 
 
 def is_layout(values: list[Place]) -> bool:
-    """Whether a map of one digit is a layout of its extent: by trying every list of factors."""
+    """Return whether a map of one digit is a layout of its extent: by trying every list of factors."""
     points = [dict(place) for place in values]
     axes = sorted({name for point in points for name in point})
     vectors = [tuple(point.get(name, 0) for name in axes) for point in points]
@@ -101,7 +101,7 @@ def _factorisations(number: int) -> list[tuple[int, ...]]:
 
 
 def exists_over_digits(places: Map, extents: tuple[int, ...]) -> bool:
-    """Whether a map without copies is a sum of layouts of its digits."""
+    """Return whether a map without copies is a sum of layouts of its digits."""
     points = [dict(next(iter(held))) for held in places]
     axes = sorted({name for point in points for name in point})
     first = points[0]
@@ -127,7 +127,7 @@ def exists_over_digits(places: Map, extents: tuple[int, ...]) -> bool:
 
 
 def asked(make: Callable[[], Layout]) -> Layout | Refused | NotDecided:
-    """What an operation answers, refusals as values."""
+    """Return the answer of an operation, refusals as values."""
     try:
         return make()
     except (Refused, NotDecided) as no:

@@ -144,7 +144,7 @@ def check_small_table(rng):
 
 
 def check_recognise_map(rng):
-    """XORs of columns: found as from their table, which every swizzle was asked about."""
+    """Check XORs of columns: the answer is their table's, which brute force compares with every swizzle."""
     bits = rng.randint(1, 4)
     columns = [rng.choice((1, 2, 4, 8, 3, 5, 6, 9, 12, 0, 16, 17)) for _ in range(bits)]
     if rng.random() < 0.5:

@@ -1,4 +1,4 @@
-"""What it takes to turn one layout into another: classes, counts and ways against plain listing."""
+"""The work that turns one layout into another: classes, counts and ways against plain listing."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def check_owners(rng):
 
 
 def check_moves(old, new, found):
-    """How many elements move along every axis, threads as the answer names them."""
+    """Check the number of elements that move along each axis, threads as the answer names them."""
     split, one, other = in_one_spelling(old, new)
     if split and "tx" in found.moves:
         one, other = (on_threads(x, lanes_of(old, new)) for x in (old, new))
@@ -166,7 +166,7 @@ def check_moves(old, new, found):
 
 
 def check_via(a, b, found):
-    """What `via` and `reading` promise."""
+    """Check the promises of `via` and `reading`."""
     split, one, other = in_one_spelling(naive_map(a), naive_map(b))
     for way in (found.via if found.kind == "view" else {}, found.reading or {}):
         read = a
@@ -454,7 +454,7 @@ def test_a_large_transposition_is_counted(rows, columns):
 
 
 def test_a_count_of_many_elements_that_are_no_bits_is_left_open():
-    """What moves is known, for how many is not."""
+    """The answer names the axis of the move, and leaves its count open."""
     found = S[(10**7, 300) : (300, 1)].relation(S[(10**7, 300) : (1, 10**7)], permute=(0, 1))
     assert (found.kind, found.moves) == ("memory", {"m": None})
     strides = [3**i for i in range(30)]

@@ -62,7 +62,7 @@ def fewest_pieces(values):
 
 
 def excess(rng):
-    """How many pieces more than need be."""
+    """Return the number of pieces beyond the fewest."""
     extents = [rng.choice((2, 2, 3, 4, 5)) for _ in range(rng.randint(1, 4))]
     steps = [rng.choice((-7, -3, -1, 0, 1, 2, 3, 4, 6, 8, 10, 12, 16, 20, 24, 100)) for _ in extents]
     layout = S[tuple(extents) : tuple(steps)]

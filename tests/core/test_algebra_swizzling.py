@@ -23,7 +23,7 @@ SMALL = [
 
 
 def columns(chain):
-    """What the chain does to addresses of one bit; it is linear, so this is all that it does."""
+    """Return the chain's images of addresses of one bit; it is linear, so they define it."""
     return tuple(apply_chain(chain, 1 << bit) for bit in range(9))
 
 

@@ -67,7 +67,7 @@ def first_difference(one: Map, other: Map) -> int | None:
 
 
 def asked(make: Callable[[], Layout]) -> Layout | Refused | NotDecided:
-    """What an operation answers, refusals as values."""
+    """Return the answer of an operation, refusals as values."""
     try:
         return make()
     except (Refused, NotDecided) as no:
@@ -78,7 +78,7 @@ def asked(make: Callable[[], Layout]) -> Layout | Refused | NotDecided:
 
 
 def in_modes(rng: Random, layout: Layout, rank: int) -> Layout:
-    """The layout with its digits in so many modes; ones where there are none left."""
+    """Return the layout with its digits in so many modes; a mode without digits has extent 1."""
     extents = list(leaves(layout.shape))
     cuts = sorted(rng.randint(0, len(extents)) for _ in range(rank - 1))
     shape: list[Mode] = []

@@ -70,7 +70,7 @@ def naive_pack(places: Map, count: int, axis: str, divisor: int) -> Map | None:
 
 
 def asked(make: Callable[[], Layout]) -> Layout | Refused | NotDecided:
-    """What an operation answers, refusals as values."""
+    """Return the answer of an operation, refusals as values."""
     try:
         return make()
     except (Refused, NotDecided) as no:

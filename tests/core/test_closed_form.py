@@ -1,6 +1,6 @@
 """Cost by iters, not by elements: 2^50 elements answer as fast as 64.
 
-What is counted is how many lines of the core run, so that a slow machine is no failure.
+The tests count the lines of the core that run, so that a slow machine is no failure.
 """
 
 import sys
@@ -16,7 +16,7 @@ FEW = 150_000
 
 
 def lines_run(question):
-    """How many lines of the core a question takes."""
+    """Return how many lines of the core a question takes."""
     count = 0
 
     def in_the_core(frame, event, _):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tilewise import O, R, S, Swizzle, gpuid_x, gpuid_y, laneid, m, reg, warpid
+from tilewise import O, R, S, Swizzle, TCol, TLane, gpuid_x, gpuid_y, laneid, m, reg, warpid
 from tilewise.testing import (
     naive_difference,
     naive_digits,
@@ -55,6 +55,18 @@ def test_a_mesh_by_hand():
         (("gpuid_y", 1), ("m", 19)),
         (("gpuid_x", 1), ("gpuid_y", 1), ("m", 19)),
     }
+
+
+def test_a_vector_of_scale_factors_by_hand():
+    """Scale r is in lane r % 32 and column r // 32, and in three more lanes, whichever digit stands first."""
+    scales = S[(4, 32) : (1 @ TCol, 1 @ TLane)] + R[4 : 32 @ TLane]
+    turned = S[(32, 4) : (1 @ TLane, 1 @ TCol)] + R[4 : 32 @ TLane]
+    for r in range(128):
+        lane, column = r % 32, r // 32
+        held = {(("TCol", column), ("TLane", lane + 32 * copy)) for copy in range(4)}
+        found = [{(("TCol", p[TCol]), ("TLane", p[TLane])) for p in scales.places(r)}]
+        found += [{(("TCol", p[TCol]), ("TLane", p[TLane])) for p in turned.places(lane, column)}]
+        assert found == [held, held]
 
 
 def test_the_chapter_s_swizzle_by_hand():

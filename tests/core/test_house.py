@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "moves": f"{BELOW_SHOW} gpu numpy",
     "pictures": f"{BELOW_SHOW} compiled numpy rich PIL",
     "questions": f"{BELOW_SHOW} compiled gpu moves pictures numpy rich __init__",
-    "cli": "core notation questions __init__",
+    "cli": "core notation questions mcp mcp_types anyio __init__",
     "notebook": "core pictures anywidget traitlets",
     "testing": "core check compiled questions hypothesis",
     "algebra": "core",
@@ -59,7 +59,7 @@ def names_in(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterato
 
 
 def violations(source: str, module: str, is_package: bool = False) -> list[str]:
-    """What a module imports and its room may not."""
+    """Return the imports of a module that its room may not have."""
     room = room_of(module)
     allowed = {room, *MAY_IMPORT[room].split()}
     return [
@@ -97,6 +97,35 @@ def test_the_floors_on_the_page_are_the_rooms():
     page = (ROOT.parents[1] / "docs/house.md").read_text(encoding="utf-8")
     rooms = re.findall(r"^\| \d \| `(\w+)` \|", page, re.MULTILINE)
     assert {*rooms} == MAY_IMPORT.keys() - {"algebra", "__init__", "__main__"}
+
+
+def named_on(page: str) -> Iterator[tuple[str, str]]:
+    """(room, module or folder of it) of the tables that stand under a room's name."""
+    for room, text in re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL):
+        for row in re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE):
+            yield from ((room, name) for name in re.findall(r"`([\w/]+)`", row))
+
+
+def test_the_modules_on_the_page_exist():
+    named = list(named_on((ROOT.parents[1] / "docs/house.md").read_text(encoding="utf-8")))
+    missing = [f"{room}/{name}" for room, name in named if not exists(ROOT / room / name)]
+    assert missing == []
+    assert {room for room, _ in named} >= {"core", "hardware", "check", "codegen", "moves", "compiled"}
+
+
+def exists(path: Path) -> bool:
+    """Tell if there is a module or a folder of this name."""
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+def test_a_module_that_is_gone_is_noticed():
+    page = "### core\n\n| module | holds |\n|---|---|\n| `layout`, `algebra/gone` | x |\n\n## other\n"
+    assert list(named_on(page)) == [("core", "layout"), ("core", "algebra/gone")]
+    assert [exists(ROOT / "core" / name) for name in ("layout", "algebra", "algebra/gone")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 def test_every_room_is_in_the_table():

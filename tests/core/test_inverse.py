@@ -1,4 +1,4 @@
-"""Who lives at a place, full or partial, taken or not, against the definition."""
+"""The elements at a place, full or partial, taken or not, against the definition."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""What was found wrong in a neighbour's layouts, by the number it has in our notes, done right here.
+"""The defects of a neighbour's layouts, by their numbers in our notes, done right here.
 
 The defects of slicing, tiling and packing (1, 2, 6 to 8) belong to the algebra above this floor;
 here are those of building, evaluating, measuring and storing layouts.

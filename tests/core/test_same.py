@@ -1,4 +1,4 @@
-"""Whether two layouts are one map, and the first index where they are not."""
+"""The answers of `same`: one map, or the first index where two layouts differ."""
 
 from itertools import pairwise
 from random import Random

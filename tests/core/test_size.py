@@ -44,7 +44,7 @@ def docstring_lines(tree: ast.Module) -> set[int]:
 
 
 def tokens(text: str) -> int:
-    """How many tokens of code a source has; an f-string is one, as Python 3.11 reads it."""
+    """Return how many tokens of code a source has; an f-string is one, as Python 3.11 reads it."""
     docstrings, count, depth = docstring_lines(ast.parse(text)), 0, 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         kind = tokenize.tok_name[token.type]

@@ -77,7 +77,7 @@ def test_a_spent_budget_is_no_answer():
 
 
 def test_a_difference_that_may_not_be_the_first_says_so():
-    """Copies on the swizzled axis, and beyond the bound: only likely indices are looked at."""
+    """Copies on the swizzled axis, and beyond the bound: `same` tries only likely indices."""
     copied = S[(3, 2**30) : (2**30, 1)] + R[(3, 3) : (1, 3)]
     answer = copied.same(Swizzle(1, 0, 29) @ copied)
     assert answer.answer is False

@@ -1,4 +1,4 @@
-"""What may be written, what is refused and how, and what a value is: equal, hashable, picklable."""
+"""Values that one may write, those that are refused and how; values are equal, hashable, picklable."""
 
 import copy
 import pickle

@@ -1,7 +1,7 @@
 """Pages with the examples that they show: run again, a page must come out as it is written.
 
     ```python        `>>>` and `...` lines are run, one namespace a page; what they print follows
-    ```console       `$ tilewise ...` lines are run; `|` and `$ echo $?` work as in a shell
+    ```console       `$ tilewise ...` lines are run; `|`, `| head -8` and `$ echo $?` work as in a shell
     ```sh            set-up, which is not run; every `make` target in it must exist
 
 A command that ends with another exit code than 0 is followed by `$ echo $?`, and another is not.
@@ -62,6 +62,12 @@ def rendered(text: str) -> str:
 
     with _quiet_terminal():
         return FENCE.sub(block, text)
+
+
+def ran(example: str) -> tuple[str, str]:
+    """Return the language of one example, and its lines with what they print."""
+    language = "python" if example.startswith(">>> ") else "console"
+    return language, rendered(f"```{language}\n{example}```").partition("\n")[2].removesuffix("\n```")
 
 
 @contextmanager
@@ -148,9 +154,12 @@ def piped(command: str) -> tuple[str, int]:
             stages[-1].append(word)
     out, code = "", 0
     for words in stages:
-        if words[0] != "tilewise":
+        if words[0] == "head" and re.fullmatch(r"-\d+", words[-1]):
+            out, code = "".join(out.splitlines(keepends=True)[: int(words[-1][1:])]), 0
+        elif words[0] == "tilewise":
+            out, code = _called(words[1:], out)
+        else:
             raise ExampleError(f"{words[0]} is not run here")
-        out, code = _called(words[1:], out)
     return out, code
 
 

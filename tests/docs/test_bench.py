@@ -33,3 +33,17 @@ def test_benchmarks_import_what_there_is():
     assert not done.returncode, done.stderr
     missing = {name.partition(".")[0] for name in done.stdout.split()}
     assert missing <= OPTIONAL, missing
+
+
+def test_the_page_of_moves_has_figures_that_were_measured():
+    rows = {(cells[0], cells[3], cells[6]) for cells in cells_of("reference/move-figures.md", 9)}
+    shown = {(name, *rates) for name, *rates in cells_of("move.md", 3) if rates[0].startswith(("0.", "1."))}
+    assert len(shown) > 5
+    assert shown <= rows
+
+
+def cells_of(page: str, columns: int) -> list[list[str]]:
+    """Cells of the rows of a page that have so many."""
+    lines = (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith("|")]
+    return [row for row in rows if len(row) == columns]

@@ -1,23 +1,20 @@
-"""What the pages promise as a whole: every error, every public name, every command, and a clean build."""
+"""Promises of the pages as a whole: every error, every public name, every command, and a clean build."""
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable
-from contextlib import redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.docs.examples import compare
+from tests.docs.examples import compare, piped, ran
 
 import tilewise
-from tilewise.cli.main import main
 from tilewise.core.errors import CODES
 from tilewise.hardware.catalog.registry import ENGINES
 from tilewise.questions import SUMMARIES
@@ -76,31 +73,34 @@ def test_the_modules_of_every_engine_are_in_the_reference() -> None:
 # -- errors ----------------------------------------------------------------------------------------
 
 
-def sections(page: str) -> dict[str, str]:
-    """{heading: text up to the next heading of any level} of the headings of level 3."""
-    found = re.findall(r"^### ([^\n]+)\n(.*?)(?=^#|\Z)", page, re.MULTILINE | re.DOTALL)
-    return dict(found)
+EXAMPLES = tomllib.loads((DOCS / "reference/errors.toml").read_text(encoding="utf-8"))
 
 
-def test_every_error_is_on_the_page_with_a_message() -> None:
-    found = sections((DOCS / "errors.md").read_text())
-    assert list(found) == [f"{code}: {meaning}" for code, meaning in CODES.items()]
-    for heading, text in found.items():
-        code = heading.partition(":")[0]
-        shown = f"tilewise: {code}: " in text or "tilewise.LayoutError: " in text
-        shown = shown or f"tilewise.Refused: {code}: " in text or code in refusals(text)
-        assert shown or ("NotDecided" in text and code == "TW303"), f"{heading} shows no message"
+def test_every_error_has_an_example_and_a_place_on_the_page() -> None:
+    assert list(EXAMPLES) == list(CODES)
+    groups = re.findall(r"^```\{errors\} (\w+)$", (DOCS / "reference/errors.md").read_text(), re.MULTILINE)
+    assert groups == sorted({code[:3] for code in CODES})
 
 
-def refusals(text: str) -> set[str]:
-    """The codes of what the commands of a text refuse."""
-    codes = set()
-    for command in re.findall(r"^\$ (tilewise .*)\n(?=no: )", text, re.MULTILINE):
-        out = io.StringIO()
-        with redirect_stdout(out):
-            main([*shlex.split(command)[1:], "--json"])
-        codes.add(json.loads(out.getvalue())["code"])
-    assert len(codes) < 2, "one code a section"
+@pytest.mark.parametrize("code", CODES)
+def test_the_example_of_an_error_shows_it_with_a_message(code: str) -> None:
+    assert shown(EXAMPLES[code]) == {code}
+
+
+def test_another_error_in_an_example_is_found() -> None:
+    assert shown("$ tilewise at 'hello' 0\n$ tilewise at 'S[8]' 1,2\n") == {"TW001", "TW201"}
+    assert shown("$ tilewise algebra pack 'S[(8, 6) : (7, 1)]' 2\n") == {"TW508"}
+    assert shown(">>> from tilewise import S\n>>> S[8 : 0.5]\n") == {"TW101"}
+    assert shown("$ tilewise at 'S[8]' 1\n") == set()
+
+
+def shown(example: str) -> set[str]:
+    """Return the codes of all errors that an example prints, and of what its commands refuse."""
+    _, text = ran(example)
+    codes = set(re.findall(r"^tilewise(?:\.\w+)?: (TW\d+): \S", text, re.MULTILINE))
+    for command in re.findall(r"^\$ tilewise (.*)\n(?=no: )", text, re.MULTILINE):
+        answer, _ = piped(f"tilewise {command} --json")
+        codes.add(json.loads(answer)["code"])
     return codes
 
 
@@ -126,7 +126,7 @@ def test_the_commands_of_contributing_exist() -> None:
 
 @pytest.mark.slow
 def test_the_build_has_no_warning_and_all_of_it_is_there(tmp_path: Path) -> None:
-    """One build, which takes a while, for all that is asked of it."""
+    """One build, which takes a while, serves all claims about it."""
     for package in ("sphinx", "myst_parser", "furo"):
         if find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
@@ -184,7 +184,7 @@ def test_the_changelog_has_a_line_for_every_command() -> None:
 
 def test_the_readme_leads_to_every_page() -> None:
     """But the figures and the house, and those of the reference, which it leads to as a whole."""
-    pages = {page.name for page in DOCS.glob("*.md")} - {"index.md", "bench.md", "house.md"}
+    pages = {page.name for page in DOCS.glob("*.md")} - {"index.md", "house.md"}
     linked = set(re.findall(r"\(docs/([\w-]+\.md)", (ROOT / "README.md").read_text()))
     assert sorted(pages - linked) == []
     assert linked <= {page.name for page in DOCS.glob("*.md")}

@@ -91,7 +91,7 @@ def children_find_the_sources() -> Iterator[None]:
 
 @dataclass
 class Run:
-    """One run: what is asked, what was answered, and what it cost so far."""
+    """One run: its questions, the answers, and their cost so far."""
 
     args: argparse.Namespace
     scratch: Path
@@ -167,7 +167,7 @@ class Run:
         return list(known if self.have and known else wanted)
 
     def calibrate(self) -> None:
-        """What counters add, by kind, and what a launch takes."""
+        """Find what counters add, by kind, and what a launch takes."""
         spent = []
         for group in ("shared", "global", "other"):
             if group not in self.groups:
@@ -240,7 +240,7 @@ class Run:
         return together
 
     def batches(self, together: int) -> Iterator[tuple[str, list[launches.Launch]]]:
-        """What is not answered yet: groups side by side, so that each has its share of the time."""
+        """Yield the launches without an answer: groups side by side, each with its share of the time."""
         size = min(MOST_IN_BATCH, max(LEAST_IN_BATCH, int(BATCH_SECONDS / self.each)))
         found = []
         for group in self.groups:
@@ -289,7 +289,7 @@ class Run:
         return found
 
     def counts(self, group: str, batch: Sequence[launches.Launch]) -> list[Mapping[str, int]]:
-        """What the metrics of a group say of each launch of a batch."""
+        """Return what the metrics of a group say of each launch of a batch."""
         expected = 15 + 6 * self.each * len(batch)
         limit = max(30, min(self.left + 20, max(150, expected)))
         log = self.scratch / "log.txt"
@@ -302,7 +302,7 @@ class Run:
             self.kept_log(log)
         names = [launch.kind.kernel for launch in batch]
         if [one.kernel.partition("(")[0] for one in found] != names:
-            raise LayoutError("TW402", f"{len(found)} launches were counted, and {len(names)} were asked for")
+            raise LayoutError("TW402", f"{len(found)} launches were counted, and the batch has {len(names)}")
         return [one.metrics for one in found]
 
     def kept_log(self, log: Path) -> None:
@@ -384,7 +384,7 @@ SOURCE_LEVEL: Known = {
     "wavefronts": (ACTUAL, launches.Constants()),
     "ideal": (IDEAL, launches.Constants()),
 }
-"""What is counted by instruction and not by the hardware's counters, which add constants."""
+"""Counts by instruction, and not by the hardware's counters, which add constants."""
 
 
 def metrics_of(kind: Kind) -> tuple[str, ...]:
@@ -406,7 +406,7 @@ def each_of(spent: Sequence[tuple[float, int]]) -> float:
 
 
 def report(truths: Sequence[counted.Truth]) -> tuple[list[str], int]:
-    """What was counted against what the model counts, and the rules that explain it; how many differ."""
+    """Return the counts against the model's, with the rules that explain them; and how many differ."""
     lines, wrong = [], 0
     for truth in truths:
         found = counted.compare(truth)

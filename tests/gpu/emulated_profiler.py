@@ -82,10 +82,12 @@ def counted(launch: dict, odd: dict) -> dict[str, int]:
                 key = GLOBAL.format(what, operation) + ".sum"
                 found[key] = found.get(key, 0) + count * times
             continue
-        parts = dealt(lanes, operation, size, odd.get("rule", "warp"))
+        copies = operation == "cp_async"
+        parts = [] if copies else dealt(lanes, operation, size, odd.get("rule", "warp"))
         op = {"ldmatrix": "ld", "stmatrix": "st"}.get(operation, operation)
-        own = COPIES if operation == "cp_async" else f"{SHARED}_op_{op}"
-        count = sum(map(busiest, parts)) + odd.get("instruction", 0)
+        own = COPIES if copies else f"{SHARED}_op_{op}"
+        count = copied(lanes, size) if copies else sum(map(busiest, parts))
+        count += odd.get("instruction", 0)
         for key in (f"{SHARED}.sum", f"{own}.sum"):
             found[key] = found.get(key, 0) + count * times
         page = on_the_page(lanes, operation, size)
@@ -96,7 +98,7 @@ def counted(launch: dict, odd: dict) -> dict[str, int]:
 
 
 def on_the_page(lanes: dict[int, int], operation: str, size: int) -> int:
-    """What the source page says: two phases go together only where one wavefront is enough for both."""
+    """Count as the source page does: two phases go together only where one wavefront is enough for both."""
     apart = [busiest(part) for part in dealt(lanes, operation, size, "never")]
     joined = [busiest(part) for part in dealt(lanes, operation, size, "warp")]
     if len(joined) == len(apart):
@@ -109,7 +111,7 @@ def on_the_page(lanes: dict[int, int], operation: str, size: int) -> int:
 
 def dealt(lanes: dict[int, int], operation: str, size: int, rule: str) -> list[list[int]]:
     """The words that each phase asks for."""
-    together = 8 if operation == "cp_async" else min(32, 128 // size)
+    together = min(32, 128 // size)
     if operation == "ld" and together < 32:
         pairs = {"warp": (1, 2), "ones": (1,), "never": ()}[rule]
         if any(all(lanes.get(n ^ d, a) == a for n, a in lanes.items()) for d in pairs):
@@ -118,12 +120,30 @@ def dealt(lanes: dict[int, int], operation: str, size: int, rule: str) -> list[l
     for part in range(32 // together):
         asked = [(n, a) for n, a in lanes.items() if n // together == part]
         words = [w for n, a in asked for w in range(a // 4, (a + size + 3) // 4)]
-        parts.append(sorted(words if operation in ("atom", "cp_async") else set(words)))
+        parts.append(sorted(words if operation == "atom" else set(words)))
     return parts
 
 
+def copied(lanes: dict[int, int], size: int) -> int:
+    """The wavefronts of copies whose lane n reads 16 n: it goes after those before it in its banks."""
+    total = 0
+    for first in range(0, 32, 128 // size):
+        last: Counter[tuple[str, int]] = Counter()
+        for n in sorted(set(lanes) & set(range(first, first + 128 // size))):
+            banks = {
+                (end, (at + byte) // 4 % 32)
+                for end, at in (("to", lanes[n]), ("from", 16 * n))
+                for byte in range(size)
+            }
+            last.update(dict.fromkeys(banks, 0))
+            turn = 1 + max(last[bank] for bank in banks)
+            last |= Counter(dict.fromkeys(banks, turn))
+        total += max(last.values(), default=0)
+    return total
+
+
 def busiest(words: list[int]) -> int:
-    """How many words the busiest bank has."""
+    """Return how many words the busiest bank has."""
     return max(Counter(word % 32 for word in words).values(), default=0)
 
 

@@ -22,11 +22,11 @@ Some = Sequence[int | None]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What must hold for the lanes of a part of the warp."""
+    """A condition on the lanes of a part of the warp."""
 
     name: str
     holds: Callable[[Load, range], bool]
-    """Of a load, and the lanes that are looked at."""
+    """Of a load, and the lanes of the part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Rule:
     scope: str
     """`warp`: for all 32 lanes, and then all phases pair up. `phases`: for two phases, by themselves."""
     free: bool
-    """Whether phases go together only where one wavefront is enough for both."""
+    """True for a rule by which phases go together only where one wavefront is enough for both."""
 
     def __str__(self) -> str:
         where = {"warp": "in the whole warp", "phases": "in two phases"}[self.scope]
@@ -171,7 +171,7 @@ RULES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """How many counts a rule does not give, and the first of them."""
+    """The number of counts that a rule does not give, and the first of them."""
 
     rule: Rule
     wrong: int

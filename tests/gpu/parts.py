@@ -54,7 +54,7 @@ def broken_part(name: str = "toy.broken") -> Part:
 
 
 def loaded(box: BoxLoad) -> Landed | int:
-    """What a device that follows the tables does with a box, element after element."""
+    """Return what a device that follows the tables does with a box, element after element."""
     if tma.driver_rules(box.tensor_map):
         return 1
     others = (nan_fill(8 * box.bytes_each),) if box.fill == "nan" else ()

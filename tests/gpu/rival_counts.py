@@ -1,4 +1,4 @@
-"""What else a counter might count: rules that a record tells from ours, and which of them explain it."""
+"""Other rules of a counter: a record tells them from ours, and shows which of them explain it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fitted_merges(truth: Truth) -> list[Fit]:
 
 
 def explained(truth: Truth, name: str, ways: Ways, kinds: Sequence[Kind] = ()) -> dict[str, int]:
-    """How many counts of some kinds, or of all, each way of counting does not give, the best first."""
+    """Return how many counts of some kinds, or of all, each way of counting does not give, the best first."""
     wrong = dict.fromkeys(ways, 0)
     for pattern, counts in recorded(truth):
         if not kinds or pattern.kind in kinds:
@@ -59,7 +59,7 @@ SECTORS: Ways = {
     "different sectors of the warp": _sectors,
     "different sectors of each 128 bytes of lanes": lambda pattern: sum(map(_sectors, _dealt(pattern))),
 }
-"""What the sectors of a request may be."""
+"""Rules for the sectors of a request."""
 
 
 def in_groups(pattern: Pattern, together: int, each_lane: bool) -> int:
@@ -84,4 +84,4 @@ OTHERS: Ways = {
     for together in (8, 16, 32)
     for each_lane in (False, True)
 }
-"""What atomics and asynchronous copies may cost."""
+"""Rules for the cost of atomics and asynchronous copies."""

@@ -1,4 +1,4 @@
-"""What else a tensor core might have done with a descriptor: models that the record has to tell from ours."""
+"""Other models of a tensor core's work with a descriptor, which the record has to tell from ours."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def run(folder: Path) -> None:
 
 
 def moved(driver: Driver, own: dict, code: bytes, source: np.ndarray, size: int) -> bytes:
-    """What one launch leaves in a target."""
+    """Return what one launch leaves in a target."""
     blocks, threads, shared = own["launch"]
     offset, fill = own["offset"], bytes.fromhex(own["fill"]) or b"\x5a"
     target = (fill * -(-size // len(fill)))[:size]

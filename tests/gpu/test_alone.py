@@ -10,7 +10,7 @@ from tilewise.gpu.verify.kernels import FAULTS, alone, result_name, survived
 
 
 def whose(number):
-    """The number, and the process that was asked."""
+    """Return the number, and the process that answers."""
     return number, getpid()
 
 

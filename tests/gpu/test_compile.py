@@ -70,7 +70,7 @@ def test_another_compiler_is_another_entry(compiler, tmp_path):
 
 
 class Unloaded:
-    """A compiler whose library is a file, and whose loading is told."""
+    """A compiler whose library is a file, and which counts its loads."""
 
     def __init__(self, compiler, monkeypatch, folder):
         self.loaded, self.file = 0, folder / "libnvrtc.so"

@@ -1,4 +1,4 @@
-"""The descriptors that a device is asked: how many, of what kinds, where they read, and how they are kept."""
+"""The descriptors of questions to a device: their number, kinds, and reads, and the record of them."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Descriptors at the end of shared memory: what is asked, and what a device says to it."""
+"""Descriptors at the end of shared memory: the questions, and a device's answers."""
 
 import numpy as np
 import pytest

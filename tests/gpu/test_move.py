@@ -65,7 +65,7 @@ def jax():
 
 
 def shifted(asked, seed):
-    """How many bytes after an aligned address the storages of a case begin."""
+    """Return how many bytes after an aligned address the storages of a case begin."""
     return 0 if seed % 4 else max(1, asked.dtype.bits // 8)
 
 

@@ -169,7 +169,7 @@ def test_a_half_that_no_lane_had_is_found(device):
 
 
 def told(number):
-    """What a device says that reads the lanes of the manual, each address as soon as it is its turn."""
+    """Return the answer of a device that reads the lanes of the manual, each address at its turn."""
     form, lanes = CASES[number]
     read = [int(lane) for lane in lanes[: 8 * form.count]]
     if any(address % 16 for address in read):

@@ -100,7 +100,7 @@ def test_a_number_that_no_product_gives_is_found():
 
 
 def test_a_product_is_the_same_however_k_is_numbered():
-    """What is compared is the product and not the names: columns may change places in A and B alike."""
+    """The comparison is of products and not of names: columns may change places in A and B alike."""
     a, b, _, d = map(SMALL[-1].places, "ABCD")
     order = np.arange(a.shape[-1])
     order[[0, 1]] = order[[1, 0]]

@@ -1,6 +1,6 @@
-"""What compilers made of products of tcgen05: a record that says what was declared, and what they wrote.
+"""Products of tcgen05 that compilers made: a record of the declarations, and of the words in the PTX.
 
-`tests/oracle/compiled.py` wrote it. A kernel of it has the case that was asked for, the layouts of its
+`tests/oracle/compiled.py` wrote it. A kernel of it has its case, the layouts of its
 operands in the words of their author, and for each instruction the two descriptors of shared memory, the
 instruction descriptor, and the addresses of tensor memory.
 """
@@ -130,7 +130,7 @@ def _flat(mode: Any) -> Iterator[int]:
 
 
 def cute_layout(text: str, bits: int) -> Layout:
-    """What CuTe's DSL prints of a tile in shared memory: the swizzle is that of a pointer, and counts bytes.
+    """Read the text of CuTe's DSL for a tile in shared memory: the swizzle is a pointer's, and counts bytes.
 
     >>> print(cute_layout("S<3,4,3> o 0 o ((128,16),1,4,1):((64,1),0,16,0)", 16))
     Swizzle<3,3,3> o S[((16, 128), 1, 4, 1) : ((1, 64), 0, 16, 0)]

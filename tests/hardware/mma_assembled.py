@@ -41,7 +41,7 @@ class Candidate:
         return f"mma.sync.aligned.{words}" + (f".{self.op}" if self.op else "")
 
     def registers(self, operand):
-        """How many an operand takes, and of which kind."""
+        """Return the number of registers that an operand takes, and their kind."""
         m, n, k = self.shape
         dtype = getattr(self, operand)
         kind = "f64" if dtype == "f64" else "f32" if dtype == "f32" and operand in "dc" else "b32"
@@ -79,9 +79,9 @@ NUMBER = re.compile(r"// candidate (\d+)")
 
 
 def taken(library, arch, some, statement=statement):
-    """Those of some candidates that an architecture has: the assembler names the lines of all others.
+    """Return those of some candidates that an architecture has: the assembler names the lines of all others.
 
-    It tells some faults only where there are no others, so it is asked until it is content. The lines are
+    It tells some faults only where there are no others, so it runs until it finds none. The lines are
     those of the PTX; where a library warns of an old architecture, it is that of the next. All stand in one
     kernel, each with its number beside it, for a kernel takes a compiler longer than what is in it.
     """

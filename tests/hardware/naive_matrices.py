@@ -49,7 +49,7 @@ def stmatrix(
     trans: bool = False,
     shape: str = "m8n8",
 ) -> None:
-    """What the lanes hold, written to memory."""
+    """Write to memory what the lanes hold."""
     for matrix in range(count):
         words = [registers[lane][matrix] for lane in range(LANES)]
         rows = _rows_m16n8(words) if shape == "m16n8" else _rows_m8n8(words, trans)

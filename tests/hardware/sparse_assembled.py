@@ -106,7 +106,7 @@ def some_pairs():
 
 
 def takes_words_in_vain(this):
-    """Whether an assembler takes it for words that it does not heed, as no manual writes it.
+    """Return whether an assembler takes words of it that it does not heed, and that no manual has.
 
     Where A and B are of 8 bits and nothing scales, it takes any kind for none, also for sm_100a; and f16
     results of sparse products without the kind that has them.

@@ -32,7 +32,7 @@ def statement(dtype, n, *, accumulator=None, transposed=False, k=None, partner=N
 
 
 def assembled(*statements):
-    """Whether the assembler takes a kernel of them; what it said where not."""
+    """Return what the assembler says against a kernel of them; nothing where it takes it."""
     body = "\n".join(statements)
     source = (
         f'extern "C" __global__ void kernel(unsigned long long a, unsigned long long b, int c) {{\n{body}\n}}'

@@ -1,7 +1,7 @@
 """Descriptors that two compilers wrote for sm_100a, decoded to the layouts that their authors declared.
 
 Nothing here computes a descriptor: each was read back out of PTX, and is held to the declaration element by
-element. What they are known to do otherwise than the document is listed, and shown.
+element. A list has the known places where they depart from the document, and a test shows each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ every_kernel = pytest.mark.parametrize(("compiler", "kernel"), KERNELS, ids=NAME
 
 
 def tabled(kernel: Kernel, side: str) -> bool:
-    """Whether the document's table has the mode of an operand: two of CuTe's kernels have others."""
+    """Return whether the document's table has the mode of an operand: two of CuTe's kernels have others."""
     case = kernel["case"]
     mode = Descriptor.decode(kernel["products"][0][side]).mode
     return mode in modes_of(stored_as(KINDS[case["kind"]], case[side]), case[f"{side}_major"])
@@ -61,7 +61,7 @@ def _read(descriptor: Descriptor, side: Side, kernel: Kernel, letter: str) -> np
 
 
 def _extents(side: Side) -> dict[str, Any]:
-    """What an instruction reads, whether the document has it or not."""
+    """Return the extents that an instruction reads, whether the document has them or not."""
     of = side.operand
     return {"dtype": of.element, "major": of.major, "rows": of.rows, "k": of.depth}
 
@@ -176,7 +176,7 @@ def _scaling(case: Kernel) -> Scaling:
 
 
 def _steps(kernel: Kernel) -> list[Take | None]:
-    """What each product takes of its row of scale factors; all of one accumulator follow one another."""
+    """Return each product's share of its row of scale factors; one accumulator's follow one another."""
     case = kernel["case"]
     if "scale_dtype" not in case:
         return [None] * len(kernel["products"])

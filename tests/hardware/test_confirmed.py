@@ -1,6 +1,7 @@
-"""What is said to confirm each instance: the table, its instances, and their count."""
+"""The confirmations of each instance: the table, its instances, and their count."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tilewise.hardware.catalog.instances import instance_of, instances_of
 from tilewise.hardware.sources import PTX_SHAPES
 
 EVERY = [*entries()]
+PAGE = Path(__file__).parents[2] / "docs" / "confirmed.md"
 
 # -- the table -------------------------------------------------------------------------------------
 
@@ -247,6 +249,21 @@ def test_the_count_on_the_command_line(capsys):
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["entry", "instances", *" ".join(KINDS).replace("_", " ").split()]
     assert [row.split()[0] for row in rows] == [*EVERY, "all"]
+
+
+def test_the_page_counts_the_same(capsys):
+    """Each row of the page names its families: the first words of their entries."""
+    _, data = answered(capsys, "--confirmed")
+    head, page = "| entries | instances | device |", PAGE.read_text(encoding="utf-8")
+    _, _, *lines = page[page.index(head) :].split("\n\n")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    named = [(re.findall(r"`(\w+)`", row[0]), [int(cell) for cell in row[1:]]) for row in rows]
+    families = [one["entry"].split(".")[0] for one in data["entries"]]
+    assert sorted(name for names, _ in named for name in names) == sorted({*families})
+    for names, found in named:
+        some = [row for row, family in zip(data["entries"], families, strict=True) if family in names]
+        assert found == [sum(row[kind] for row in some or [data["total"]]) for kind in ("instances", *KINDS)]
+    assert sum(not names for names, _ in named) == 1
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ WORKED = (  # figure, mode, element bytes, LBO and SBO in elements, their encodi
     (169, "32B", 2, 128, 256, (16, 32)),
     (170, "64B", 2, 256, 512, (32, 64)),
 )
-"""The worked examples of the document; LBO 1 is what it assumes where there is none."""
+"""The worked examples of the document; where an example has no LBO, it assumes 1."""
 
 
 def by_the_document(start, lbo, sbo, base_offset, code):

@@ -12,6 +12,8 @@ from tilewise.hardware.modes import Mode
 from tilewise.hardware.operands import figures
 from tilewise.hardware.operands.canonical import FORMS, canonical, offsets
 from tilewise.hardware.operands.tiles import atom, tile
+from tilewise.hardware.wgmma.descriptor import Descriptor
+from tilewise.hardware.wgmma.engine import Operand
 from tilewise.hardware.wgmma.instructions import INPUTS
 
 figure = partial(figures.figure, "wgmma")
@@ -103,6 +105,14 @@ def test_worked_examples_digit_for_digit(number):
         "lbo": lbo_encoded,
         "sbo": sbo_encoded,
     }
+
+
+@pytest.mark.parametrize("number", [168, 169, 170])
+def test_a_descriptor_with_the_strides_of_a_figure_reads_its_layout(number):
+    drawn = figure(number)
+    operand = Operand("bf16", "mn", n=drawn.layout.size // 16)
+    read = operand.reads(Descriptor(lbo=drawn.lbo, sbo=drawn.sbo, mode=drawn.mode))
+    assert read.same(drawn.layout.in_bytes("bf16")).answer
 
 
 def test_figure_167_overlaps_itself_as_printed_and_no_other_does():

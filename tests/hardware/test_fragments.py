@@ -169,7 +169,7 @@ def fragments():
 
 @pytest.mark.parametrize(("entry", "values"), [*fragments()])
 def test_a_register_is_asked_as_it_is_told(entry, values):
-    """What --at answers, --who takes: the register, and the element by its name."""
+    """--who takes the words of --at's answer: the register, and the element by its name."""
     built = find(entry)(*values)
     lanes = {name: 3 for name in ("laneid", "wid_in_wg") if name in map(str, built.layout.axes)}
     whole = positions_at(built, lanes)

@@ -198,7 +198,7 @@ def test_what_there_is_not_is_a_no(capsys, arguments, reason, hint):
 
 @pytest.mark.parametrize(
     ("form", "message"),
-    [("x4.trans", "trans is said beside the form"), ("y4", "is no form"), ("m8n16.x1", "needs a type")],
+    [("x4.trans", "trans stands beside the form"), ("y4", "is no form"), ("m8n16.x1", "needs a type")],
 )
 def test_a_form_that_is_not_understood(capsys, form, message):
     code, data = asked(capsys, "ldmatrix", "--form", form)

@@ -1,7 +1,9 @@
 """mfma's entries against the formulas of AMD's document, written plainly, and what they refuse."""
 
 import json
+import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -66,6 +68,25 @@ def test_the_instructions_and_cycles_are_the_documents():
     assert {str(this): this.cycles for this in instructions()} == dict(
         zip(WORDS[::2], map(int, WORDS[1::2]), strict=True)
     )
+
+
+def test_the_page_has_every_instruction():
+    page = (Path(__file__).parents[2] / "docs/mfma.md").read_text(encoding="utf-8")
+    shown = [
+        (types, shape, int(blocks or 1))
+        for words, shapes in re.findall(r"^\| ([a-z][^|]*) \| (\d+x[^|]*) \|$", page, re.MULTILINE)
+        for one in [words.removesuffix(", in any pairs").split(", ")]
+        for types in (product(one, one) if "pairs" in words else zip(one, one, strict=True))
+        for shape, blocks in re.findall(r"(\w+)(?: \((\d+)\))?", shapes)
+    ]
+    there = [(spelled_types(this), str(this.shape), this.blocks) for this in instructions()]
+    assert sorted(shown) == sorted(there)
+
+
+def spelled_types(this):
+    """The types of A and B as the name of an instruction has them."""
+    first, *second = re.sub(r".*x\d+(_\d+b)?_", "", str(this)).split("_")
+    return first, *(second or [first])
 
 
 @pytest.mark.parametrize("this", instructions(), ids=str)
@@ -166,7 +187,7 @@ def test_the_issues_command(capsys):
 
 
 def test_scenes_have_64_lanes():
-    """What show, the page and pictures draw."""
+    """Scenes, which show, the page and pictures draw, have a row for each lane."""
     for call, shape in (("mfma.D(32x32x8, f32)", (64, 16)), ("mfma.A(4x4x4, f16)", (64, 4))):
         panels = {panel.title: panel for panel in scene_of(parse(call)).panels}
         assert panels["laneid by reg"].cells == shape
@@ -271,7 +292,7 @@ def test_result_of_a_type_that_no_instruction_has_is_refused():
 @pytest.mark.parametrize("this", [one for one in instructions() if one.a not in results()], ids=str)
 @pytest.mark.parametrize("operand", "CD")
 def test_result_by_the_type_of_a_is_that_of_its_instruction(this, operand):
-    """As calls once had it: the type of A says which instruction is meant, and the answer the type of D."""
+    """As calls once had it: the type of A names the instruction, and the answer the type of D."""
     entry = find(f"mfma.{operand}")
     older = entry.bind((str(this.shape), this.a))
     assert older == entry.bind((str(this.shape), this.d, this.blocks))

@@ -20,7 +20,7 @@ OWN |= dict.fromkeys(("e4m3", "e5m2"), "QMMA") | dict.fromkeys(("s8", "u8", "s4"
 
 
 def library_for(number):
-    """One that knows an architecture; the test is skipped where there is none."""
+    """Return a library that knows an architecture; without one the test is skipped."""
     if ASKED[number] is None:
         pytest.skip(f"no NVRTC that is installed knows sm_{number}")
     return ASKED[number]
@@ -66,7 +66,7 @@ def assembled(some):
 
 @pytest.mark.slow
 def test_integers_saturate_and_doubles_round():
-    """What the page says of modifiers that move nothing."""
+    """The assembler takes these modifiers, which move nothing, and `named` reads the same instruction."""
     saturated = {
         this: statement(candidate(this)).replace(".col.s32", ".col.satfinite.s32")
         for this in instructions()
@@ -95,7 +95,7 @@ def test_integers_saturate_and_doubles_round():
 
 
 def expected(this, number):
-    """How many instructions of which unit, by what is said of it."""
+    """Return the number of instructions of each unit, by the catalogue's words."""
     said = runs_as(this, number)
     if not said:
         steps = 1 if this.shape.k > 4 or this.a != "f16" else 2 if this.d == "f16" else 4

@@ -38,7 +38,7 @@ NAMES = [" ".join(map(str, one)) for one in EVERY]
 
 
 def contributes(operand, thread, lane):
-    """Whether a lane's register is read."""
+    """Return whether a lane's register is read."""
     return lane % 4 == thread if operand == "SFB" else lane % 4 in {0: (0, 1), 1: (2, 3)}[thread]
 
 
@@ -97,7 +97,7 @@ PROBED = [
     *(("mxf8f6f4", "1X", "ue8m0", byte, thread) for byte in range(4) for thread in range(2)),
     *(("mxf4nvf4", "4X", "ue4m3", 0, thread) for thread in range(2)),
 ]
-"""What github.com/shiinamiyuki/sm120_gemm asked it; its mxfp8_mma.cuh and nvfp4_mma.cuh say what it said."""
+"""The probes of github.com/shiinamiyuki/sm120_gemm; its mxfp8_mma.cuh and nvfp4_mma.cuh have the answers."""
 
 
 def probed(operand, row, thread):

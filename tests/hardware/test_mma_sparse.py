@@ -112,7 +112,7 @@ CUTLASS = {
     ("m16n8k32", "f16", 0): [quad((0, 1), (2, 3)), quad((4, 5), (6, 7))],
     ("m16n8k32", "f16", 1): [[], [], quad((0, 1), (2, 3)), quad((4, 5), (6, 7))],
 }
-"""What cutlass/arch/mma_sparse_sm89.h says: for which element each index of each lane of a quad is."""
+"""The element of each index of each lane of a quad, from cutlass/arch/mma_sparse_sm89.h."""
 
 
 @pytest.mark.parametrize(("shape", "dtype", "selector"), [*CUTLASS], ids=["e4m3", "f16 0", "f16 1"])

@@ -54,7 +54,7 @@ def is_too_new(this, arch):
 
 
 def listed(arch):
-    """What the tables say that an architecture has."""
+    """Return the instructions that an architecture has by the tables."""
     return {str(this) for this in EVERY if this.needs.met(arch) and not is_too_new(this, arch)}
 
 

@@ -1,4 +1,4 @@
-"""What a descriptor reads, against a plain loop over (row, k) for any descriptor at all."""
+"""The reads of a descriptor, against a plain loop over (row, k) for any descriptor at all."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SWIZZLED = [mode for mode in MODES.values() if mode.bits]
 
 
 def holds(fed, step):
-    """Whether the step's descriptor reads the tile's part, piece by piece."""
+    """Return whether the step's descriptor reads the tile's part, piece by piece."""
     asked = {"dtype": fed.dtype, "major": fed.major, "operand": fed.operand, "n": fed.n}
     part = fed.part(step)
     found = pieces(step.descriptor, **asked)

@@ -1,4 +1,4 @@
-"""What tcgen05's descriptors read, against a plain loop over (row, k) as the document defines it."""
+"""The reads of tcgen05's descriptors, against a plain loop over (row, k) as the document defines it."""
 
 from __future__ import annotations
 

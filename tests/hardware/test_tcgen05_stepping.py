@@ -21,7 +21,7 @@ TCGEN05 = engine("tcgen05")
 
 
 def holds(fed, step):
-    """Whether the step's descriptor reads the tile's part, piece by piece."""
+    """Return whether the step's descriptor reads the tile's part, piece by piece."""
     found = pieces_of(step.descriptor, dtype=fed.dtype, major=fed.major, rows=fed.n, k=fed.depth)
     whole = fed.parts(step)
     return all(

@@ -91,7 +91,12 @@ def test_allocations_are_the_powers_of_two_from_32_to_512():
         else:
             with pytest.raises(Refused, match=f"ask for {fitting}"):
                 check_allocation(columns)
-    for columns, said in ((0, "are none"), (-32, "are none"), (513, "no 513 columns"), (1024, "no 1024")):
+    for columns, said in (
+        (0, "0 is no number of columns"),
+        (-32, "-32 is no number"),
+        (513, "no 513 columns"),
+        (1024, "no 1024"),
+    ):
         for check in (allocation_for, check_allocation):
             with pytest.raises(LayoutError, match=said):
                 check(columns)

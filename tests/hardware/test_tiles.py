@@ -132,7 +132,7 @@ def test_lbo_and_sbo_are_what_the_document_defines(mode, major, dtype, order):
 
 @pytest.mark.parametrize(("mode", "major", "dtype", "order"), TILES)
 def test_a_descriptor_with_them_reads_the_first_step_of_the_tile(mode, major, dtype, order):
-    """What `reads` says of the descriptor is what the tile has in its first columns."""
+    """`reads` of the descriptor gives the first columns of the tile."""
     row = INPUTS[dtype]
     _, k = extents(mode, major, dtype)
     built = find("wgmma.smem")("B", major, mode, dtype, 128, k, order)

@@ -199,7 +199,7 @@ CASES = {
         ({"strides": (112,)}, False),
     ],
 }
-"""Rule: (what is asked, whether this rule lets it through)."""
+"""{rule: (arguments, whether this rule lets them through)}."""
 
 
 def found(rule, asked):

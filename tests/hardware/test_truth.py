@@ -1,4 +1,4 @@
-"""What an H200 said, recorded: every machine without a GPU holds the code to it, case after case.
+"""The record of an H200's answers: every machine without a GPU holds the code to it, case after case.
 
 `truth/` is written by `tools.record`, of the answers to `tilewise verify` on a Hopper GPU; `confirmed.json`,
 written beside it, belongs to the catalogue. A record that is missing is a failure: without it nothing here

@@ -1,4 +1,4 @@
-"""What an H200 said, held against the manual's arithmetic written out here: no layout, no table of tilewise.
+"""An H200's answers against the manual's arithmetic, written out here: no layout, no table of tilewise.
 
 `test_truth` holds the catalogue to the record; this holds the record to plain numbers, so that a fault
 which measuring and comparing share is seen.
@@ -92,7 +92,7 @@ def test_the_chunks_that_descriptors_read(name):
 
 
 def slots_of(case, length):
-    """What each element-sized slot of shared memory holds after the copy."""
+    """Return the contents of each element-sized slot of shared memory after the copy."""
     each = {"8": 1, "16": 2, "32": 4, "64": 8}[case["dtype"].lstrip("bfu")]
     width = WIDTHS[case["mode"]]
     steps = [*case["steps"][:-1], 1] if case["steps"] else [1] * len(case["box"])

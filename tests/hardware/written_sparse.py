@@ -80,7 +80,7 @@ def e_all(row, index, selector):
 
 @dataclass(frozen=True)
 class Written:
-    """What the manual says of a shape and types."""
+    """The manual's numbers for a shape and types."""
 
     k: int
     each: int
@@ -122,7 +122,7 @@ WRITTEN = {
 
 
 def indices_of(chunk, number):
-    """Which indices of a row say where its stored element of a number is."""
+    """Return the indices of a row that say where its stored element of a number is."""
     return {2: (2 * number, 2 * number + 1), 4: (number,), 8: (number // 2,)}[chunk]
 
 

@@ -1,6 +1,6 @@
 """Generated functions between registers, run on the CPU: the text itself, each statement in all threads.
 
-Matrices are those of `hardware.matrices`; what a target must hold is said by the layouts, place by place.
+Matrices are those of `hardware.matrices`; the layouts say, place by place, what a target must hold.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def places(layout: Layout) -> list[list[tuple[int, int]]]:
 
 
 def wrong(plan: Exchange, seed: int = 0, text: str = "") -> int:
-    """How many places of the target do not hold what the source had of their element."""
+    """Return how many places of the target do not hold what the source had of their element."""
     draw = np.random.default_rng(seed)
     bits, before = DType.of(plan.dtype).bits, plan.registers[0]
     held = draw.integers(0, 1 << 32, (plan.threads, before))

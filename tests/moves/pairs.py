@@ -17,7 +17,7 @@ WORDS = {8: "u1", 16: "u2", 32: "u4", 64: "u8", 128: "c16"}
 
 @dataclass(frozen=True)
 class Case:
-    """A move that is asked for."""
+    """A move: its layouts, type, box and fill."""
 
     source: Layout
     target: Layout
@@ -113,7 +113,7 @@ def _shape(draw: random.Random, elements: int) -> tuple[int, ...]:
 
 
 def _strided(draw: random.Random, shape: tuple[int, ...], *, broadcasts: bool = False) -> Layout:
-    """Strides in some order of the modes, some with gaps, some downwards or none where that is asked."""
+    """Return strides in some order of the modes, some with gaps, some downwards, and 0 with `broadcasts`."""
     order = list(range(len(shape)))
     draw.shuffle(order)
     strides, step, offset = [0] * len(shape), 1, 0

@@ -1,7 +1,7 @@
 """Kernels on the CPU: their text compiled by g++, the threads of a block as threads, block after block.
 
-A block's threads meet at barriers as on the device, and shared memory is one array of the block, so that the
-text that a GPU runs is what is tested where there is none. What a block finds in it is nothing it may use.
+A block's threads meet at barriers as on the device, and shared memory is one array of the block, so that a
+machine without a GPU tests the text that a GPU runs. A block may use nothing of what it finds in that array.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ extern "C" void run(void (*enter)(unsigned, unsigned, void (*)()), void (*kernel
     for (auto& thread : threads) thread.join();
 }
 """
-"""What runs the threads: the library's headers, which take a second, are compiled once and for no kernel."""
+"""The code that runs the threads: apart from kernels, so that the library's headers are compiled once."""
 
 _SHARED = re.compile(r"__shared__ (?:__align__\(\d+\) )?\w+ (\w+)(?:\[[^;]*\])?;")
 

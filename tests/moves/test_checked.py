@@ -32,7 +32,7 @@ GUARD = 0xA5
 
 
 def kept(own, source, target):
-    """What a checked kernel keeps of a fault, after it has run."""
+    """Return what a checked kernel keeps of a fault, after it has run."""
     library = shim.run(own.kernel, *own.launch[:2], source, target)
     return Fault.in_dll(library, "move_fault")
 

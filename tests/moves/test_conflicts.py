@@ -87,14 +87,14 @@ def elements(tile: Tile) -> range:
 
 
 def beside(tile: Tile) -> float:
-    """What a vector costs beside wavefronts and padding."""
+    """Return the cost of a vector beside wavefronts and padding."""
     order = STAGGERS[tile.stagger] if tile.stagger else 0
     stores = STORES[4 if tile.word_stores else 16]
     return COLUMNS.get(tile.columns, 0) + tile.vector * (stores + order)
 
 
 def cost(tile: Tile) -> float:
-    """What a vector of the target costs: wavefronts of its elements, by the model of the banks."""
+    """Return the cost of a vector of the target: wavefronts of its elements, by the model of the banks."""
     together = 16 if tile.unit == 8 else WARP
     found = []
     for shift in SHIFTS if tile.write_shift else (0,):
@@ -127,7 +127,7 @@ def with_idle(tile: Tile) -> float:
 
 
 def may_be(tile: Tile) -> bool:
-    """Whether threads of such a tile may begin as they do."""
+    """Return whether threads of such a tile may begin as they do."""
     return tile.stagger is None or tile.regular
 
 

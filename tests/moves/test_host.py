@@ -90,7 +90,7 @@ def _view(draw, shape, kind):
 
 
 def _same_view(memory, view):
-    """What a view is of the bytes of its own memory, of other bytes."""
+    """Return the view of other bytes that `view` is of its own memory."""
     offset = (view.ctypes.data - view.base.ctypes.data) // view.itemsize
     flat = memory.view(view.dtype)
     return np.lib.stride_tricks.as_strided(flat[offset:], view.shape, view.strides)

@@ -22,7 +22,7 @@ def elements(array, bits):
 
 
 def expected(asked, source, room):
-    """What the naive move makes of bytes, the rest filled."""
+    """Return what the naive move makes of bytes, the rest filled."""
     bits = asked.dtype.bits
     if bits >= 8:
         value = np.full(1, asked.fill, WORDS[bits])
@@ -88,7 +88,7 @@ def test_out_has_the_fill_in_elements_beyond_the_box_and_keeps_its_holes(seed):
 
 
 def on_the_shim(asked, source, room, offset=0):
-    """What a kernel makes of a case, where the target is filled before."""
+    """Return what a kernel makes of a case, where the target is filled before."""
     bits = asked.dtype.bits
     fill = element(asked)
     given = aligned(source.size, offset)

@@ -104,7 +104,7 @@ BY_WIDTH = {"b8": "s8", "b16": "f16", "s16": "f16", "u16": "f16", "b32": "tf32",
 
 
 def is_read(dtype, major):
-    """Whether wgmma reads a tile of that type, as `match` says."""
+    """Return whether wgmma reads a tile of that type, as `match` says."""
     deep = tiles.extents(Mode.of("none"), major, DType.of(dtype))
     rows, k = max(64, deep[0]), max(256 // DType.of(dtype).bits, deep[1])
     tile = tiles.tile("none", major, dtype, rows, k)

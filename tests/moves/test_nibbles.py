@@ -45,7 +45,7 @@ def drawn(seed):
 
 
 def _another(pair, found, draw):
-    """A small tile of some kind; the plan's own where there is none."""
+    """Return a small tile of some kind; the plan's own where no such tile exists."""
     if draw.random() < 0.25:
         sizes = draw.choice([64, 128, 256]), draw.choice([32, 96, 224]), draw.choice([64, 128])
         return turned_by(pair, *sizes) or found.way
@@ -80,7 +80,7 @@ def test_pairs_of_4_bits_are_the_naive_moves(seed):
 
 
 def way(source, target, box=None):
-    """How elements of 4 bits go."""
+    """Return the way of elements of 4 bits."""
     found = plan(source, target, "u4", shape=box).way
     if isinstance(found, Turned):
         return "turned"
@@ -178,7 +178,7 @@ COUNTS = {
     "near": re.compile(r"(\w+|long long) (?:at\[8\];|run = )"),
     "wide": re.compile(r"const (\w+|long long) (?:from|place) = "),
 }
-"""What counts along a run, between places of a tile, and in a storage, by its type."""
+"""Variables that count along a run, between places of a tile, and in a storage, with their types."""
 
 
 def counted_by(text):

@@ -675,11 +675,11 @@ def test_streams_of_every_library_are_known_by_their_handles(stream):
 
 
 KEPT = device.gpu_of, device._context, device._module, device._function, bound_of
-"""What has a driver's answers, and plans that are loaded by it."""
+"""Caches of a driver's answers, and of plans that it loaded."""
 
 
 class Driver:
-    """What was called, in order; memory is the process's own, and copies are made."""
+    """A driver that keeps its calls in order; memory is the process's own, and it makes copies."""
 
     def __init__(self, monkeypatch):
         self.said, self.context, self.status, self.fault = [], 77, 0, Fault()
@@ -743,7 +743,7 @@ def driver(monkeypatch):
 
 
 class OnDevice(np.ndarray):
-    """An array of which is said that it is on GPU 0."""
+    """An array that says that it is on GPU 0."""
 
 
 class Gpu(type(NUMPY)):

@@ -151,7 +151,7 @@ def stored(own):
 
 
 def moved_plainly(own, source, room):
-    """What the naive move makes of bytes, the rest filled."""
+    """Return what the naive move makes of bytes, the rest filled."""
     asked = Case(*own.pair.layouts, own.dtype, own.pair.box, 0)
     target = np.frombuffer(own.fill * -(-room // len(own.fill)), np.uint8)[:room].copy()
     if own.dtype.bits == 4:

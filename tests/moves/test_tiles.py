@@ -489,7 +489,7 @@ def test_tiles_with_edges_read_within_the_storage(source, target, dtype, aim, of
 
 
 def whole_tiles(tile):
-    """How many tiles, with their halos, are within all digits."""
+    """Return how many tiles, with their halos, are within all digits."""
     counts = []
     for i, digit in enumerate(tile.digits):
         own, halo = tile.extents[i], tile.held[i] - tile.extents[i]

@@ -35,7 +35,7 @@ ASKS = (parse_index, parse_place, parse_region, parse_shape, parse_window)
 
 
 def examine(text: str) -> bool:
-    """Whether the text is a layout; whatever this raises is a fault of the parser."""
+    """Return whether the text is a layout; whatever this raises is a fault of the parser."""
     layout = answered(read, text)
     if layout is not None:
         assert isinstance(layout, Layout)
@@ -53,7 +53,7 @@ def read(text: str) -> Layout:
 
 
 def answered(reader: Callable[[str], Any], text: str) -> Any:
-    """What a reader makes of the text, or None where it refuses in good order."""
+    """Return what a reader makes of the text, or None where it refuses in good order."""
     try:
         return reader(text)
     except LayoutError as error:

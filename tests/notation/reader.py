@@ -44,7 +44,7 @@ def speaks_cute(text):
 
 
 class Words:
-    """What the trees mean, given values for names and the axes declared storage."""
+    """The meaning of the trees, given values for names and the axes declared storage."""
 
     def __init__(self, let, storage, source):
         self.let = let
@@ -141,7 +141,7 @@ class Words:
         return layout
 
     def argument(self, value, number):
-        """What a parameter is given: a number where it counts, else the text as it stands."""
+        """Return the value of a parameter: a number where it counts, else the text as it stands."""
         [inner] = value.children
         if isinstance(inner, Token):
             if number:

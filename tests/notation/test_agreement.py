@@ -34,7 +34,7 @@ def theirs(text):
 
 
 def both(text):
-    """What each reader makes of the text: a layout, or None."""
+    """Return what each reader makes of the text: a layout, or None."""
     return writing.outcome(ours, text, LayoutError), writing.outcome(theirs, text, Refused)
 
 

@@ -1,4 +1,4 @@
-"""What is refused, with the whole text that a user sees: what, where, why, and what to do."""
+"""Refusals, with the whole text that a user sees: what, where, why, and what to do."""
 
 from itertools import pairwise
 from pathlib import Path

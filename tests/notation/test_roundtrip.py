@@ -76,7 +76,7 @@ def test_large_numbers_come_back():
 
 
 def sayable(layout):
-    """Whether CuTe has words for a layout, by its own account of what it is."""
+    """Return whether CuTe has words for a layout, by its own account of what it is."""
     axes = {axis.name for stride in layout.strides for axis, steps in stride.terms if steps}
     return layout.unit == "element" and (
         not layout.replica

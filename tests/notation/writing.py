@@ -273,7 +273,7 @@ def cute_stride(rng, _):
 
 
 def outcome(reader, source, refusals=(LayoutError,)):
-    """What a reader makes of a text: the layout, or None where it refuses."""
+    """Return what a reader makes of a text: the layout, or None where it refuses."""
     try:
         return reader(source)
     except refusals:

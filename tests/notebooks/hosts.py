@@ -21,7 +21,7 @@ PATIENCE = 120.0
 """Seconds until a host that does not answer is given up: the first start of either compiles much."""
 
 ANNOUNCEMENTS = "@jupyterlab/apputils-extension:announcements"
-"""What asks for news and later versions, and for leave to do so."""
+"""The extension that asks for news and later versions, and for leave to do so."""
 
 
 def is_installed(package: str) -> bool:

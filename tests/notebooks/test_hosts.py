@@ -151,7 +151,7 @@ def wait_for(page: Page, text: str) -> None:
 
 
 def beyond(page: Page) -> list[str]:
-    """What the page asked for beyond this machine, and what the widget's own script threw."""
+    """Return the requests of the page beyond this machine, and the errors of the widget's own script."""
     return [error for error in page.errors if error.startswith("asked for") or "tilewise" in error]
 
 

@@ -26,7 +26,7 @@ MESH = S[(2, 4) : (4 @ m, 1 @ m)] + R[2 : 1 @ gpuid_x]
 
 
 def from_page(widget: Explorer, **state: Any) -> None:
-    """What a page sends, as JSON has it."""
+    """Set the state that a page sends, as JSON has it."""
     widget.set_state(json.loads(json.dumps(state)))
 
 

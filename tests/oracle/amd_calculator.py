@@ -1,4 +1,4 @@
-"""What AMD's matrix instruction calculator says of the dense products of CDNA3, and how it was recorded.
+"""The answers of AMD's matrix instruction calculator for the dense products of CDNA3, and their record.
 
 github.com/ROCm/amd_matrix_instruction_calculator is a program by AMD that computes, for an instruction, which
 register and lane has which element. The record has its words, cell by cell, and names the commit that said
@@ -39,7 +39,7 @@ def recorded() -> dict[str, Any]:
 
 
 def asked(folder: Path) -> dict[str, Any]:
-    """What a clone says."""
+    """Return the answers of a clone."""
     commit = subprocess.run(
         ["git", "-C", folder, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.strip()

@@ -1,4 +1,4 @@
-"""What AMD's calculator says of mfma's instances of the catalogue."""
+"""The claims of AMD's calculator about mfma's instances of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an oracle says of instances of the catalogue: the same as ours, or else."""
+"""The claims of an oracle about instances of the catalogue: the same as ours, or else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Claim:
     entry: str
     instance: str
     of: str
-    """What of the oracle's says so: an atom, a layout, an instruction."""
+    """The oracle's own thing that says so: an atom, a layout, an instruction."""
     different: str = ""
     """The first place where it says something else."""
 
@@ -46,7 +46,7 @@ def claim(of: str, entry: str, places: Iterable[Place], **values: object) -> Cla
 
 
 def difference(layout: Layout, places: Iterable[Place]) -> str:
-    """The first element that the oracle has elsewhere, or not at all; nothing where there is none.
+    """Return the first element that the oracle has elsewhere, or not at all; nothing where both agree.
 
     Of an element with several copies the oracle names each.
     """

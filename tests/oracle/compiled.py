@@ -1,7 +1,7 @@
 """Products of tcgen05 that two compilers make: which ones, and the words that stand in their PTX.
 
-Gluon is Triton's, the other one is CuTe's Python DSL. Neither needs a GPU. What they made is recorded beside
-the tests of `tests/hardware/test_compiled.py`, which every machine runs; this writes it anew:
+Gluon is Triton's, the other one is CuTe's Python DSL. Neither needs a GPU. Their products are recorded beside
+the tests of `tests/hardware/test_compiled.py`, which every machine runs; this writes them anew:
 
     python -m tests.oracle.compiled
 """
@@ -21,7 +21,7 @@ from tests.hardware.compiled_products import RECORDS, START
 from tests.oracle.ptx_values import Use, Values
 
 FURTHER = 0x8000
-"""How much further on shared memory begins when a kernel is read again."""
+"""The distance by which shared memory begins further on when a kernel is read again."""
 
 Case = dict[str, Any]
 
@@ -134,7 +134,7 @@ COMPILERS = {"gluon": gluon_cases, "cute": cute_cases}
 
 
 def compiled(compiler: str) -> list[dict[str, Any]]:
-    """What a compiler makes of its cases: a kernel each, with its layouts and its products."""
+    """Return what a compiler makes of its cases: a kernel each, with its layouts and its products."""
     cases = json.loads(json.dumps([*COMPILERS[compiler]()]))
     script = Path(__file__).with_name(f"{compiler}_products.py")
     done = subprocess.run(

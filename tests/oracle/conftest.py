@@ -1,4 +1,4 @@
-"""What the oracles say of the catalogue, asked once a run."""
+"""The claims of the oracles about the catalogue, gathered once a run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cute_atoms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[cute_
 
 @pytest.fixture(scope="session")
 def cute_fragments(tmp_path_factory: pytest.TempPathFactory) -> list[cute_tensor_memory.Fragment]:
-    """What CuTe has in tensor memory."""
+    """Return CuTe's tensors in tensor memory."""
     if why := cute_traits.missing():
         pytest.skip(why)
     return cute_tensor_memory.fragments(tmp_path_factory.mktemp("cute_fragments"))
@@ -50,7 +50,7 @@ def cute_fragments(tmp_path_factory: pytest.TempPathFactory) -> list[cute_tensor
 def cute_said(
     cute_atoms: dict[str, list[cute_traits.Atom]], cute_fragments: list[cute_tensor_memory.Fragment]
 ) -> list[Claim]:
-    """What CuTe says of fragments, metadata, scales, matrices, tables of instructions, and tensor memory."""
+    """Return CuTe's claims: fragments, metadata, scales, matrices, tables of instructions, tensor memory."""
     mma, copy = cute_atoms["mma"], cute_atoms["copy"]
     return [
         *cute_claims.of_mma(mma),
@@ -62,7 +62,7 @@ def cute_said(
 
 @pytest.fixture(scope="session")
 def triton_said() -> list[Claim]:
-    """What Triton says of fragments, scales and matrices, of mfma and of tcgen05."""
+    """Return Triton's claims about fragments, scales and matrices, about mfma and about tcgen05."""
     if why := triton_claims.missing():
         pytest.skip(why)
     return [
@@ -75,13 +75,13 @@ def triton_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def amd_calculator_said() -> list[Claim]:
-    """What AMD's calculator says of mfma."""
+    """Return the claims of AMD's calculator about mfma."""
     return [*amd_claims.claims(), *amd_claims.of_tables()]
 
 
 @pytest.fixture(scope="session")
 def cute_dsl_said() -> list[Claim]:
-    """What CuTe's Python DSL says of matrices, of products with scales, and of tcgen05."""
+    """Return the claims of CuTe's Python DSL about matrices, products with scales, and tcgen05."""
     if why := cute_dsl_claims.missing():
         pytest.skip(why)
     return [*cute_dsl_claims.claims(), *cute_dsl_tcgen05_claims.claims()]
@@ -89,7 +89,7 @@ def cute_dsl_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def cute_headers_said() -> list[Claim]:
-    """What the text of CuTe's headers asserts of products of tcgen05."""
+    """Return the assertions in the text of CuTe's headers about products of tcgen05."""
     if why := shape_claims.missing():
         pytest.skip(why)
     return [*shape_claims.claims()]
@@ -97,7 +97,7 @@ def cute_headers_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def tirx_said() -> list[Claim]:
-    """What TIRx says of tcgen05."""
+    """Return TIRx's claims about tcgen05."""
     if why := tirx_claims.missing():
         pytest.skip(why)
     return [*tirx_claims.claims()]
@@ -105,7 +105,7 @@ def tirx_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def sm120_gemm_said() -> list[Claim]:
-    """What a GPU of sm_120 said to others."""
+    """Return the answers that a GPU of sm_120 gave to others."""
     return [*probe_claims.claims()]
 
 
@@ -123,7 +123,7 @@ def tinygrad_said() -> list[Claim]:
 
 @pytest.fixture(scope="session")
 def tensor_layouts_said() -> list[Claim]:
-    """What tensor-layouts says of wgmma's accumulators: its one layout for each N serves every type."""
+    """Return the claims of tensor-layouts about wgmma's accumulators: one layout an N, for every type."""
     atoms = pytest.importorskip("tensor_layouts.atoms_nv", reason="tensor-layouts is not installed")
 
     def places(n: int) -> Iterator[Place]:

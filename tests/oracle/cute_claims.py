@@ -1,4 +1,4 @@
-"""What CuTe's traits say of the catalogue's instances.
+"""The claims of CuTe's traits about the catalogue's instances.
 
 CuTe counts the columns of an operand one after another, index = row + rows column, and the values of a
 thread as the document counts its elements; D is as C is. Where two layouts of CuTe's agree, the
@@ -21,7 +21,7 @@ FAULTS = {
     (
         "mma.B",
         "m16n8k32 s4",
-    ): "a stride of 32 where 64 is meant, so that lanes overlap; the next version has 64",
+    ): "a stride of 32 instead of 64, so that lanes overlap; the next version has 64",
     ("mma.B", "m16n8k32 u4"): "it has the layout of s4",
     (
         "mma.A",
@@ -47,7 +47,7 @@ def _dense(atom: Atom) -> Iterator[Claim]:
 
 
 def _volta(atom: Atom, operand: str) -> dict[str, object]:
-    """Which way A and B lie, for the one instruction that has a choice."""
+    """Return the major of A or B, for the one instruction that has a choice."""
     if atom.shape_word != "m8n8k4" or "f16" not in atom.types or operand == "C":
         return {}
     a, b = re.findall(r"\.(row|col)", atom.instruction)

@@ -1,4 +1,4 @@
-"""What CuTe's Python DSL says of ldmatrix and stmatrix, and of products with scales."""
+"""The claims of CuTe's Python DSL about ldmatrix and stmatrix, and about products with scales."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("cute_dsl_layouts.py")
 
 
 def missing() -> str | None:
-    """Why it cannot be asked here, if so."""
+    """Return why this machine cannot ask it, or None."""
     return None if find_spec("nvidia_cutlass_dsl") else "nvidia-cutlass-dsl is not installed"
 
 
@@ -26,7 +26,7 @@ ARCHITECTURES = {"matrices": "sm_100a", "products": "sm_120a"}
 
 
 def layouts(what: str) -> list[dict[str, Any]]:
-    """What the script prints, in a process of its own."""
+    """Return what the script prints, in a process of its own."""
     environment = os.environ | {"CUTE_DSL_ARCH": ARCHITECTURES[what]}
     done = subprocess.run(
         [sys.executable, SCRIPT, what], capture_output=True, text=True, check=True, env=environment

@@ -1,4 +1,4 @@
-"""What CuTe's Python DSL has for matrices and for products with scales, as JSON by a process of its own.
+"""The layouts of CuTe's Python DSL for matrices and products with scales, as JSON by a process of its own.
 
 Its atoms of ldmatrix and stmatrix carry two layouts, from (thread, value) to the element of the block of
 rows: one on the side of memory, one on that of registers. They come from a compiled library, not from the

@@ -1,4 +1,4 @@
-"""What CuTe's Python DSL says of tcgen05's layouts, as JSON lines by a process of its own.
+"""The layouts of CuTe's Python DSL for tcgen05, as JSON lines by a process of its own.
 
 Its layouts are printed as it writes them. Those of tensor memory count elements: a lane is 65,536 columns
 of 32 bits. Those of a load and of a copy are from (thread, value) to the elements of the block that is moved.

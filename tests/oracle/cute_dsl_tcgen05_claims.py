@@ -1,4 +1,4 @@
-"""What CuTe's Python DSL says of tcgen05's instances of the catalogue."""
+"""The claims of CuTe's Python DSL about tcgen05's instances of the catalogue."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WORDS = {"32x32b": 1, "16x64b": 2, "16x128b": 4, "16x256b": 8, "16x32bx2": 2}
 
 @cache
 def layouts() -> list[dict[str, Any]]:
-    """What the script prints, in a process of its own."""
+    """Return what the script prints, in a process of its own."""
     environment = os.environ | {"CUTE_DSL_ARCH": "sm_100a"}
     done = subprocess.run(
         [sys.executable, SCRIPT], capture_output=True, text=True, check=True, env=environment
@@ -185,7 +185,7 @@ def _refreshed(index: int) -> tuple[int, int]:
 # -- scale factors ---------------------------------------------------------------------------------
 
 FACTOR_ROWS = 256
-"""N of the products that are asked for."""
+"""N of the products that the script builds."""
 
 FACTORS = 4
 """Factors of a row of them."""
@@ -286,7 +286,7 @@ def _shapes(said: Mapping[str, Any]) -> Iterator[Claim]:
 
 
 def _none(said: Mapping[str, Any]) -> Iterator[Claim]:
-    """A form that it refuses to repeat so often is none of ours."""
+    """Check that we have no form that it refuses to repeat so often."""
     name = " ".join([said["form"], said["repeat"], *["pack"] * said["packed"]])
     assert name not in instances_of(find("tcgen05.ld")), name
     yield from ()

@@ -56,9 +56,9 @@ class Fragment:
 
     what: str
     of: dict[str, Any]
-    """What the catalogue calls it."""
+    """The values of its instance in the catalogue."""
     type: str
-    """What CuTe does."""
+    """Its type in CuTe."""
     lane: int
     """From a lane to the next, in what it counts; a column of 32 bits is one part of 65,536 of that."""
     rows: int

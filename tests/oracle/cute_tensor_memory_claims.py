@@ -1,4 +1,4 @@
-"""What CuTe's headers say of tensor memory: D, A, metadata and scale factors of tcgen05.mma."""
+"""The claims of CuTe's headers about tensor memory: D, A, metadata and scale factors of tcgen05.mma."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _metadata(fragment: Fragment) -> Iterator[Claim]:
     """Of two instructions: where both are in one pair of columns the column is the selector.
 
     So its operations hand it on, the lowest bit of the address. Where an instruction has both columns its
-    selector is 0, and the second instruction, two columns further, is none of ours.
+    selector is 0, and we have no such second instruction, two columns further.
     """
     entry = find("tcgen05.E")
     each = INDEX_BITS // fragment.bits

@@ -1,4 +1,4 @@
-"""What CuTe's headers say of a warp's instructions, printed by a program that is compiled from them.
+"""The layouts in CuTe's headers of a warp's instructions, printed by a program that is compiled from them.
 
 The headers name every instruction in words, `"mma.sync.aligned. ..."`, inside the struct of its operation,
 and give the layouts of its operands in the traits of that struct. So the list of what CuTe has is read from
@@ -90,7 +90,7 @@ def missing() -> str | None:
 
 @dataclass
 class Operation:
-    """What the text of a header has of an operation: its instructions, and how it moves bytes after them."""
+    """An operation in the text of a header: its instructions, and its moves of bytes after them."""
 
     instructions: list[str] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
@@ -132,7 +132,7 @@ def atoms(folder: Path, kind: str) -> list[Atom]:
 
 
 def printed(folder: Path, name: str, program: str) -> list[dict[str, Any]]:
-    """What a program prints that is compiled from CuTe's headers: a line of JSON for each of its objects."""
+    """Return the objects that a program prints, compiled from CuTe's headers: a line of JSON for each."""
     (folder / f"{name}.cpp").write_text(program)
     command = ["nvcc", "-std=c++17", "-x", "c++", f"-I{headers()}", "-o", name, f"{name}.cpp"]
     built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

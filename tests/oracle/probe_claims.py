@@ -1,4 +1,4 @@
-"""What the author of github.com/shiinamiyuki/sm120_gemm found by asking a GPU of sm_120.
+"""The findings of the author of github.com/shiinamiyuki/sm120_gemm, from probes of a GPU of sm_120.
 
 Its headers mxfp8_mma.cuh and nvfp4_mma.cuh say where one block-scaled product of each kind reads its operands
 and its scales, for selectors too that no library uses, and that it was probed and not read in a manual.

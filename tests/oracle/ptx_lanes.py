@@ -1,7 +1,7 @@
 """A warp that runs straight-line PTX: all lanes one instruction after another, as plainly as can be.
 
-It knows what a compiler writes for copies through shared memory, and refuses all else. What ldmatrix and
-stmatrix do, it is told: which lane names which row, and who has which element of it.
+It knows what a compiler writes for copies through shared memory, and refuses all else. Its caller
+defines ldmatrix and stmatrix: which lane names which row, and who has which element of it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LOGIC: dict[str, Callable[..., int]] = {
 
 
 def run(ptx: str, given: bytes, form: Form) -> tuple[bytes, list[str]]:
-    """What the kernel leaves where its second parameter points, and the moves of matrices that it made."""
+    """Return what the kernel leaves where its second parameter points, and its moves of matrices."""
     warp = _Warp(given, form)
     for name, rest in _STATEMENT.findall(ptx[ptx.index("{") :]):
         warp.step(name, _OPERAND.findall(rest))

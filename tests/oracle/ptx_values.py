@@ -1,6 +1,6 @@
-"""What PTX hands to an instruction: the numbers of its operands, followed back from where they are used.
+"""The numbers that PTX hands to an instruction: its operands, followed back from where they are used.
 
-The compilers that are asked write every register once, so what it holds is what its one statement says. Where
+These compilers write every register once, so what it holds is what its one statement says. Where
 that is not known before the program runs, a parameter or what memory holds, it is 0.
 """
 
@@ -38,7 +38,7 @@ _COMPARED: dict[str, Callable[[int, int], bool]] = {
     "gt": lambda a, b: a > b,
 }
 _UNKNOWN = ("ld", "elect")
-"""What hands over what is not known before the program runs."""
+"""Statements whose results are not known before the program runs."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Values:
             self._written |= dict.fromkeys(re.findall(r"%\w+", use.operands[0]), use)
 
     def of(self, operand: str) -> int:
-        """What an operand is: a number, a register, a name, or a sum of them in brackets."""
+        """Return the value of an operand: a number, a register, a name, or a sum of them in brackets."""
         operand = operand.strip()
         if operand.startswith("["):
             return sum(self.of(part) for part in operand.strip("[] ").split("+"))

@@ -1,4 +1,4 @@
-"""Which M and N products of tcgen05 have, by an oracle; and by the assertions in CuTe's headers."""
+"""The M and N of products of tcgen05, by an oracle; and by the assertions in CuTe's headers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _ASSERTION = re.compile(r'static_assert\((.*?),\s*"', re.DOTALL)
 
 
 def missing() -> str | None:
-    """Why the headers cannot be asked, if so."""
+    """Return why the headers have no answer here, or None."""
     return "nvidia-cutlass is not installed" if headers() is None else None
 
 
@@ -81,7 +81,7 @@ def claims() -> Iterator[Claim]:
 
 
 def _of_ws(text: str) -> Iterator[Claim]:
-    """What is asserted of D of dense products; it has the same D for every kind."""
+    """Yield the assertions about D of dense products, which is the same for every kind."""
     found = _WS.search(text)
     assert found is not None
     said = [words.replace("_MMA", "") for words in _ASSERTION.findall(found[1])]

@@ -51,7 +51,7 @@ def listed(layout):
 
 
 def enumerated(peer, layout):
-    """Their map in CuTe's order, or None where it is none."""
+    """Return their map in CuTe's order, or None for an object that is no map."""
     try:
         return [int(layout(i)) for i in range(int(peer.size(layout)))]
     except Exception:

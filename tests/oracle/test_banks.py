@@ -114,7 +114,7 @@ def test_tensor_layouts_is_right_up_to_four_bytes_a_lane(strided_said):
 
 
 def test_tensor_layouts_knows_no_phases(strided_said):
-    """Wider than 4 bytes it finds conflicts where there are none, and never misses one."""
+    """Wider than 4 bytes it finds conflicts that do not exist, and never misses one."""
     wide = [
         (said["conflict_free"], counted("st", case.bytes, case.addresses).excess == 0)
         for case, said in strided_said
@@ -125,7 +125,7 @@ def test_tensor_layouts_knows_no_phases(strided_said):
 
 
 def test_tensor_layouts_asked_a_phase_at_a_time_is_right(tensor_layouts):
-    """Who knows the phases and names them has the definition's answer for stores."""
+    """With the size of a phase as its argument it has the definition's answer for stores."""
     for case in islice(strided_cases(), CASES // 4):
         said = tensor_layouts.analysis.per_group_bank_conflicts(
             case.layout(tensor_layouts), element_bytes=case.size, group_size=min(32, 128 // case.bytes)
@@ -209,7 +209,7 @@ class Linear:
     elements: int
     columns: tuple[int, ...]
     registers: tuple[int, ...]
-    """What the other bits of the tile's index flip."""
+    """The bits of the address that the other bits of the tile's index flip."""
 
     @property
     def bytes(self):
@@ -221,7 +221,7 @@ class Linear:
         return [self.bits // 8 * x for x in images(self.columns)]
 
     def asked(self):
-        """As Triton is asked: registers and lanes hold elements of their own, the memory mixes them."""
+        """Return Triton's case: registers and lanes hold elements of their own, the memory mixes them."""
         vector = [1 << i for i in range(self.elements.bit_length() - 1)]
         columns = [*vector, *filter(None, self.columns), *self.registers]
         at = {offset: x for x, offset in enumerate(images(columns))}

@@ -41,7 +41,7 @@ def test_d_is_as_cutlass_has_it(n):
 
 
 def test_calls_are_spelled_for_cute():
-    """What `say` writes of a tile, read by pycute as CuTe reads it."""
+    """The text of `say` for a tile, read by pycute as CuTe reads it."""
     pycute = pytest.importorskip("pycute", reason="nvidia-cutlass is not installed")
     ours = parse("wgmma.smem(B, mn, none, bf16, 128, 64)")
     from tilewise.notation import to_cute

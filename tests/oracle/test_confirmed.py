@@ -1,4 +1,4 @@
-"""The catalogue instance by instance against CuTe's headers and Triton's compiler, and what is said of them.
+"""The catalogue, instance by instance, against CuTe's headers and Triton's compiler; and its table of them.
 
 The table of what confirms each instance says of these oracles what they say here: no more and no less.
 `--update-goldens` writes it.

@@ -1,4 +1,4 @@
-"""What --host writes, by nvcc: kernel and launch in one file, to machine code, without a warning."""
+"""The text of --host, by nvcc: kernel and launch in one file, to machine code, without a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an oracle's tile in shared memory says of the catalogue: of tiles, of atoms, of canonical layouts."""
+"""The claims of an oracle's tile in shared memory about the catalogue: tiles, atoms, canonical layouts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Tile:
                 yield self._canonical(instance)
 
     def _whole(self, instance: Mapping[str, Any]) -> bool:
-        """Whether it is a tile of whole products: A has at least 64 rows."""
+        """Return whether it is a tile of whole products: A has at least 64 rows."""
         return self.rows % 64 == 0 and self.k * self.bits % 256 == 0
 
     def _canonical(self, instance: Mapping[str, Any]) -> Claim:

@@ -1,7 +1,7 @@
-"""What TIRx says of tcgen05: its layouts of tensor memory, of registers, of shared memory, and its shapes.
+"""TIRx's claims about tcgen05: its layouts of tensor memory, of registers, of shared memory, and its shapes.
 
-Its layouts are those of one CTA, and count elements that lie packed. What it says of tcgen05.cp its authors
-say that they have checked on a B200, by copies there and back.
+Its layouts are those of one CTA, and count elements that lie packed. Its authors say that
+they have checked tcgen05.cp on a B200, by copies there and back.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FAULTS = {
 
 
 def missing() -> str | None:
-    """Why it cannot be asked here, if so."""
+    """Return why this machine cannot ask it, or None."""
     return None if find_spec("tvm") else "apache-tvm is not installed"
 
 
@@ -268,7 +268,7 @@ def _shapes() -> Iterator[Claim]:
 
 
 def _address() -> Claim:
-    """How the code that it writes makes an address."""
+    """Return the claim about addresses: the code that it writes makes them as ours does."""
     from tvm.backend.cuda.codegen import header
 
     made = "(row_idx << 16) | col_idx" in getsource(header)

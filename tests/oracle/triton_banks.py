@@ -1,4 +1,4 @@
-"""What Triton's count of bank conflicts says, printed as JSON by a process of its own.
+"""The bank conflicts that Triton counts, printed as JSON by a process of its own.
 
 Each case is a one-dimensional tensor: which element register 2^i and lane 2^i hold, and which element lies
 at offset 2^i of shared memory; or, in place of the offsets, a padding. `gl.bank_conflicts` says how many

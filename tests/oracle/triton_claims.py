@@ -1,4 +1,4 @@
-"""What Triton's layouts say of the catalogue's instances.
+"""The claims of Triton's layouts about the catalogue's instances.
 
 It has B as PTX does, K x N, and counts the registers of a lane as the document does. Two neighbours of 4 bits
 are a byte of its own.
@@ -29,7 +29,7 @@ RESULTS = {
 
 
 def missing() -> str | None:
-    """Why it cannot be asked here, if so."""
+    """Return why this machine cannot ask it, or None."""
     if find_spec("triton") is None:
         return "triton is not installed"
     tried = "from triton._C.libtriton import gluon_ir; gluon_ir.GluonOpBuilder.to_linear_layout"
@@ -38,7 +38,7 @@ def missing() -> str | None:
 
 
 def layouts() -> list[dict[str, Any]]:
-    """What the script prints; a process of its own, for two compilers do not get along in one."""
+    """Return what the script prints; a process of its own, for two compilers do not get along in one."""
     done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)
     return found

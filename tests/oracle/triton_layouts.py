@@ -1,4 +1,4 @@
-"""What Triton's compiler says of a warp's operands, printed as JSON by a process of its own.
+"""The layouts of a warp's operands in Triton's compiler, printed as JSON by a process of its own.
 
 Triton keeps a layout as bases over GF(2): the place of register 2^i, and of lane 2^i, in the tensor. Those of
 mma's operands come from its builder. Those of block scales come from a product that it compiles for sm_120,

@@ -1,8 +1,8 @@
-"""Whether Triton means by ldmatrix and stmatrix what the catalogue does.
+"""Claims that Triton and the catalogue mean the same by ldmatrix and stmatrix.
 
-It is asked for copies whose registers are laid out as a form of ours says. If it takes that form's
-instruction for them, and the copy it compiles is one where the instruction does what ours says, the two mean
-the same: its addresses and its order of registers come from tables of its own.
+Triton compiles copies whose registers are laid out as a form of ours says. If it takes that form's
+instruction for them, and the copy that it compiles is one where the instruction does what ours says, the two
+mean the same: its addresses and its order of registers come from tables of its own.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ def _element(form: Form, lane: int, register: int) -> list[int]:
 
 
 def copies(ptx: str, form: Form, meant: Form | None = None) -> bool:
-    """Whether the kernel copies, its one move of matrices being a form, or what is meant by it."""
+    """Return whether the kernel copies; its one move of matrices is `form`, and does what `meant` does."""
     size = form.count * form.rows * form.columns * form.bits // 8
     for seed in range(3):
         given = Random(seed).randbytes(size)
         left, moves = run(ptx, given, meant or form)
-        assert moves == [str(form)], f"{moves} where {form} was asked for"
+        assert moves == [str(form)], f"{moves}, and {form} is its layout"
         if left != given:
             return False
     return True

@@ -1,4 +1,4 @@
-"""What Triton's compiler says of a wave's operands, printed as JSON by a process of its own.
+"""The layouts of a wave's operands in Triton's compiler, printed as JSON by a process of its own.
 
 As for mma, a layout is bases over GF(2); here of AMD's mfma of gfx942. Of the shapes with blocks Triton has
 one, in which the 16 blocks of 4x4 are side by side in the columns of B and D. No GPU is needed.

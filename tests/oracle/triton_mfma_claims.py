@@ -1,4 +1,4 @@
-"""What Triton's layouts say of mfma's instances of the catalogue."""
+"""The claims of Triton's layouts about mfma's instances of the catalogue."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What Triton's compiler says of tcgen05's layouts, printed as JSON by a process of its own.
+"""The layouts of tcgen05 in Triton's compiler, printed as JSON by a process of its own.
 
 A layout of tensor memory is there one base for each bit of a lane and of a column: the element that it adds,
-as XORs. Columns count elements. A base of zeros moves nothing: lanes that have copies, or none. What a load
-gives to registers has bases of registers, lanes and warps. A layout of shared memory has bases of offsets.
-No GPU is needed.
+as XORs. Columns count elements. A base of zeros moves nothing: lanes that have copies, or none. The registers
+that a load fills have bases of registers, lanes and warps. A layout of shared memory has bases of offsets. No
+GPU is needed.
 
     python tests/oracle/triton_tcgen05.py
 """

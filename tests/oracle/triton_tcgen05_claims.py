@@ -1,4 +1,4 @@
-"""What Triton's layouts say of tcgen05's instances of the catalogue.
+"""The claims of Triton's layouts about tcgen05's instances of the catalogue.
 
 Its layouts of tensor memory are those of one CTA; the kernels that it compiles of them are recorded, and are
 held to the descriptors in them elsewhere.

@@ -1,4 +1,4 @@
-"""Whatever is asked of whatever layout: the scene has steps, or says why not."""
+"""Any access of any layout: the scene has steps, or says why not."""
 
 from __future__ import annotations
 

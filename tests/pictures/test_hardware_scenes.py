@@ -1,4 +1,4 @@
-"""What wgmma and TMA ask of a tile, as steps: held to what a descriptor reads, and to what a box is."""
+"""The accesses of wgmma and TMA to a tile, as steps: held to a descriptor's reads, and to boxes."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def unswizzled(addresses: np.ndarray, width: int) -> np.ndarray:
 
 
 def check_boxes(layout: Layout, dtype: str, base: int = 0) -> None:
-    """The boxes that are said, each of which is one; together they are the tile."""
+    """Check that each box of the answer is one, and that together they are the tile."""
     scene = scene_of(layout, dtype=dtype, access="boxes", base=base)
     head = re.fullmatch(
         r"boxes: ([\dx ]+) (elements|bytes), SWIZZLE_(NONE|(\d+)B), (\d+) box(?:es)? of (\d+) bytes",

@@ -478,7 +478,7 @@ def test_the_font_has_the_letters_that_are_written():
 
 @pytest.mark.parametrize("name", list(entries()))
 def test_what_the_catalogue_says_has_no_letter_that_the_font_lacks(name):
-    """In the panels of an entry, and where it is asked about as a tile."""
+    """In the panels of an entry, and in questions about it as a tile."""
     entry = entries()[name]
     first, *_ = instances_of(entry).values()
     layout = entry.build(**first).layout

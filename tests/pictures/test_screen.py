@@ -160,7 +160,7 @@ def test_accesses_cost_what_conflicts_says(text, dtype):
 
 
 def read_by(engine, layout, operand, dtype):
-    """What match says of an engine with descriptors, for elements that have no more than their bits."""
+    """Return match's answer for an engine with descriptors, and elements without padding."""
     kind = {"kind": "mxf4"} if (engine, dtype) == ("tcgen05", "e2m1") else {}
     return match(layout, engine=engine, operand=operand, dtype=dtype, **kind)
 

@@ -216,7 +216,7 @@ touched = []
 disk = ("open", "os.listdir", "os.scandir")
 sys.addaudithook(lambda event, values: event in disk and touched.append(values))
 for path in (b"/", b"/explorer.js", b"/../server.py", b"/%2e%2e/server.py", b"/etc/passwd"): ask(path)
-sys.exit(f"the disk was asked: {touched}" if touched else 0)
+sys.exit(f"a request reached the disk: {touched}" if touched else 0)
 """
 
 

@@ -1,4 +1,4 @@
-"""What tcgen05.mma reads of a tile, as steps: held to what the bits of each step read, byte by byte."""
+"""The reads of tcgen05.mma from a tile, as steps: held to those of the bits of each step, byte by byte."""
 
 from __future__ import annotations
 
@@ -179,8 +179,8 @@ def test_wgmma_may_be_said_too():
         ("descriptor.A:tcgen05:n8x", "'n8x' is no kind of tcgen05.mma", "known: f16 tf32"),
         ("descriptor.A:tcgen05:lbo_mode1", "'lbo_mode1' is no kind of tcgen05.mma", "known: f16 tf32"),
         ("descriptor.A:tcgen05:cta_group3", "there is no cta_group 3", "1 or 2 CTAs"),
-        ("descriptor.A:wgmma:k96", "wgmma is not asked for 'k96'", "it is asked for n"),
-        ("descriptor.A:wgmma:ws", "wgmma is not asked for 'ws'", "it is asked for n"),
+        ("descriptor.A:wgmma:k96", "wgmma takes no 'k96'", "it takes n"),
+        ("descriptor.A:wgmma:ws", "wgmma takes no 'ws'", "it takes n"),
         ("descriptor.A:tcgen05:m64:m128", "m is given twice", "m64 or m128"),
         ("descriptor.A:tcgen05:f16:tf32", "kind is given twice", "f16 or tf32"),
         ("descriptor.B:wgmma:n64:n=64", "n is given twice", "n64 or n=64"),

@@ -1,4 +1,4 @@
-"""What the model leaves after a program, and the verdict on what a device left."""
+"""The model's answer to a program, and the verdict on a device's answer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def memory_of(content: Array, *, name: str = "shared", start: int = 0) -> Memory
 
 
 def expected(program: Program) -> Array:
-    """What the model leaves, in the form of the device's answer."""
+    """Return what the model leaves, in the form of the device's answer."""
     if isinstance(program, WgmmaProgram):
         return _Wgmma(program).words()
     if isinstance(program, MmaProgram):
@@ -150,7 +150,7 @@ class _Mma:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How an answer compares with the model."""
+    """An answer compared with the model's."""
 
     number: int
     word: str
@@ -160,7 +160,7 @@ class Verdict:
 
 
 def judged(program: Program, answer: Array) -> Verdict:
-    """Whether a device left what the model leaves, or, of floats, what the bound allows."""
+    """Return whether a device left what the model leaves, or, of floats, what the bound allows."""
     want = expected(program)
     got = np.ascontiguousarray(answer).reshape(want.shape)
     differing = int((got != want).sum())
@@ -204,7 +204,7 @@ def digest(*arrays: Array) -> int:
 
 
 def sampled(program: Program, size: int) -> Array:
-    """Which words of an answer are kept, in order."""
+    """Return the positions of the words of an answer that are kept, in order."""
     if program.exact:
         return np.zeros(0, np.int64)
     dice = random.Random(f"{SEED} sample {program.number}")

@@ -61,7 +61,7 @@ Array = np.ndarray[Any, Any]
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 90
-"""What one sort of programs may take in its process."""
+"""The longest time of one sort of programs in its process."""
 
 RESTARTS = 4
 SHOWN = 12
@@ -122,7 +122,7 @@ class Run:
         self.told(f"{len(code_of)} kernels compiled")
 
     def answers(self) -> dict[int, Array]:
-        """What the device left after each program, by number."""
+        """Return what the device left after each program, by number."""
         if self.args.dry:
             with ProcessPoolExecutor(_workers(), mp_context=get_context("spawn")) as pool:
                 found = list(pool.map(models.expected, self.programs, chunksize=10))
@@ -280,7 +280,7 @@ class Device:
         self.driver, self.code_of, self.rooms = Driver(), code_of, []
 
     def answer(self, program: Program) -> Array:
-        """What a program leaves there."""
+        """Return what a program leaves there."""
         if isinstance(program, WgmmaProgram):
             return self.wgmma(program)
         if isinstance(program, MmaProgram):

@@ -137,7 +137,7 @@ class Product:
 
     @property
     def exact(self) -> bool:
-        """Whether there is nothing to round."""
+        """Return whether there is nothing to round."""
         return self.this.d == "s32" or self.data == WHOLE
 
     @property

@@ -327,7 +327,7 @@ def test_a_part_without_a_name():
 
 
 def test_lanes_that_write_the_same_hide_none_that_does_not():
-    """Three lanes at one byte: the two that agree come first, and the third is told with one of them."""
+    """Three lanes at one byte: two agree and come first, and the error names the third with one of them."""
     for values, pair in (((1, 1, 2), (1, 2)), ((2, 1, 1), (0, 1)), ((1, 2, 1), (0, 1))):
         no = refused(lambda values=values: Memory(8).write(STORE, [0, 0, 0], np.array(values)[:, None]))
         assert (no.witness["lane"], no.witness["other"]["lane"]) == pair

@@ -1,4 +1,4 @@
-"""What bits mean: every code of every small type by plain arithmetic, NumPy's own floats, and rounding."""
+"""The values of bits: all codes of all small types by plain arithmetic, NumPy's own floats, and rounding."""
 
 import re
 from fractions import Fraction

@@ -209,7 +209,7 @@ def device(monkeypatch):
 
 
 OUT = {"wgmma": 7, "mma": 6, "ldmatrix": 3, "stmatrix": 3, "load": 2, "chain": 7}
-"""Which argument of the kernel is written to."""
+"""{sort of program: the argument that its kernel writes to}."""
 
 
 def test_what_a_kernel_is_given_is_the_program(device, answered):

@@ -144,7 +144,7 @@ def test_what_registers_do_not_hold(layout, words):
 
 
 def test_a_wave_of_64_lanes_is_not_two_warps():
-    """What mfma's operands are in is a wave of CDNA: lane 32 is not lane 0 of the next warp."""
+    """The lanes of mfma's operands are a wave of CDNA: lane 32 is not lane 0 of the next warp."""
     wave = parse("mfma.D(32x32x8, f32)")
     with pytest.raises(LayoutError, match="has lane 63"):
         Registers.holding(np.zeros((32, 32)), wave, "f32")

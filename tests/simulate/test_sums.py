@@ -276,6 +276,12 @@ def test_whole_numbers_come_out_exactly_either_way():
         assert np.array_equal(product(left, right, start, "f32", adder=adder), exact)
 
 
+@pytest.mark.parametrize(("dtype", "k", "found"), [("e4m3", 32, 16384.0), ("f16", 16, 16385.0)])
+def test_a_sum_of_f8_keeps_13_bits(dtype, k, found):
+    one, start = np.eye(1, k), np.array([[16384.0]])
+    assert product(one, one, start, "f32", adder=Adder.of("wgmma", dtype, dtype, k)).item() == found
+
+
 @pytest.mark.parametrize("adder", [None, Adder.of("mma", "f16", "f16", 16)], ids=["exact", "device"])
 def test_infinities_and_what_is_no_number(adder):
     a = np.zeros((5, 16))

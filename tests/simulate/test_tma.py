@@ -38,7 +38,7 @@ def numbered(each, digit):
 
 
 def landed(box):
-    """What the slots of shared memory hold after the model's load, as the record has it."""
+    """Return what the slots of shared memory hold after the model's load, as the record has it."""
     each, slots = box.bytes_each, None
     for digit in range(passes_of(each)):
         shared = Memory(box.window)

@@ -58,7 +58,7 @@ def memory_of(plane, last, dtype):
 
 
 def spelled(d, this, plane):
-    """What the kernel makes of D: [element, thread]."""
+    """Return what the kernel makes of D: [element, thread]."""
     bits = {"f16": 16}.get(this.d, 32)
     codes = d.words.reshape(128, -1).view(f"<u{bits // 8}").T
     one = {"s32": 1}.get(this.d, ONE[this.d])
@@ -95,7 +95,7 @@ def test_the_owners_of_a_that_the_device_told(a):
 
 @pytest.mark.parametrize("dtype", list(INPUTS))
 def test_what_descriptors_read_by_the_words_of_d(dtype):
-    """A few descriptors through whole products, as the device was asked."""
+    """A few descriptors through whole products, as in the questions to the device."""
     dice = random.Random(dtype)
     few = [one for one in recorded(f"descriptors.{dtype}") if one[0]["n"] == 32]
     for case, numbers in dice.sample(few, 2):
@@ -373,7 +373,7 @@ def test_a_of_registers_has_no_major():
 
 
 def test_words_that_say_more_than_shape_and_types():
-    """What the words say of saturation is done; what they say of sparsity is no dense product."""
+    """The product saturates where its words say so; words of sparsity name no dense product."""
     for words in (
         "m64n8k32.s32.s8.s8.satfinite",
         "m64n8k32.satfinite.s32.s8.s8",

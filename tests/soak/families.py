@@ -90,7 +90,7 @@ def row_major(modes: Modes) -> Layout:
 
 
 def compared(family: str, rng: Random) -> Iterator[str]:
-    """What is true of one pair: whether there is an answer, ours, and the rule's."""
+    """Yield the facts of one pair: whether it has an answer, ours, and the rule's."""
     a, b = random_pair(family, rng)
     outer, indices = values(a), values(b)
     wanted = [outer[i] for i in indices]

@@ -16,7 +16,7 @@ from tests.moves.test_nibbles import check_drawn
 
 
 def wrong(check: Callable[[int], object], seeds: range, drawn: Callable[[int], Case]) -> int:
-    """How many seeds part; each is told with its case."""
+    """Return how many seeds part, and print each with its case."""
     found = 0
     for seed in seeds:
         try:
@@ -28,7 +28,7 @@ def wrong(check: Callable[[int], object], seeds: range, drawn: Callable[[int], C
 
 
 def main() -> int:
-    """Check as many as are asked for; 1 where one parts."""
+    """Check as many as the options say; return 1 where one parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=5000, help="moves on the CPU")
     parser.add_argument("--kernels", type=int, default=300, help="kernels, run as programs of threads")

@@ -48,7 +48,7 @@ class Case:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether to check every index."""
+        """Return whether to check every index."""
         places = self.layout.size * prod(it.extent for it in self.layout.replica)
         return places <= FEW_PLACES or self.rng.random() < 0.05
 
@@ -69,7 +69,7 @@ class Case:
         return naive_facts(self.layout, self.places)
 
     def listed(self, layout: Layout) -> Map:
-        """What another layout answers at the indices; `evaluation` holds answers to the definition."""
+        """Return another layout's answers at the indices; `evaluation` holds answers to the definition."""
         order = sorted((axis.name, position) for position, axis in enumerate(layout.axes))
         return [
             frozenset(tuple((name, at[i]) for name, i in order if at[i]) for at in layout.points(flat))
@@ -216,7 +216,7 @@ def decided(answer: T | None) -> T:
 
 @dataclass
 class Report:
-    """How often each check ran, how often it was not decided, and the first fault."""
+    """The runs of each check, those that were not decided, and the first fault."""
 
     asked: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)

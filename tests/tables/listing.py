@@ -1,4 +1,4 @@
-"""What the tests of tables share: a table as the definition gives it, and windows to ask for."""
+"""Tools that the tests of tables share: a table as the definition gives it, and windows to ask for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tables refuse, before they allocate anything."""
+"""The refusals of tables, before they allocate anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the claims for users' tests let pass, what they stop, and what they say of it."""
+"""The assertions for users' tests: what they let pass, what they stop, and what they say of it."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_tma_copies_a_tile_or_says_why_not():
         ({}, "wgmma needs the operand of the tile"),
         ({"engine": "tma"}, "tma needs the shape of the tensor"),
         ({"engine": "tma", "operand": "A", "shape": (64, 64)}, "tma copies tiles of any operand"),
-        ({"engine": "mma", "operand": "A"}, "mma has many shapes, and none was said"),
+        ({"engine": "mma", "operand": "A"}, "mma has many shapes, and the call names none"),
         ({"engine": "tensor core", "operand": "A"}, "'tensor core' is no engine that match knows"),
     ],
     ids=["operand", "shape", "too much", "mma", "engine"],

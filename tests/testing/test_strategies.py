@@ -1,4 +1,4 @@
-"""What users' tests draw: every strategy is of what it was asked for, whatever was drawn before."""
+"""Draws of users' tests: every strategy gives what its arguments say, whatever came before."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def found() -> str | None:
 
 
 class PageError(Exception):
-    """What a page threw."""
+    """An error that a page threw."""
 
 
 class Hung(Exception):
@@ -151,7 +151,7 @@ class Browser:
     def call(
         self, method: str, session: str | None = None, timeout: float = PATIENCE, **parameters: Any
     ) -> dict[str, Any]:
-        """What the browser, or the page of a session, answers."""
+        """Return the answer of the browser, or of the page of a session."""
         number = self.send(method, session, **parameters)
         until = time.monotonic() + timeout
         while number not in self._replies:
@@ -202,7 +202,7 @@ def _above_ten(end: int) -> int:
 
 
 class Page:
-    """A page: where it goes, what it is asked, and which keys and buttons are pressed."""
+    """A page: it goes to addresses, answers questions, and takes keys and buttons."""
 
     def __init__(self, browser: Browser, session: str) -> None:
         self._browser, self._session = browser, session
@@ -320,7 +320,7 @@ class Page:
         return value
 
     def worked(self) -> float:
-        """Seconds that the main thread has worked since this was asked last; waiting is no work."""
+        """Return the seconds of work of the main thread since the last call of this; waiting is no work."""
         metrics = self.call("Performance.getMetrics")["metrics"]
         before, self._busy = self._busy, next(one["value"] for one in metrics if one["name"] == "ThreadTime")
         return self._busy - before
@@ -330,7 +330,7 @@ class Page:
         self.evaluate(SETTLED)
 
     def text(self, selector: str) -> str:
-        """What the first element says; `host >>> part` is a part in the shadow of a host."""
+        """Return the text of the first element; `host >>> part` is a part in the shadow of a host."""
         return str(self.evaluate(f"selector => ({FIND})(selector).textContent", selector))
 
     # -- how it looks ----------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ class Page:
         )
 
     def media(self, *, dark: bool = False, still: bool = False, printed: bool = False) -> None:
-        """What the reader prefers: dark colours, no motion; or paper."""
+        """Set what the reader prefers: dark colours, no motion; or paper."""
         features = {"color-scheme": "dark" if dark else "light", "reduced-motion": "reduce" if still else ""}
         self.call(
             "Emulation.setEmulatedMedia",
@@ -435,6 +435,6 @@ def _thrown(details: dict[str, Any]) -> str:
 
 
 def _is_elsewhere(url: str) -> bool:
-    """Whether a request leaves this machine."""
+    """Return whether a request leaves this machine."""
     parts = urlsplit(url)
     return parts.scheme in ("http", "https", "ws", "wss", "ftp") and parts.hostname not in LOOPBACK

@@ -1,4 +1,4 @@
-"""What Python says of many accesses, steps in brief: for the page's own accesses, descriptors and boxes.
+"""Python's answers to many accesses, steps in brief: for the page's own accesses, descriptors and boxes.
 
 A step is its title, note, cost, word, and of its elements and lanes their number, ends and a sum that
 knows their order. Of what is refused as a note only the kinds of notes are kept, for the page has words of
@@ -41,7 +41,7 @@ MODES = ("none", "32B", "64B", "128B")
 
 
 def golden() -> dict[str, Any]:
-    """What is asked, with the answers, as JSON has them."""
+    """Return the questions with their answers, as JSON has them."""
     return {"cases": [answered(*question) for question in all_questions()]}
 
 
@@ -50,12 +50,12 @@ Question = tuple[str, str, str, int]
 
 
 def all_questions() -> list[Question]:
-    """Everything that is asked, once."""
+    """Return every question once."""
     return [*dict.fromkeys(questions())]
 
 
 def questions() -> Iterator[Question]:
-    """Everything that is asked."""
+    """Yield every question."""
     yield from _operands()
     yield from _strides(Random(SEED))
     yield from PLAIN_DESCRIPTORS
@@ -134,7 +134,7 @@ MORE_WORDS = ("", "", "", "", ":cta_group2", ":sparse", ":ws", ":m64", ":n64", "
 
 
 def _of_tcgen05(rng: Random) -> Iterator[Question]:
-    """The same of tcgen05.mma: tiles of atoms, any strides, a K of 48 bytes, and words that are none."""
+    """Yield the same for tcgen05.mma: tiles of atoms, any strides, a K of 48 bytes, and wrong words."""
     of = engine("tcgen05")
     for mode, dtype, order in product(BLACKWELL.values(), TYPES_OF_TCGEN05, ("mn", "k")):
         stored = DType.of(dtype) if dtype != "e3m2" else DType.of("b8")
@@ -212,7 +212,7 @@ OF_TCGEN05 = (
     ("e2m1", "descriptor.A:tcgen05:f8f6f4"),
     ("e2m3", "descriptor.A:tcgen05"),
 )
-"""What may be asked of a tile, and what not."""
+"""Accesses that fit a tile's type, and others that do not."""
 
 
 # -- boxes ---------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ COORDINATES = (
     "(8,2):(E<0>,E<1>)",
     "(4,(2,4)):(1@1,(4@1,1@0))",
 )
-"""What lanes ask for by coordinates of the tile, a mode of it on each axis."""
+"""Accesses by coordinates of the tile, a mode of it on each axis."""
 
 
 def product_of(tiles: Iterable[tuple[str, str]], accesses: Iterable[str]) -> Iterator[Question]:
@@ -391,7 +391,7 @@ BY = ("@st", "@atom", "@cp.async", "@tma")
 
 
 def _lanes(rng: Random) -> Iterator[Question]:
-    """What lanes ask for, by every operation that moves it."""
+    """Yield the accesses of lanes, by every operation that moves them."""
     for layout, dtype in TILES:
         for access in MOVED:
             for by in BY:
@@ -480,7 +480,7 @@ ELSEWHERE = (
     ("S[(1, 1) : (1@a, 1@b)]", "f32"),
     ("S[(1, 4) : (1@laneid, 1@m)]", "f32"),
 )
-"""Tiles on other axes than memory's: the first that moves is the one that is said."""
+"""Tiles on other axes than memory's: the refusal names the first axis that moves."""
 
 PLAIN_DESCRIPTORS: tuple[Question, ...] = (
     ("S[(128, 64) : (64, 1)]", "bf16", "descriptor.A", 0),
@@ -512,7 +512,7 @@ PLAIN_DESCRIPTORS: tuple[Question, ...] = (
 
 
 def answered(e: str, dtype: str, access: str, base: int) -> Asked:
-    """A question with its notes and steps, or with what is said instead."""
+    """Return a question with its notes and steps, or with its refusal."""
     question: Asked = {"e": e, "dtype": dtype, "access": access} | ({"base": base} if base else {})
     try:
         found = asked_of(read_plain(e), access, DType.of(dtype), base)

@@ -1,4 +1,4 @@
-"""What Python says of 2,000 layouts and of 600 texts that are none, for the page's own reader and evaluator.
+"""Python's answers to 2,000 layouts and 600 faulty texts, for the page's own reader and evaluator.
 
 The file has the texts and the answers. A test asks Python again, and a page asks its evaluator.
 
@@ -34,7 +34,7 @@ LAYOUTS, FAULTY = 2_000, 600
 LET = {**writing.LET, "名": 3}
 STORAGE = writing.STORAGE
 MAX_ASKED, MAX_LISTED = 10, 80
-"""Indices that are asked of a layout, and places of all copies that they are asked for."""
+"""The most indices of a layout in the file, and the most places of all copies of them."""
 
 
 def golden() -> dict[str, Any]:
@@ -54,7 +54,7 @@ def read(text: str) -> Layout:
 
 
 def answers(text: str, flats: list[int]) -> dict[str, Any]:
-    """What Python says of a layout, and where the elements of some flat indices are."""
+    """Return Python's facts of a layout, and the places of some flat indices."""
     layout = read(text)
     return {
         "text": text,
@@ -72,7 +72,7 @@ def answers(text: str, flats: list[int]) -> dict[str, Any]:
 
 
 def refusal(text: str) -> dict[str, Any]:
-    """What Python says against a text, with the span in the units of JavaScript's strings."""
+    """Return Python's refusal of a text, with the span in the units of JavaScript's strings."""
     try:
         layout = read(text)
     except LayoutError as error:

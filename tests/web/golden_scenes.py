@@ -1,6 +1,6 @@
-"""What Python draws: documents of many layouts, for the page's own builder of scenes.
+"""Python's documents of many layouts, for the page's own builder of scenes.
 
-The file has what is asked, and the documents or what is said instead. A test asks Python again, and a page
+The file has questions, and their documents or refusals. A test asks Python again, and a page
 asks its builder.
 
     PYTHONPATH=src:. python -m tests.web.golden_scenes     writes it anew
@@ -188,12 +188,12 @@ PAIRS = (
 
 
 def golden() -> dict[str, Any]:
-    """What is asked, with the answers, as JSON has them."""
+    """Return the questions with their answers, as JSON has them."""
     return {"storage": list(STORAGE), "cases": [answered(asked) for asked in questions()]}
 
 
 def questions() -> Iterator[Asked]:
-    """What is drawn."""
+    """Yield the questions."""
     yield from DRAWN
     for call in CALLS:
         yield {"e": str(parse(call))}
@@ -231,7 +231,7 @@ def _options(rng: Random) -> Asked:
 
 
 def answered(asked: Asked) -> Asked:
-    """A question with its document and some of its arithmetic, or with what is said instead."""
+    """Return a question with its document and some of its arithmetic, or with its refusal."""
     options = {name: value for name, value in asked.items() if name not in ("e", "e2")}
     if "shape" in options:
         options["shape"] = tuple(options["shape"])

@@ -13,13 +13,13 @@ import pytest
 
 
 def load(path: Path) -> dict[str, Any]:
-    """What a file keeps."""
+    """Return the contents of a file."""
     loaded: dict[str, Any] = json.loads(gzip.decompress(path.read_bytes()))
     return loaded
 
 
 def answers(request: pytest.FixtureRequest, module: ModuleType) -> dict[str, Any]:
-    """What the file of a module keeps; with --update-goldens it is written anew first."""
+    """Return the contents of a module's file; with --update-goldens it is written anew first."""
     if request.config.getoption("--update-goldens"):
         save(module.GOLDEN, module.golden())
     return load(module.GOLDEN)

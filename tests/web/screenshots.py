@@ -1,4 +1,4 @@
-"""The explorer's presets as it shows them, for docs/explorer.md.
+"""Some of the explorer's presets as it shows them, for docs/show.md and README.
 
     PYTHONPATH=src:. python -m tests.web.screenshots
 
@@ -21,30 +21,21 @@ FOLDER = Path(__file__).parents[2] / "docs/static/explorer"
 WIDTH, COLOURS = 1280, 255
 
 SEEN: dict[str, dict[str, Any]] = {
-    "tiles": {"i": [27]},
-    "lanes": {"i": [44, 45]},
-    "mesh": {"i": [19]},
-    "scales": {"i": [70]},
     "conflict": {"c": 0},
-    "swizzle": {"c": 2},
-    "atoms": {"i": [24, 25, 26, 27, 28, 29, 30, 31]},
     "accumulator": {"t": "dark"},
     "tmem": {},
-    "operand": {"t": "dark"},
     "descriptor": {"c": 1},
-    "boxes": {"c": 1},
-    "mma": {"i": [5]},
-    "ldmatrix": {"c": 1},
-    "transpose": {"i": [9, 10, 11]},
-    "pitch": {},
 }
-"""What is pinned, stepped to or dark in the picture of each preset."""
+"""{preset: the pins, the step or the theme of its picture}."""
 
-FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => PRESETS.map(({id, choices}) => {
-    const which = ["mesh", "tmem"].includes(id) ? 1 : 0;
+FRAGMENTS = """seen => import("/explorer.js").then(({PRESETS, toFragment}) => {
+  const shown = PRESETS.filter(({id}) => id in seen);
+  return shown.map(({id, choices}) => {
+    const which = id === "tmem" ? 1 : 0;
     const chosen = choices.map(({options}) => options[which].replace(/[ .]/g, "_"));
     return [id, toFragment({v: 1, e: "", p: [id, ...chosen].join("."), ...seen[id]})];
-}))"""
+  });
+})"""
 
 
 def main() -> None:

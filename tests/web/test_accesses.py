@@ -1,4 +1,4 @@
-"""Which accesses the page knows: what `show --html` refuses is what it would not read."""
+"""The accesses that the page knows: `show --html` refuses those that the page would not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What axe-core says of the explorer in each of its states: nothing."""
+"""axe-core finds no fault in the explorer, in each of its states."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MOST_BYTES = {"explorer": 61_000, "hardware": 20_000, "golden": 60_000}
 
 @dataclass(frozen=True)
 class Bundle:
-    """What a script of the package builds, and how."""
+    """A file that a script of the package builds, and its command."""
 
     script: str
     words: tuple[str, ...]
@@ -110,7 +110,7 @@ FORBIDDEN = {
 
 
 def forbidden(text: str) -> Iterator[str]:
-    """What no source of the page may have, with the line."""
+    """Yield each thing in a source that no source of the page may have, with its line."""
     for number, line in enumerate(text.splitlines(), 1):
         for what, pattern in FORBIDDEN.items():
             if found := re.search(pattern, line):

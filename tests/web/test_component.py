@@ -664,7 +664,7 @@ STRANGE: dict[str, Any] = {
         scenes__0__notes=[{"kind": SCRIPT, "text": SCRIPT}],
         scenes__0__colour__words=SCRIPT,
     ),
-    "places that are none": spoiled(scenes__0__places__m=[None, "x", {}, [], "<b>", *range(59)]),
+    "places that are no numbers": spoiled(scenes__0__places__m=[None, "x", {}, [], "<b>", *range(59)]),
     "places far away": spoiled(scenes__0__places__m=[10**300, -(10**300), *range(62)]),
     "dividing by nothing": spoiled(scenes__0__panels__1__row__0__divide=0),
     "steps elsewhere": spoiled(

@@ -64,7 +64,7 @@ def _copies(layout: Layout) -> int:
 
 
 def _run(compiler: str, path: Path, written: list[tuple[Layout, dict[str, Any], str]]) -> list[int]:
-    """What all functions return for the flat indices and copies that are asked for, as unsigned numbers."""
+    """Return what all functions return for the kept flat indices and all copies, as unsigned numbers."""
     parts = ["#include <cstdio>", HOST, "typedef unsigned long long u64;"]
     calls = []
     for n, (layout, kept, code) in enumerate(written):

@@ -21,7 +21,7 @@ INDICES = 3
 
 
 def answers(cute: Cute, rng: Random) -> dict[str, Any]:
-    """What the page has to say of a layout, its places by CuTe's own definition."""
+    """Return the facts that the page must find of a layout, its places by CuTe's own definition."""
     flats = sorted({rng.randrange(cute.size) for _ in range(INDICES)})
     kept = golden_layouts.answers(cute.text, flats)
     assert kept["points"] == [[[cute.at(flat)]] for flat in flats]

@@ -1,4 +1,4 @@
-"""The word of a step: its bits, told by a plain loop, in a strip and a table; words that are none."""
+"""The word of a step: its bits, by a plain loop, in a strip and a table; and texts that are no words."""
 
 from __future__ import annotations
 

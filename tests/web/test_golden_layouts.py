@@ -81,7 +81,7 @@ def test_a_difference_is_noticed(page: Page, golden: dict[str, Any]):
 
 
 def _differences(page: Page, golden: dict[str, Any]) -> list[str]:
-    """What the page says otherwise, asked in portions."""
+    """Return the answers of the page that differ; it gets the questions in portions."""
     page.evaluate(CHECK.read_text() + ";0")
     found: list[str] = []
     for kind in ("layouts", "faulty"):

@@ -1,7 +1,7 @@
-"""Whatever is typed, linked or given as a document: nothing of it runs, hangs or breaks the page.
+"""No text that a reader types, no link and no document runs code in the page, hangs it or breaks it.
 
-A text that runs would set `canary`. What is asked of the page afterwards has to be answered while a person
-would still wait; the page's own complaints fail each test, as everywhere.
+A text that runs would set `canary`. Afterwards the page has to answer while a person would still wait;
+the page's own complaints fail each test, as everywhere.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def unharmed(page: Page) -> None:
 
 
 def wrong(page: Page) -> bool:
-    """Whether the page says that the expression is wrong."""
+    """Return whether the page says that the expression is wrong."""
     return bool(page.evaluate("document.querySelector('.field').classList.contains('wrong')"))
 
 

@@ -51,7 +51,7 @@ def test_an_access_is_seen_as_a_whole(explorer: Page, served: str, access: str, 
 
 
 def test_paper_is_light_and_has_no_tools(explorer: Page, served: str):
-    """What is printed from a dark page, too."""
+    """The print of a dark page is light, too."""
     explorer.media(dark=True, printed=True)
     look(explorer, served, "tiles")
     colours = """["html", ".tilewise", ".paper"]

@@ -1,4 +1,4 @@
-"""`hardware.js` comes when something is asked for that only it knows, and not before; the server tells."""
+"""The page loads `hardware.js` when it needs something that only that knows, and not before."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE = 20.0
 
 
 class Told(dict[str, File]):
-    """The files of a server, with what was asked for; `hardware.js` waits for `let_go`, or is not there."""
+    """The files of a server, with all requests; `hardware.js` waits for `let_go`, or is not there."""
 
     def __init__(self) -> None:
         super().__init__(files())
@@ -34,12 +34,12 @@ class Told(dict[str, File]):
 
     @property
     def times(self) -> int:
-        """How often `hardware.js` was asked for."""
+        """Return the number of requests for `hardware.js`."""
         return self.asked.count(HARDWARE)
 
 
 class Served(Server):
-    """An explorer that tells what it was asked for."""
+    """An explorer that keeps the paths of its requests."""
 
     pages: Told
 

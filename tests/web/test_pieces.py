@@ -1,4 +1,4 @@
-"""What is made in pieces is Python's as well, where pieces end too: scenes, and their colours."""
+"""Scenes and colours that the page makes in pieces are Python's too, also where pieces end."""
 
 from __future__ import annotations
 

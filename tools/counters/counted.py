@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.check import coalesce
+from tilewise.check import banks, coalesce
+from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import counted
 from tilewise.gpu.verify.part import Findings
 from tilewise.gpu.verify.truth import Truth
@@ -31,15 +32,18 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "ideal": ("wavefronts", "ideal"),
     "global": ("sectors", "requests"),
 }
-"""What is counted of each pattern of a group."""
+"""{group: the counts of each of its patterns}."""
 
 NOBODY = -1
+
+COPIED_FROM = np.arange(0, 16 * LANES, 16)
+"""The sources of the lanes of an asynchronous copy, in bytes from a line, in `tools.counters.kernels`."""
 
 Answers = Sequence[tuple[Pattern, Mapping[str, int]]]
 
 
 def truth_of(group: str, answers: Answers, device: Mapping[str, Any]) -> Truth:
-    """What a profiler counted, as a record."""
+    """Return what a profiler counted, as a record."""
     cases = [{"kind": pattern.kind.name, "family": pattern.family, "length": LANES} for pattern, _ in answers]
     asked = [[NOBODY if a is None else a for a in pattern.addresses] for pattern, _ in answers]
     arrays = {name: np.array([counts[name] for _, counts in answers], np.int64) for name in GROUPS[group]}
@@ -48,7 +52,7 @@ def truth_of(group: str, answers: Answers, device: Mapping[str, Any]) -> Truth:
 
 
 def recorded(truth: Truth) -> Iterator[tuple[Pattern, dict[str, int]]]:
-    """The patterns of a record, and what was counted of each."""
+    """Yield the patterns of a record, and what was counted of each."""
     names = [name for name in truth.arrays if name != "addresses"]
     for number, (case, row) in enumerate(zip(truth.cases, truth.parted("addresses"), strict=True)):
         addresses = tuple(None if a == NOBODY else int(a) for a in row)
@@ -77,14 +81,20 @@ def compare(truth: Truth) -> Findings:
 
 
 def predicted(pattern: Pattern, group: str) -> dict[str, int]:
-    """What the model says of a pattern, by what is counted of its group.
+    """Return what the model says of a pattern, by what is counted of its group.
 
     >>> predicted(Pattern(Kind.of("ld.4"), "one word", (0,) * 32), "shared")
     {'wavefronts': 1}
     >>> predicted(Pattern(Kind.of("global.ld.4"), "run", tuple(range(0, 128, 4))), "global")
     {'sectors': 4, 'requests': 1}
+
+    Of a copy the unit's counter is predicted. That of its instruction is another, where lanes meet.
     """
     kind = pattern.kind
+    if kind.operation == "cp.async":
+        asked = np.array([[INACTIVE if a is None else a for a in pattern.addresses]])
+        sources = np.where(asked == INACTIVE, INACTIVE, COPIED_FROM)
+        return {"all": int(banks.count(kind.operation, kind.bytes, asked, sources)["wavefronts"][0])}
     if group == "global":
         transfer = coalesce.counted(kind.operation, kind.bytes, pattern.addresses)
         return {"sectors": transfer.sectors, "requests": 1}
@@ -95,7 +105,7 @@ def predicted(pattern: Pattern, group: str) -> dict[str, int]:
 
 
 def on_the_page(pattern: Pattern) -> int:
-    """The wavefronts that the profiler's source page says, by a model of its own.
+    """Return the wavefronts that the profiler's source page says, by a model of its own.
 
     It puts two phases together only where one wavefront is enough for both, the hardware wherever lanes pair.
 

@@ -1,7 +1,7 @@
 """The kernels that are counted: a warp that executes one instruction, at addresses which are its arguments.
 
-Addresses come as kernel arguments, so that no load of another kind is counted. What a load gives is looked
-at, so that no kernel ends before it; nothing else touches shared or global memory. A launch can execute
+Addresses come as kernel arguments, so that no load of another kind is counted. A kernel compares what a load
+gives, so that none ends before its load; nothing else touches shared or global memory. A launch can execute
 several patterns, each so many times.
 """
 
@@ -22,7 +22,7 @@ NOBODY = 0xFFFFFFFF
 """The address of a lane that is not active."""
 
 NEVER = 0x9E3779B9
-"""What the words that a lane has loaded are as good as never."""
+"""A value that the words of a lane, all combined, almost never have."""
 
 _HEAD = f"""
 struct Request {{

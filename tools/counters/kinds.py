@@ -29,7 +29,7 @@ class Kind:
 
     @classmethod
     def of(cls, name: str) -> Kind:
-        """The kind of that name."""
+        """Return the kind of that name."""
         return KINDS[name]
 
     @property
@@ -41,7 +41,7 @@ class Kind:
 
     @property
     def kernel(self) -> str:
-        """The kernel's name."""
+        """Return the kernel's name."""
         return "counted_" + re.sub(r"\W", "_", self.name)
 
     @property
@@ -51,12 +51,12 @@ class Kind:
 
     @property
     def stores(self) -> bool:
-        """Whether it writes what it addresses."""
+        """Return whether it writes what it addresses."""
         return self.operation in ("st", "stmatrix", "cp.async")
 
     @property
     def group(self) -> str:
-        """Kinds of one group are asked for the same counters."""
+        """Return the group, whose kinds have the same counters."""
         if self.space == "global":
             return "global"
         return "other" if self.operation in ("atom", "cp.async") else "shared"

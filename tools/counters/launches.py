@@ -3,8 +3,8 @@
 A profiler's time goes into launches, not into what they do. So up to three patterns of a kind can share one:
 the first is executed 64 times, the second 4,096 times, the third 262,144 times, and the sum is read in base
 64, for no access takes 64 wavefronts. The lowest digit is what the launch itself adds, and strays: on an
-H200 the counter of stores had 1 to 11 more in 103 launches of 649, whatever was stored. What a counter adds
-to each execution is known from a word that one lane asks for, 64, 128 and 192 times.
+H200 the counter of stores had 1 to 11 more in 103 launches of 649, whatever was stored. The part that a
+counter adds to each execution comes from a word that one lane asks for, 64, 128 and 192 times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tools.counters.patterns import Addresses, Pattern
 
 BASE = 64
 CALIBRATING = (BASE, 2 * BASE, 3 * BASE)
-"""How often the one word is asked for."""
+"""The numbers of times that one lane asks for the word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Launch:
     times: tuple[int, ...]
 
     def data(self) -> dict[str, Any]:
-        """As JSON: what the program under the profiler reads; an address that is not read is 0."""
+        """Return the JSON that the program under the profiler reads; an address that is not read is 0."""
         idle = 0 if self.kind.matrices else NOBODY
         filled = [[idle if a is None else a for a in addresses] for addresses in self.addresses]
         empty = [[idle] * LANES] * (MOST_PATTERNS - len(filled))
@@ -69,7 +69,9 @@ def _launch(group: Sequence[tuple[int, Pattern]], once: bool) -> Launch:
 
 
 def calibrating(groups: Sequence[str]) -> list[Launch]:
-    """For each kind, the one word that lane 0 asks for, so often: what counters add is told from it."""
+    """Return for each kind the one word that lane 0 reads, so often: the counters' constant follows from
+    it.
+    """
     found = []
     for kind in KINDS.values():
         if kind.group in groups:
@@ -81,14 +83,14 @@ def calibrating(groups: Sequence[str]) -> list[Launch]:
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """What a counter says beyond the access itself."""
+    """The part of a count that is not the access's own."""
 
     instruction: int = 0
     """Once an execution."""
 
     @classmethod
     def of(cls, kind: Kind, counts: Sequence[int]) -> Constants:
-        """From the counts of the one word, asked for as often as CALIBRATING says; strays are let go.
+        """Return the constants, from the counts of the one word; strays are dropped.
 
         >>> Constants.of(Kind.of("ld.4"), [64, 129, 192])
         Constants(instruction=0)
@@ -103,7 +105,7 @@ class Constants:
 
 
 def strays(launch: Launch, count: int) -> int:
-    """What a launch counted beside its patterns.
+    """Return what a launch counted beside its patterns.
 
     >>> strays(Launch(Kind.of("st.4"), (7,), ((0,) * 32,), (64,)), 64 * 3 + 5)
     5
@@ -112,12 +114,12 @@ def strays(launch: Launch, count: int) -> int:
 
 
 def least(kind: Kind) -> int:
-    """What one word that lane 0 asks for costs: a wavefront, and of matrices one each."""
+    """Return what one word that lane 0 asks for costs: a wavefront, and of matrices one each."""
     return kind.matrices or 1
 
 
 def told_apart(launch: Launch, count: int, constants: Constants) -> tuple[int, ...]:
-    """The count of each pattern, constants and strays taken off.
+    """Return the count of each pattern, constants and strays taken off.
 
         requires  the launch executes its patterns 64, 4,096, 262,144 times, or one of them once
 

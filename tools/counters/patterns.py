@@ -1,4 +1,4 @@
-"""Which addresses the lanes of a warp ask for: thousands of patterns, the same in every process.
+"""The addresses that lanes of a warp ask for: thousands of patterns, the same in every process.
 
 Families are what a person would try: strides, broadcasts, rows and columns of tiles with and without a
 swizzle, lanes that ask in pairs, warps of which a part is active; and all of them at random.
@@ -24,7 +24,7 @@ SEED = 6
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What one warp asks for in one instruction."""
+    """The addresses that one warp asks for in one instruction."""
 
     kind: Kind
     family: str
@@ -40,7 +40,7 @@ class Pattern:
 
 @cache
 def patterns(group: str) -> tuple[Pattern, ...]:
-    """All patterns of a group of kinds, each once; what tells most comes first.
+    """Return all patterns of a group of kinds, each once; what tells most comes first.
 
     >>> len(patterns("shared")) >= 3000 and len(patterns("global")) >= 500
     True
@@ -55,10 +55,10 @@ def patterns(group: str) -> tuple[Pattern, ...]:
 
 
 MOST = {"shared": 3400, "global": 640}
-"""Patterns of a group that are asked at most: a profiler takes tens of milliseconds for each."""
+"""The most patterns of a group: a profiler takes tens of milliseconds for each."""
 
 TELLING = ("one word", "pairs", "pairs in a part", "pairs and idle", "pairs apart")
-"""Families that are asked first: what the rules of merging are told from."""
+"""Families that come first, for the rules of merging follow from them."""
 
 
 def _every(group: str) -> Iterator[Pattern]:
@@ -94,7 +94,7 @@ def _families(kind: Kind) -> tuple[Family, ...]:
 
 
 def _merges(kind: Kind) -> bool:
-    """Whether phases of a load may go together."""
+    """Return whether phases of a load may go together."""
     return kind.operation == "ld" and kind.bytes > WORD
 
 
@@ -102,7 +102,7 @@ def _merges(kind: Kind) -> bool:
 
 
 def one_word(kind: Kind, dice: Dice) -> Iterator[Iterable[int | None]]:
-    """One word for all, or for one lane alone."""
+    """Yield one word for all, or for one lane alone."""
     yield [0] * LANES
     for lane in (0, 5, 31):
         yield [64 if other == lane else None for other in range(LANES)]
@@ -124,7 +124,7 @@ def shares(kind: Kind, dice: Dice) -> Iterator[list[int]]:
 
 
 def runs(kind: Kind, dice: Dice) -> Iterator[list[int]]:
-    """A run of neighbours in another order of the lanes."""
+    """Yield a run of neighbours in another order of the lanes."""
     for _ in range(12):
         order = dice.sample(range(LANES), LANES)
         start = kind.bytes * dice.randrange(64)
@@ -156,7 +156,7 @@ def swizzled(address: int, bits: int) -> int:
 
 
 def parts(kind: Kind, dice: Dice) -> Iterator[list[int | None]]:
-    """A part of the warp: halves, quarters, every other lane, single ones, any."""
+    """Yield a part of the warp: halves, quarters, every other lane, single ones, any."""
     masks = [0xFFFF, 0xFFFF0000, 0xFF, 0xFF00FF, 0x55555555, 0xAAAAAAAA, 0x33333333, 0x0F0F0F0F, 0x80000001]
     masks += [dice.getrandbits(32) | 1 << dice.randrange(32) for _ in range(20)]
     masks += [dice.getrandbits(32) & dice.getrandbits(32) | 1 << dice.randrange(32) for _ in range(10)]
@@ -216,7 +216,7 @@ SPREADS = (8, 32, 512)
 
 
 def pairs(kind: Kind, dice: Dice) -> Iterator[list[int]]:
-    """All lanes in pairs n and n ^ d, or all but one; pairs in order; fours."""
+    """Yield all lanes in pairs n and n ^ d, or all but one; pairs in order; fours."""
     for d in (1, 2, 3, 4, 5, 6, 7, 8, 16, 24, 31):
         for spread in SPREADS:
             whole = paired(kind, dice, d, spread)
@@ -330,7 +330,7 @@ _MATRICES: tuple[Family, ...] = (
 
 
 def a_few(kind: Kind, dice: Dice) -> Iterator[Iterable[int | None]]:
-    """Some of every plain family."""
+    """Yield some of every plain family."""
     for draw, count in ((strides, 12), (shares, 12), (runs, 4), (parts, 8), (at_random, 16), (busy_banks, 8)):
         every: list[Iterable[int | None]] = list(draw(kind, dice))
         yield from dice.sample(every, min(count, len(every)))

@@ -34,7 +34,7 @@ WANTED: Mapping[str, tuple[str, ...]] = {
     "other": (*OTHERS.values(), SHARED["st"], SHARED_ALL),
     "ideal": (ACTUAL, IDEAL),
 }
-"""Metrics by what is asked of a launch; those that a device does not have are left out."""
+"""{question to a launch: its metrics}; a metric that a device does not have is left out."""
 
 AS_IT_IS = ("--clock-control", "none", "--cache-control", "none")
 """Options that leave the device's clocks and caches as they are."""
@@ -45,7 +45,7 @@ REFUSED = {
     "Failed to find metric": "the device does not have one of the metrics",
     "No kernels were profiled": "the program launched no kernel",
 }
-"""What the profiler says where it gives nothing, in plain words."""
+"""{words of the profiler where it gives nothing: the same plainly}."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Profiler:
 
     @classmethod
     def found(cls) -> Profiler:
-        """The newest one of the PATH or of the usual places."""
+        """Return the newest one of the PATH or of the usual places."""
         usual = [*Path("/usr/local").glob("cuda*/bin/ncu"), *Path("/opt/nvidia/nsight-compute").glob("*/ncu")]
         path = shutil.which("ncu") or next(map(str, sorted(usual, reverse=True)), None)
         if path is None:
@@ -65,13 +65,13 @@ class Profiler:
         return cls((path,))
 
     def version(self) -> str:
-        """What it calls itself."""
+        """Return its own name and version."""
         said = self._said("--version", seconds=60)
         found = re.search(r"Version (\S+)", said)
         return found[1] if found else said.strip()[-60:]
 
     def metrics(self) -> frozenset[str]:
-        """The metrics that the device has, without their suffixes; none where it does not tell."""
+        """Return the metrics that the device has, without their suffixes; none where it does not tell."""
         said = self._said("--query-metrics", seconds=120)
         return frozenset(re.findall(r"^\s*([a-z]\w*__\w+)", said, re.MULTILINE))
 
@@ -120,14 +120,14 @@ class Profiler:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What the profiler says of one launch."""
+    """The counts that the profiler gives of one launch."""
 
     kernel: str
     metrics: Mapping[str, int]
 
 
 def run(command: Sequence[str], *, seconds: float) -> str:
-    """What a command prints, with an end after so many seconds: it and all that it started are ended.
+    """Return what a command prints, with an end after so many seconds: it and all that it started are ended.
 
     >>> run(["echo", "yes"], seconds=10)
     'yes\\n'
@@ -151,7 +151,7 @@ def run(command: Sequence[str], *, seconds: float) -> str:
 
 
 def parsed(text: str) -> list[Counts]:
-    """The launches of a CSV, whatever stands before it: one row each, or one row for each metric.
+    """Return the launches of a CSV, whatever stands before it: one row each, or one row for each metric.
 
     >>> parsed('==PROF== Connected\\n"ID","Kernel Name","a.sum","b.sum"\\n"0","k","1,024","n/a"\\n')
     [Counts(kernel='k', metrics={'a.sum': 1024})]
@@ -237,7 +237,7 @@ _COLUMNS = frozenset(
 
 
 def _number(value: str | None) -> int | None:
-    """A whole number as it is printed: with commas, a fraction of zeros, or its instances behind it.
+    """Return a whole number as it is printed: with commas, a fraction of zeros, or its instances behind it.
 
     >>> _number("1,024"), _number("3.00"), _number("7 (3; 4)"), _number("(3; 4)"), _number("n/a")
     (1024, 3, 7, 7, None)

@@ -1,8 +1,8 @@
 """Questions to mma.sync and mma.sp: every instruction of sm_90, and words of metadata.
 
 In ten cases of each sparse instruction with each selector every four bits of the metadata are one of two
-things: all the first, all the second, and then by each bit of their own number. What those ten pick tells,
-without a catalogue, which four bits of which lane each stored element listens to. The others are drawn.
+things: all the first, all the second, and then by each bit of their own number. The picks of those ten
+show, without a catalogue, which four bits of which lane each stored element listens to. The others are drawn.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 `counted` is the definition: the lanes of one request are dealt to phases, and a phase takes one wavefront for
 each different word of its busiest bank. Atomics and asynchronous copies count lanes instead: lanes that meet
-at a word go one after the other. `conflicts` counts a whole access of a tile; `count` counts many requests.
+at a word go one after the other. `conflicts` counts a whole access of a tile; `count` counts many requests,
+and asynchronous copies by both of their sides.
 """
 
 from __future__ import annotations
@@ -294,16 +295,22 @@ def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int] | None:
     return ranks | {"wavefronts": phases * ways, "ideal": ideal, "ways": ways}
 
 
-def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
+def count(
+    operation: Operation | str, bytes: int, addresses: Int64s, sources: Int64s | None = None
+) -> dict[str, Int64s]:
     """Return the counts of requests: addresses[request, lane], INACTIVE where a lane asks for nothing.
 
-        requires       up to 32 lanes; addresses that are multiples of `bytes`
-        postcondition  as `counted` says of every request
+        requires       up to 32 lanes; addresses that are multiples of `bytes`; sources[request, lane] of
+                       asynchronous copies alone, INACTIVE where a lane copies nothing or fills with zeros
+        postcondition  as `counted` says of every request, where no sources are given
 
     >>> import numpy as np
     >>> requests = np.array([[128 * lane for lane in range(32)], [0] * 32])
     >>> {name: array.tolist() for name, array in count("ld", 4, requests).items()}
     {'wavefronts': [32, 1], 'ideal': [1, 1], 'ways': [32, 1]}
+    >>> rows, columns = np.arange(0, 128, 4)[None], np.arange(0, 4096, 128)[None]
+    >>> [count("cp.async", 4, rows, read)["wavefronts"].tolist() for read in (rows, columns)]
+    [[1], [32]]
     """
     import numpy as np
 
@@ -321,10 +328,43 @@ def count(operation: Operation | str, bytes: int, addresses: Int64s) -> dict[str
     for doubled, part in enumerate((~merged, merged)):
         if not part.any():
             continue
-        phases = blocks_of(whole[part], bytes, WORD, together << doubled, BANKS, rule.in_turn)
+        if sources is None:
+            phases = blocks_of(whole[part], bytes, WORD, together << doubled, BANKS, rule.in_turn)
+        else:
+            assert rule.least, f"{rule.name} has one side"
+            phases = turns_of(bytes, whole, whole_warps(sources))
         wavefronts[part], ways[part] = phases.sum(axis=1), phases.max(axis=1)
     needed = -(-active.sum(axis=1) * bytes // WAVEFRONT)
     return {"wavefronts": wavefronts, "ideal": np.minimum(wavefronts, needed), "ways": ways}
+
+
+def turns_of(bytes: int, *sides: Int64s) -> Int64s:
+    """Return the wavefronts of copies that read and write: [request, phase].
+
+        requires  sides[request, lane] of whole warps: INACTIVE where a lane has nothing on that side
+
+    A lane goes one wavefront after the last lane before it that has its bank on either side.
+
+    >>> import numpy as np
+    >>> targets, sources = np.full((2, 1, LANES), INACTIVE)
+    >>> targets[0, :3], sources[0, :3] = [0, 4, 132], [0, 128, 8]  # lane 1 reads lane 0's bank
+    >>> turns_of(4, targets, sources).tolist(), turns_of(4, targets).tolist()
+    ([[3]], [[2]])
+    """
+    import numpy as np
+
+    vectors = WAVEFRONT // bytes  # of a line, and lanes of a phase
+    dealt = [side.reshape(-1, vectors) for side in sides]
+    phases = np.arange(len(dealt[0]))
+    last = np.zeros((len(sides), len(phases), vectors), np.int64)
+    for lane in range(vectors):
+        places = [(side[:, lane] != INACTIVE, side[:, lane] // bytes % vectors) for side in dealt]
+        before = [np.where(has, own[phases, at], 0) for own, (has, at) in zip(last, places, strict=True)]
+        turn = 1 + np.max(before, axis=0)
+        for own, (has, at) in zip(last, places, strict=True):
+            own[phases[has], at[has]] = turn[has]
+    longest: Int64s = last.max(axis=(0, 2))
+    return longest.reshape(len(sides[0]), -1)
 
 
 # -- a phase as a picture --------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from functools import cached_property, reduce
 from operator import or_, sub
 
 from tilewise.check.access import Access, Lanes, access_of, lanes_of
-from tilewise.check.access.access import checked
+from tilewise.check.access.access import INACTIVE, checked
 from tilewise.check.access.costs import Costs, blocks_of, touched, whole_warps
 from tilewise.core.bits import Bits, rank, sums
 from tilewise.core.dtypes import DType
@@ -243,22 +243,31 @@ def _by_ranks(access: Access, bits: Bits) -> Mapping[str, int]:
     }
 
 
-def count(operation: str, bytes: int, addresses: Int64s) -> dict[str, Int64s]:
+def count(operation: str, bytes: int, addresses: Int64s, targets: Int64s | None = None) -> dict[str, Int64s]:
     """Return the counts of requests: addresses[request, lane], INACTIVE where a lane asks for nothing.
 
-        requires       up to 32 lanes; addresses that are multiples of `bytes`
-        postcondition  as `counted` says of every request; `first` is 0 where no lane is active
+        requires       up to 32 lanes; addresses that are multiples of `bytes`; targets[request, lane] of
+                       copies that bypass the L1: where they write to shared memory
+        postcondition  as `counted` says of every request without targets; `first` is 0 where no lane is
+                       active
 
     >>> import numpy as np
     >>> counts = count("ld", 4, np.array([[8 * lane for lane in range(32)], [0] * 32]))
     >>> counts["sectors"].tolist(), counts["ideal"].tolist(), counts["lines"].tolist()
     ([8, 1], [4, 1], [2, 1])
+    >>> row = 16 * np.arange(8)[None]
+    >>> [count("cp.async", 16, row, row + begin)["sectors"].tolist() for begin in (0, 16)]
+    [[4], [5]]
     """
     import numpy as np
 
     check_operation(operation, bytes)
     whole = whole_warps(addresses)
     sectors, lines = (blocks_of(whole, bytes, size, TOGETHER[bytes]).sum(axis=1) for size in (SECTOR, LINE))
+    if targets is not None:
+        landed = whole_warps(targets) // SECTOR
+        pairs = np.where(whole < 0, INACTIVE, whole // LINE * (1 + landed.max(initial=0)) + landed)
+        sectors = blocks_of(pairs, 1, 1, LANES)[:, 0]
     useful = bytes * blocks_of(whole, bytes, bytes, LANES)[:, 0]
     lowest = np.where(whole < 0, np.iinfo(np.int64).max, whole).min(axis=1)
     first = np.where((whole < 0).all(axis=1), 0, lowest)

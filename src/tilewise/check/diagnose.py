@@ -95,7 +95,7 @@ def _rows_reason(question: Question) -> Reason:
     wanted = "M" if cells.name == "A" else "N"
     asked, which = intake.rows != question.free.rows, f"half of {wanted} = {least * 2}, "
     if asked:
-        which = f"{which}which was asked" if pair else f"the {wanted} that was asked"
+        which = f"{which}as you ask" if pair else f"the {wanted} that you ask for"
     else:
         which = f"{which}the least of a pair" if pair else f"the least {wanted}"
     message = f"{cells.name} has {rows} rows, no multiple of {least}, {which}"
@@ -180,7 +180,7 @@ def _other_major(question: Question) -> Iterator[Reason]:
         (asked, *_), (found, *_) = question.majors, others
         yield Reason(
             "major",
-            f"the tile is {major_name(found)}, {mode_name(fit.form.mode)}, and {major_name(asked)} was asked",
+            f"the tile is {major_name(found)}, {mode_name(fit.form.mode)}; you ask for {major_name(asked)}",
             {"found": found, "wanted": asked},
             f"ask for --major {found}, with the transpose bit {int(found == 'mn')}",
             question.cells,
@@ -339,7 +339,7 @@ def _walk(question: Question, major: str) -> Iterator[Reason]:
     along, across, lines = ("k", "row", "rows") if major == "k" else ("row", "k", "columns of K")
     together = CHUNK // cells.size
     if major not in question.majors:
-        message = f"the tile is {major_name(major)}, and {major_name(question.majors[0])} was asked"
+        message = f"the tile is {major_name(major)}, and you ask for {major_name(question.majors[0])}"
         yield Reason("major", message, {"found": major, "wanted": question.majors[0]})
     if major == "mn":
         yield from _no_whole_chunks(question)

@@ -205,7 +205,7 @@ def _check_absent(engine: str, asked: Mapping[str, Any]) -> None:
         if value:
             owners = (own for own in WITH_DESCRIPTORS if name in engine_of(own).options)
             other = "" if engine == "mma" else f', or ask engine="{next(owners, "mma")}"'
-            raise LayoutError("TW601", f"{engine} is not asked for {name}", hint=f"leave {name} out{other}")
+            raise LayoutError("TW601", f"{engine} takes no {name} here", hint=f"leave {name} out{other}")
 
 
 def _read(

@@ -551,16 +551,16 @@ def intake_of(engine: Engine, dtype: DType | str, operand: str, asked: Mapping[s
     (96,)
     >>> intake_of(engine("wgmma"), "bf16", "B", {"cta_group": 2})
     Traceback (most recent call last):
-    tilewise.LayoutError: TW601: wgmma is not asked for cta_group
-      hint: it is asked for n
+    tilewise.LayoutError: TW601: wgmma takes no cta_group
+      hint: it takes n
     """
     said = {name: value for name, value in asked.items() if value is not None}
     for name in said:
         if name not in engine.options:
             raise LayoutError(
                 "TW601",
-                f"{engine.name} is not asked for {name}",
-                hint=f"it is asked for {', '.join(engine.options)}",
+                f"{engine.name} takes no {name}",
+                hint=f"it takes {', '.join(engine.options)}",
             )
     return engine.intake(dtype, operand, **said)
 

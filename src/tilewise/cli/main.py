@@ -127,21 +127,24 @@ def _print_json(data: dict[str, Any], code: int) -> int:
     return _print_text(json.dumps({"schema": SCHEMA, **data}, ensure_ascii=False), sys.stdout, code)
 
 
+def error_data(error: LayoutError) -> dict[str, Any]:
+    """Return an error as JSON has it; one that is not decided is an answer with a reason."""
+    from tilewise.questions.report import as_json
+
+    if isinstance(error, NotDecided):
+        return {"answer": None, "reason": error.message}
+    span = None if error.span is None else list(error.span)
+    fields: dict[str, Any] = {"code": error.code, "message": error.message, "span": span, "hint": error.hint}
+    return {"error": fields | ({"witness": as_json(error.witness)} if isinstance(error, Refused) else {})}
+
+
 def _print_error(error: LayoutError, as_json: bool) -> int:
     from tilewise.questions.hints import in_a_shell
-    from tilewise.questions.report import as_json as plain
 
     undecided = isinstance(error, NotDecided)
     error.hint = in_a_shell(error.hint)
-    if as_json and undecided:
-        return _print_json({"answer": None, "reason": error.message}, UNDECIDED)
     if as_json:
-        report: dict[str, Any] = {"code": error.code, "message": error.message}
-        report["span"] = None if error.span is None else list(error.span)
-        report["hint"] = error.hint
-        if isinstance(error, Refused):
-            report["witness"] = plain(error.witness)
-        return _print_json({"error": report}, NOT_UNDERSTOOD)
+        return _print_json(error_data(error), UNDECIDED if undecided else NOT_UNDERSTOOD)
     if undecided:
         return _print_text(str(error), sys.stdout, UNDECIDED)
     return _print_text(f"tilewise: {error}", sys.stderr, NOT_UNDERSTOOD)

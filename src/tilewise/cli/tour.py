@@ -42,19 +42,19 @@ STOPS: Sequence[tuple[str, Sequence[str]]] = (
         ["show", "Swizzle<3,0,3> o S[(8, 8) : (8, 1)]"],
     ),
     (
-        "Every number can be asked why.",
+        "Ask why of every number.",
         ["explain", "Swizzle<3,3,3> o S[(8, 64) : (64, 1)]", "1,8"],
     ),
     (
-        "And a layout can be asked for its facts, however large it is.",
+        "And ask a layout for its facts, however large it is.",
         ["info", "Swizzle<3,3,3> o S[(33554432, 33554432) : (33554432, 1)]"],
     ),
     (
-        "The hardware's layouts have names. What thread 45 holds in element 9 of a wgmma's accumulator:",
+        "The hardware's layouts have names. Which element of wgmma's accumulator has thread 45 in reg 9?",
         ["who", "wgmma.D(f32, n=128)", "tid_in_wg=45,reg=9"],
     ),
     (
-        "And it can be asked what it takes: does Hopper's wgmma read this tile, by which descriptor?",
+        "And ask the hardware what it takes: does Hopper's wgmma read this tile, and by which descriptor?",
         ["match", "Swizzle<3,3,3> o S[(128, 64) : (64, 1)]", "--operand", "A", "--dtype", "bf16"],
     ),
     (

@@ -128,7 +128,7 @@ class _Search:
     def _refusal(self) -> Refused:
         verdict = self.layout.injective
         if verdict.answer is False:
-            reason = f"{verdict.reason}, and the place alone does not say which is asked for"
+            reason = f"{verdict.reason}, and the place alone does not say which one to return"
             first, second, place = verdict.witness
             shared = self.index.of(self.layout, first), self.index.of(self.layout, second), place
             return Refused("TW505", reason, witness=shared)

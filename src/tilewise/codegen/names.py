@@ -59,6 +59,6 @@ def chosen(defaults: Sequence[str], given: Sequence[str]) -> Sequence[str]:
         raise LayoutError(
             "TW401",
             f"{reason}: {', '.join(names)}",
-            hint=f"one for each of {', '.join(defaults)}" if defaults else "there are none to name",
+            hint=f"one for each of {', '.join(defaults)}" if defaults else "it takes no arguments",
         )
     return names

@@ -3,6 +3,9 @@
 A warp that issues an instruction counts as one instruction, even where a predicate holds all its lanes back.
 Lanes that take part make a request: of shared memory it costs wavefronts, of global memory sectors. Requests
 whose addresses differ by a multiple of 128 bytes cost the same, and each kind of them is counted once.
+
+An asynchronous copy has two accesses. Through the L1 its wavefronts hang on what it reads too; past the L1 it
+takes no wavefront, and its sectors hang on where it writes too.
 """
 
 from __future__ import annotations
@@ -35,8 +38,8 @@ SHARED = {"red": "atom"}
 NOBODY = np.iinfo(np.int64).min
 """The address of a lane that takes no part, beside others that may lie below 0."""
 
-WEIGHTS = np.arange(1, LANES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
-"""Factors whose sum tells rows of addresses apart."""
+WEIGHTS = np.arange(1, 2 * LANES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
+"""Factors whose sum tells rows of addresses apart, those of both sides of a copy among them."""
 
 MOST_ASKED = 1 << 15
 """The sectors of an instruction that are looked up: the begin of a long loop stands for the rest."""
@@ -54,6 +57,17 @@ SUMS = ("instructions", "requests", "known", "unknown", "lanes", "cost", "ideal"
 
 def _same(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
     return one is other or np.array_equal(one, other)
+
+
+def _moved(event: Event, first: Event) -> int | None:
+    """Return by how much an event is another one moved, modulo a line; None where it differs in more."""
+    bits, begin = event.address.bits, first.address.bits
+    if bits.shape != begin.shape or not (
+        _same(event.active, first.active) and _same(event.issued, first.issued)
+    ):
+        return None
+    moved = bits - begin
+    return int(moved[0]) % LINE if (moved == moved[0]).all() else None
 
 
 @dataclass(slots=True)
@@ -79,6 +93,8 @@ class Tally:
     """Lines of 128 bytes that the requests touch: one tag lookup each."""
     worst: tuple[int, int, tuple[int | None, ...]] | None = None
     """(cost, ideal, addresses) of the request that loses most."""
+    worst_other: tuple[int | None, ...] | None = None
+    """Its addresses on the other side of a copy, where its cost hangs on them."""
     targets: set[int] = field(default_factory=set, repr=False)
     """The different addresses of atomics."""
     asked: int = 0
@@ -90,8 +106,8 @@ class Tally:
 
     first: Event | None = field(default=None, repr=False)
     """An event that others are compared with."""
-    by_shift: dict[int, tuple[list[int], int]] = field(default_factory=dict, repr=False)
-    """{addresses beyond those of the first event, modulo a line: (what one adds, how many came)}."""
+    by_shift: dict[tuple[int | None, ...], tuple[list[int], int]] = field(default_factory=dict, repr=False)
+    """{addresses of each side beyond the first event's, modulo a line: (what one adds, how many came)}."""
 
     def sums(self) -> list[int]:
         """Return the counts that every event adds to."""
@@ -102,33 +118,36 @@ class Tally:
         for name, count in zip(SUMS, counts, strict=True):
             setattr(self, name, getattr(self, name) + count * times)
 
-    def shift_of(self, event: Event) -> int | None:
-        """Return by how much an event is the first one moved, modulo a line; None where it is another.
+    def shift_of(self, event: Event) -> tuple[int | None, ...] | None:
+        """Return by how much each side of an event is that of the first one moved, modulo a line.
 
-        The first event is forgotten then: the next ones are compared with this one.
+        It is None where the event is to be counted anyhow. Where it differs in more the first event is
+        forgotten: the next ones are compared with this one.
         """
-        if event.unsure or event.address.unknown is not None:
+        unknown = event.unsure or any(side.address.unknown is not None for side in event.sides)
+        if unknown or event.touch.operation in ATOMICS:
             return None
-        first = self.first
-        if first is not None and first.address.bits.shape == event.address.bits.shape:
-            moved = event.address.bits - first.address.bits
-            shift = moved[0]
-            if (
-                not (shift and event.touch.operation in ATOMICS)
-                and (moved == shift).all()
-                and _same(event.active, first.active)
-                and _same(event.issued, first.issued)
-            ):
-                return int(shift) % LINE
+        if self.first is not None:
+            moved = tuple(map(_moved, event.sides, self.first.sides))
+            if None not in moved:
+                return moved
         self.settle()
         self.first, self.by_shift = event, {}
-        return 0
+        return (0,) * len(event.sides)
 
     def settle(self) -> None:
         """Add the counts of the events that came again."""
         for shift, (counts, times) in self.by_shift.items():
             self.add(counts, times)
             self.by_shift[shift] = counts, 0
+
+    @property
+    def worst_side(self) -> tuple[int | None, ...] | None:
+        """Return the addresses of the worst request; of a copy those of the side on which more lanes meet."""
+        if self.worst is None or self.worst_other is None or self.touch.space == "global":
+            return None if self.worst is None else self.worst[2]
+        sides = (self.worst[2], self.worst_other)
+        return max(sides, key=lambda side: banks.counted("cp.async", self.touch.bytes, side).wavefronts)
 
     @property
     def excess(self) -> int:
@@ -144,7 +163,7 @@ class Counts:
     """{(row of the text, its access by identity, as a row may have several instructions): its tally}."""
     seen: set[int] = field(default_factory=set, repr=False)
     """The sectors of global memory that the first block asked for."""
-    known: dict[tuple[str, str, int], dict[bytes, tuple[int, int, int]]] = field(default_factory=dict)
+    known: dict[tuple[str, str, int, bool], dict[bytes, tuple[int, int, int]]] = field(default_factory=dict)
     work: int = 0
     """The time that the last event took, where a usual instruction takes 1."""
 
@@ -193,34 +212,48 @@ class Counts:
             active = active & (np.arange(LANES) < touch.supplied)
         rows = issued if event.active is event.issued and touch.supplied == LANES else warps_of(active)
         tally.requests += int(rows.sum()) * turns
-        bits, unknown = event.address.bits, event.address.unknown
-        if unknown is not None:
-            blind = warps_of(lanes.by_warp(unknown) & active)
-            tally.unknown += int(blind.sum()) * turns
-            rows = rows & ~blind
+        masks = [active, *[side.active.reshape(-1, LANES) for side in event.sides[1:]]]
+        for side, mask in zip(event.sides, masks, strict=True):
+            if side.address.unknown is not None:
+                blind = rows & warps_of(lanes.by_warp(side.address.unknown) & mask)
+                tally.unknown += int(blind.sum()) * turns
+                rows = rows & ~blind
         if not rows.any():
             return
-        first, step = begin_of(bits)
-        addresses, step = lanes.by_warp(first).astype(np.int64), lanes.by_warp(step)
+        step = lanes.by_warp(begin_of(event.address.bits)[1])
+        every = [lanes.by_warp(begin_of(side.address.bits)[0]).astype(np.int64) for side in event.sides]
         if not rows.all():
-            addresses, step, active = addresses[rows], step[rows], active[rows]
+            every, masks, step = [one[rows] for one in every], [mask[rows] for mask in masks], step[rows]
+        addresses, *others = every
+        active = masks[0]
+        beside = [np.where(mask, other, NOBODY) for mask, other in zip(masks[1:], others, strict=True)]
         alike = LINE // gcd(LINE, *np.unique(step[active] % LINE).tolist()) if turns > 1 else 1
         for turn in range(min(alike, turns)):  # the turns that come so many later move by whole lines
-            self._count(tally, addresses + turn * step, active, -(-(turns - turn) // alike))
+            self._count(tally, addresses + turn * step, active, -(-(turns - turn) // alike), *beside)
         if touch.operation in ATOMICS or (remembers and touch.space == "global"):
             begin = min(turns, -(-MOST_ROWS // len(active)))
             places = addresses + np.arange(begin)[:, None, None] * step
             self._remember(tally, places.reshape(-1, LANES), np.tile(active, (begin, 1)))
 
-    def _count(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_], turns: int) -> None:
+    def _count(
+        self,
+        tally: Tally,
+        addresses: Int64s,
+        active: NDArray[np.bool_],
+        turns: int,
+        other: Int64s | None = None,
+    ) -> None:
         """Count some requests, as often as turns make them."""
         touch = tally.touch
         full = bool(active.all())
         odd = addresses & touch.bytes - 1
+        if other is not None:
+            odd |= np.where(other == NOBODY, 0, other & touch.bytes - 1)
         if odd.any():
             aligned = ((odd == 0) | ~active).all(axis=1)
             tally.misaligned += int((~aligned).sum()) * turns
             addresses, active = addresses[aligned], active[aligned]
+            other = None if other is None else other[aligned]
             if not len(addresses):
                 return
         tally.known += len(addresses) * turns
@@ -229,14 +262,16 @@ class Counts:
         moved = addresses - (first_lane // LINE * LINE)[:, None]
         if not full:
             moved[~active] = NOBODY
+        if other is not None:
+            moved = np.hstack([moved, _from_zero(other)])
         kinds, first, times = _different(moved)
-        known = self.known.setdefault((touch.space, touch.operation, touch.bytes), {})
+        known = self.known.setdefault((touch.space, touch.operation, touch.bytes, touch.bypasses), {})
         names = [kind.tobytes() for kind in kinds]
         fresh = [place for place, name in enumerate(names) if name not in known]
         self.work += 4 + len(kinds) // 4
         if fresh:
             self.work += 20 + len(fresh)
-            for place, costs in zip(fresh, _costs(touch, _from_zero(kinds[fresh])), strict=True):
+            for place, costs in zip(fresh, _costs(touch, kinds[fresh]), strict=True):
                 known[names[place]] = costs
         for name, begin, many in zip(names, first.tolist(), times.tolist(), strict=True):
             cost, ideal, lines = known[name]
@@ -244,8 +279,9 @@ class Counts:
             tally.ideal += ideal * many * turns
             tally.lines += lines * many * turns
             if tally.worst is None or cost - ideal > tally.worst[0] - tally.worst[1]:
-                row = zip(addresses[begin].tolist(), active[begin].tolist(), strict=True)
-                tally.worst = (cost, ideal, tuple(one if takes_part else None for one, takes_part in row))
+                row = np.where(active[begin], addresses[begin], NOBODY)
+                tally.worst = (cost, ideal, _listed(row))
+                tally.worst_other = None if other is None else _listed(other[begin])
 
     def _remember(self, tally: Tally, addresses: Int64s, active: NDArray[np.bool_]) -> None:
         """Note the places of requests, and how many of them were there before."""
@@ -275,7 +311,7 @@ def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
     """Return the different rows in their order, the first place of each, and how often it stands."""
     if len(rows) == 1 or (rows == rows[0]).all():
         return rows[:1], np.zeros(1, np.int64), np.array([len(rows)])
-    sums = (rows.view(np.uint64) * WEIGHTS).sum(axis=1)
+    sums = (rows.view(np.uint64) * WEIGHTS[: rows.shape[1]]).sum(axis=1)
     _, first, places, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
     if (rows[first][places] != rows).any():  # two rows with one sum
         _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
@@ -289,16 +325,24 @@ def _from_zero(rows: Int64s) -> Int64s:
     return np.where(rows == NOBODY, INACTIVE, rows - lowest[:, None])
 
 
-def _costs(touch: Touch, rows: Int64s) -> Iterable[tuple[int, int, int]]:
-    """Return (cost, ideal, lines) of requests."""
-    if touch.space == "shared":
+def _listed(row: Int64s) -> tuple[int | None, ...]:
+    return tuple(None if one == NOBODY else one for one in row.tolist())
+
+
+def _costs(touch: Touch, kinds: Int64s) -> Iterable[tuple[int, int, int]]:
+    """Return (cost, ideal, lines) of requests: addresses, and those of the other side behind them."""
+    rows, other = _from_zero(kinds[:, :LANES]), None if touch.other is None else kinds[:, LANES:]
+    none = np.zeros(len(rows), np.int64)
+    if touch.space == "shared" and touch.bypasses:
+        columns = (none, none, none)
+    elif touch.space == "shared":
         operation = SHARED.get(touch.operation, touch.operation)
         width = _nearest(OPERATIONS[operation].widths, touch.bytes)
-        counts = banks.count(operation, width, rows[:, : touch.supplied])
-        columns = (counts["wavefronts"], counts["ideal"], np.zeros(len(rows), np.int64))
+        counts = banks.count(operation, width, rows[:, : touch.supplied], other)
+        columns = (counts["wavefronts"], counts["ideal"], none)
     else:
         operation = touch.operation if touch.operation in OF_SECTORS else "ld"
-        counts = coalesce.count(operation, min(touch.bytes, 16), rows)
+        counts = coalesce.count(operation, min(touch.bytes, 16), rows, other)
         scale = max(1, touch.bytes // 16)
         columns = (
             counts["sectors"] if scale == 1 else _wide_sectors(rows, touch.bytes),

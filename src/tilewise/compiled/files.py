@@ -63,6 +63,8 @@ def _artifacts(given: Any) -> Iterator[Artifact]:
                 yield _artifact(content.encode() if isinstance(content, str) else bytes(content), name)
     elif isinstance(given, bytes | bytearray):
         yield _artifact(bytes(given), "")
+    elif given == "-" and sys.stdin is None:
+        raise LayoutError("TW402", "there is no standard input to read")
     elif given == "-":
         stream = getattr(sys.stdin, "buffer", None)  # a stream of text alone has none
         content = sys.stdin.read(MOST_BYTES).encode() if stream is None else stream.read(MOST_BYTES)

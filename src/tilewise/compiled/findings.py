@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
+from tilewise.compiled.commands import step_of
 from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.lines import Line, line_data
 from tilewise.compiled.sums import ATOMICS
@@ -46,6 +47,13 @@ class KernelFinding:
     command: str | None = None
     row: Row | None = field(default=None, repr=False, compare=False)
     """The accesses that it tells of, where it tells of some."""
+    opens: str | None = None
+    """The command that opens its layout in the explorer, where it tells of one."""
+
+    @property
+    def explore(self) -> str | None:
+        """Return the command that opens the worst request in the explorer, where it is a layout."""
+        return self.opens or (self.row.explore if self.row else None)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -56,6 +64,7 @@ class KernelFinding:
             "cost": dict(self.cost),
             "repair": self.repair,
             "command": self.command,
+            "explore": self.explore,
         }
 
 
@@ -65,6 +74,7 @@ def findings_of(kernel: ReadKernel) -> list[KernelFinding]:
     found = []
     if run is not None:
         found = [replace(one, row=row) for row in kernel.rows for rule in RULES for one in rule(row, run)]
+    found += descriptors(kernel)
     if kernel.module is not None:
         found += [*conversions(kernel), *operands(kernel)]
     return sorted(found, key=lambda finding: -finding.weight)
@@ -81,15 +91,26 @@ def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
         return
     cost, ideal, addresses = worst
     cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
+    side = row.worst.worst_side
+    if side is not None and side is row.worst.worst_other:
+        why = f"{cause}{apart(side, row.bytes)} read the same banks of the L1"
+        repair, command = READ_IN_ROWS, row.command
+    else:
+        why = f"{cause}{apart(addresses, row.bytes)} meet in the same banks"
+        repair = cured(row, addresses)
+        command = f"{row.command} --phases"
     yield KernelFinding(
         "conflicts",
         row.line,
-        f"{cause}{apart(addresses, row.bytes)} meet in the same banks",
+        why,
         scaled({"wavefronts": row.cost, "ideal": row.ideal, "requests": row.requests}, run),
-        cured(row, addresses),
+        repair,
         excess * run.weight,
-        f"{shown_by('banks', operation_of(row), row.bytes, addresses)} --phases",
+        command,
     )
+
+
+READ_IN_ROWS = "let neighbouring lanes copy neighbouring words of global memory"
 
 
 def cured(row: Row, addresses: Sequence[int | None]) -> str:
@@ -164,7 +185,7 @@ def uncoalesced(row: Row, run: Run) -> Iterator[KernelFinding]:
             else max(0, excess - row.cost * again // asked) + min(excess, row.cost * again // asked) / 4
         )
         * run.weight,
-        shown_by("coalesce", "st" if row.operation == "st" else "ld", row.bytes, addresses),
+        row.command,
     )
 
 
@@ -279,6 +300,29 @@ def redundant(row: Row, run: Run) -> Iterator[KernelFinding]:
     )
 
 
+# -- engines ---------------------------------------------------------------------------------------------
+
+
+def descriptors(kernel: ReadKernel) -> Iterator[KernelFinding]:
+    """Yield the descriptors of products that break a rule, and words that are no descriptor."""
+    for row in kernel.products:
+        cost, engine = {"products": row.times}, row.words.engine
+        if row.idesc is not None and row.reason:
+            command = f"tilewise idesc {row.idesc:#010x} --kind {row.words.kinds[0]}"
+            repair = "take the word of a product: tilewise idesc encode makes it"
+            yield KernelFinding("descriptor", row.line, row.reason, cost, repair, row.times, command)
+        for one in row.operands:
+            for fault, word in one.faults().items():
+                cause = f"operand {one.letter} of {engine} has the descriptor {word:#018x}: {fault}"
+                repair = "take the descriptor of the tile: "
+                repair += f"tilewise match LAYOUT --engine {engine} --operand {one.letter} says it"
+                bytes, command = one.bytes * row.times, one.command(word)
+                whole = cost | {"bytes": bytes}
+                yield KernelFinding(
+                    "descriptor", row.line, cause, whole, repair, bytes, command, opens=one.explore
+                )
+
+
 # -- Triton's layouts ------------------------------------------------------------------------------------
 
 
@@ -356,7 +400,7 @@ RULES: Sequence[Callable[[Row, Run], Iterator[KernelFinding]]] = (
     redundant,
 )
 
-KINDS = (*(rule.__name__ for rule in RULES), "conversion", "operand")
+KINDS = (*(rule.__name__ for rule in RULES), "descriptor", "conversion", "operand")
 """The kinds of findings; those of TTGIR among them."""
 
 
@@ -377,27 +421,6 @@ def words_of(row: Row) -> str:
     if row.operation in ("ldmatrix", "stmatrix"):
         return f"{name} of {row.tallies[0].touch.supplied} rows"
     return f"{name} of {row.bytes} bytes a lane"
-
-
-def operation_of(row: Row) -> str:
-    """Return the operation as `tilewise banks` calls it."""
-    return "atom" if row.operation in ATOMICS else row.operation
-
-
-def step_of(addresses: Iterable[int | None]) -> int | None:
-    """Return the distance between neighbouring lanes, where it is one and the same.
-
-    >>> step_of([0, 128, None, 384]), step_of([0, 4, 12])
-    (128, None)
-    """
-    known = [(lane, one) for lane, one in enumerate(addresses) if one is not None]
-    if len(known) < 2:
-        return None
-    (a, begin), (b, second) = known[0], known[1]
-    step, rest = divmod(second - begin, b - a)
-    if rest or any(one != begin + step * (lane - a) for lane, one in known):
-        return None
-    return step
 
 
 def usual_step(addresses: Sequence[int | None]) -> int | None:
@@ -440,30 +463,6 @@ def apart(addresses: Sequence[int | None], bytes: int) -> str:
         if (b - a) % WAVEFRONT == 0:
             return f"lanes such as {one} and {other}, {abs(b - a)} bytes apart,"
     return "words of its lanes"
-
-
-def listed(addresses: Sequence[int | None]) -> str:
-    """Return addresses as the command line takes them, from their lowest line on."""
-    known = [one for one in addresses if one is not None]
-    lowest = min(known) // WAVEFRONT * WAVEFRONT
-    return ",".join("x" if one is None else str(one - lowest) for one in addresses)
-
-
-def shown_by(question: str, operation: str, bytes: int, addresses: Sequence[int | None]) -> str:
-    """Return the command that counts one request: lanes that are evenly spaced as a layout, others as a list.
-
-    >>> shown_by("banks", "st", 4, [4 + 64 * lane for lane in range(32)])
-    "tilewise banks 'S[1988 : 1]' --dtype u8 --access 'S[(32, 4) : (64, 1)]@st' --base 4"
-    >>> shown_by("coalesce", "ld", 4, [0, None, 96])
-    'tilewise coalesce --op ld --bytes 4 --addresses 0,x,96'
-    """
-    step = step_of(addresses)
-    if step is None or step < bytes or None in addresses or operation not in ("ld", "st"):
-        return f"tilewise {question} --op {operation} --bytes {bytes} --addresses {listed(addresses)}"
-    lanes, begin = len(addresses), (addresses[0] or 0) % WAVEFRONT
-    tile, at = f"S[{(lanes - 1) * step + bytes} : 1]", "@st" if operation == "st" else ""
-    base = f" --base {begin}" if begin else ""
-    return f"tilewise {question} '{tile}' --dtype u8 --access 'S[({lanes}, {bytes}) : ({step}, 1)]{at}'{base}"
 
 
 def scaled(counts: Mapping[str, int], run: Run) -> dict[str, int]:

@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
+from tilewise.compiled.commands import exploring_lanes, shown_by
 from tilewise.compiled.lines import Line, line_data
-from tilewise.compiled.sums import SUMMED, totals, zero
+from tilewise.compiled.sums import ATOMICS, SUMMED, totals, zero
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from tilewise.compiled.counts import Tally
+    from tilewise.compiled.engines import ProductRow, TransferRow
     from tilewise.compiled.program import KernelProgram
     from tilewise.compiled.run import Run
     from tilewise.compiled.ttgir.accesses import MemoryAccess
@@ -66,6 +68,24 @@ class Row:
         """Return the instruction that loses most."""
         return max(self.tallies, key=lambda tally: (tally.excess, tally.cost))
 
+    @property
+    def command(self) -> str | None:
+        """Return the command that counts the worst request; None without one, and for other memory."""
+        side, operation = self.worst.worst_side, self.operation
+        if side is None or self.space not in ("shared", "global"):
+            return None
+        if side is self.worst.worst_other:
+            return shown_by("coalesce", "cp.async", self.bytes, side)
+        if self.space == "global":
+            return shown_by("coalesce", "st" if operation == "st" else "ld", self.bytes, side)
+        return shown_by("banks", "atom" if operation in ATOMICS else operation, self.bytes, side)
+
+    @property
+    def explore(self) -> str | None:
+        """Return the command that opens the addresses of the worst request, where they are a layout."""
+        side = self.worst.worst_side
+        return None if side is None else exploring_lanes(self.bytes, side[: self.worst.touch.supplied])
+
     def as_dict(self) -> dict[str, Any]:
         """Return the row as plain data."""
         worst = self.worst.worst
@@ -83,6 +103,8 @@ class Row:
             "worst": None
             if worst is None
             else {self.counted: worst[0], "ideal": worst[1], "addresses": list(worst[2])},
+            "command": self.command,
+            "explore": self.explore,
         }
 
 
@@ -99,6 +121,8 @@ class ReadKernel:
     """Values of the arguments of its TTGIR."""
     told: Sequence[str] = ()
     """Notes of the run: assumed arguments, the tools that were used."""
+    product_lines: Sequence[Line] = ()
+    """The lines of products, as PTX beside machine code has them."""
 
     @property
     def target(self) -> str:
@@ -144,6 +168,18 @@ class ReadKernel:
             Row(None if no_line else line, space, operation, bytes, list(alike))
             for (no_line, line, space, operation, bytes), alike in groupby(sorted(tallies, key=key), key)
         ]
+
+    @cached_property
+    def products(self) -> list[ProductRow]:
+        """Return the products of matrices by line of the source."""
+        known = self.module.dots if self.module else self.product_lines
+        exact = self.source == "PTX"
+        return self.run.products(known, exact) if self.run else []
+
+    @cached_property
+    def transfers(self) -> list[TransferRow]:
+        """Return the bulk copies by line of the source."""
+        return self.run.transfers() if self.run else []
 
     def line_of(self, tally: Tally) -> Line | None:
         """Return the line of the source of an access.
@@ -207,6 +243,8 @@ class ReadKernel:
             "conversions": [one.as_dict() for one in self.module.conversions()] if self.module else [],
             "buffers": [one.as_dict() for one in self.module.buffers()] if self.module else [],
             "accesses": [row.as_dict() for row in self.rows] or [one.as_dict() for one in self.predicted],
+            "products": [one.as_dict() for one in self.products],
+            "transfers": [one.as_dict() for one in self.transfers],
             "left_out": self.left_out,
             "notes": self.notes,
         }

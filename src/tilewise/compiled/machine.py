@@ -4,13 +4,13 @@ Lanes that stand at one instruction go together. A warp whose lanes part goes on
 least far first; the parts meet where the program closes the barrier that it opened, as on the hardware, or at
 the same instruction, where a text has no barriers.
 
-What is loaded is not known. A branch that hangs on it is passed once and taken the next time: its body runs
+A loaded value is not known. A branch that hangs on one is passed once and taken the next time: its body runs
 once. The trace says so by `Trace.guessed`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -22,6 +22,7 @@ from tilewise.compiled.program import (
     Close,
     Compute,
     Copy,
+    EngineCall,
     Forget,
     Instruction,
     Jump,
@@ -55,8 +56,37 @@ class Event:
     address: Value
     unsure: bool
     """True if loaded data decide which lanes take part."""
+    other: Event | None = None
+    """The other side of a copy, where the cost hangs on it too."""
     turns: int = 1
     """Turns of a loop that issue it alike; their addresses may be moving."""
+
+    @property
+    def alone(self) -> bool:
+        """Return whether turns of a loop may issue it at once: it has one side."""
+        return self.other is None
+
+    @property
+    def sides(self) -> tuple[Event, ...]:
+        """Return what the cost hangs on: itself, and the other side if there is one."""
+        return (self,) if self.other is None else (self, self.other)
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One instruction by which warps call an engine: who takes part, and the numbers handed over."""
+
+    instruction: Instruction
+    call: EngineCall
+    issued: Bools
+    active: Bools
+    given: Mapping[str, Value]
+    unsure: bool
+
+    @property
+    def alone(self) -> bool:
+        """Return that turns of a loop may not issue it at once: engines are handed each turn's numbers."""
+        return False
 
 
 @dataclass(slots=True)
@@ -97,14 +127,14 @@ class Trace:
     endless: bool = False
     """True if a loop was cut off that does not end."""
 
-    def __iter__(self) -> Iterator[Event]:
+    def __iter__(self) -> Iterator[Event | Called]:
         self.fronts = [Front(0, self.lanes.live.copy())]
         while self.fronts or self._released(every=True):
             yield from self.advance()
             if self.cut is not None:
                 return
 
-    def advance(self) -> Iterator[Event]:
+    def advance(self) -> Iterator[Event | Called]:
         """Run the lanes that are least far, until they part, wait, end, come up to others, or jump back."""
         self.steps += 2 + len(self.fronts) // FEW
         front = self._least()
@@ -142,6 +172,10 @@ class Trace:
                     issue = self._issue(instruction, step, everyone, where, unsure)
                     if not step.apart or issue.issued.any():
                         yield issue
+                elif type(step) is EngineCall:
+                    given = {name: read(self.lanes) for name, read in step.given.items()}
+                    yield Called(instruction, step, everyone.mask, where.mask, given, unsure)
+                    self.lanes.forget(step.writes, everyone if unsure else where)
                 elif type(step) is UnreadStep:
                     self.lanes.forget(step.writes, everyone if unsure else where)
                 elif (
@@ -176,9 +210,12 @@ class Trace:
             truth = step.when(self.lanes)
             unsure = unsure or not truth.known_in(where.mask)
             where = where.under(truth)
-        address = step.address(self.lanes)
+        address, other = step.address(self.lanes), None
+        if step.other is not None:
+            other = self._issue(instruction, step.other, everyone, where, unsure)
+            unsure = other.unsure
         issued = where.mask if step.apart else everyone.mask
-        issue = Event(instruction, step, issued, where.mask, address, unsure)
+        issue = Event(instruction, step, issued, where.mask, address, unsure, other)
         self.lanes.forget(step.writes, everyone if unsure else where)
         return issue
 

@@ -7,7 +7,7 @@ below. A step that computes is a function over the registers of all lanes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilewise.compiled.lines import Line
 
@@ -104,9 +104,73 @@ class Touch:
     """The lanes that take part; all without it."""
     apart: bool = False
     """True if only those lanes issue it: for the others the instruction is another access."""
+    bypasses: bool = False
+    """True for a copy that bypasses the L1."""
+    other: Touch | None = None
+    """The other side of a copy, where the cost hangs on it too."""
 
 
-Step = Compute | UnreadStep | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch
+def copied(shared: Touch, beyond: Touch) -> tuple[Touch, Touch]:
+    """Return both sides of an asynchronous copy, each with the other one if its cost hangs on it.
+
+    One through the L1 takes wavefronts by its source too, one that bypasses it sectors by its target.
+    """
+    if beyond.bypasses:
+        return shared, replace(beyond, other=shared)
+    return replace(shared, other=beyond), beyond
+
+
+@dataclass(frozen=True, slots=True)
+class ProductWords:
+    """The words of an instruction that multiplies matrices."""
+
+    engine: str
+    """`mma`, whose operands are in registers, `wgmma` or `tcgen05`."""
+    shape: tuple[int, int, int] | None = None
+    """M, N and K; None where the instruction descriptor has them."""
+    types: tuple[str, str, str] | None = None
+    """Those of A, B and D, likewise."""
+    majors: Mapping[str, str] = field(default_factory=dict)
+    """{operand: `k` or `mn`}, of wgmma."""
+    a_from: str = "shared"
+    """`shared`, or where A is else: `registers`, `tensor memory`."""
+    kinds: tuple[str, ...] = ()
+    """Those of tcgen05 that the words leave open."""
+    cta_group: int = 1
+    ws: bool = False
+    sparse: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CopyWords:
+    """The words of a bulk copy."""
+
+    source: str
+    target: str
+    """`shared`, `global`, or `L2` of a prefetch."""
+    dimensions: int | None = None
+    """Those of the tensor; None for a copy of bytes that lie together."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCall:
+    """Hand work to an engine: a product, a bulk copy, or the bytes that a barrier waits for."""
+
+    words: ProductWords | CopyWords | None
+    """None for a barrier."""
+    given: Mapping[str, LaneReader]
+    """{name: the number that is handed over}.
+
+    A product has the descriptors `A` and `B`, and `idesc`. A copy has `shared`, `barrier`, `bytes`, and
+    coordinates `x0`, `x1`.
+    """
+    lanes: int = 1
+    """The lanes that make one call together."""
+    writes: tuple[str, ...] = ()
+    """The registers that become unknown."""
+
+
+Step = Compute | UnreadStep | Jump | JumpTo | Leave | Open | Close | Forget | Copy | Touch | EngineCall
 
 
 HEAVY = dict.fromkeys("PRMT LDC SHFL P2R R2P POPC FLO prmt ld shfl bfe bfi bfind clz popc".split(), 4)

@@ -145,6 +145,7 @@ def _kernel(
     program, module = texts.code or texts.ptx, texts.module
     if program is None:
         return ReadKernel(name, None, None, module, wanted.let)
+    from tilewise.compiled.engines import product_lines
     from tilewise.compiled.run import counted
 
     block, notes = _block(texts, program, wanted)
@@ -155,7 +156,8 @@ def _kernel(
     notes += more
     if texts.assembled:
         notes.append("assembled from PTX by the ptxas of this machine")
-    return ReadKernel(name, program, run, module, {} if module is None else wanted.let, notes)
+    lines, let = product_lines(texts.ptx), {} if module is None else wanted.let
+    return ReadKernel(name, program, run, module, let, notes, lines)
 
 
 def _block(

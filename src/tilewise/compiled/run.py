@@ -8,8 +8,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from tilewise.compiled.counts import Counts, Tally
+from tilewise.compiled.engines import Calls, CallTally, ProductRow, TransferRow, products_of, transfers_of
 from tilewise.compiled.kernel import left_out
 from tilewise.compiled.launch import MOST_COUNTED, MOST_STEPS, Launch
+from tilewise.compiled.lines import Line
+from tilewise.compiled.machine import Event, Trace
 from tilewise.compiled.program import Instruction, KernelProgram
 from tilewise.compiled.trace import traces
 
@@ -40,6 +43,8 @@ class Run:
     cut: Instruction | None = None
     """The instruction at which the run was cut off."""
     steps: int = MOST_STEPS
+    calls: Sequence[CallTally] = field(default=(), repr=False)
+    """The calls of engines."""
     endless: bool = False
     """True if it was cut off in a loop that does not end."""
 
@@ -66,6 +71,14 @@ class Run:
             found.append(left_out(self.cut.line, self.cut.text, 1, ENDLESS if self.endless else self._long()))
         return found
 
+    def products(self, known: Sequence[Line], exact: bool) -> list[ProductRow]:
+        """Return the products of matrices by line of the source."""
+        return products_of(self.calls, self.weight, known, exact)
+
+    def transfers(self) -> list[TransferRow]:
+        """Return the bulk copies by line of the source."""
+        return transfers_of(self.calls, self.weight)
+
 
 def counted(
     program: KernelProgram,
@@ -74,21 +87,29 @@ def counted(
     steps: int = MOST_STEPS,
 ) -> Run:
     """Return the counts of a launch."""
-    counts = Counts()
+    counts, calls = Counts(), Calls()
     guessed: Counter[int] = Counter()
     cut, endless, done = None, False, 0
     blocks: Sequence[int] = range(launch.blocks)
+
+    def add(trace: Trace, remembers: bool = False) -> int:
+        """Count the events of a run, and return the time that it takes, where a usual instruction takes 1."""
+        spent = 0
+        for event in trace:
+            if isinstance(event, Event):
+                work = counts.add(event, trace.lanes, remembers)
+            else:
+                work = calls.add(event, trace.lanes)
+            trace.steps, spent = trace.steps + work, spent + work
+        return spent
+
     first = next(traces(program, launch, blocks[:1], steps, at_once=True))
-    counting = 0
-    for event in first:
-        work = counts.add(event, first.lanes, remembers=True)
-        first.steps, counting = first.steps + work, counting + work
+    counting = add(first, remembers=True)
     most = max(1, MOST_WORK // max(1, (first.steps - counting) * launch.threads))
     rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
     for trace in chain((first,), traces(program, launch, rest, steps, at_once=True)):
         if trace is not first:
-            for event in trace:
-                trace.steps += counts.add(event, trace.lanes)
+            add(trace)
         done += len(trace.lanes.numbers)
         guessed.update(trace.guessed)
         cut, endless = trace.cut, trace.endless
@@ -96,7 +117,8 @@ def counted(
             break
         if told is not None:
             told(done, len(rest) + 1)
-    return Run(launch, program, counts.tallies, done, guessed, cut, steps, endless)
+    called = list(calls.tallies.values())
+    return Run(launch, program, counts.tallies, done, guessed, cut, steps, called, endless)
 
 
 def _sample(launch: Launch, most: int) -> list[int]:

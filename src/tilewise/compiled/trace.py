@@ -12,7 +12,7 @@ from tilewise.compiled.generic import WINDOWS
 from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import MOST_STEPS, POINTER_STEP, Launch
 from tilewise.compiled.lines import Line
-from tilewise.compiled.machine import Trace
+from tilewise.compiled.machine import Event, Trace
 from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
@@ -108,6 +108,8 @@ def traced(text: str, kernel: str, launch: Launch, blocks: Sequence[int] | None 
         raise LayoutError("TW802", f"the text has no kernel {kernel}")
     for trace in traces(program, launch, range(launch.blocks) if blocks is None else blocks):
         for event in trace:
+            if not isinstance(event, Event):
+                continue
             active = np.flatnonzero(event.active)
             touch, lanes = event.touch, trace.lanes
             known = np.full(lanes.count, not event.unsure)

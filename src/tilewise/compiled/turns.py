@@ -21,7 +21,7 @@ from tilewise.hardware.limits import LANES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tilewise.compiled.machine import Event, Front, Trace
+    from tilewise.compiled.machine import Called, Event, Front, Trace
 
 MOST_TURNS = 1 << 62
 
@@ -174,7 +174,7 @@ def _tried(trace: Trace, loop: Loop, front: Front) -> list[Event]:
     trace.noted, trace.passed, trace.guessed = dict(kept[0]), dict(kept[1]), dict(kept[2])
     lanes.registers = guesses = Guesses(loop.seen[:: -loop.period][2::-1], turns, live)
     try:
-        events = [event for _ in range(loop.period) for event in _turn(trace, loop, front)]
+        events = [_alone(event) for _ in range(loop.period) for event in _turn(trace, loop, front)]
         guesses.proved()
         if not (np.array_equal(lanes.live, live) and _same(trace.noted, kept[0])):
             raise NotAlike
@@ -200,7 +200,14 @@ def _tried(trace: Trace, loop: Loop, front: Front) -> list[Event]:
     return [replace(event, turns=turns.most) for event in events]
 
 
-def _turn(trace: Trace, loop: Loop, front: Front) -> Iterator[Event]:
+def _alone(event: Event | Called) -> Any:
+    """Return an event whose turns may be counted at once."""
+    if not event.alone:
+        raise NotAlike
+    return event
+
+
+def _turn(trace: Trace, loop: Loop, front: Front) -> Iterator[Event | Called]:
     """Yield the events of one turn, after which the same lanes stand at the begin of the loop."""
     others = len(trace.fronts) - 1
     most = 2 * trace.steps

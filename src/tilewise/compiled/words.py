@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.lines import Line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from tilewise.compiled.engines import ProductRow, TransferRow
 
 OPERATIONS = {"ld": "load", "st": "store", "cp.async": "copy", "atom": "atomic", "red": "atomic"}
 
@@ -114,6 +120,73 @@ def sums_of(kernel: ReadKernel) -> list[AccessSum]:
             if sums["instructions"]:
                 found.append(AccessSum(f"{space} {kind}", *numbers, sums["unknown"]))
     return found
+
+
+# -- engines ---------------------------------------------------------------------------------------------
+
+
+def spans_words(found: Mapping[str, Any] | None, unit: str = "") -> str:
+    """Return numbers by the first and their steps.
+
+    >>> steps = [{"count": 3, "by": 8192}, {"count": 4, "by": 32}]
+    >>> spans_words({"first": 1024, "last": 17504, "different": 12, "steps": steps}, " B")
+    '1,024; 3 steps of 8,192 B, 4 of 32 B'
+    >>> spans_words({"first": 0, "last": 96, "different": 3, "steps": None}), spans_words(None)
+    ('3 from 0 to 96', 'unknown')
+    """
+    if found is None:
+        return "unknown"
+    if found["steps"] is None:
+        return f"{found['different']:,} from {found['first']:,} to {found['last']:,}"
+    words = [f"{step['count']:,} of {step['by']:,}{unit}" for step in found["steps"]]
+    first = f"{found['first']:,}"
+    return f"{first}; {', '.join(words).replace(' of', ' steps of', 1)}" if words else first
+
+
+def product_words(row: ProductRow) -> str:
+    """Return a product in words: `wgmma m64n128k16, bf16 into f32`."""
+    words = row.words
+    if words.shape is None or words.types is None:
+        return words.engine
+    m, n, k = words.shape
+    a, b, d = words.types
+    types = a if a == b else f"{a} x {b}"
+    return f"{'sparse ' if words.sparse else ''}{words.engine} m{m}n{n}k{k}, {types} into {d}"
+
+
+def product_rows(row: ProductRow) -> Iterator[tuple[str, ...]]:
+    """Yield each operand of a product: its letter, how it lies, its starts, and two commands.
+
+    The commands show the first descriptor, and its layout. A product without operands yields its reason.
+    """
+    if not row.operands:
+        yield "", row.reason, "", "", ""
+    for one in row.operands:
+        if one.engine is None or one.reads is None or one.word is None:
+            yield one.letter, one.reason or f"in {one.source}", "", "", ""
+            continue
+        first, major = one.descriptors[0][0], one.reads.major
+        ignored = one.engine.ignored(first, major, one.reads)
+        read = [f"{name.upper()} {getattr(first, name):,}" for name in ("lbo", "sbo") if name not in ignored]
+        starts = spans_words(one.starts, " B")
+        lies = ", ".join([f"{major.upper()}-major {first.mode}", *read])
+        yield one.letter, lies, starts, one.command(one.word), one.explore or ""
+
+
+def transfer_words(row: TransferRow) -> tuple[str, str, str, str]:
+    """Return a bulk copy: which it is, its bytes, its places in shared memory, its coordinates."""
+    words, bytes = row.words, "unknown bytes"
+    if row.bytes is not None:
+        bytes = f"{row.bytes:,} B each"
+    elif row.expected:
+        bytes = f"{row.expected['bytes']:,} B in {row.expected['copies']} copies to a barrier"
+    kind = "bytes" if words.dimensions is None else f"box of {words.dimensions}D tensor"
+    coordinates = ", ".join(f"({spans_words(one)})" for one in row.coordinates)
+    shared = spans_words(row.shared, " B") if "shared" in (words.source, words.target) else ""
+    return f"{kind}, {words.source} to {words.target}", bytes, shared, coordinates
+
+
+# -- what is left out ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ one distance, and those bits are one run, no longer than the distance:
                                        flips is read by Sw1; and the masks XOR to one run of <= |S| bits
 
 On a layout, bits that are 0 in every address may be read or not: that lets swizzles shrink and merge
-that do not merge on all addresses. Which bits those are is read off the digits: bit k of a sum is not
+that do not merge on all addresses. The digits show which bits those are: bit k of a sum is not
 changed by steps that are multiples of 2^(k+1), and is 0 where all sums of the other steps agree that it is.
 """
 

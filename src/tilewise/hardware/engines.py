@@ -428,6 +428,23 @@ class Engine:
         ]
         return tuple(told + (self._about_operand(descriptor, operand) if operand is not None else []))
 
+    def faults(self, descriptor: Any, operand: Multiplicand, value: int) -> list[str]:
+        """Return those of the remarks that are certainly faults, or why nothing is read.
+
+        >>> of = engine("wgmma")
+        >>> of.faults(of.descriptor(mode="128B"), of.operand("bf16", operand="A"), 0x4000000000000000)
+        ['8 rows take 1024 bytes and the next 8 begin after 0: they overlap']
+        """
+        told = self.about_bits(descriptor, value)
+        try:
+            found = operand.pieces(descriptor)
+        except Refused as refused:
+            return [*told, refused.reason]
+        silent = self.ignored(descriptor, operand.major, operand)
+        rows = overlapping_groups(descriptor, operand.major, silent)
+        told += rows or shared_bytes(found, DType.of(operand.dtype))
+        return [*told, *past_the_end(operand.extremes(descriptor)[1], self.shared_end)]
+
     def about_bits(self, descriptor: Any, value: int | None) -> list[str]:
         """Return remarks on the bits that no field has."""
         return []

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 
 COPY_RATES = {"h200": 4.2e12, "h100": 3.0e12}
-"""Bytes a second, read and written, of a copy from device memory to device memory (docs/move.md)."""
+"""Bytes a second, read and written, of a copy from device memory to device memory
+(docs/reference/move-figures.md)."""
 
 LAUNCH = 2e-6
 """Seconds of a launch that nothing hides."""

@@ -21,8 +21,8 @@ IN_WORD = 8
 """Elements of 4 bits that a thread moves together, if they are side by side in the target."""
 
 RATE = 0.04
-"""Measured part of a copy's rate for words of 4 bits (docs/move.md); that of wider elements was not
-measured."""
+"""Measured part of a copy's rate for words of 4 bits (docs/reference/move-figures.md); that of wider
+elements was not measured."""
 
 
 @dataclass(frozen=True, slots=True)

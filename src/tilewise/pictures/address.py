@@ -40,7 +40,8 @@ TILES = {"wgmma.smem": ("bf16",), "tcgen05.smem": ("bf16", "e4m3")}
 
 
 def page_knows_call(text: str) -> bool:
-    """Whether a text is a call that the page has in its table: one of usual values, in their one spelling.
+    """Return whether a text is a call that the page has in its table: one of usual values, in their one
+    spelling.
 
     >>> [page_knows_call(f"mma.A(m8n8k4, f16{more})") for more in ("", ", product=0", ", product=1")]
     [True, True, False]
@@ -64,7 +65,7 @@ def page_knows_call(text: str) -> bool:
 
 
 def call_in(text: str) -> str:
-    """The call that a text begins with, or nothing.
+    """Return the call that a text begins with, or nothing.
 
     >>> call_in("wgmma.D(f32, n=64) + 1@wgid"), call_in("S[8] + 1@wgid")
     ('wgmma.D(f32, n=64)', '')
@@ -74,7 +75,7 @@ def call_in(text: str) -> str:
 
 
 def dtype_of_call(text: str, let: Mapping[str, int] | None = None) -> str | None:
-    """The type of the elements of the call that a text begins with, which its layout does not say.
+    """Return the type of the elements of the call that a text begins with, which its layout does not say.
 
     >>> dtype_of_call("mma.E(m16n8k32, bf16)"), dtype_of_call("wgmma.D(f16, n=8)"), dtype_of_call("S[8]")
     (None, 'f16', None)
@@ -88,14 +89,14 @@ def dtype_of_call(text: str, let: Mapping[str, int] | None = None) -> str | None
 
 
 def dtype_of(built: Built) -> str | None:
-    """The type of the elements of what an entry gives, if it is one that a layout may be told."""
+    """Return the type of the elements of what an entry gives, if a layout takes that type."""
     from tilewise.core.dtypes import DTYPES
 
     return built.dtype.name if built.dtype is not None and built.dtype.name in DTYPES else None
 
 
 def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
-    """The values of each call of an entry that the page has.
+    """Return the values of each call of an entry that the page has.
 
     >>> from tilewise.hardware.catalog import find
     >>> [values["dtype"] for values in page_values(find("wgmma.A"))][:3]
@@ -106,7 +107,7 @@ def page_values(entry: Entry) -> Iterator[dict[str, Any]]:
 
 
 def _listed(entry: Entry) -> Iterator[dict[str, Any]]:
-    """Those, and others that the hardware does not have."""
+    """Return those, and others that the hardware does not have."""
     if entry.name.partition(".")[2] in LEFT_OUT or entry.engine in OF_ANY_SIZE:
         return
     if entry.name in TILES:
@@ -139,7 +140,7 @@ _MATRICES = re.compile(r"(ld|st)matrix\.x[124](\.trans)?")
 
 
 def fragment(expression: str, dtype: DType | str | None = None, **fields: str | None) -> str:
-    """The part of an address that says what the explorer shows, from `#` on.
+    """Return the part of an address that says what the explorer shows, from `#` on.
 
     Addresses hold the other fields than `e` and `d` by their names. The page reads what this writes;
     of its own it leaves out the spaces that say nothing.

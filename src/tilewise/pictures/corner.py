@@ -100,7 +100,7 @@ def chunks_of(layout: Layout, dtype: DType, base: int = 0) -> Grid | None:
 
 
 def phase_lines(phase: Phase) -> Iterator[Line]:
-    """A row a lane, a column a bank; a colour is a wavefront.
+    """Return lines with a row for each lane and a column for each bank; a colour is a wavefront.
 
         postcondition  without colours they are the lines of `drawing_of`
 

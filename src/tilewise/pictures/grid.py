@@ -43,7 +43,7 @@ _MOST_CELLS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell, and the number of its colour: 0 to 7, `PALE` or `NONE`."""
+    """The text in a cell, and the number of its colour: 0 to 7, `PALE` or `NONE`."""
 
     text: str
     colour: int
@@ -69,7 +69,7 @@ def grid_of(
     colour: Colour | str | None = None,
     most: tuple[int, int] = MOST,
 ) -> Grid:
-    """A layout as a grid that fits `width` characters, windowed where it is larger.
+    """Return a layout as a grid that fits `width` characters, windowed where it is larger.
 
     `colour` is the colour, or names the axis that gives it.
 
@@ -105,7 +105,7 @@ def grid_of(
 
 
 def _part(layout: Layout, shape: Any, window: Sequence[Any] | None, most: tuple[int, int]) -> Logical:
-    """The part that is drawn: the window, and where it is open as much as is drawn at most."""
+    """Return the part that is drawn: the window, and where it is open as much as is drawn at most."""
     whole = logical_of(layout, shape)
     given = (*(window or ()), None, None)[: max(2, len(window or ()))]
     ends = []
@@ -123,7 +123,9 @@ def _part(layout: Layout, shape: Any, window: Sequence[Any] | None, most: tuple[
 
 
 def _thinned(layout: Layout) -> Layout:
-    """The layout with as many copies as a cell shows, and one more that tells that there are others."""
+    """Return the layout with as many copies as a cell shows, and one more that tells that there are
+    others.
+    """
     iters, start = merged_replica(layout.replica)
     kept, room = [], MOST_COPIES + 1
     for it in iters:
@@ -135,7 +137,7 @@ def _thinned(layout: Layout) -> Layout:
 
 
 def _scene(layout: Layout, part: Logical, colour: Colour | str | None) -> Scene:
-    """The scene of a part with its index alone; its axes reach as far as those of the whole layout."""
+    """Return the scene of a part with its index alone; its axes reach as far as those of the whole layout."""
     axes = tuple(Axis(axis.name, axis.kind, *_ends(layout, axis.name)) for axis in layout.axes)
     points = [point for flat in part.flats for point in layout.points(flat)]
     return Scene(
@@ -161,27 +163,27 @@ def _ends(layout: Layout, axis: str) -> tuple[int, int]:
 
 
 def fitting(grid: Grid, width: int) -> int:
-    """How many columns fit: a cell is padded on both sides, the row's label on one."""
+    """Return how many columns fit: a cell is padded on both sides, the row's label on one."""
     return max(1, min(len(grid.column_labels), (width - side_width(grid)) // (cell_width(grid) + 2)))
 
 
 def grid_width(grid: Grid) -> int:
-    """The columns that a grid takes."""
+    """Return the columns that a grid takes."""
     return side_width(grid) + len(grid.column_labels) * (cell_width(grid) + 2)
 
 
 def side_width(grid: Grid) -> int:
-    """The columns of the labels of rows."""
+    """Return the columns of the labels of rows."""
     return max(map(len, grid.row_labels)) + 1
 
 
 def cell_width(grid: Grid) -> int:
-    """The columns of a cell, without those around it."""
+    """Return the columns of a cell, without those around it."""
     return max(map(len, (*(cell.text for line in grid.cells for cell in line), *grid.column_labels)))
 
 
 def _note(scene: Scene, columns: int) -> str:
-    """Which part of the grid is drawn; nothing where all is."""
+    """Return the words that name the part of the grid that is drawn; nothing where all is."""
     (top, bottom), (left, _) = scene.window
     down, across = prod(scene.rows), prod(scene.columns)
     if (bottom - top, columns) == (down, across):

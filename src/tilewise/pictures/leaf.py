@@ -1,4 +1,4 @@
-"""A document of scenes as lines for a terminal: notes, a step, the word that is told in it, and panels."""
+"""A document of scenes as lines for a terminal: notes, a step, the word that it gives, and panels."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tilewise.pictures.terminal import (
 Section = list[Line]
 
 _KINDS = {"yes": "yes", "no": "no", "hint": "open"}
-"""{kind of a note that is said: its role}."""
+"""{kind that stands before the text of a note: its role}."""
 
 
 def lines_of(
     document: Document, room: Room, *, step: int | None = None, ruled: bool = False
 ) -> Iterator[Line]:
-    """A document in lines: scenes side by side, if there is room; with `step` that moment of each.
+    """Yield a document in lines: scenes side by side, if there is room; with `step` that moment of each.
 
         refused  TW201 a step that no scene has
 
@@ -85,7 +85,7 @@ def _joined(sections: Iterable[Section]) -> Section:
 
 
 def _sections(scene: Scene, step: int | None, room: Room, words: int, ruled: bool) -> Iterator[Section]:
-    """What is said of a scene, in sentences of so many columns, and each of its panels in the room."""
+    """Yield the sentences about a scene, in so many columns, and each of its panels in the room."""
     elements = Elements(scene, moment_of(scene, step))
     yield [*_said(elements, step, words)]
     for panel in scene.panels:
@@ -110,7 +110,7 @@ def _said(elements: Elements, step: int | None, width: int) -> Iterator[Line]:
 
 
 def _encoded(encoded: Encoded, width: int) -> Iterator[Line]:
-    """The word, and a line for each of its fields."""
+    """Yield the word, and a line for each of its fields."""
     yield from paragraph(f"{encoded.name} {encoded.value}", width, "head")
     fields = [(run.where, run.field) for run in runs_of(encoded) if run.field is not None]
     bits = max((len(where) for where, _ in fields), default=0)

@@ -21,7 +21,7 @@ _SIDE = 11
 
 
 def page_of(screen: Screen, width: int = WIDTH) -> list[Line]:
-    """The lines of a screen, at most `width` columns each where words can be parted.
+    """Return the lines of a screen, at most `width` columns each where words can be parted.
 
     >>> from tilewise import S
     >>> from tilewise.pictures.screen import screen_of
@@ -62,7 +62,7 @@ class _Page:
     # -- sections ------------------------------------------------------------------------------------
 
     def section(self, name: str, texts: Iterable[str]) -> Iterator[Line]:
-        """A name, and texts beside it that are wrapped."""
+        """Yield a name, and texts beside it that are wrapped."""
         lines = [line for text in texts for line in wrap(text, self.room, break_long_words=False)]
         yield from self.named(name, ((Piece(line),) for line in lines))
 
@@ -73,7 +73,7 @@ class _Page:
             name = ""
 
     def block(self, name: str, lines: Iterable[Line]) -> Iterator[Line]:
-        """A section after an empty line, where there is something in it."""
+        """Yield a section after an empty line, where there is something in it."""
         listed = [*self.named(name, lines)]
         if listed:
             yield ()
@@ -82,7 +82,7 @@ class _Page:
     # -- pictures ------------------------------------------------------------------------------------
 
     def pictures(self, screen: Screen) -> Iterator[Line]:
-        """The corner, and beside it the chunks, where there is room for both."""
+        """Yield the corner, and beside it the chunks, where there is room for both."""
         grids = [grid for grid in (screen.corner, screen.chunks) if grid is not None]
         drawn = [[*paragraph(grid.key, self.room, "dim"), *grid_lines(grid, self.room)] for grid in grids]
         yield from self.named("corner", beside(drawn, self.room))
@@ -90,7 +90,7 @@ class _Page:
     # -- tables --------------------------------------------------------------------------------------
 
     def holders(self, holders: Sequence[Holder]) -> Iterator[Line]:
-        """A line an owner, with as many elements as there is room for."""
+        """Yield a line an owner, with as many elements as there is room for."""
         for holder in holders:
             owner = ", ".join(f"{name} {number}" for name, number in holder.owner.items()) + ": "
             held = [f"({','.join(map(str, element))})" for element in holder.elements]
@@ -101,7 +101,7 @@ class _Page:
             yield (Piece(owner, "dim"), Piece(" ".join(held) + (f" and {more} more" if more else "")))
 
     def costs(self, costs: Sequence[Cost]) -> Iterator[Line]:
-        """A table of accesses: wavefronts, the fewest, and how many ways."""
+        """Yield a table of accesses: wavefronts, the fewest, and how many ways."""
         if not costs:
             return
         side = max(len(cost.access) for cost in costs)
@@ -115,7 +115,7 @@ class _Page:
             yield (Piece(numbers), Piece(cost.said, "yes" if (cost.ways or 0) <= 1 else "no"), Piece(idle))
 
     def engines(self, screen: Screen) -> Iterator[Line]:
-        """A line an engine: whether, and how or why not."""
+        """Yield a line an engine: yes and how, or why not."""
         answers = [*_as_one(screen.engines)]
         side = max((len(name) for name, _ in answers), default=0)
         words = {True: ("yes", "yes"), False: ("no", "no"), None: ("?", "open")}
@@ -139,7 +139,7 @@ class _Page:
 
 
 def _by_entry(calls: Sequence[str]) -> Iterator[str]:
-    """The first call of every entry, and how many more of its calls there are."""
+    """Yield the first call of every entry, and how many more of its calls there are."""
     for entry, own in groupby(calls, lambda call: call.partition("(")[0]):
         first, *more = own
         yield first + (f", and {len(more)} more of {entry}" if more else "")

@@ -158,7 +158,7 @@ CALLED = {
 
 
 def prose_of(layout: Layout, dtype: DType | None = None) -> str:
-    """The layout in a sentence.
+    """Return the layout in a sentence.
 
     >>> from tilewise import S, Swizzle, laneid, reg
     >>> print(prose_of(S[(128, 64) : (72, 1)]))
@@ -188,7 +188,7 @@ def prose_of(layout: Layout, dtype: DType | None = None) -> str:
 
 
 def _spread(layout: Layout, dtype: DType | None) -> str:
-    """The shape, and the places of each kind of axis; of memory alone its order."""
+    """Return the shape, and the places of each kind of axis; of memory alone its order."""
     extents = extents_of(layout.shape)
     shape = " x ".join(map(str, extents)) if len(extents) > 1 else counted(layout.size, "element")
     owners, storage = (
@@ -245,7 +245,9 @@ def _of_two(rows: tuple[int, int], columns: tuple[int, int]) -> str:
 
 
 def swizzle_mode(layout: Layout, dtype: DType) -> Mode | None:
-    """The mode of the hardware whose permutation of bytes the swizzle is; None of others, and without one."""
+    """Return the mode of the hardware whose permutation of bytes the swizzle is; None of others, and without
+    one.
+    """
     if not layout.swizzles:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Who holds what: the elements of the first owners of registers, and what the catalogue calls the layout."""
+"""The elements that the first owners of registers hold, and the catalogue's name of the layout."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tilewise.core.layout import Layout
 from tilewise.core.shapes import extents_of
 
 SHOWN = 4
-"""So many owners are told apart."""
+"""The most owners in the list."""
 
 ELEMENTS = 8
-"""So many elements of each are told."""
+"""The most elements of each in the list."""
 
 MOST = 1 << 16
-"""Of so many elements it is looked up who holds them."""
+"""The most elements of a layout whose holders are searched."""
 
 _FRAGMENTS = ("wgmma.D", "wgmma.A", "mma.A", "mma.B", "mma.D")
 
@@ -33,7 +33,7 @@ class Holder:
 
 
 def holders_of(layout: Layout) -> Iterator[Holder]:
-    """What the first owners hold; nothing where nobody owns anything.
+    """Yield what the first owners hold; nothing where nobody owns anything.
 
     >>> from tilewise import S, laneid, reg
     >>> for holder in holders_of(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]):
@@ -56,7 +56,7 @@ def holders_of(layout: Layout) -> Iterator[Holder]:
 
 
 def _held(layout: Layout, owner: dict[str, int]) -> list[tuple[int, ...]]:
-    """The elements of an owner, in the order of its storage."""
+    """Return the elements of an owner, in the order of its storage."""
     storage = [axis for axis in layout.axes if axis.kind == STORAGE]
 
     def place(index: tuple[int, ...]) -> list[int]:
@@ -67,7 +67,7 @@ def _held(layout: Layout, owner: dict[str, int]) -> list[tuple[int, ...]]:
 
 
 def known_as(layout: Layout) -> tuple[str, ...]:
-    """The calls of the catalogue whose fragment this is, map for map.
+    """Return the calls of the catalogue whose fragment this is, map for map.
 
     >>> from tilewise.hardware.calls import parse
     >>> known_as(parse("S[((8, 2), 4, 2) : ((4@laneid, 2@reg), 1@laneid, 1@reg)]"))
@@ -85,7 +85,7 @@ def known_as(layout: Layout) -> tuple[str, ...]:
 
 @cache
 def _fragments(extents: tuple[int, ...]) -> tuple[tuple[str, Layout], ...]:
-    """The fragments of the catalogue that have a shape, by the call that asks for one of them."""
+    """Return the fragments of the catalogue that have a shape, by the call that asks for one of them."""
     from tilewise.hardware.catalog.instances import instances_of
     from tilewise.hardware.catalog.registry import find
 

@@ -38,12 +38,12 @@ MOST = 1 << 15
 """So many elements of a tile are searched a layout for."""
 
 LISTED = 1 << 19
-"""So many addresses are looked at for a natural access, where no closed form spares it: half a second."""
+"""The most addresses listed for a natural access that no closed form answers: half a second of work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an access of a tile costs."""
+    """The cost of an access of a tile."""
 
     access: str
     wavefronts: int | None = None
@@ -52,7 +52,7 @@ class Cost:
     ways: int | None = None
     said: str = ""
     instead: bool = False
-    """Whether it was asked in the place of a wider one that is refused."""
+    """True for an access that stands in for a wider one, which no instruction makes."""
     lanes: int | None = None
     """Lanes that ask in each request."""
     idle: int = 0
@@ -61,7 +61,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would be better: a layout, and for what."""
+    """A better layout, and what it is better for."""
 
     layout: Layout
     serves: tuple[str, ...]
@@ -71,7 +71,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Screen:
-    """What is shown of a layout."""
+    """The facts of a layout that its screen shows."""
 
     layout: Layout
     dtype: DType | None
@@ -85,15 +85,15 @@ class Screen:
     entries: tuple[str, ...]
     """Calls of the catalogue that are this map, of registers."""
     holders: tuple[Holder, ...]
-    """What the first lanes hold, of registers."""
+    """The elements that the first lanes hold, of registers."""
     accesses: tuple[Cost, ...]
     engines: tuple[Taken, ...]
     changes: tuple[Change, ...]
     verdict: str
-    """What is to be said where nothing is to be changed."""
+    """The sentence that stands where no change is better."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return it as plain data."""
         return {
             "layout": str(self.layout),
             "dtype": None if self.dtype is None else self.dtype.name,
@@ -129,9 +129,9 @@ def _engine(taken: Taken) -> dict[str, Any]:
 def screen_of(
     layout: Layout, dtype: DType | str | None = None, accesses: Sequence[str] = (), base: int = 0
 ) -> Screen:
-    """The screen of a layout; banks and engines are asked where the type of an element is known.
+    """Return the screen of a layout; with the type of an element it has banks and engines.
 
-    `accesses` are asked instead of the natural ones, as `tilewise.check.access` spells them.
+    `accesses` take the place of the natural ones, as `tilewise.check.access` spells them.
 
     >>> from tilewise import S, Swizzle
     >>> screen = screen_of(Swizzle(3, 3, 3) @ S[(128, 64) : (64, 1)], "bf16")
@@ -175,7 +175,9 @@ def screen_of(
 
 
 def is_tile(layout: Layout) -> bool:
-    """Whether it can be a tile of shared memory: two modes, one axis of storage that is none of registers."""
+    """Return whether it can be a tile of shared memory: two modes, one axis of storage that holds no
+    registers.
+    """
     axes = layout.axes
     memory = len(axes) == 1 and axes[0].kind == STORAGE and axes[0].name not in ("reg", "TCol")
     return memory and len(extents_of(layout.shape)) == 2
@@ -185,7 +187,8 @@ def is_tile(layout: Layout) -> bool:
 
 
 def natural(layout: Layout, dtype: DType, by_tma: bool = False) -> tuple[str, ...]:
-    """The accesses that most tiles meet: rows, columns, matrices, and TMA's where it writes row by row.
+    """Return the accesses that most tiles meet: rows, columns, matrices, and TMA's where it writes row by
+    row.
 
     >>> from tilewise import S
     >>> natural(S[(64, 64) : (64, 1)], DType.of("bf16"), by_tma=True)
@@ -197,7 +200,7 @@ def natural(layout: Layout, dtype: DType, by_tma: bool = False) -> tuple[str, ..
 
 
 def natural_costs(layout: Layout, dtype: DType, by_tma: bool = False, base: int = 0) -> Iterator[Cost]:
-    """What natural accesses cost; beside wide rows that no instruction makes, narrow ones are asked."""
+    """Yield the costs of natural accesses; narrow rows stand beside wide ones that no instruction makes."""
     accesses = natural(layout, dtype, by_tma)
     each = f"row:{max(1, dtype.bits // 8)}B"
     for access in accesses:
@@ -227,7 +230,7 @@ def _column_major(layout: Layout) -> bool:
 def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int = MOST_LISTED) -> Cost:
     """Return the cost of an access; of one that no instruction makes it has the reason.
 
-    refused  TW301 one for which more than `most` addresses would be looked at one by one
+    refused  TW301 one for which more than `most` addresses would be computed one by one
     """
     try:
         found = conflicts(layout, access, dtype=dtype, base=base, most=most)
@@ -244,7 +247,7 @@ def cost_of(layout: Layout, dtype: DType, access: str, base: int = 0, most: int 
 def changes_of(
     layout: Layout, dtype: DType, costs: Sequence[Cost], engines: Sequence[Taken]
 ) -> tuple[tuple[Change, ...], str]:
-    """Layouts that serve better, each once, and what is to be said where there is none.
+    """Return the layouts that serve better, each once, and a sentence where no layout does.
 
     The nearest ones of the engines that do not take this one, and the one with the fewest wavefronts for all
     accesses together.
@@ -269,7 +272,8 @@ def changes_of(
 
 
 def _fewer_wavefronts(layout: Layout, dtype: DType, costs: Sequence[Cost]) -> Change | None:
-    """The layout with the fewest wavefronts for all accesses together, or this one where none has fewer.
+    """Return the layout with the fewest wavefronts for all accesses together, or this one where none has
+    fewer.
 
     None where nothing conflicts, or no layout was found.
     """

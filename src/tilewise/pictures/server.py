@@ -1,9 +1,9 @@
 """The explorer's server: a few files of the package, from memory, for the browser of this machine.
 
-Every path that it knows is a file of `tilewise/pictures/web`, read when it starts; nothing that is asked for
-reaches the disk. It listens on 127.0.0.1, and answers only who calls it by a name of this machine: a page of
-elsewhere whose name was bent to 127.0.0.1 gets nothing. What is typed in the explorer stays on this machine:
-the policy lets the page connect to its own server alone, and only where that server converts texts.
+Every path that it knows is a file of `tilewise/pictures/web`, read when it starts; no request reaches the
+disk. It listens on 127.0.0.1, and answers only who calls it by a name of this machine: a page of elsewhere
+whose name was bent to 127.0.0.1 gets nothing. The texts that a reader types in the explorer stay on this
+machine: the policy lets the page connect to its own server alone, and only where that server converts texts.
 
 A server that converts is given a function for it. Its page has a token, without which no text is converted.
 """
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Convert = Callable[[dict[str, Any]], dict[str, Any]]
 
 PORT = 8737
-"""Where the explorer is looked for first, where no port is asked for."""
+"""The first port that the server tries where its caller names no port."""
 
 PORTS = 20
-"""So many ports from there on are tried."""
+"""The number of ports that it tries, from there on."""
 
 POLICY = "; ".join(
     [
@@ -43,7 +43,7 @@ POLICY = "; ".join(
         "trusted-types 'none'",
     ]
 )
-"""What the page may do: load its own script and style, show pictures that it drew; no text becomes markup."""
+"""The page may load its own script and style, and show pictures that it drew; no text becomes markup."""
 
 HEADERS = {
     "Content-Security-Policy": POLICY,
@@ -56,7 +56,7 @@ HEADERS = {
     "Cache-Control": "no-store",
     "Connection": "close",
 }
-"""What goes with every answer, a refusal too."""
+"""The headers of every answer, of a refusal too."""
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -85,7 +85,7 @@ REFUSALS = {
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What is served under one path."""
+    """The content that the server has under one path."""
 
     kind: str
     content: bytes
@@ -108,7 +108,7 @@ def files() -> dict[str, File]:
 
 
 class Server(ThreadingHTTPServer):
-    """Bound to the port that was asked for, or to the first free one; it serves when told to.
+    """A server on the port that its caller names, or on the first free one; `serve_forever` starts it.
 
     requires       0 <= port <= 65535, or None for the first free one
     postcondition  `address` is where a browser finds it, once `serve_forever` runs
@@ -149,20 +149,20 @@ class Server(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        """The port that was taken."""
+        """Return the port that was taken."""
         return int(self.server_address[1])
 
     @property
     def address(self) -> str:
-        """Where the explorer is."""
+        """Return the address of the explorer."""
         return f"http://127.0.0.1:{self.port}/"
 
     def knows(self, host: str | None) -> bool:
-        """Whether the caller means this machine, by the name that he called."""
+        """Return whether the name that the caller used is this machine's."""
         return host in {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Nothing: who hangs up in the middle is no news."""
+        """Do nothing: a caller who hangs up is no news."""
 
 
 def _connecting(policy: str) -> str:
@@ -216,7 +216,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, File("application/json; charset=utf-8", json.dumps(answer).encode()))
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """A refusal in a line of text; a method that has no answer is 405, whatever it is."""
+        """Send a refusal in a line of text; a method without an answer is 405."""
         code = 405 if code == 501 else code
         reason = REFUSALS.get(code) or self.responses.get(code, ("refused",))[0]
         self._send(code, File("text/plain; charset=utf-8", f"{code}: {reason}\n".encode()))
@@ -235,4 +235,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(page.content)
 
     def log_message(self, format: str, *values: object) -> None:
-        """Nothing: the terminal has the address, and stays still."""
+        """Do nothing: the terminal has the address, and stays still."""

@@ -40,7 +40,7 @@ class Sheet:
 
 
 def sheet_of(panel: Panel, elements: Elements, room: Room) -> Sheet:
-    """A panel in a room; of elements that are faded there are points.
+    """Return a panel in a room; of elements that are faded there are points.
 
     Neighbours in a row of elements share a cell where cells of their own would not fit: of memory in rows of
     128 bytes a chunk of 16 bytes is a cell, and says its first element.
@@ -87,7 +87,7 @@ class _Table:
         return blocks.reshape(down * across, rows, self.wide)
 
     def sheet(self) -> Sheet:
-        """As much of it as fits."""
+        """Return as much of it as fits."""
         panel, room = self.panel, self.room
         rows = seen(self.lit.any(axis=(0, 2)), room.height)
         blocks = seen(self.lit.any(axis=(1, 2)), room.height)
@@ -111,7 +111,9 @@ class _Table:
     # -- columns ---------------------------------------------------------------------------------------
 
     def _columns(self, blocks: range, rows: range) -> tuple[int, range]:
-        """How many small cells share one, and which of those are drawn: the fewest that let all be drawn."""
+        """Return how many small cells share one, and which of those are drawn: the fewest that let all be
+        drawn.
+        """
         for share in self._shares():
             whole = range(self.wide // share)
             lit = self.lit.reshape(-1, len(whole), share).any(axis=(0, 2))
@@ -123,7 +125,9 @@ class _Table:
         return share, near[kept.start : kept.stop]
 
     def _shares(self) -> Iterator[int]:
-        """How many small cells may be one: 1, else those of 4 cells, as in a chunk of 16 bytes, or fewer."""
+        """Yield how many small cells may be one: 1, else those of 4 cells, as in a chunk of 16 bytes, or
+        fewer.
+        """
         share, chunk = self.panel.covers if self._alike(self.panel.covers) else 1, _CHUNK * self.panel.slots
         yield share
         while self.panel.text == "index" and share < chunk and self._alike(2 * share):
@@ -132,7 +136,9 @@ class _Table:
                 yield share
 
     def _alike(self, share: int) -> bool:
-        """Whether cells of so many small ones have one thing to say: neighbours in a row, or one lane."""
+        """Return whether cells of so many small ones have one thing to say: neighbours in a row, or one
+        lane.
+        """
         if self.wide % share:
             return False
         own, lit = self.first.reshape(-1, share), self.lit.reshape(-1, share)
@@ -151,7 +157,7 @@ class _Table:
 
     @cached_property
     def _lanes(self) -> Numbers:
-        """A number for each element, equal where the lanes are that ask for it."""
+        """Return a number for each element, equal where the same lanes access it."""
         codes = np.full(len(self.elements.flats), -1, np.int64)
         known: dict[tuple[int, ...], int] = {}
         for element, lanes in self.elements.lanes.items():
@@ -182,7 +188,7 @@ class _Table:
             yield tuple(self._cell(small[at : at + share]) for at in range(0, len(small), share))
 
     def _cell(self, small: list[tuple[int, bool, bool]]) -> Cell:
-        """One cell: the first element that is lit; a + says that others are in the same place."""
+        """Return one cell: the first element that is lit; a + says that others are in the same place."""
         lead = next((element for element, lit, _ in small if lit), NOWHERE)
         if lead != NOWHERE:
             more = "+" * any(several for _, lit, several in small if lit)

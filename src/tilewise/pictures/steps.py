@@ -27,7 +27,7 @@ class Step:
 
 
 def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
-    """The steps from a flat index to its places.
+    """Return the steps from a flat index to its places.
 
     >>> from tilewise import S, laneid, reg
     >>> for step in steps_of(S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)], 47):
@@ -85,7 +85,7 @@ def steps_of(layout: Layout, flat: int, shape: Any = None) -> list[Step]:
 
 
 def _xor_lines(layout: Layout, flat: int, position: int, swizzle: Swizzle) -> list[str]:
-    """One swizzle of the chain at work on every copy's address."""
+    """Return one swizzle of the chain at work on every copy's address."""
     axis = swizzle.axis
     lines = []
     outside = layout.swizzles[: position + 1]

@@ -49,7 +49,7 @@ STYLES = {
     "open": "yellow",
     f"c{PALE}": "dim",
 }
-"""What the role of a piece of text looks like, if it is none of the colours c0 to c7."""
+"""{role of a piece of text: its style}, beside the colours c0 to c7."""
 
 _FORCED = ("FORCE_COLOR", "TTY_COMPATIBLE")
 """Variables of the environment that ask for colours where there is no terminal."""
@@ -105,7 +105,7 @@ def length(line: Line) -> int:
 
 
 def paragraph(text: str, room: int, role: str = "") -> Iterator[Line]:
-    """A text in lines of so many columns."""
+    """Yield a text in lines of so many columns."""
     if len(text) <= room:
         yield (Piece(text, role),)
         return
@@ -149,7 +149,7 @@ def beside(parts: Sequence[Sequence[Line]], room: int) -> list[Line]:
 
 
 def abreast(parts: Sequence[Sequence[Line]], room: int) -> bool:
-    """Whether parts can stand side by side."""
+    """Return whether parts can stand side by side."""
     return sum(map(_width, parts)) + GAP * (len(parts) - 1) <= room
 
 

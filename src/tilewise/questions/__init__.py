@@ -46,6 +46,7 @@ GROUPS = {
     "tilewise itself": {
         "tour": "a guided tour, in two minutes",
         "completion": "completion for your shell",
+        "mcp": "these questions for a coding assistant, over the Model Context Protocol",
     },
 }
 """Every question and its answer in a line, in the order of the help text."""
@@ -53,7 +54,7 @@ GROUPS = {
 SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 """All of them."""
 
-OF_THE_SHELL = ("tour", "completion")
+OF_THE_SHELL = ("tour", "completion", "mcp")
 """Commands about the command line itself, whose modules are in `tilewise.cli`."""
 
 FORMS = {"emit": {"move": "emit_move"}}

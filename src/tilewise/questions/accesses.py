@@ -89,7 +89,7 @@ def addresses_in(given: str | Sequence[int | None]) -> list[int | None]:
         try:
             addresses.append(None if word == INACTIVE else int(word, 0))
         except ValueError:
-            wrong = f"{word} is no address" if word else "there is none"
+            wrong = f"{word} is no address" if word else "no address"
             hint = f"such as 0x1a40 or 6720, and {INACTIVE} for a lane that is inactive"
             raise misused(f"--addresses: {wrong}, of lane {lane}", hint) from None
     return addresses

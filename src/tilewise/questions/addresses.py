@@ -23,7 +23,7 @@ class Buffer:
     bits: int
 
     def seen(self, layout: Layout) -> Layout:
-        """The layout with its swizzle acting on the addresses that the base leads to.
+        """Return the layout with its swizzle acting on the addresses that the base leads to.
 
         >>> from tilewise import S, Swizzle
         >>> swizzled = Swizzle(3, 3, 3) @ S[(8, 64) : (64, 1)]
@@ -37,12 +37,12 @@ class Buffer:
         return replace(layout, offset=layout.offset + units, outer=layout.outer - units)
 
     def units_at(self, byte: int) -> range:
-        """The units of which a byte is part."""
+        """Return the units of which a byte is part."""
         first = (byte - self.base) * 8
         return range(first // self.bits, (first + 7) // self.bits + 1)
 
     def byte_of(self, unit: int) -> int:
-        """The address of the first byte of a unit, or of the byte that holds it."""
+        """Return the address of the first byte of a unit, or of the byte that holds it."""
         return self.base + unit * self.bits // 8
 
 

@@ -16,8 +16,8 @@ A side is a layout [rows, K] in either dialect, which threads store or load thro
   descriptor(0x..., operand=) major= n= at= dtype= engine=, and what that engine takes: where none is named
                               that of the version in the word
 
-A word that can mean one thing alone needs no name: tma(128x64, 64B). What does not say its tile takes the
-other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a
+A word that can mean one thing alone needs no name: tma(128x64, 64B). A side that does not say its tile takes
+the other side's. Calls with + between them are parts of one tile, each at its first element: at=(64, 0). Of a
 tile that an engine takes several instructions for all are compared, and with at= the one that begins there.
 """
 

@@ -114,7 +114,7 @@ def _run(operation: Operation, words: Sequence[str], options: Mapping[str, Any],
         raise misused("only one word can come from standard input")
     if (wrong := misplaced(pairs)) is not None:
         word, text = pairs[wrong]
-        said = f"word {wrong + 1} is {word.name}, and {text} is none: {name} takes {operation.words}"
+        said = f"word {wrong + 1} is {word.name}, and {text} is no layout: {name} takes {operation.words}"
         raise misused(said, called)
     for option in options.keys() - {*operation.options}:
         takes = " ".join(f"--{own.replace('_', '-')}" for own in operation.options)

@@ -204,7 +204,7 @@ def documented(function: Callable[..., Any]) -> Callable[..., Any]:
 def _in_kind(name: str, value: Any, kind: str) -> Any:
     """Return a value as the question takes it: NumPy's numbers and arrays as Python's, one text as a list.
 
-    What is not among the few values of a parameter is refused, and a number where a type belongs.
+    It refuses a value that is not among the few of a parameter, and a number where a type belongs.
     """
     if hasattr(value, "tolist") and not isinstance(value, type):
         value = value.tolist()

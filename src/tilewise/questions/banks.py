@@ -161,5 +161,7 @@ def _print(lines: Sequence[str], drawn: Sequence[tuple[str, Request]]) -> None:
 def _unknown(counted: Sequence[tuple[Operation, int]]) -> list[str]:
     """Return the gaps in what is known of the operations that were counted, as a note."""
     gaps = {operation.name: operation.unknown for operation, bytes in counted if operation.guessed(bytes)}
+    more = {operation.name: operation.least for operation, _ in counted if operation.least}
     notes = [f"of {name} it is not known {unknown}" for name, unknown in gaps.items()]
+    notes += [f"{name} takes at least so many: {least}" for name, least in more.items()]
     return ["; ".join(notes)] if notes else []

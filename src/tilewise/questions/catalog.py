@@ -13,13 +13,13 @@
   tilewise catalog --confirmed
 
 Alone it lists the entries, and with a word those that speak of it. The name of an entry with no values says
-what it takes, and with --help how it is asked; with values, or as a call (- reads it from standard input), it
+what it takes, and with --help how to ask it; with values, or as a call (- reads it from standard input), it
 gives the layout, which any command reads as that call. In a place reg counts elements, as in the layout, and
-register those of 32 bits. An instruction of PTX may stand as it does in a program, operands and all. What the
-hardware does not have, such as an N, is a no, with the reason. --dtype is the type of the operand that the
-entry lays out, in every family: D's for mma.D, wgmma.D, tcgen05.D and mfma.D. Metadata and tables of
-instructions take the type of A. With --confirmed it counts the instances of each entry by what confirms
-them: a GPU, two other implementations besides the document, one, or the document alone.
+register those of 32 bits. An instruction of PTX may stand as it does in a program, operands and all. A value
+that the hardware does not have, such as an N, is a no, with the reason. --dtype is the type of the operand
+that the entry lays out, in every family: D's for mma.D, wgmma.D, tcgen05.D and mfma.D. Metadata and tables of
+instructions take the type of A. With --confirmed it counts the instances of each entry by what confirms them:
+a GPU, two other implementations besides the document, one, or the document alone.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 A place is a number for each axis, in one struct, or a tuple in Python. An index is one argument a mode,
 and with --flat one number: row-major, or in CuTe's order where LAYOUT is in CuTe's dialect. --inverse goes
 from a place that is taken to the index, flat unless --coordinates. Where an element has copies, the last
-argument says which one is meant.
+argument is the number of the copy.
 """
 
 from __future__ import annotations

@@ -620,7 +620,7 @@ def _lines_of_steps(fields: Mapping[str, Any], fed: Any, ring: Any) -> Iterator[
 
 
 def _other_order(of: Engine, intake: Any, fed: Any) -> str | None:
-    """The order in which the same atoms make another tile; None where they stand in one line."""
+    """Return the order in which the same atoms make another tile; None where they stand in one line."""
     tiles = {
         order: of.tile(fed.mode, fed.major, intake.dtype, fed.rows, fed.k, order).coalesce(by_mode=True)
         for order in of.orders
@@ -637,7 +637,7 @@ def _order_words(first: str, other: str | None) -> str:
 
 
 def _all_have(descriptor: Any) -> str:
-    """The fields in which the descriptors of a tile do not differ."""
+    """Return the fields in which the descriptors of a tile do not differ."""
     held = descriptor.encoded
     lbo = f"LBO {descriptor.lbo} bytes ({held['lbo']})"
     if held.get("lbo_mode"):

@@ -21,7 +21,7 @@ the widest that fits; --layout-a and --layout-b take any layout that wgmma reads
 
 mma: warps share the tile as a grid, each with whole instructions of --shape. The tiles of A and B lie in any
 layout of shared memory from which a warp can fill its registers; those that are not asked for have no bank
-conflicts. How they are read is what `tilewise match --engine mma` says.
+conflicts. `tilewise match --engine mma` says how a warp reads them.
 
 move: the kernel that `tilewise plan` plans, from layout SRC to layout DST. It has options of its own.
 """

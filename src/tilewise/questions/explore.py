@@ -84,7 +84,7 @@ def _fragment(texts: Texts, layout: LayoutText | None) -> str:
             "dtype": texts.dtype,
             "dialect": texts.dialect,
         }
-        refuse_given(given, "says how LAYOUT is read, and there is none", "write it first")
+        refuse_given(given, "says how to read LAYOUT, and the command names no LAYOUT", "write it first")
         return ""
     if texts.storage:
         raise misused(

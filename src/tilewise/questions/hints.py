@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (
-        r"an index of it can be asked with shape=\(([\d, ()]+)\)",
+        r"ask for an index of it with shape=\(([\d, ()]+)\)",
         lambda found: f"tilewise at ... --shape {_bare(found)} asks an index of it",
     ),
     (r"\b(shape|tensor)=\(([\d, ]+)\)", lambda found: f"--{found[1]} {_bare(found[2])}"),
@@ -65,7 +65,7 @@ def _bare(numbers: re.Match[str] | str) -> str:
 
 
 def in_a_shell(hint: str) -> str:
-    """A hint as the command line spells it.
+    """Return a hint as the command line spells it.
 
     >>> in_a_shell("weak=True gives translates; or shape=(4, 9)")
     '--weak gives translates; or --shape 4,9'
@@ -141,7 +141,7 @@ def _python_value(value: str) -> str:
 
 
 def witness_text(witness: Any) -> str:
-    """A witness for people: names with their values, and no quotes.
+    """Return a witness for people: names with their values, and no quotes.
 
     >>> witness_text({"index": 11, "positions": (2, 3)}), witness_text((6, "reg"))
     ('index 11, positions (2, 3)', '(6, reg)')

@@ -7,10 +7,10 @@
   tilewise idesc decode 0x08400010 --kind f16
   tilewise idesc 0x08400010
 
-encode makes the word out of the kind, the shape, and what else is said; decode shows every bit and says
+encode makes the word out of the kind, the shape, and other options; decode shows every bit and says
 every field in words, and may be left out before a word. A word is read in its kind's table, and the kind
-stands in the instruction: without --kind, decode reads it as every kind that has such a product. What no
-product has, such as an N or a type, is a no with the nearest that there is.
+stands in the instruction: without --kind, decode reads it as every kind that has such a product. A value
+that no product has, such as an N or a type, is a no with the nearest that there is.
 """
 
 from __future__ import annotations

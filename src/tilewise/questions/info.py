@@ -87,7 +87,7 @@ def info(layout: LayoutText, dtype: Type | None = None, **reading: Unpack[Tensor
 
 
 def _comma_for_colon(text: object, layout: Layout) -> list[str]:
-    """Return a note where the second mode of a text may be meant as strides."""
+    """Return a note where the writer of a text may mean its second mode as strides."""
     from tilewise.core.shapes import spell
 
     if not isinstance(text, str) or "S[" not in text or ":" in text or len(layout.shape) != 2:

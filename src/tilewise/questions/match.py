@@ -1,4 +1,4 @@
-"""Whether an engine reads a tile of shared memory, and how: or why not, and what is nearest.
+"""Tell if an engine reads a tile of shared memory, and how: or why not, and what is nearest.
 
   tilewise match 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' --operand B --dtype bf16
   tilewise match 'Swizzle<3,3,3> o S[(128, 64) : (64, 1)]' wgmma.B --dtype bf16
@@ -33,7 +33,7 @@ lanes are the 128 threads.
 For mma and for D of wgmma --code prints CUDA alone, with every load of the tile, and --lane 17 what that
 lane gives and gets.
 
-What a descriptor of yours reads of a tile, byte by byte, is asked with
+To see byte by byte what a descriptor of yours reads of a tile:
   tilewise agree 'S[(128, 64) : (64, 1)]' 'descriptor(0x4000004000010000, A)' --dtype bf16
 
 Exit code 0 where the tile is read (or stored), 1 where it is not.
@@ -178,7 +178,7 @@ def _refuse_others(engine: str, given: dict[str, Any], stored: Sequence[str]) ->
         if name not in (*TAKES.get(engine, ()), *stored):
             owner = next(own for own in ("mma", "tcgen05") if name in TAKES[own])
             hint = f"say --engine {owner}, or leave {option_of(name)} out"
-            raise LayoutError("TW601", f"{engine} is not asked for {name}", hint=hint)
+            raise LayoutError("TW601", f"{engine} takes no {name}", hint=hint)
 
 
 def _lane(given: dict[str, Any], lanes: int) -> int | None:

@@ -236,7 +236,7 @@ def _refuse_absent(names: Sequence[str], document: Document) -> None:
                         f"{note.text}: the elements are too far apart, at {ends}",
                         hint="a --window of elements that are nearer has fewer; --panel index draws all",
                     )
-        known = "this layout has none" if name in KINDS else "there is none"
+        known = "this layout has no such panel" if name in KINDS else "there is no such panel"
         having = ", ".join(short.get(kind, kind) for kind in there)
         raise misused(f"--panel {name}: {known}", f"it has {having}; or {ALL}")
 

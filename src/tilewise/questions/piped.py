@@ -1,4 +1,4 @@
-"""What one command answers in JSON, as the next one reads it.
+"""The answer of one command in JSON, as the next one reads it.
 
 A layout, as `algebra`, `catalog` and others answer it, is read as its text, in the dialect in which it is
 written; one that its text does not tell in full, as a document; bases and tables as JSON.
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def result_in(text: str) -> str:
-    """What an answer in JSON holds, as a word: a layout, a table, the nearest tile; any other JSON as it is.
+    """Return what an answer in JSON holds, as a word: a layout, a table, the nearest tile; any other JSON as
+    it is.
 
     >>> result_in('{"schema": 1, "op": "compose", "result": "S[4 : 9]"}')
     'S[4 : 9]'
@@ -36,9 +37,10 @@ def result_in(text: str) -> str:
 
 
 def told_in(text: str) -> dict[str, str]:
-    """What an answer in JSON tells beside its layout, as options are spelled: the operand, the type, M, N, K.
+    """Return the other facts of an answer in JSON, as options are spelled: the operand, the type,
+    M, N, K.
 
-    A flag that is raised is told as True, and one that is not as nothing.
+    A flag that is raised is True, and one that is not is left out.
 
     >>> told_in('{"schema": 1, "operand": "B", "value": "0x10", "instruction": {"m": 64, "n": 96, "k": 16}}')
     {'operand': 'B', 'value': '0x10', 'm': '64', 'n': '96', 'k': '16'}
@@ -79,7 +81,7 @@ def _result(answer: Mapping[str, Any]) -> str:
 
 
 def _written(text: str, answer: Mapping[str, Any]) -> str:
-    """The text of a layout, or a document where the answer says more than the text does."""
+    """Return the text of a layout, or a document where the answer says more than the text does."""
     if "unit" not in answer and "storage" not in answer:
         return text
     from tilewise.notation import parse, to_json

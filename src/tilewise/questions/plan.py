@@ -1,4 +1,4 @@
-"""How a tensor gets from layout SRC to layout DST on a GPU: by what kernel, and how near to a copy's speed.
+"""Plan how a tensor gets from layout SRC to layout DST on a GPU: the kernel, and its share of a copy's speed.
 
   tilewise plan 'S[8192, 8192]' 'S[(8192, 8192) : (1, 8192)]' --dtype bf16
   tilewise plan '(64,32):(1,64)' '(64,32):(32,1)' --dtype f16

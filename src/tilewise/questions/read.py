@@ -15,9 +15,12 @@ The integers of the kernel are run for all threads of the launch: requests, wave
 Nsight Compute counts. Without --grid one block is run. Arguments that nobody gives are addresses where they
 have 64 bits, and unknown elsewhere. An access whose address hangs on loaded data is left out, and named.
 
+A product of matrices has the descriptors of its operands, a bulk copy its places, where the run knows them.
+`open` has the command that shows a layout in the explorer.
+
 Findings come the worst first: conflicts, uncoalesced, narrow, conversion, local, atomics, divergence,
-redundant, operand. --fail-on makes those kinds exit with 1. --html writes a page with the source beside the
-counts. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
+redundant, descriptor, operand. --fail-on makes those kinds exit with 1. --html writes a page with the source
+beside the counts. A cubin takes nvdisasm: pip install 'tilewise[sass]'.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Report:
     """
 
     contents: Mapping[str, Any]
-    """The fields. What a report has besides is called as no field is, for fields are attributes."""
+    """The fields, which are attributes too; so no field has the name of another attribute of a report."""
     screen: str | Callable[[], None] = field(compare=False)
     """The text, or what prints it: a picture is drawn when it is wanted."""
     answer: bool | None = True

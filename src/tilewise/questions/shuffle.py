@@ -114,7 +114,7 @@ def _type_called(text: LayoutText, let: Mapping[str, int]) -> str | None:
 
 
 def plan_text(plan: WarpPlan) -> str:
-    """A plan for people."""
+    """Return a plan for people."""
     from tilewise.codegen.shuffle import lines_of, register_name
 
     lines = lines_of(plan)

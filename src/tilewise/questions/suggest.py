@@ -1,4 +1,4 @@
-"""Which tile of shared memory to take for an operand: swizzle, TMA box, descriptor, steps, code.
+"""Choose the tile of shared memory for an operand: swizzle, TMA box, descriptor, steps, code.
 
   tilewise suggest wgmma --operand A --tile 128x64 --dtype bf16
   tilewise suggest tcgen05.B --tile 128x64 --dtype bf16

@@ -135,7 +135,7 @@ def _saved(listed: Table, path: Path | str) -> Report:
 
     array = listed.array
     if path == "-":
-        raise misused("--npy writes a file, and - is none", "name one, such as places.npy")
+        raise misused("--npy writes a file, and - is no file", "name one, such as places.npy")
     try:
         with open(path, "wb") as file:  # noqa: PTH123 - np.save would add .npy to the name
             np.save(file, array)

@@ -39,9 +39,9 @@ def misused(message: str, hint: str = "") -> LayoutError:
 class Texts:
     """The layouts of one question, as its options say how to read them.
 
-    What a text says beside its layout is kept: the type of an element, the box of a padded tensor, notes. The
-    report of the question has it. `asked_shape` is the shape in which an index is asked; a question has its
-    `own_shape` where that word is about something else than the tensor.
+    It keeps all that a text says beside its layout: the type of an element, the box of a padded tensor,
+    notes. The report of the question has them. `asked_shape` is the shape of an index in the question; a
+    question has its `own_shape` where that word is about something else than the tensor.
     """
 
     def __init__(

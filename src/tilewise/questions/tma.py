@@ -7,7 +7,7 @@
   tilewise tma --dtype bf16 --shape 100,64 --tile 32,64 --mode 128B --at 96,0 --reads
   tilewise tma check --dtype bf16 --dims 100,64 --strides 200 --box 100,300 --mode 128B
 
-A plan is asked in logical order, the slowest dimension first, strides in elements; the tile is a layout, or
+A plan takes logical order, the slowest dimension first, strides in elements; the tile is a layout, or
 --tile and --mode. `check` takes the arguments of cuTensorMapEncodeTiled as they are passed, the innermost
 dimension first, strides in bytes, and names every rule that they break. `arguments` and `coordinates` are
 always in the driver's order.

@@ -16,10 +16,10 @@ in the lower halves of their columns alone: its instructions, the registers of a
 which the elements are then. `reg` counts elements of the type, as TCol does.
 
 --to asks for one fragment, over wid_in_wg or warpid, laneid and reg. One of several warpgroups, up to eight,
-says them by wgid, or by warpid or tx of the block, and has its elements parted among them: each warpgroup's
-instructions are said, with its columns. Which register is which costs nothing, for an instruction names
-them; which lane it is, is the form's. Where none fits, the nearest form is said, with the `tilewise shuffle`
-that would be left.
+says them by wgid, or by warpid or tx of the block, and has its elements parted among them: the answer has
+each warpgroup's instructions, with its columns. The order of registers costs nothing, for an instruction
+names them; the order of lanes is the form's. Where no form fits, the answer has the nearest one, and the
+`tilewise shuffle` that would be left.
 
 --store asks for tcgen05.st: --to is then the fragment that there is. A store that would write words that no
 element has is left out.
@@ -27,7 +27,7 @@ element has is left out.
 --code prints a device function of CUDA C++ instead: of the form that fits, or of the one with the fewest
 instructions. Where warpgroups share, it is one for all of them, by the number of the warp in the block.
 
-Exit code 0 where there is a way, 1 where there is none.
+Exit code 0 where there is a way, 1 where there is no way.
 """
 
 from __future__ import annotations

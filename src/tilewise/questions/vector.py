@@ -10,9 +10,9 @@ A lane moves 1, 2, 4, 8 or 16 neighbouring bytes, from an address that is a mult
 is a tile of memory, in elements of --dtype, which begins at --base. An access says which elements each lane
 asks for, as in `tilewise banks`; without one, lanes go along the rows.
 
-What blocks is the first lane that asks for what no instruction moves: elements that are no neighbours, or
-that begin at no multiple of the width; the tile's own address; the end of the tile or of a row; the elements
-that a lane holds. Exit code 1 where no width can be moved, or where an access says a width that cannot be.
+The answer names the block: the first lane that asks for elements that are no neighbours, or that begin at no
+multiple of the width; the tile's own address; the end of the tile or of a row; the elements that a lane
+holds. Exit code 1 where no width can be moved, or where an access says a width that cannot be.
 """
 
 from __future__ import annotations

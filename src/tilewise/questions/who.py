@@ -1,4 +1,4 @@
-"""Which elements live at a place.
+"""Find the elements that live at a place.
 
   tilewise who 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid=5,reg=1
   tilewise who 'S[(8, 4, 2) : (4@laneid, 1@laneid, 1@reg)]' laneid=5
@@ -267,7 +267,7 @@ def _check_box(layout: Layout) -> None:
 
 
 def _runs(places: list[Vector]) -> list[str]:
-    """A line for every run of places that follow each other on the last axis."""
+    """Return a line for every run of places that follow each other on the last axis."""
     runs: list[list[Vector]] = []
     for place in places:
         *same, (axis, steps) = place.terms

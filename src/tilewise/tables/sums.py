@@ -1,6 +1,6 @@
 """Tables as outer sums, written once into fresh memory.
 
-What a table adds up falls apart into factors: one a digit of the window, and the copies last. The
+The sum in each entry falls apart into factors: one a digit of the window, and the copies last. The
 leading factors are combined into one vector and the trailing ones into another, each about the square
 root of the whole, and one broadcast addition writes every entry. Swizzled, it is one broadcast XOR of
 swizzled vectors where the sums do not carry; where they do, rows are added and swizzled while they

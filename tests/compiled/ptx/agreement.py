@@ -20,6 +20,7 @@ from zipfile import ZipFile
 import numpy as np
 
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.machine import Event
 from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.ptx.reader import programs_of as in_ptx
 from tilewise.compiled.sass.reader import programs_of as in_machine_code
@@ -115,6 +116,8 @@ def touched(program: KernelProgram, launch: Launch, blocks: int) -> tuple[Touche
     unknown: Counter[tuple[str, str]] = Counter()
     for trace in traces(program, launch, range(min(blocks, launch.blocks))):
         for event in trace:
+            if not isinstance(event, Event):
+                continue
             touch, lanes = event.touch, trace.lanes
             key = touch.space, "atom" if touch.operation == "red" else touch.operation
             active = np.flatnonzero(event.active & (lanes.threads % LANES < touch.supplied))

@@ -3,7 +3,7 @@
     python -m tests.compiled.random.shrink 2000003 sm_90 [machine | ptx]
 
 prints the smallest kernel, what was compiled of it, and the difference. Parts of the tree are left out one
-after the other. What the interpreter does not take then is no candidate: a name is missing, or a sum
+after the other. A tree that the interpreter does not take then is no candidate: a name is missing, or a sum
 overflows.
 """
 

@@ -1,6 +1,6 @@
 """The small language of random kernels: a syntax tree of frozen values that prints itself as CUDA C++.
 
-All arithmetic wraps around. What C leaves open is not in the tree: shifts are by less than the width,
+All arithmetic wraps around. The tree has nothing that C leaves open: shifts are by less than the width,
 divisors are not zero, and signed sums that may overflow are printed as unsigned ones. Each access has a
 source line of its own, which `Source.lines` holds by the number of the access.
 """

@@ -102,7 +102,7 @@ def lines(text: str) -> dict[str, str]:
 
 
 def permutations(text: str, extents: Sequence[int]) -> list[Any]:
-    """Which element of the tile comes where, mode by mode."""
+    """Return the element of the tile at each position, mode by mode."""
     found = []
     for word, extent in zip(re.findall(LAYOUT, text), extents, strict=True):
         shape, stride = pair_of(word) if word != "_" else (extent, 1)
@@ -111,7 +111,7 @@ def permutations(text: str, extents: Sequence[int]) -> list[Any]:
 
 
 def tiler_of(text: str) -> list[Any]:
-    """Which element of the tile of a copy comes where."""
+    """Return the element of a copy's tile at each position, mode by mode."""
     words = re.findall(LAYOUT, lines(text)["Tiler MN"])
     return permutations(",".join(words), [0] * len(words))
 

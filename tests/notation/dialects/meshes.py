@@ -85,7 +85,7 @@ def drawn_parts(rng, extent):
 
 
 def drawn_cuts(rng, extents, rank, parts=False):
-    """Which axes, or parts of them, cut each dimension; some cut none."""
+    """Draw the axes, or parts of them, that cut each dimension; some cut no dimension."""
     pieces = [
         (name, before, many)
         for name, extent in extents.items()

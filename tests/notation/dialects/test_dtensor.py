@@ -272,3 +272,12 @@ def test_what_placements_cannot_say(layout, words):
         write(DIALECTS["dtensor"], parse(layout), Given())
     assert error.value.code == "TW008"
     assert words in str(error.value)
+
+
+def test_the_texts_that_new_users_type_are_read():
+    """Without local_tensor, and without parentheses around one placement."""
+    ranks = "DeviceMesh('cuda', [0, 1, 2, 3, 4, 5, 6, 7])"
+    typed = parse(f"DTensor(device_mesh={ranks}, placements=(Shard(dim=0),))", shape=(64, 64))
+    assert typed == parse("Shard(0) on (8,)", shape=(64, 64)) == parse("(Shard(0),) on (8,)", shape=(64, 64))
+    copied = parse("Replicate() on (8,)", shape=(64, 64))
+    assert copied.copies == 8

@@ -104,7 +104,7 @@ function no(why: string): LayoutError {
 
 function wordOfWgmma(word: string): Words {
   const [, name, number] = NUMBER.exec(word) ?? [];
-  if (name !== "n") throw unknown(`wgmma is not asked for '${word}'`, "it is asked for n");
+  if (name !== "n") throw unknown(`wgmma takes no '${word}'`, "it takes n");
   return { n: Number(number) };
 }
 

@@ -59,7 +59,7 @@ function* wavefrontsAsked(access: Access): Work<Asked> {
   const idle = idleSaid(access);
   if (idle) notes.push({ kind: "hint", text: idle });
   const guess = guessOf(access.operation, access.bytes);
-  if (guess) notes.push({ kind: "hint", text: `of ${access.operation.name} no document says ${guess}` });
+  if (guess) notes.push({ kind: "hint", text: guess });
   return { name: access.name, steps: steps.slice(0, MOST_STEPS), notes };
 }
 

@@ -163,7 +163,7 @@ function ofLayout(text: string, stored: Stored): Pattern {
   const [low, high] = extremes(layout, "m");
   if (low < 0n || high >= BigInt(stored.size)) {
     const far = low < 0n ? low : high;
-    throw new Refusal("TW502", `index ${far} is asked for, and the tile has ${stored.size} elements`);
+    throw new Refusal("TW502", `lanes ask for index ${far}, and the tile has ${stored.size} elements`);
   }
   const columns = table(layout, { from: 0, to: Number(layout.size) });
   const flat = (at: number): number => {

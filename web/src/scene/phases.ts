@@ -7,8 +7,6 @@ export interface Operation {
   readonly widths: readonly number[];
   /** The d for which lanes n and n ^ d that ask for one address, all of them, halve the phases. */
   readonly pairs: readonly number[];
-  /** Lanes of a phase at most. */
-  readonly most: number;
   /** Whether lanes that meet at a word go one after the other; else one wavefront serves them all. */
   readonly inTurn: boolean;
 }
@@ -27,20 +25,23 @@ export const OPERATIONS: ReadonlyMap<string, Operation> = new Map(
       ["st", [1, 2, 4, 8, 16]],
       ["ldmatrix", [ROW_BYTES]],
       ["stmatrix", [ROW_BYTES]],
-      ["cp.async", [4, 8, 16], [], 8, true],
-      ["atom", [4, 8], [], LANES, true],
+      ["cp.async", [4, 8, 16], [], true],
+      ["atom", [4, 8], [], true],
       ["tma", [ROW_BYTES]],
-    ] as [string, number[], number[]?, number?, boolean?][]
-  ).map(([name, widths, pairs = [], most = LANES, inTurn = false]) => [name, { name, widths, pairs, most, inTurn }]),
+    ] as [string, number[], number[]?, boolean?][]
+  ).map(([name, widths, pairs = [], inTurn = false]) => [name, { name, widths, pairs, inTurn }]),
 );
 
-/** What no document says of an operation of so many bytes, and no counter showed; or nothing. */
+/** A sentence about what is not known of an operation of so many bytes, or what else it costs; or nothing. */
 export function guessOf({ name }: Operation, bytes: number): string {
-  if (name === "tma") return "in which order its rows go, which no counter shows";
-  if (name === "atom" && bytes === 8) return "what 8 bytes cost: those of 4 were counted";
-  const narrow = name === "cp.async" && bytes < ROW_BYTES;
-  return narrow ? "how its narrow copies overlap: no rule that was tried gives every count of 4 and of 8 bytes" : "";
+  if (name === "tma") return "of tma no document says in which order its rows go, which no counter shows";
+  if (name === "atom" && bytes === 8) return "of atom no document says what 8 bytes cost: those of 4 were counted";
+  return name === "cp.async" ? `${name} takes at least so many: ${LEAST}` : "";
 }
+
+const LEAST =
+  "its lanes take turns at the banks that they read, too. Along a row these differ, and nothing is added; " +
+  "cp.async.cg, past the L1, takes none";
 
 /** Lanes that go together, and the words that they ask for: the lanes by bank, then by word. */
 export interface Phase {
@@ -64,7 +65,7 @@ export interface Request {
 
 /** The wavefronts of a request whose lane n asks for `bytes` at addresses[n]; null where it is inactive. */
 export function counted(operation: Operation, bytes: number, addresses: readonly (number | null)[]): Request {
-  const alone = Math.min(operation.most, WAVEFRONT / bytes);
+  const alone = Math.min(LANES, WAVEFRONT / bytes);
   const merged = alone < LANES && operation.pairs.some((distance) => paired(addresses, distance));
   const together = merged ? 2 * alone : alone;
   const phases: Phase[] = [];

@@ -166,7 +166,7 @@ def check_listed(addresses: int, most: int = MOST_LISTED) -> None:
     if addresses > most:
         raise LayoutError(
             "TW301",
-            f"{addresses} addresses would be looked at one by one, and {most} is the most",
+            f"{addresses} addresses would be computed one by one, and {most} is the most",
             hint="ask about a part of the tile, or one whose extents and strides are powers of two",
         )
 

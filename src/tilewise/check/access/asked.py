@@ -33,7 +33,7 @@ def access_of(
 
     Without a width, vectors are the widest possible, of a tile at the byte address `base`.
 
-        requires       a text as docs/access.md has them; a layout of (lane), (lane, element) or (request,
+        requires       a text as docs/banks.md has them; a layout of (lane), (lane, element) or (request,
                        lane, element) to flat indices, or of who holds which element over laneid and reg
         postcondition  access_of(access.name, layout, dtype) == access
         refused        TW610 no instruction makes it, and why; TW502 an index that the tile has not

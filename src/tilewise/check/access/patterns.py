@@ -327,7 +327,7 @@ def _refuse_outside(index: Layout, stored: Stored, axis: str = "m", extent: int 
     if extent:
         message = f"lanes ask for coordinate {far} on {axis}, and the tile has {extent} there"
         raise Refused("TW502", message, witness={"axis": axis, "coordinate": far, "extent": extent})
-    message = f"index {far} is asked for, and the tile has {size} elements"
+    message = f"lanes ask for index {far}, and the tile has {size} elements"
     raise Refused("TW502", message, witness={"index": far, "size": size})
 
 

@@ -229,7 +229,9 @@ def feed(
         raise LayoutError("TW601", f"{operand!r} is no operand of mma.sync", hint="known: A B C D")
     check_place(base, pattern)
     if shape is None and not group:
-        raise LayoutError("TW601", "mma has many shapes, and none was said", hint='such as shape="m16n8k16"')
+        raise LayoutError(
+            "TW601", "mma has many shapes, and the call names none", hint='such as shape="m16n8k16"'
+        )
     this = Instruction(WGMMA if shape is None else Shape.of(shape), sparse, products, group)
     answers = []
     try:

@@ -52,7 +52,6 @@ FAMILIES = {
 
 PROOFS = {
     "ideal": "no access conflicts",
-    "phases": "no access conflicts; lanes that go together ask for less than a wavefront moves",
     "bound": "no layout takes fewer, of any kind, that keeps the vectors together",
     "searched": "no layout of those searched takes fewer",
     "open": "whether a linear layout takes fewer was not decided within the bound",
@@ -139,7 +138,7 @@ class Choice:
     linear.
     """
     proof: str
-    """ideal, phases, bound, searched or open: see PROOFS."""
+    """ideal, bound, searched or open: see PROOFS."""
 
     @property
     def ideal(self) -> int:
@@ -378,7 +377,7 @@ class _Search:
             )
         best = min(bests, key=lambda own: (own.cost, own.bytes))
         if best.cost <= self.free:
-            proof = "ideal" if best.wavefronts == best.ideals else "phases"
+            proof = "ideal"
         elif best.cost == self.bound:
             proof = "bound"
         else:

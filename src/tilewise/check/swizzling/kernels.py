@@ -18,7 +18,7 @@ least weight. Columns of b are chosen one coordinate after the other. Three thin
 
 A phase whose points are no coset costs its fullest bank. Points that agree in the coordinates to come and in
 the sum of the columns so far share a bank whatever follows: their number is that phase's share of the cost.
-A search that runs to its end without a better map proves that there is none.
+A search that runs to its end without a better map proves that no map is better.
 """
 
 from __future__ import annotations

@@ -187,7 +187,7 @@ def layout_of(
     xors = set()
     for digit in (*above, *digits.outer):
         flips = basis.combination(columns.get(digit, 0))
-        assert flips is not None, "the banks that are told apart are all of them"
+        assert flips is not None, "the columns span all banks"
         first = len(kept) + len(leading)
         xors |= {(position[digit], first + bit) for bit in range(banks) if flips >> bit & 1}
     swizzles = _swizzles(xors)

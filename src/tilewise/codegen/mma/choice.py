@@ -136,7 +136,7 @@ def checked_grid(shape: Shape, m: int, n: int, warps: tuple[int, int]) -> tuple[
     """
     rows, columns = (as_int(count, "a number of warps") for count in warps)
     if rows < 1 or columns < 1:
-        raise LayoutError("TW401", f"{rows}x{columns} warps are none", hint="such as 2x2")
+        raise LayoutError("TW401", f"{rows}x{columns} is no grid of warps", hint="such as 2x2")
     for name, extent, each, count in (("M", m, shape.m, rows), ("N", n, shape.n, columns)):
         those = f"{count} warps with whole {shape}"
         check_multiple(name, extent, each * count, those, {name: extent, "warps": [rows, columns]})

@@ -79,7 +79,7 @@ def cute_source(plan: WgmmaPlan) -> str:
     if any(own.order is None for own in plan.in_shared):
         raise Refused(
             "TW008",
-            "this style names CuTe's atoms, and a layout was asked for",
+            "this style names CuTe's atoms, and you ask for a layout of your own",
             hint="tilewise code LAYOUT --lang cute spells a layout",
         )
     held, a_type = plan.a.in_registers, ELEMENT[plan.a.dtype.name]

@@ -60,7 +60,7 @@ def unknown(words: Words) -> UnreadStep:
 
 
 def total(words: Words) -> Step | None:
-    """a + b, a - b, a b + c, of which a carry may come in and go out."""
+    """Return the step of a + b, a - b, a b + c; a carry may come in and go out."""
     if "sat" in words.parts:
         return None
     subtracts = words.base in ("sub", "subc")
@@ -125,12 +125,12 @@ def _high(a: Entries, b: Entries, signed: bool) -> Entries:
 
 
 def product(words: Words) -> Step:
-    """The product a b."""
+    """Return the step of the product a b."""
     return words.result(partial(_product, words))
 
 
 def product24(words: Words) -> Step | None:
-    """The product of 24 bits of each: its low 32 bits or those from 16 on; and a sum."""
+    """Return the step of a product of 24 bits of each: its low 32 bits or those from 16 on; and a sum."""
     if "sat" in words.parts:
         return None
 
@@ -145,7 +145,7 @@ def product24(words: Words) -> Step | None:
 
 
 def distance(words: Words) -> Step:
-    """c + |a - b|."""
+    """Return the step of c + |a - b|."""
 
     def of(a: Entries, b: Entries, c: Entries) -> Any:
         less = with_sign(a) < with_sign(b) if words.signed else a < b
@@ -155,7 +155,7 @@ def distance(words: Words) -> Step:
 
 
 def quotient(words: Words) -> Step:
-    """a / b cut off, or what remains; by 0 it is not known."""
+    """Return the step of a / b cut off, or of what remains; by 0 it is not known."""
     reads = [words.read(1), words.read(2)]
 
     def of(a: Entries, b: Entries) -> Any:
@@ -181,7 +181,7 @@ def quotient(words: Words) -> Step:
 
 
 def least(words: Words) -> Step | None:
-    """The least or the greatest of two or three."""
+    """Return the step of the least or the greatest of two or three."""
     if "relu" in words.parts:
         return None
     pick = np.minimum if words.base == "min" else np.maximum
@@ -199,7 +199,7 @@ def least(words: Words) -> Step | None:
 
 
 def shift(words: Words) -> Step:
-    """a << n or a >> n; all bits are gone where n is the width or more, but for the sign."""
+    """Return the step of a << n or a >> n; all bits but the sign are gone where n is the width or more."""
     if words.base == "shl":
         return words.result(_up, words.kind, U32)
     if not words.signed:
@@ -213,7 +213,7 @@ def shift(words: Words) -> Step:
 
 
 def funnel(words: Words) -> Step:
-    """The high word of {b, a} << n, or the low one of {b, a} >> n."""
+    """Return the step of the high word of {b, a} << n, or the low one of {b, a} >> n."""
     wrapped, left = "wrap" in words.parts, "l" in words.parts
 
     def of(a: Entries, b: Entries, count: Entries) -> Any:
@@ -248,7 +248,7 @@ def _down(bits: Entries, count: Entries) -> Entries:
 
 
 def extract(words: Words) -> Step:
-    """A field of bits, filled up with its sign or with zeros."""
+    """Return the step of a field of bits, filled up with its sign or with zeros."""
     width, kind = words.width, words.kind
 
     def of(bits: Entries, begin: Entries, count: Entries) -> Any:
@@ -266,7 +266,7 @@ def extract(words: Words) -> Step:
 
 
 def insert(words: Words) -> Step:
-    """b with a field of bits that is a's."""
+    """Return the step of b with a field of bits that is a's."""
     kind = words.kind
 
     def of(a: Entries, b: Entries, begin: Entries, count: Entries) -> Any:
@@ -278,7 +278,7 @@ def insert(words: Words) -> Step:
 
 
 def sign_extend(words: Words) -> Step:
-    """The low n bits, filled up with their sign or with zeros."""
+    """Return the step of the low n bits, filled up with their sign or with zeros."""
 
     def of(bits: Entries, count: Entries) -> Any:
         count = count & U32(31) if "wrap" in words.parts else np.minimum(count, U32(32))
@@ -291,7 +291,7 @@ def sign_extend(words: Words) -> Step:
 
 
 def bit_mask(words: Words) -> Step:
-    """n ones from a position on."""
+    """Return the step of n ones from a position on."""
 
     def of(begin: Entries, count: Entries) -> Any:
         if "wrap" in words.parts:
@@ -312,7 +312,7 @@ def leading(bits: Entries) -> Entries:
 
 
 def find(words: Words) -> Step:
-    """The position of the leading bit that is no sign; or its distance from the top."""
+    """Return the step of the position of the leading bit that is no sign; or its distance from the top."""
 
     def of(bits: Entries) -> Any:
         if words.signed:
@@ -326,12 +326,12 @@ def find(words: Words) -> Step:
 
 
 def leading_zeros(words: Words) -> Step:
-    """The number of zeros above the leading one."""
+    """Return the step of the number of zeros above the leading one."""
     return words.result(lambda bits: U32(words.width - 1) - leading(bits))
 
 
 def permute(words: Words) -> Step | None:
-    """Four bytes of {b, a}, chosen by the digits of c."""
+    """Return the step of four bytes of {b, a}, chosen by the digits of c."""
     if words.parts != ("b32",):
         return unknown(words)
     return words.result(lambda a, b, c: permuted(a, c, b))
@@ -341,7 +341,7 @@ def permute(words: Words) -> Step | None:
 
 
 def logic(words: Words) -> Step:
-    """And, or, xor, not: of bits, or of predicates, where one that is known may decide."""
+    """Return the step of and, or, xor, not: of bits, or of predicates, where a known one may decide."""
     functions = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.bitwise_not}
     if words.type != "pred":
         return words.result(functions[words.base])
@@ -352,7 +352,7 @@ def logic(words: Words) -> Step:
 
 
 def table_of_three(words: Words) -> Step:
-    """A function of three bits by its table; a predicate says if the result is not 0."""
+    """Return the step of a function of three bits by its table; a predicate says if the result is not 0."""
     join = next((part.upper() for part in words.parts if part in ("or", "and")), None)
     reads, table = [words.read(place) for place in (1, 2, 3)], words.operands[4]
     also = words.truth(5) if join else None
@@ -403,7 +403,7 @@ def _joined(words: Words, mine: Value, other: Value | None) -> Value:
 
 
 def compare(words: Words) -> Step:
-    """A comparison, and its contrary, each joined with a predicate."""
+    """Return the step of a comparison, and its contrary, each joined with a predicate."""
     result = _compared(words)
     also = words.truth(3) if len(words.operands) > 3 else None
     names = [name.strip() for name in words.operands[0].split("|")]
@@ -420,7 +420,7 @@ def compare(words: Words) -> Step:
 
 
 def compare_to_number(words: Words) -> Step:
-    """A comparison as a number: all ones, or 1.0, where it holds."""
+    """Return the step of a comparison as a number: all ones, or 1.0, where it holds."""
     result = _compared(words)
     also = words.truth(3) if len(words.operands) > 3 else None
     kind = KINDS[width_of(words.types[0])]
@@ -444,13 +444,13 @@ def _chosen(which: Value, x: Value, y: Value) -> Value:
 
 
 def select(words: Words) -> Step:
-    """One of two numbers, by a predicate."""
+    """Return the step of one of two numbers, by a predicate."""
     x, y, which = words.read(1), words.read(2), words.truth(3)
     return words.step(lambda lanes: _chosen(which(lanes), x(lanes), y(lanes)))
 
 
 def select_by_sign(words: Words) -> Step:
-    """One of two numbers, by the sign of a third."""
+    """Return the step of one of two numbers, by the sign of a third."""
     if words.type != "s32":
         return unknown(words)
     kind = KINDS[width_of(words.types[0])]
@@ -467,7 +467,7 @@ def select_by_sign(words: Words) -> Step:
 
 
 def move(words: Words) -> Step | None:
-    """A copy; of numbers into parts, or of parts into a number."""
+    """Return the step of a copy; of numbers into parts, or of parts into a number."""
     target, source = words.operands
     if words.type == "pred":
         read = words.truth(1)
@@ -517,7 +517,7 @@ def _packed(words: Words) -> Step | None:
 
 
 def convert(words: Words) -> Step | None:
-    """An integer in another width; what comes of a float is not known."""
+    """Return the step of an integer in another width; what comes of a float is not known."""
     if "pack" in words.parts:
         return None
     target, source = words.types[-2:]

@@ -16,7 +16,7 @@ import numpy as np
 from tilewise.compiled import generic
 from tilewise.compiled.generic import LOW, WINDOWS
 from tilewise.compiled.lanes import UNKNOWN, Entries, LaneReader, Lanes, Taking, Value, applied
-from tilewise.compiled.program import Compute, Step, Touch, UnreadStep
+from tilewise.compiled.program import Compute, Step, Touch, UnreadStep, copied
 from tilewise.compiled.ptx.integers import extended
 from tilewise.compiled.ptx.operands import (
     Kind,
@@ -54,7 +54,7 @@ def _vector(words: Words) -> int:
 
 
 def access(words: Words) -> Steps:
-    """A load, a store or an atomic."""
+    """Return the steps of a load, a store or an atomic."""
     space, bytes = space_of(words), width_of(words.type) // 8 * _vector(words)
     if words.base in ("st", "red"):
         if space == "param":
@@ -90,7 +90,7 @@ def touches(
 
 
 def to_generic(words: Words) -> Step:
-    """An address of a space as a generic one, or back."""
+    """Return the step of an address of a space as a generic one, or back."""
     space = space_of(words)
     window = WINDOWS.get(space, 0)
     if space in BANKS:
@@ -102,7 +102,7 @@ def to_generic(words: Words) -> Step:
 
 
 def in_space(words: Words) -> Step:
-    """True for a generic address of a space."""
+    """Return the step of a predicate that is true for a generic address of a space."""
     space, read = words.parts[0].split("::")[0], number(words.operands[1], np.uint64, words)
     if space in BANKS:
         return UnreadStep(words.written())
@@ -117,7 +117,7 @@ def in_space(words: Words) -> Step:
 
 
 def matrices(words: Words) -> Steps:
-    """ldmatrix and stmatrix: lanes name rows of 16 bytes."""
+    """Return the steps of ldmatrix and stmatrix: lanes name rows of 16 bytes."""
     count = next(int(part[1:]) for part in words.parts if part in ("x1", "x2", "x4"))
     lanes = 2 * MATRIX_LANES if "m16n16" in words.parts else MATRIX_LANES
     stores = words.base == "stmatrix"
@@ -126,7 +126,7 @@ def matrices(words: Words) -> Steps:
 
 
 def copy(words: Words) -> Steps | None:
-    """An asynchronous copy of each lane; one of no bytes stores zeros and loads nothing."""
+    """Return the steps of an asynchronous copy of each lane; one of no bytes stores zeros."""
     if words.parts[0] != "async" or words.parts[1] not in ("ca", "cg"):
         return ()
     operands = words.operands
@@ -136,11 +136,10 @@ def copy(words: Words) -> Steps | None:
     bytes = immediate(size)
     if bytes not in (4, 8, 16):
         return None
-    return (
-        Touch("shared", "cp.async", bytes, generic.low(address(target, words))),
-        Touch(
-            "global", "cp.async", bytes, address(source, words), when=_taken(rest[0], words) if rest else None
-        ),
+    when, bypasses = _taken(rest[0], words) if rest else None, words.parts[1] == "cg"
+    return copied(
+        Touch("shared", "cp.async", bytes, generic.low(address(target, words)), bypasses=bypasses),
+        Touch("global", "cp.async", bytes, address(source, words), when=when, bypasses=bypasses),
     )
 
 

@@ -37,6 +37,7 @@ from tilewise.compiled.program import (
     UnreadStep,
     work_of,
 )
+from tilewise.compiled.ptx.engines import engine_call
 from tilewise.compiled.ptx.integers import computed
 from tilewise.compiled.ptx.memory import MEMORY, PARAMETERS
 from tilewise.compiled.ptx.operands import PtxVariable, Scope, Setting, Words, split
@@ -195,6 +196,9 @@ class _Reader:
         step = computed(words)
         if step is not None:
             return (step,)
+        call = engine_call(words, _maybe_written(words))
+        if call is not None:
+            return (call,)
         if words.base in MEMORY:
             return MEMORY[words.base](words)
         if words.base in WARPS:

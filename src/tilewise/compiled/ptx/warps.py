@@ -33,7 +33,7 @@ def _answer(words: Words, read: Callable[[Lanes, Taking], Value]) -> Step:
 
 
 def shuffle(words: Words) -> Step:
-    """A number of another lane; a predicate says if that lane is inside."""
+    """Return the step of a number of another lane; a predicate says if that lane is inside."""
     mode = next(part.upper() for part in words.parts if part in ("idx", "up", "down", "bfly"))
     reads, targets = [words.read(place, np.uint32) for place in (1, 2, 3)], _targets(words)
 
@@ -45,19 +45,19 @@ def shuffle(words: Words) -> Step:
 
 
 def vote(words: Words) -> Step:
-    """All, any or none of a warp's predicates; or those that hold, as bits."""
+    """Return the step of all, any or none of a warp's predicates; or of those that hold, as bits."""
     mode = next(part for part in words.parts if part in ("all", "any", "uni", "ballot"))
     read = words.truth(1)
     return _answer(words, lambda lanes, where: voted(lanes, read(lanes), where, mode))
 
 
 def active(words: Words) -> Step:
-    """The lanes that take part, as bits."""
+    """Return the step of the lanes that take part, as bits."""
     return _answer(words, lambda lanes, where: voted(lanes, TRUE, where, "ballot"))
 
 
 def reduction(words: Words) -> Step:
-    """The sum, the least, the greatest or the bits of a warp's numbers together."""
+    """Return the step of the sum, the least, the greatest or the bits of a warp's numbers together."""
     if words.type not in ("u32", "s32", "b32"):
         return unknown(words)
     kind = next(part.upper() for part in words.parts if part != "sync")
@@ -66,7 +66,7 @@ def reduction(words: Words) -> Step:
 
 
 def election(words: Words) -> Step:
-    """The first lane of a warp, and true for it."""
+    """Return the step of the first lane of a warp, and of a predicate that is true for it."""
     targets = _targets(words)
 
     def run(lanes: Lanes, where: Taking) -> None:
@@ -77,7 +77,7 @@ def election(words: Words) -> Step:
 
 
 def match(words: Words) -> Step:
-    """The lanes that have the same number, as bits; or all lanes, and true, if all have the same."""
+    """Return the step of the lanes with the same number, as bits; or of all, and true, if all have it."""
     read, targets, each = words.read(1), _targets(words), "any" in words.parts
 
     def run(lanes: Lanes, where: Taking) -> None:

@@ -63,7 +63,7 @@ def rounded(exact: np.ndarray, parts: tuple[str, ...]) -> Any:
 
 
 def product(words: Words) -> Compute | None:
-    """a b; of positive floats also where one of them lies between two ends."""
+    """Return the step of a b; of positive floats also where one of them lies between two ends."""
     if not {*words.parts} <= {"FTZ", *ROUNDED}:
         return None
     register, *rest = words.operands
@@ -116,7 +116,9 @@ def reciprocal(words: Words) -> Compute:
 
 
 def comparison(words: Words) -> Compute | None:
-    """A comparison of floats, joined with a predicate; those with U hold of what is no number."""
+    """Return the step of a comparison of floats, joined with a predicate; those with U hold of what is no
+    number.
+    """
     first, second, a, b, *truths = words.operands
     relation = words.parts[0]
     if relation.removesuffix("U") not in COMPARED:
@@ -141,7 +143,7 @@ def comparison(words: Words) -> Compute | None:
 
 
 def selection(words: Words) -> Compute:
-    """One of two floats, by a predicate."""
+    """Return the step of one of two floats, by a predicate."""
     register, a, b, which = words.operands[:4]
     return step_of(register, selected(truth(which), real(a), real(b)))
 
@@ -150,7 +152,7 @@ def selection(words: Words) -> Compute:
 
 
 def from_integer(words: Words) -> Compute | None:
-    """An integer as a float."""
+    """Return the step of an integer as a float."""
     kinds = [part for part in words.parts if part[0] in "US" and part[1:].isdigit()]
     kind = kinds[-1] if kinds else "S32"
     others = {*words.parts} - {"F32", kind, *ROUNDED}
@@ -180,7 +182,7 @@ INTEGERS = {"TRUNC": np.trunc, "FLOOR": np.floor, "CEIL": np.ceil}
 
 
 def to_integer(words: Words) -> Compute | None:
-    """A float as an integer, cut to its numbers; one that both ends agree about is known."""
+    """Return the step of a float as an integer, cut to its numbers; known where both ends agree."""
     register, source = words.operands[0], words.operands[-1]
     kind = next((part for part in words.parts if part in ("U32", "S32", "U64", "S64")), "S32")
     function = next((INTEGERS[part] for part in words.parts if part in INTEGERS), np.rint)

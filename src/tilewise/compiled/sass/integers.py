@@ -127,7 +127,7 @@ def _narrow(bits: np.ndarray) -> np.ndarray:
 
 
 def iadd3(words: Words) -> Compute:
-    """a + b + c, with up to two carries in and out."""
+    """Return the step of a + b + c, with up to two carries in and out."""
     written, plain, carried = words.parted()
     register = plain[0]
     carries = [truth(one) for one in carried] if "X" in words.parts else []
@@ -162,7 +162,7 @@ def _added_low(*bits: np.ndarray) -> Any:
 
 
 def iadd_wide(words: Words) -> Compute:
-    """a + b of 64 bits, or a + b + c."""
+    """Return the step of a + b of 64 bits, or a + b + c."""
     written, plain, _ = words.parted()
     reads = [wide(operand) for operand in plain[1:]]
     sum_of = _wide_step(
@@ -179,7 +179,7 @@ def iadd_wide(words: Words) -> Compute:
 
 
 def imad(words: Words) -> Compute:
-    """a b + c: the low word, the high one (HI), or both (WIDE)."""
+    """Return the step of a b + c: the low word, the high one (HI), or both (WIDE)."""
     written, plain, carried = words.parted()
     register, a, b, c = plain
     unsigned = "U32" in words.parts
@@ -227,7 +227,7 @@ def _with_carry(
 
 
 def lea(words: Words) -> Compute:
-    """(a << n) + b; HI the high word of it, with c above a; SX32 fills a up with its sign."""
+    """Return the step of (a << n) + b; HI is its high word, with c above a; SX32 fills a up with its sign."""
     written, plain, carried = words.parted()
     register, a, b, *rest = plain
     high, fill = "HI" in words.parts, "SX32" in words.parts
@@ -263,7 +263,7 @@ def _shifted_high(bits: np.ndarray, shift: int, fill: bool) -> np.ndarray:
 
 
 def viadd(words: Words) -> Compute:
-    """a + b."""
+    """Return the step of a + b."""
     register, a, b = words.operands[:3]
     left, right = word(a), word(b)
     return step_of(register, lambda lanes: between(np.add, left(lanes), right(lanes)))
@@ -282,12 +282,12 @@ def between(function: Callable[..., Any], *values: Value) -> Value:
 
 
 def iabs(words: Words) -> Compute:
-    """|a|."""
+    """Return the step of |a|."""
     return step_of(words.operands[0], word(f"|{words.operands[1]}|"))
 
 
 def least(words: Words) -> Compute:
-    """The least or the greatest of two or three numbers; by the first predicate behind them which."""
+    """Return the step of the least or the greatest of numbers, by the first predicate behind them."""
     written, plain, selecting = words.parted()
     is_wide = any(part in ("S64", "U64") for part in words.parts)
     unsigned = any(part in ("U32", "U64") for part in words.parts)
@@ -318,7 +318,7 @@ def least(words: Words) -> Compute:
 
 
 def shf(words: Words) -> Compute:
-    """The low or high word of {high, low} shifted."""
+    """Return the step of the low or high word of {high, low} shifted."""
     register, low, by, high = words.operands[:4]
     below, count, above = word(low), word(by), word(high)
     left, upper = "L" in words.parts, "HI" in words.parts
@@ -342,7 +342,7 @@ def shf(words: Words) -> Compute:
 
 
 def sgxt(words: Words) -> Compute:
-    """The low bits of a, filled up with their sign, or with zeros (U32)."""
+    """Return the step of the low bits of a, filled up with their sign, or with zeros (U32)."""
     register, a, count = words.operands[:3]
     read, bits_of = word(a), word(count)
 
@@ -358,7 +358,7 @@ def sgxt(words: Words) -> Compute:
 
 
 def bmsk(words: Words) -> Compute:
-    """So many ones from a position on."""
+    """Return the step of so many ones from a position on."""
     register, position, width = words.operands[:3]
     begin, count = word(position), word(width)
 
@@ -372,7 +372,7 @@ def bmsk(words: Words) -> Compute:
 
 
 def prmt(words: Words) -> Compute:
-    """Four bytes of {c, a}, chosen by the digits of b."""
+    """Return the step of four bytes of {c, a}, chosen by the digits of b."""
     register, a, b, c = words.operands[:4]
     reads = [word(a), word(b), word(c)]
 
@@ -411,7 +411,7 @@ def _picked(low: np.ndarray, high: np.ndarray, digits: Sequence[int]) -> Any:
 
 
 def popc(words: Words) -> Compute:
-    """The number of ones."""
+    """Return the step of the number of ones."""
     read = word(words.operands[-1])
     return step_of(words.operands[0], lambda lanes: applied(count_ones, read(lanes)))
 
@@ -430,7 +430,7 @@ REVERSED = np.packbits(BYTES[:, ::-1], axis=1)[:, 0]
 
 
 def flo(words: Words) -> Compute:
-    """The position of the leading one, all ones for the number 0; SH counts from the top."""
+    """Return the step of the position of the leading one, all ones for 0; SH counts from the top."""
     plain = [one for one in words.operands if not is_truth(one)]
     written = [one for one in words.operands if is_truth(one)]
     read = word(plain[1])
@@ -453,7 +453,7 @@ def flo(words: Words) -> Compute:
 
 
 def brev(words: Words) -> Compute:
-    """The bits in reverse."""
+    """Return the step of the bits in reverse."""
     read = word(words.operands[1])
 
     return step_of(words.operands[0], lambda lanes: applied(reversed_bits, read(lanes)))
@@ -468,7 +468,7 @@ def reversed_bits(bits: np.ndarray) -> Any:
 
 
 def lop3(words: Words) -> Compute:
-    """A function of three bits by its table; the predicate is true where the result is not 0."""
+    """Return the step of a function of three bits by its table; a predicate says if it is not 0."""
     written, plain, carried = words.parted()
     register, *reads, table = plain
     values = [word(operand) for operand in reads]
@@ -521,7 +521,7 @@ def _halves(table: int, count: int, place: int) -> tuple[int, int, int]:
 
 
 def plop3(words: Words) -> Compute:
-    """Two functions of three predicates by their tables."""
+    """Return the step of two functions of three predicates by their tables."""
     first, second, a, b, c, *tables = words.operands
     reads = [truth(a), truth(b), truth(c)]
     numbers = [int(table, 0) for table in tables] + [0]
@@ -545,7 +545,7 @@ COMPARED: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def isetp(words: Words) -> Compute:
-    """A comparison, joined with a predicate; EX goes on where the low words were compared."""
+    """Return the step of a comparison, joined with a predicate; EX goes on from that of the low words."""
     first, second, a, b, *truths = words.operands
     relation = words.parts[0]
     unsigned = any(part in ("U32", "U64") for part in words.parts)
@@ -596,7 +596,7 @@ def both(join: str, a: Value, b: Value) -> Value:
 
 
 def sel(words: Words) -> Compute:
-    """One of two numbers, by a predicate."""
+    """Return the step of one of two numbers, by a predicate."""
     register, a, b, which = words.operands[:4]
     is_wide = "64" in words.parts
     one_side = wide if is_wide else word
@@ -625,14 +625,14 @@ def selected(wanted: LaneReader, left: LaneReader, right: LaneReader) -> LaneRea
 
 
 def mov(words: Words) -> Compute:
-    """One number, of 32 or 64 bits."""
+    """Return the step that copies a number of 32 or 64 bits."""
     if "64" in words.parts:
         return _wide_step(words.operands[0], wide(words.operands[1]))
     return step_of(words.operands[0], word(words.operands[1]))
 
 
 def hfma2(words: Words) -> Compute:
-    """A pair of halves as constants, `-RZ, RZ, high, low`; anything else is not known."""
+    """Return the step of a pair of halves as constants, `-RZ, RZ, high, low`; anything else is not known."""
     register, *rest = words.operands
     if rest[:2] in (["-RZ", "RZ"], ["RZ", "-RZ"], ["RZ", "RZ"]) and not any(
         p in ("BF16", "BF16_V2") for p in words.parts
@@ -647,7 +647,7 @@ def hfma2(words: Words) -> Compute:
 
 
 def p2r(words: Words) -> Compute:
-    """The predicates as bits, under a mask, in a byte of a number."""
+    """Return the step of the predicates as bits, under a mask, in a byte of a number."""
     register, which, kept, mask = words.operands[:4]
     read, ones = word(kept), number_of(mask)
     prefix = "UP" if which.startswith("U") else "P"
@@ -669,7 +669,7 @@ def p2r(words: Words) -> Compute:
 
 
 def r2p(words: Words) -> Compute:
-    """Bits as predicates, under a mask."""
+    """Return the step of bits as predicates, under a mask."""
     which, source, mask = words.operands[:3]
     read, ones = word(source.split(".B")[0]), number_of(mask)
     prefix = "UP" if which.startswith("U") else "P"

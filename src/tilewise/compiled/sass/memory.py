@@ -12,7 +12,7 @@ import re
 
 from tilewise.compiled import generic
 from tilewise.compiled.lanes import LaneReader
-from tilewise.compiled.program import Step, Touch
+from tilewise.compiled.program import Step, Touch, copied
 from tilewise.compiled.sass.integers import Words
 from tilewise.compiled.sass.operands import address_of, is_truth, named, truth
 
@@ -94,7 +94,8 @@ def _copied(words: Words) -> tuple[Step, ...]:
     bytes = bytes_of(words)
     last = [one for one in words.operands if is_truth(one)]
     when: LaneReader | None = truth(last[-1]) if last else None
-    return (
-        Touch("shared", "cp.async", bytes, address_of(target, True)),
-        Touch("global", "cp.async", bytes, address_of(source, False, "E" in words.parts), when=when),
+    beyond, bypasses = address_of(source, False, "E" in words.parts), "BYPASS" in words.parts
+    return copied(
+        Touch("shared", "cp.async", bytes, address_of(target, True), bypasses=bypasses),
+        Touch("global", "cp.async", bytes, beyond, when=when, bypasses=bypasses),
     )

@@ -38,6 +38,7 @@ from tilewise.compiled.program import (
     UnreadStep,
     work_of,
 )
+from tilewise.compiled.sass.engines import engine_call
 from tilewise.compiled.sass.floats import EXACT
 from tilewise.compiled.sass.integers import COMPUTED, Words
 from tilewise.compiled.sass.memory import touches
@@ -63,7 +64,7 @@ NOTHING = (
     "NOP BAR WARPSYNC YIELD NANOSLEEP DEPBAR LDGDEPBAR MEMBAR ERRBAR CCTL CCTLL FENCE WARPGROUP PREEXIT "
     "USETMAXREG CGAERRBAR UCGABAR_ARV UCGABAR_WAIT ARRIVES ACQBULK BPT PMTRIG UTMACCTL UTMACMDFLUSH "
     "ENDCOLLECTIVE WARPGROUPSET STAS UTMASTG UTMAREDG UTMAPF UBLKPF UBLKRED UBLKCP UTMALDG UTCBAR "
-    "UTCATOMSWS VOTE_VTG"
+    "UTCATOMSWS VOTE_VTG STTM UVIRTCOUNT UTCHMMA UTCIMMA UTCQMMA UTCOMMA"
 ).split()
 """Instructions that write no register that is read here."""
 
@@ -222,11 +223,11 @@ def _program(parts: Disassembly, section: CodeSection) -> KernelProgram:
         operands = split(rest)
         try:
             steps = reader.steps(name, operands)
-        except (IndexError, ValueError, AssertionError, KeyError):
+        except (IndexError, ValueError, AssertionError, KeyError, StopIteration):
             steps = None
         if steps is None:
             unread[name] += 1
-            steps = (UnreadStep(_written(name, operands, 4)),)
+            steps = (UnreadStep(_written(name, operands, WRITES.get(name.split(".")[0], 4))),)
         if never:  # the assembler fills up with such instructions, which the profiler counts
             no_lane = truth("!PT")
             steps = tuple(replace(step, when=no_lane, writes=()) for step in steps if isinstance(step, Touch))
@@ -274,8 +275,11 @@ class _Reader:
         """Return the steps of an instruction, or None if it is not read here."""
         words = Words.of(name, operands)
         base = words.base
+        written = _written(name, operands, _many(words)) if base in WRITES else ()
+        found = engine_call(words, written)
+        call = () if found is None else (found,)
         if base in NOTHING:
-            return ()
+            return call
         control = self._control(words)
         if control is not None:
             return control
@@ -292,9 +296,9 @@ class _Reader:
         if base in WARPS:
             return (WARPS[base](words),)
         if base == "SYNCS":
-            return (sure(words),)
+            return (*call, sure(words))
         if base in WRITES:
-            return (UnreadStep(_written(name, operands, _many(words))),)
+            return call or (UnreadStep(written),)
         return None
 
     def _control(self, words: Words) -> tuple[Step, ...] | None:

@@ -25,7 +25,7 @@ from tilewise.hardware.limits import LANES
 
 
 def s2r(words: Words) -> Compute:
-    """A special register: the thread, the block, the lane; a time or a mask is not known."""
+    """Return the step of a special register: thread, block, lane; a time or a mask is not known."""
     register, name = words.operands[:2]
 
     def run(lanes: Lanes, where: Taking) -> None:
@@ -61,7 +61,7 @@ def lane_mask(lanes: Lanes, relation: str) -> Entries:
 
 
 def cs2r(words: Words) -> Compute:
-    """A special register of 64 bits: 0, or a time that is not known."""
+    """Return the step of a special register of 64 bits: 0, or a time that is not known."""
     register, name = words.operands[:2]
     count = 1 if "32" in words.parts else 2
 
@@ -77,7 +77,7 @@ def cs2r(words: Words) -> Compute:
 
 
 def r2ur(words: Words) -> Compute:
-    """A register of the first active lane, for the whole warp."""
+    """Return the step of a register of the first active lane, for the whole warp."""
     plain = [one for one in words.operands if not is_truth(one)]
     register, read = plain[0], word(plain[1])
     return Compute(
@@ -100,7 +100,7 @@ def of_first_lane(lanes: Lanes, value: Value, where: Taking) -> Value:
 
 
 def vote(words: Words) -> Compute:
-    """The predicates of a warp: a mask of those that hold, and if any or all do."""
+    """Return the step of a warp's predicates: a mask of those that hold, and if any or all do."""
     plain = [one for one in words.operands if not is_truth(one)]
     truths = [one for one in words.operands if is_truth(one)]
     written, read = truths[:-1], truth(truths[-1])
@@ -136,7 +136,7 @@ def _ones_of(holds: np.ndarray) -> np.ndarray:
 
 
 def shfl(words: Words) -> Compute:
-    """A number of another lane: IDX, UP, DOWN, BFLY, inside segments."""
+    """Return the step of a number of another lane: IDX, UP, DOWN, BFLY, inside segments."""
     plain = [one for one in words.operands if not is_truth(one)]
     written = [one for one in words.operands if is_truth(one)]
     register, source, lane, clamp = plain[:4]
@@ -185,7 +185,7 @@ def shuffled(
 
 
 def match(words: Words) -> Compute:
-    """The lanes that have the same number, as bits; ALL: a predicate tells if all have the same."""
+    """Return the step of the lanes with the same number, as bits; ALL: a predicate tells if all have it."""
     plain = [one for one in words.operands if not is_truth(one)]
     written = [one for one in words.operands if is_truth(one)]
     read = (wide if "U64" in words.parts else word)(plain[1])
@@ -217,7 +217,7 @@ def matched(lanes: Lanes, where: Taking, value: Value, each: bool) -> tuple[Valu
 
 
 def redux(words: Words) -> Compute:
-    """The sum, the least, the greatest or the bits of a warp's numbers together."""
+    """Return the step of the sum, the least, the greatest or the bits of a warp's numbers together."""
     register, source = words.operands[:2]
     read = word(source)
     kind = words.parts[0] if words.parts else "AND"
@@ -254,7 +254,7 @@ def reduced(lanes: Lanes, where: Taking, value: Value, kind: str, is_signed: boo
 
 
 def elect(words: Words) -> Compute:
-    """True for the first active lane of a warp."""
+    """Return the step of a predicate that is true for the first active lane of a warp."""
     written = [one for one in words.operands if is_truth(one)]
     plain = [one for one in words.operands if not is_truth(one)]
 
@@ -269,7 +269,7 @@ def elect(words: Words) -> Compute:
 
 
 def ldc(words: Words) -> Compute:
-    """Constants of 1 to 16 bytes."""
+    """Return the step of constants of 1 to 16 bytes."""
     register, place = words.operands[-2:]
     count = next((int(part) // 32 for part in words.parts if part in ("64", "128")), 1)
     reads = [_constant(place, step) for step in range(count)]
@@ -302,7 +302,7 @@ def _filled(bits: np.ndarray, kind: str) -> np.ndarray:
 
 
 def sure(words: Words) -> Compute:
-    """A wait that ends: its predicate becomes true."""
+    """Return the step of a wait that ends: its predicate becomes true."""
     written = [one for one in words.operands if is_truth(one)]
 
     def run(lanes: Lanes, where: Taking) -> None:

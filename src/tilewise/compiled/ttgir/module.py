@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tilewise.compiled.ttgir.buffers import SharedBuffer, buffers_in
+from tilewise.compiled.lines import Line
+from tilewise.compiled.ttgir.buffers import ENGINES, SharedBuffer, buffers_in
 from tilewise.compiled.ttgir.conversions import LayoutConversion, kind_of
 from tilewise.compiled.ttgir.text import ModuleText, Op, text_of
 from tilewise.compiled.ttgir.types import TypeInText, Types
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from tilewise.compiled.ttgir.accesses import MemoryAccess
 
 CONVERSION = "ttg.convert_layout"
+PRODUCTS = ("tt.dot", "tt.dot_scaled", "ttng.tc_gen5_mma_scaled", *ENGINES)
 _KNOWN = re.compile(
     r"(?:arith|math|scf|cf|tt|ttg|ttng|nvgpu|amdg|gluon|rocdl)\."
     r"(?!atomic_|descriptor_|async_tma_|local_(?:gather|scatter)|buffer_atomic|.*_async\b)"
@@ -99,6 +101,12 @@ class Module:
         names.update(line.split(maxsplit=1)[0][:40] for line in self.text.unread.values())
         names.update(written.text for op in self.ops for written in self.types_of(op) if written.read is None)
         return dict(names)
+
+    @cached_property
+    def dots(self) -> tuple[Line, ...]:
+        """Return the lines of the source that multiply matrices."""
+        lines = (self.text.line(op) for op in self.ops if op.kind in PRODUCTS)
+        return tuple(dict.fromkeys(line for line in lines if line is not None))
 
     def types_of(self, op: Op) -> Iterator[TypeInText]:
         """Yield the types of an operation that have an encoding, in order."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from tilewise.compiled.commands import exploring
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
@@ -104,6 +105,11 @@ class TypeInText:
         return self._found[1]
 
     @property
+    def explore(self) -> str | None:
+        """Return the command that opens the layout in the explorer, or None without a layout."""
+        return exploring(self.layout, self.dtype)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Return sentences about the reading, as of registers beyond the shape."""
         return self._found[2]
@@ -142,6 +148,7 @@ class TypeInText:
             "dtype": self.dtype and self.dtype.name,
             "layout": self.layout and str(self.layout),
             "reason": self.why_not,
+            "explore": self.explore,
         }
 
     @property

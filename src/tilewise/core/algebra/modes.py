@@ -106,10 +106,10 @@ def reshape(layout: Layout, *shape: Any) -> Layout:
     >>> reshape(S[(6, 6) : (1, 6)], 4, 9)
     Traceback (most recent call last):
     tilewise.Refused: TW503: the map steps every 6 elements, and (4, 9) every 9: neither divides the other
-      hint: no digits of that shape are the same map; an index of it can be asked with shape=(4, 9)
+      hint: no digits of that shape are the same map; ask for an index of it with shape=(4, 9)
     """
     asked = _asked(shape, layout.size, "the layout")
-    hint = f"no digits of that shape are the same map; an index of it can be asked with shape={spell(asked)}"
+    hint = f"no digits of that shape are the same map; ask for an index of it with shape={spell(asked)}"
     return _reshaped(layout, merged_digits(layout.digits), asked, "the map", hint)
 
 

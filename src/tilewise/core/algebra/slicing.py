@@ -2,8 +2,8 @@
 
 A box acts on every mode by itself, and the map is a sum over the modes, so the box is one layout iff
 every interval is one. An interval [lo, hi) of a mode is the composition with hi - lo : 1 + lo, one
-digit that steps by 1. What is not one layout is cut where digits begin: blocks aligned to digits are
-layouts, so at most 2k - 1 pieces do for k digits; the shortest path over the cuts finds few.
+digit that steps by 1. An interval that is not one layout is cut where digits begin: blocks aligned to
+digits are layouts, so at most 2k - 1 pieces do for k digits; the shortest path over the cuts finds few.
 """
 
 from __future__ import annotations

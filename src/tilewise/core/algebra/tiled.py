@@ -4,7 +4,7 @@ Mode by mode, the slowest digit first:
 
     element of the tile  =  permutation( repeat, owner, element of the atom )
 
-The atom lies once at every owner: a warp, a warpgroup or a thread. What is larger than that repeats in the
+The atom lies once at every owner: a warp, a warpgroup or a thread. A larger tile repeats in the
 registers of all of them. That is CuTe's TiledMMA, whose permutation names the elements of the tile in the
 order in which atoms take them (`thrfrg_A` and its like in cute/atom/mma_atom.hpp).
 """

@@ -50,13 +50,13 @@ def checked(table: Mapping[str, Any]) -> dict[str, Ways]:
     >>> checked({"wgmma.D": ["hearsay"]})
     Traceback (most recent call last):
         ...
-    ValueError: wgmma.D is confirmed by 'hearsay', which is none of document, device: ..., oracle: ...
+    ValueError: wgmma.D is confirmed by 'hearsay', which is not one of document, device: ..., oracle: ...
     """
     for name, ways in table.items():
         for way in ways:
             if not WAYS.fullmatch(way):
                 known = "document, device: ..., oracle: ..."
-                raise ValueError(f"{name} is confirmed by {way!r}, which is none of {known}")
+                raise ValueError(f"{name} is confirmed by {way!r}, which is not one of {known}")
     return {name: _read(ways) for name, ways in table.items()}
 
 

@@ -30,7 +30,7 @@ def _form(instruction: str) -> Parameter:
         if "trans" in given.lower().split("."):
             raise LayoutError(
                 "TW601",
-                f"trans is said beside the form, not in {given!r}",
+                f"trans stands beside the form, not in {given!r}",
                 hint=f"--form {_word(form)} --trans, or {instruction}({_word(form)}, trans)",
             )
         return _word(form)

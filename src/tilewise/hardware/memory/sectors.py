@@ -2,7 +2,10 @@
 
 An instruction of a warp is one request. It takes the different sectors, of 32 bytes, that its lanes ask for,
 under a tag for each line of 128 bytes. The tags of all 32 lanes are compared at once since 7.0. The counters
-of an H200 gave this for 640 loads and stores; cp.async was not counted there.
+of an H200 gave this for 640 loads and stores, and for the asynchronous copies of compiled kernels.
+
+Copies that bypass the L1 are counted where they land: one for each sector of shared memory that a line
+writes. An H200 gave this for rows whose target begins inside a sector; else both counts are equal.
 """
 
 from __future__ import annotations

@@ -297,7 +297,7 @@ def _choice(name: str, meaning: str, most: int) -> Parameter:
 
 
 def _major(usual: str) -> Parameter:
-    meaning = "row or col; m8n8k4 of f16 alone takes both; of B it is said as the manual draws it, K x N"
+    meaning = "row or col; m8n8k4 of f16 alone takes both; B's is that of the manual's drawing, K x N"
     return Parameter("major", meaning, legal=MAJORS, default=usual)
 
 

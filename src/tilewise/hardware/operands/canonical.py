@@ -121,7 +121,7 @@ def canonical(
         )
     for name, count in (("m", m), ("k", k)):
         if as_int(count, name) < 1:
-            raise LayoutError("TW601", f"{name} = {count} patterns are none", hint=f"{name} is 1 or more")
+            raise LayoutError("TW601", f"{name} = {count} counts no pattern", hint=f"{name} is 1 or more")
     dense = offsets(mode, major, m)
     values = {"T": CHUNK * 8 // element.bits, "m": m, "k": k}
     for name, given, packed in (("LBO", lbo, dense[0]), ("SBO", sbo, dense[1])):

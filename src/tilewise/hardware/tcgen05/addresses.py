@@ -167,7 +167,7 @@ def allocation_for(columns: int) -> int:
     if wanted < 1:
         raise LayoutError(
             "TW102",
-            f"{wanted} columns are none",
+            f"{wanted} is no number of columns",
             hint=f"the fewest are {ALLOCATIONS[0]}: ask for one or more",
         )
     if wanted > COLUMNS:

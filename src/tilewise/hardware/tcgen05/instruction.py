@@ -374,7 +374,7 @@ def _faults(one: InstructionWord, kind: Kind) -> Iterator[tuple[str, dict[str, A
         yield f"B is not shifted by up to {shift} columns", {"max_shift": shift}, hint
     if shift and (not one.ws or shift > most):
         yield (
-            f"a maximum shift of {shift} is none of M = {one.m}{'' if one.ws else ' without .ws'}",
+            f"M = {one.m}{'' if one.ws else ' without .ws'} has no maximum shift of {shift}",
             {"max_shift": shift, "m": one.m, "ws": one.ws},
             f"of M = {one.m} it is at most {most}" if one.ws else "tcgen05.mma.ws shifts B",
         )

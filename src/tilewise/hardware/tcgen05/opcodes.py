@@ -70,7 +70,7 @@ class Opcode:
         options = [f"--{word}" if value is True else f"--{word} {value}" for word, value in values]
         raise LayoutError(
             "TW601",
-            f"{more} is said beside the form, not in {given!r}",
+            f"{more} stands beside the form, not in {given!r}",
             hint=f"{' '.join(options)}; or the whole instruction: {whole}",
         )
 

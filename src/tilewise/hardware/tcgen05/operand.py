@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 DEEP_BYTES = 48
 """The K for which the document has absolute mode."""
 
-_HOPPER = "taken over from Hopper; no document says it, and no Blackwell was asked"
+_HOPPER = "taken over from Hopper; no document says it, and no Blackwell has confirmed it"
 
 FINDINGS = (
     Finding(

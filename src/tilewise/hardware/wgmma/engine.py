@@ -28,7 +28,7 @@ FINDINGS = (
     Finding(
         "absolute",
         "the swizzle acts on the address in shared memory, the start included, not on the way from the start",
-        "starts inside the atom: multiples of 16 that are none of the period, in every mode and major",
+        "starts inside the atom: multiples of 16, but not of the period, in every mode and major",
     ),
     Finding(
         "sum",

@@ -38,7 +38,7 @@ cache has 60 MB (docs/move.md)."""
 
 RATE, SPREAD_RATE, SPREAD_WORDS_RATE = 0.97, 0.65, 0.87
 """Measured parts of a copy's rate: tiles of whole sectors, spread tiles that are gathered, and spread tiles
-that are turned by words (docs/move.md)."""
+that are turned by words (docs/reference/move-figures.md)."""
 
 
 def is_forgotten(between: int, along: int, touched: int) -> bool:

@@ -38,7 +38,7 @@ SHORTEST = 64, 128
 """Elements of a run of the source, and of the target, below which others are faster."""
 
 RATE = 0.8
-"""Part of a copy's rate that such tiles reached (docs/move.md)."""
+"""Part of a copy's rate that such tiles reached (docs/reference/move-figures.md)."""
 
 
 @dataclass(frozen=True)

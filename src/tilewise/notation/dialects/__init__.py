@@ -102,9 +102,9 @@ _JAX = (
     r"|P\(\s*(?:['\"()]|None|UNCONSTRAINED|\w+\s*=)|[a-z]\w*\[[\d,\s]*\d@"
 )
 _DTENSOR = (
-    r"DTensor\s*\(\s*local_tensor\b|Spec\s*\("
+    r"DTensor\s*\(\s*(?:local_tensor|device_mesh|placements)\b|Spec\s*\("
     r"|[(\[]\s*(?:(?:_?Shard|_StridedShard|Replicate|_?Partial|_MaskPartial)\s*\(|_?S\(\d|[RP]\s*[,)\]])"
-    r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\))+\s+on\b"
+    r"|(?:R|_?S\(\d+(?:,\s*\d+)?\)(?:\[\d+\])?|P\(\w+\)|Shard\([^()]*\)|Replicate\(\s*\))+\s+on\b"
 )
 
 _LIST = [

@@ -65,8 +65,8 @@ class Tiles:
     ) -> Reading:
         """Return the layout of a tensor that is cut, each dimension once into equal shards.
 
-        Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. What
-        a short list of cuts leaves out is whole.
+        Where the number of shards does not divide an extent, a shard is the larger one, as XLA pads it. A
+        dimension beyond a short list of cuts is whole.
         """
         shape, cuts = shape_of(where, given, shape), self.cuts or []
         missing = len(shape) - len(cuts)

@@ -15,9 +15,12 @@ from tilewise.compiled.words import (
     many,
     missing_of,
     place,
+    product_rows,
+    product_words,
     sentence,
     sums_of,
     times,
+    transfer_words,
 )
 from tilewise.pictures.kernel.source import SourceFiles
 from tilewise.pictures.terminal import Line, Piece, hanging, length
@@ -25,6 +28,8 @@ from tilewise.pictures.terminal import Line, Piece, hanging, length
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.compiled.engines import ProductRow, TransferRow
 
 WIDTH = 100
 """Columns, where the terminal has them."""
@@ -52,6 +57,8 @@ def lines_of(
     if kernel.rows:
         yield ()
         yield from _accesses(kernel.rows, sources, width)
+    yield from _products(kernel.products, width)
+    yield from _transfers(kernel.transfers, width)
     if kernel.module is not None:
         yield from _conversions(kernel, width)
         yield from _layouts(kernel)
@@ -110,8 +117,9 @@ def _finding(number: int, finding: KernelFinding, sources: SourceFiles, width: i
     yield from _said("", sentence(finding.cause), width)
     yield from _said("cost", cost_words(finding.cost), width)
     yield from _said("repair", finding.repair, width)
-    if finding.command:
-        yield (Piece(f"     {'see':<8}", "dim"), Piece(finding.command))
+    for name, command in (("see", finding.command), ("open", finding.explore)):
+        if command:
+            yield (Piece(f"     {name:<8}", "dim"), Piece(command))
 
 
 def _said(name: str, text: str, width: int) -> Iterator[Line]:
@@ -143,6 +151,38 @@ def _accesses(rows: Sequence[Row], sources: SourceFiles, width: int) -> Iterator
         left = Piece(f"{unknown:,} unknown" if unknown else "", "open")
         table.append(["" if again else where, access_words(row), *counts, over, left, Piece(source, "dim")])
     yield from columns(table, f"{'>' if alone else '<'}<>>>>><<", width, optional=(8, 2, 3))
+
+
+# -- engines ---------------------------------------------------------------------------------------------
+
+
+def _products(products: Sequence[ProductRow], width: int) -> Iterator[Line]:
+    """Yield the products of matrices, each with its operands."""
+    if products:
+        yield ()
+        yield (Piece("  products of matrices", "name"), Piece(_more(len(products)), "dim"))
+    for one in products[:SHOWN]:
+        head = (Piece(f"    {place(one.line)}  ", "name"),)
+        yield from hanging(head, f"{product_words(one)}: {many(one.times, 'times')}", width)
+        for letter, lies, starts, *_ in product_rows(one):
+            text = f"{lies}; from byte {starts}" if starts else lies
+            yield from hanging((Piece(f"      {letter}  "),), text, width)
+
+
+def _transfers(transfers: Sequence[TransferRow], width: int) -> Iterator[Line]:
+    """Yield the bulk copies, and why their bytes are not known."""
+    if transfers:
+        yield ()
+        yield (Piece("  bulk copies", "name"), Piece(_more(len(transfers)), "dim"))
+    for one in transfers[:SHOWN]:
+        what, bytes, shared, coordinates = transfer_words(one)
+        head = (Piece(f"    {place(one.line)}  ", "name"),)
+        yield from hanging(head, f"{what}: {many(one.times, 'times')}, {bytes}", width)
+        for name, text in (("shared memory", shared), ("coordinates", coordinates)):
+            if text:
+                yield from hanging((Piece(f"      {name:<13}  ", "dim"),), text, width)
+    for reason in dict.fromkeys(one.reason for one in transfers if one.reason):
+        yield from hanging((Piece("    "),), f"bytes that are not known: {reason}", width, "dim")
 
 
 # -- Triton's layouts ------------------------------------------------------------------------------------

@@ -24,9 +24,12 @@ from tilewise.compiled.words import (
     many,
     missing_of,
     place,
+    product_rows,
+    product_words,
     sentence,
     sums_of,
     times,
+    transfer_words,
 )
 from tilewise.core.errors import LayoutError
 from tilewise.pictures.kernel.request import picture_of
@@ -138,6 +141,7 @@ class _Section:
             yield from self._source(file)
         yield from self._others()
         yield from self._requests()
+        yield from self._engines()
         yield from self._layouts()
         yield from self._missing()
         yield "</section>"
@@ -197,11 +201,7 @@ class _Section:
         yield f"<p>{said(sentence(finding.cause))}</p>"
         if not before:
             yield f'<p class="repair"><b>Repair:</b> {said(finding.repair)}</p>'
-        if finding.command:
-            yield (
-                f'<div class="command"><code>{said(finding.command)}</code>'
-                f'<button type="button" hidden data-copy="{said(finding.command)}">copy</button></div>'
-            )
+        yield from map(_command, filter(None, (finding.command, finding.explore)))
         if picture and finding.row is not None:
             yield from _drawn(finding.row, picture, "the worst request", shown=number == 1)
         yield "</article></li>"
@@ -298,7 +298,24 @@ class _Section:
         if pictures:
             yield "<h2>Other accesses, lane by lane</h2>"
         for row, picture in pictures:
-            yield from _drawn(row, picture, f"{access_words(row)} of {row.bytes} bytes, {place(row.line)}")
+            title = f"{access_words(row)} of {row.bytes} bytes, {place(row.line)}"
+            yield from _drawn(row, picture, title, command=row.explore or row.command)
+
+    def _engines(self) -> Iterator[str]:
+        """Yield the products of matrices and the bulk copies."""
+        products = [
+            (place(row.line), product_words(row), f"{row.times:,}", *cells)
+            for row in self.kernel.products
+            for cells in product_rows(row)
+        ]
+        heads = ("line", "product", "times", "", "lies", "descriptors start at", "descriptor", "layout")
+        yield from table("Products of matrices", heads, products, code=(6, 7))
+        copies = []
+        for row in self.kernel.transfers:
+            what, *cells = transfer_words(row)
+            copies.append((place(row.line), what, f"{row.times:,}", *cells, row.reason))
+        named = ("line", "copy", "times", "bytes", "shared memory", "coordinates", "")
+        yield from table("Bulk copies", named, copies, code=())
 
     def _layouts(self) -> Iterator[str]:
         module = self.kernel.module
@@ -317,11 +334,16 @@ class _Section:
         ]
         yield from table("Conversions of layouts", ("line", "kind", "bytes", "from", "to", ""), rows, code=())
         uses = dict.fromkeys(
-            (spelled(use.name), "x".join(map(str, use.type.shape)), str(use.layout or use.reason))
+            (
+                spelled(use.name),
+                "x".join(map(str, use.type.shape)),
+                str(use.layout or use.reason),
+                use.type.explore or "",
+            )
             for use in module.layouts()
             if use.type.in_registers and 1 not in use.type.shape
         )
-        yield from table("Layouts", ("name", "shape", "layout"), uses, code=(2,))
+        yield from table("Layouts", ("name", "shape", "layout", ""), uses, code=(2, 3))
 
     def _missing(self) -> Iterator[str]:
         rows = [(", ".join(one.what), one.reason) for one in missing_of(self.kernel)]
@@ -401,7 +423,17 @@ def _heads(heads: Sequence[str], named: Sequence[str], sides: Sequence[str]) -> 
     )
 
 
-def _drawn(row: Row, picture: str, title: str, shown: bool = False) -> Iterator[str]:
+def _command(command: str) -> str:
+    """Return a command with a button that copies it."""
+    return (
+        f'<div class="command"><code>{said(command)}</code>'
+        f'<button type="button" hidden data-copy="{said(command)}">copy</button></div>'
+    )
+
+
+def _drawn(
+    row: Row, picture: str, title: str, shown: bool = False, command: str | None = None
+) -> Iterator[str]:
     """Yield a picture that opens, with what its colours mean."""
     keys: dict[str, str] = {
         "fine": "a word of a bank that gives one",
@@ -415,7 +447,9 @@ def _drawn(row: Row, picture: str, title: str, shown: bool = False) -> Iterator[
     for role, words in keys.items():
         square = f'<svg width="11" height="11"><rect class="{role}" width="11" height="11"/></svg>'
         yield f"<span>{square}{words}</span>"
-    yield "</p></details>"
+    yield "</p>"
+    yield from map(_command, filter(None, (command,)))
+    yield "</details>"
 
 
 def _rows_of(lines: Mapping[int, Sequence[Row]]) -> Iterator[Row]:

@@ -29,10 +29,10 @@ Addresses = Sequence[int | None]
 
 def picture_of(row: Row) -> str:
     """Return the worst request of an access as an element of SVG, or an empty text without a request."""
-    worst = row.worst.worst
+    worst = row.worst.worst_side
     if worst is None or row.space not in ("shared", "global"):
         return ""
-    addresses = worst[2][: row.worst.touch.supplied]
+    addresses = worst[: row.worst.touch.supplied]
     try:
         return (_banks if row.space == "shared" else _sectors)(row, addresses)
     except LayoutError:  # a width that no instruction of the table has

@@ -27,7 +27,7 @@ class Fill:
     boxes: tuple[Box, ...]
 
     def at(self, x: int, y: int) -> Fill:
-        """The same, moved."""
+        """Return the same, moved."""
         moved = tuple(Box(box.x + x, box.y + y, box.width, box.height) for box in self.boxes)
         return Fill(self.role, moved)
 
@@ -47,12 +47,12 @@ class Text:
     bold: bool = False
 
     def at(self, x: int, y: int) -> Text:
-        """The same, moved."""
+        """Return the same, moved."""
         return Text(self.x + x, self.y + y, self.text, *self.style)
 
     @property
     def style(self) -> tuple[int, str, str, bool, bool]:
-        """All but where it is and what it says."""
+        """Return everything but its place and its text."""
         return self.size, self.role, self.anchor, self.mono, self.bold
 
 
@@ -68,7 +68,7 @@ class Part:
     items: tuple[Item, ...]
 
     def at(self, x: int, y: int) -> tuple[Item, ...]:
-        """Its items, placed."""
+        """Return its items, placed."""
         return tuple(item.at(x, y) for item in self.items) if x or y else self.items
 
 
@@ -124,7 +124,7 @@ def wide(text: str, size: int) -> int:
 def paragraph(
     text: str, room: int, size: int, role: str = "ink", *, mono: bool = False, bold: bool = False
 ) -> Part:
-    """A text in lines."""
+    """Return a text in lines."""
     from textwrap import wrap
 
     lines = wrap(text, max(12, int(room / (size * LETTER)))) or [""]

@@ -22,7 +22,9 @@ _LEAST_WORDS = 240
 
 
 def encoded_part(encoded: Encoded, room: int) -> Part:
-    """The word, from the highest bit to the lowest in as few lines as can be, and what each field says."""
+    """Return the word, from the highest bit to the lowest in as few lines as can be, and what each field
+    says.
+    """
     runs = list(runs_of(encoded))
     lines = -(-encoded.width // max(1, room // _LEAST_BIT))
     most = -(-encoded.width // lines)
@@ -75,7 +77,9 @@ def _centred(told: Iterable[tuple[float, str]], width: int, like: Text) -> Itera
 
 
 def _table(runs: list[Run], room: int) -> Part:
-    """A line for each field, as the strip has them: its colour, its bits, its name, and what it says."""
+    """Return a line for each field, as the strip has them: its colour, its bits, its name, and what it
+    says.
+    """
     fields = [(run, run.field) for run in runs if run.field]
     ends = [_SWATCH]
     for texts in zip(*((run.where, field.name, str(field.held)) for run, field in fields), strict=True):

@@ -26,7 +26,7 @@ _IMPORTS = re.compile(rf'^import{_NAMES}from"\./explorer\.js";(?!\s*import\b)')
 
 
 def ending(name: str, end: str) -> str:
-    """The bundle with `end` in the place of its exports; `{}` there is what it exports as `name`.
+    """Return the bundle with `end` in the place of its exports; `{}` there is what it exports as `name`.
 
         refused  TW402 where the bundle exports no such name
 
@@ -42,7 +42,8 @@ def ending(name: str, end: str) -> str:
 
 
 def ending_with_hardware(name: str, end: str) -> str:
-    """The same of both bundles as one script: what the hardware's imports are its function's arguments.
+    """Return both bundles as one script: what the hardware's imports are its function's
+    arguments.
 
         refused  TW402 where the explorer's bundle has not what the other one imports
 
@@ -98,7 +99,7 @@ _START = 'const page=document.getElementById("explorer");{}(page,page.dataset.st
 
 
 def html_of(state: str, drawing: Drawing) -> str:
-    """A page of HTML that needs no other file, and no network.
+    """Return a page of HTML that needs no other file, and no network.
 
     `state` is what `pictures.address.fragment` writes. Where scripts are off it shows the drawing, if that is
     small, else its words.
@@ -122,7 +123,7 @@ def html_of(state: str, drawing: Drawing) -> str:
 
 
 def policy(script: str, *sheets: str) -> str:
-    """The page's rights: run this script, use these sheets, show pictures that it drew."""
+    """Return the page's rights: run this script, use these sheets, show pictures that it drew."""
     return "; ".join(
         [
             "default-src 'none'",

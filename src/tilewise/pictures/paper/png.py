@@ -13,7 +13,7 @@ MOST_PIXELS = 1 << 26
 
 
 def png_of(drawing: Drawing, theme: str = "auto") -> bytes:
-    """A picture as PNG; auto is light, for a file of pixels knows no reader.
+    """Return a picture as PNG; auto is light, for a file of pixels knows no reader.
 
     The letters are of the font that comes with Pillow, which has few beyond ASCII: `written` has the others.
 
@@ -63,7 +63,8 @@ def png_of(drawing: Drawing, theme: str = "auto") -> bytes:
 
 
 def written(text: str) -> str:
-    """A text in the letters of the font: a sign that it lacks is its likeness in ASCII, any other a `?`.
+    """Return a text in the letters of the font: a sign that it lacks is its likeness in ASCII, any other a
+    `?`.
 
         postcondition  as many letters as the text has, so that it needs the same room
 

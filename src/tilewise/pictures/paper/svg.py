@@ -75,7 +75,7 @@ MONO = "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
 
 def svg_of(drawing: Drawing, theme: str = "auto", *, number: int = 0) -> str:
-    """A picture as one element of SVG; the same bytes for the same drawing.
+    """Return a picture as one element of SVG; the same bytes for the same drawing.
 
     `theme` is light, dark, or auto: what the reader prefers. With `host` the page around it has the
     styles, which `rules` gives. In one page every picture has a `number` of its own.
@@ -103,7 +103,7 @@ def svg_of(drawing: Drawing, theme: str = "auto", *, number: int = 0) -> str:
 
 
 def styles(theme: str = "auto") -> str:
-    """The style sheet of a picture that stands alone."""
+    """Return the style sheet of a picture that stands alone."""
     if theme not in THEMES:
         raise LayoutError("TW401", f"there is no theme {theme!r}", hint="themes: " + ", ".join(THEMES))
     if theme != "auto":
@@ -113,7 +113,7 @@ def styles(theme: str = "auto") -> str:
 
 
 def rules(selector: str, palette: Palette) -> str:
-    """What the names of colours mean inside what a selector finds."""
+    """Return what the names of colours mean inside what a selector finds."""
     return "".join(f"{selector} .{role}{{fill:{colour}}}" for role, colour in palette.roles.items())
 
 
@@ -124,7 +124,7 @@ TYPE = (
     ".tilewise .middle{text-anchor:middle}"
     ".tilewise .end{text-anchor:end}"
 )
-"""What texts look like, in either theme."""
+"""The fonts of texts, in either theme."""
 
 
 def _items(items: Iterable[Item]) -> Iterator[str]:

@@ -21,7 +21,7 @@ ACCESS = "boxes"
 
 
 def boxes_asked(layout: Layout, dtype: DType, base: int = 0) -> Asked:
-    """How TMA fills a tile from a row-major tensor of the tile's own shape; no steps where it cannot.
+    """Return how TMA fills a tile from a row-major tensor of the tile's own shape; no steps where it cannot.
 
         postcondition  every element is in one step, and lands where the layout has it
 
@@ -61,7 +61,7 @@ def boxes_asked(layout: Layout, dtype: DType, base: int = 0) -> Asked:
 
 
 def _moved(layout: Layout, base: int, dtype: DType) -> Layout:
-    """The layout so many bytes further, in its own unit: its swizzle begins there, too."""
+    """Return the layout so many bytes further, in its own unit: its swizzle begins there, too."""
     steps = base if layout.unit == "byte" else base * 8 // dtype.bits
     (axis,) = layout.axes
     return (
@@ -87,7 +87,7 @@ def _steps(plan: Plan, shape: Sequence[int], dtype: DType) -> Iterator[Step]:
 
 
 def _elements(plan: Plan, box: Box, shape: Sequence[int]) -> Numbers:
-    """The flat indices of a box's elements, in order."""
+    """Return the flat indices of a box's elements, in order."""
     flats = np.zeros(1, np.int64)
     for dim, (extent, first) in enumerate(zip(shape, box.index, strict=True)):
         inside = np.zeros(1, np.int64)

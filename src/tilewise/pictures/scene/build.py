@@ -80,7 +80,7 @@ def scene_of(
     access: Layout | str | None = None,
     base: int = 0,
 ) -> Scene:
-    """The scene of a layout, or of a window ((top, bottom), (left, right)) of its grid in `shape`.
+    """Return the scene of a layout, or of a window ((top, bottom), (left, right)) of its grid in `shape`.
 
     With `access` its wavefronts are the steps; else those of a layout with copies are the shard and the
     replicas. The layout counts from the byte address `base`.
@@ -138,7 +138,7 @@ def scene_of(
 
 
 def document_of(layout: Layout, *, title: str | None = None, words: str = "", **options: Any) -> Document:
-    """A document of one scene; the options are those of `scene_of`.
+    """Return a document of one scene; the options are those of `scene_of`.
 
     >>> from tilewise import S
     >>> document_of(S[(2, 2)], words="Row after row.").as_dict()["scenes"][0]["places"]

@@ -1,4 +1,4 @@
-"""Which element stands in which cell of a panel, by the panel's arithmetic on places.
+"""The cell of a panel in which each element stands, by the panel's arithmetic on places.
 
 The page has the same in `cells.ts`.
 """
@@ -68,13 +68,13 @@ class Elements:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """The row-major index of every element in the grid."""
+        """Return the row-major index of every element in the grid."""
         numbers: Numbers = self.columns[ROW] * prod(self.scene.columns) + self.columns[COLUMN]
         return numbers[:: self.scene.copies]
 
     @cached_property
     def flats(self) -> Numbers:
-        """The flat index of every element, in the scene's order."""
+        """Return the flat index of every element, in the scene's order."""
         if self.scene.order == "row" or len(self.scene.shape) < 2:
             return self.numbers
         index = np.unravel_index(self.numbers, self.scene.shape)
@@ -82,7 +82,7 @@ class Elements:
 
     @cached_property
     def colours(self) -> Numbers:
-        """The colour of every element, 0 to 7: that of its first copy."""
+        """Return the colour of every element, 0 to 7: that of its first copy."""
         return self.value((self.scene.colour.rule,))[:: self.scene.copies] % 8
 
     @cached_property

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from tilewise.hardware.operands.sentences import Said
 
 ACCESS = "descriptor"
-"""What the accesses begin with."""
+"""The word with which these accesses begin."""
 
 OPERANDS = {f"{ACCESS}.{name}": name for name in ("A", "B")}
-"""{access: operand}; behind it may stand an engine, and what is asked of its instructions."""
+"""{access: operand}; behind it may stand an engine, and options of its instructions."""
 
 HINT = f"{ACCESS}.A and {ACCESS}.B are wgmma's; tcgen05's are {ACCESS}.A:tcgen05, {ACCESS}.B:tcgen05:mxf4:k96"
 
 ENGINE = "wgmma"
-"""Whose descriptors are meant where no engine is said."""
+"""The engine of an access that names no engine."""
 
 NAMES = {
     "start": "start address",
@@ -51,7 +51,7 @@ _FLAGS = ("sparse", "ws")
 
 
 def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) -> Asked:
-    """How an engine reads a tile as the operand that an access names; no steps where it does not.
+    """Return how an engine reads a tile as the operand that an access names; no steps where it does not.
 
         requires       access begins with one of `OPERANDS`
         postcondition  the elements of a step are where `reads` of its descriptor has them
@@ -98,9 +98,9 @@ def descriptors_asked(layout: Layout, access: str, dtype: DType, base: int = 0) 
 
 
 def question_of(access: str, dtype: DType) -> tuple[Engine, str, dict[str, Any]]:
-    """The engine, the operand, and what else is asked of its instructions.
+    """Return the engine, the operand, and the other wishes for its instructions.
 
-    Of a type that some kind has in its own bits, and others in bytes, that kind is meant where none is said.
+    Of a type that some kind packs, a question that names no kind gets that kind.
 
     >>> engine, *words = question_of("descriptor.B:tcgen05:n64:cta_group2", DType.of("bf16"))
     >>> engine.name, words
@@ -137,8 +137,8 @@ def _options(engine: Engine, words: Sequence[str]) -> dict[str, Any]:
             name, value = "kind", Kind.of(word.removeprefix("kind=")).name
         else:
             known = ", ".join(engine.options)
-            reason = f"{engine.name} is not asked for {word!r}"
-            raise LayoutError("TW601", reason, hint=f"it is asked for {known}")
+            reason = f"{engine.name} takes no {word!r}"
+            raise LayoutError("TW601", reason, hint=f"it takes {known}")
         if name in said:
             raise LayoutError("TW601", f"{name} is given twice", hint=f"say {said[name]} or {word} alone")
         asked[name], said[name] = value, word

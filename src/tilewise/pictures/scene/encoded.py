@@ -20,7 +20,7 @@ class Run:
 
     @property
     def where(self) -> str:
-        """Its bits, the highest first.
+        """Return its bits, the highest first.
 
         >>> Run(None, 15, 14, "empty").where, Run(None, 46, 46, "empty").where
         ('15-14', '46')
@@ -29,7 +29,7 @@ class Run:
 
     @property
     def digits(self) -> str:
-        """The bits of a field; of none it is said alone that they are there.
+        """Return the bits of a field; of a field without a value the text says only that they are there.
 
         >>> Run(Field("a", 0, 3, 6, ""), 3, 1, "c0").digits, Run(None, 5, 4, "empty").digits
         ('011', '..')
@@ -41,7 +41,8 @@ class Run:
 
 
 def runs_of(encoded: Encoded) -> Iterator[Run]:
-    """All bits, from the highest to the lowest, each field in a colour of its own; reserved ones have none.
+    """Yield all bits, from the highest to the lowest, each field in a colour of its own; reserved ones have
+    none.
 
     >>> word = Encoded("word", 8, "0x13", (Field("a", 0, 3, 3, ""), Field("b", 4, 5, 1, "")))
     >>> [(run.where, run.digits, run.role) for run in runs_of(word)]
@@ -58,7 +59,7 @@ def runs_of(encoded: Encoded) -> Iterator[Run]:
 
 
 def encoded_words(encoded: Encoded) -> str:
-    """The word for those who do not see it."""
+    """Return the word for those who do not see it."""
     fields = (
         f"bits {run.where}, {run.field.name} {run.field.held}: {run.field.words}"
         for run in runs_of(encoded)

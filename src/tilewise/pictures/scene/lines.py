@@ -33,12 +33,12 @@ class Line:
 
     @property
     def name(self) -> str:
-        """What the numbers of its heads are."""
+        """Return what the numbers of its heads are."""
         return ", ".join(head.name for head in self.heads if head.name)
 
 
 def along(axes: Sequence[Axis]) -> Line:
-    """All places of some axes, the last axis fastest.
+    """Return all places of some axes, the last axis fastest.
 
     >>> line = along([Axis("wgid", "owner", 0, 1), Axis("wid_in_wg", "owner", 0, 3)])
     >>> line.extent, [head(5) for head in line.heads]
@@ -57,7 +57,7 @@ def along(axes: Sequence[Axis]) -> Line:
 
 
 def of_index(axis: str, extents: Sequence[int], first: int, last: int) -> Line:
-    """The rows or columns of the logical grid, headed by their coordinates.
+    """Return the rows or columns of the logical grid, headed by their coordinates.
 
     >>> [tuple(head(row) for head in of_index("@row", (4, 2), 2, 8).heads) for row in (0, 1)]
     [(1, 0), (1, 1)]
@@ -122,7 +122,7 @@ def banked(axis: Axis, bits: int, base: int) -> tuple[Line, Line]:
 
 
 def extent(axis: Axis) -> int:
-    """How many places lie between an axis's ends."""
+    """Return how many places lie between an axis's ends."""
     return axis.high - axis.low + 1
 
 
@@ -131,7 +131,8 @@ BY_HEADS = ("registers", "tensor memory")
 
 
 def cut(panel: Panel, window: Sequence[Any]) -> Panel:
-    """The rows and columns of a panel whose numbers are in a window ((from, to), (from, to)), of each block.
+    """Return the rows and columns of a panel whose numbers are in a window ((from, to), (from, to)), of each
+    block.
 
     `None` for an end, or for a pair, is all.
 

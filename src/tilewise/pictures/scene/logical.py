@@ -1,4 +1,4 @@
-"""The logical grid of a layout: which modes are its rows, and which part of it is looked at."""
+"""The logical grid of a layout: the modes that are its rows, and the part of it that a window shows."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ class Logical:
 
     @property
     def whole(self) -> bool:
-        """Whether all of the grid is looked at."""
+        """Return whether the window is all of the grid."""
         return self.window == ((0, prod(self.rows)), (0, self.broad))
 
     @property
     def flats(self) -> tuple[int, ...]:
-        """The flat indices of the elements, row by row; the last row of the grid may have fewer."""
+        """Return the flat indices of the elements, row by row; the last row of the grid may have fewer."""
         (top, bottom), (left, right) = self.window
         starts = (row * self.broad for row in range(top, bottom))
         return tuple(flat for at in starts for flat in range(at + left, at + right) if flat < self.size)
 
 
 def logical_of(layout: Layout, shape: Any = None, window: Any = None) -> Logical:
-    """The grid of a layout in a shape, and a window ((top, bottom), (left, right)) of it.
+    """Return the grid of a layout in a shape, and a window ((top, bottom), (left, right)) of it.
 
     `None` for an end, or for a pair, is all.
     """
@@ -71,7 +71,7 @@ def logical_of(layout: Layout, shape: Any = None, window: Any = None) -> Logical
 
 
 def split(asked: Shape, size: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The modes that make the rows, and those that make the columns: as square as they can be.
+    """Return the modes that make the rows, and those that make the columns: as square as they can be.
 
     >>> split((4, 2, 2, 4), 64), split((20,), 20)
     (((4, 2), (2, 4)), ((2,), (16,)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 
 KINDS = ("index", "memory", "registers", "tensor memory", "mesh", "places")
-"""What a panel may be."""
+"""The kinds of panels."""
 
 SHORT = {"mem": "memory", "regs": "registers", "tmem": "tensor memory"}
 """{a short word: the panel that it means}."""
@@ -72,7 +72,7 @@ class Head:
     """
 
     name: str
-    """What the number is: laneid, byte, bank; none for a mode of the index."""
+    """The number's meaning: laneid, byte, bank; empty for a mode of the index."""
     start: int = 0
     divide: int = 1
     modulo: int = 0
@@ -119,11 +119,11 @@ class Panel:
     """Where in its cell an element lies, of `slots`; none where a cell has room for one."""
     slots: int = 1
     row_name: str = ""
-    """What rows are, such as laneid; for the head of the panel and for what is read aloud."""
+    """The meaning of rows, such as laneid; for the head of the panel and for what is read aloud."""
     column_name: str = ""
     block_name: str = ""
     text: str = "places"
-    """What stands in a cell: places, as the index grid has it, or index, as all others do."""
+    """The text in a cell: places, as the index grid has it, or index, as all others do."""
     width: int = 1
     """Cells of a row that an element takes, from its own on: more than 1 where it is wider than a bank."""
     row_heads: Heads = ()
@@ -146,7 +146,7 @@ class Field:
     high: int
     held: int
     words: str
-    """What it says."""
+    """The field's meaning, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Encoded:
 
     name: str
     width: int
-    """How many bits it has."""
+    """The number of its bits."""
     value: str
     """All of it, such as 0x4000004000010000."""
     fields: tuple[Field, ...]
@@ -170,14 +170,14 @@ class Step:
     elements: tuple[int, ...]
     """Their flat indices; none where all do."""
     lanes: tuple[int, ...] = ()
-    """Who asks for each element; empty where nobody does."""
+    """The lane that asks for each element; empty where no lane does."""
     cost: int | None = None
     """Wavefronts that it takes to serve all lanes that go together with these: 1 where nothing conflicts."""
     copies: int | None = None
     """So many copies of every element are there by now; None for all."""
     note: str = ""
     encoded: Encoded | None = None
-    """What the hardware is told in it."""
+    """The word that the hardware gets in this step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """Which of eight colours an element has, and in words why."""
+    """The rule that gives an element one of eight colours, and the same in words."""
 
     rule: Term
     words: str
@@ -227,7 +227,7 @@ class Scene:
     steps: tuple[Step, ...] = ()
     notes: tuple[Note, ...] = ()
     order: str = "row"
-    """How flat indices count: "row", or "cute" with the leftmost mode fastest."""
+    """The order in which flat indices count: "row", or "cute" with the leftmost mode fastest."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the scene as plain data."""
@@ -237,15 +237,15 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Scenes that are looked at together: one, or two side by side."""
+    """Scenes of one view: one, or two side by side."""
 
     scenes: tuple[Scene, ...]
     title: str = ""
     words: str = ""
-    """What is said below the title, in a sentence or two."""
+    """The text below the title: a sentence or two."""
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return it as JSON has it."""
         return {
             "schema": SCHEMA,
             "kind": "tilewise.scene",
@@ -256,7 +256,7 @@ class Document:
 
 
 def value(rule: Iterable[Term], place: Mapping[str, int]) -> int:
-    """The sum of a rule's terms at a place.
+    """Return the sum of a rule's terms at a place.
 
     >>> value((Term("laneid"), Term("warpid", multiply=32)), {"laneid": 5, "warpid": 2})
     69
@@ -278,7 +278,7 @@ class Asked:
 
     @classmethod
     def of(cls, name: str, steps: Iterable[Step], total: int, noun: str, notes: Iterable[Note]) -> Asked:
-        """The first steps of so many; where they are not all, a hint says so.
+        """Return the first steps of so many; where they are not all, a hint says so.
 
         >>> Asked.of("row", (Step(f"wavefront {i}", ()) for i in range(200)), 200, "wavefronts", ()).notes
         (Note(kind='hint', text='the first 128 of 200 wavefronts are steps'),)
@@ -289,5 +289,5 @@ class Asked:
 
     @classmethod
     def refused(cls, name: str, why: str, *hints: str) -> Asked:
-        """No step, the reason, and the way out."""
+        """Return no step, the reason, and the way out."""
         return cls(name, (), (Note("no", f"{name}: {why}"), Note("hint", "; ".join(filter(None, hints)))))

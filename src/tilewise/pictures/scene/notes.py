@@ -1,4 +1,4 @@
-"""What is true of all elements of a scene, in sentences: counted one by one, as every evaluator can."""
+"""Facts about all elements of a scene, in sentences: counted one by one, as every evaluator can."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Shared = tuple[int, int, int]
 def notes_of(
     part: Logical, axes: Sequence[Axis], copies: int, places: Places, bits: int | None, unit: str
 ) -> Iterator[Note]:
-    """The facts of a scene; of a window only which one it is."""
+    """Yield the facts of a scene; of a window only which one it is."""
     if not part.whole:
         (top, bottom), (left, right) = part.window
         rows = f"rows {top}..{bottom - 1} of {prod(part.rows)}"
@@ -54,7 +54,7 @@ def _one_to_one(axes: Sequence[Axis], copies: int, places: Places) -> str:
 
 
 def taken(axes: Sequence[Axis], copies: int, places: Places) -> tuple[int, Shared | None]:
-    """How many places are taken, and the first element that meets one before it.
+    """Return how many places are taken, and the first element that meets one before it.
 
     >>> import numpy as np
     >>> taken([Axis("m", "storage", 0, 2)], 1, {"m": np.array([0, 2, 0])})

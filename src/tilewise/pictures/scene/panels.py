@@ -1,4 +1,4 @@
-"""Which panels a layout is drawn in, by the axes on which it lives, and what gives an element its colour."""
+"""The panels in which a layout is drawn, by the axes on which it lives, and the colour of each element."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """An access as steps: one a wavefront, with the lanes that it serves and the elements that they get.
 
-What the tensor core and TMA ask for has modules of its own: `descriptors` and `boxes`.
+The accesses of the tensor core and of TMA have modules of their own: `descriptors` and `boxes`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORD_BITS = 32
 
 
 def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: int = 0) -> Asked:
-    """The steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA.
+    """Return the steps of an access, and in a sentence what it needs; of lanes, of wgmma, tcgen05 or TMA.
 
         requires  the text of an access, a layout of (lane, element), descriptor.A and its like, or boxes
         refused   TW401 no type; TW301 a tile of more than 1,048,576 elements; what `conflicts` refuses
@@ -57,7 +57,7 @@ def asked_of(layout: Layout, access: Layout | str, dtype: DType | None, base: in
 
 
 def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -> Asked:
-    """One step a wavefront, with what all of them cost, in Nsight Compute's words."""
+    """Return one step a wavefront, with what all of them cost, in Nsight Compute's words."""
     found = conflicts(layout, access, dtype=dtype, base=base)
     own = found.access
     notes = [Note("no" if found.ways > 1 else "yes", str(found))]
@@ -65,6 +65,8 @@ def _wavefronts(layout: Layout, access: Layout | str, dtype: DType, base: int) -
     hints = [own.idle_said] if own.idle else []
     if own.operation.guessed(own.bytes):
         hints.append(f"of {own.operation.name} no document says {own.operation.unknown}")
+    if own.operation.least:
+        hints.append(f"{own.operation.name} takes at least so many: {own.operation.least}")
     return replace(asked, notes=(*asked.notes, *(Note("hint", said) for said in hints)))
 
 

@@ -43,7 +43,7 @@ def taken_words(shared: str, holes: int | None, such: str = "") -> str:
 
 
 def key_words(elements: Elements, faded: str) -> str:
-    """What colours and letters mean; `faded` says what elements are that a step leaves out.
+    """Return the meaning of colours and letters; `faded` names elements that a step leaves out.
 
     >>> from tilewise import R, S
     >>> from tilewise.pictures.scene.cells import Elements
@@ -63,7 +63,7 @@ def key_words(elements: Elements, faded: str) -> str:
 
 
 def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]:
-    """The text of every element in a panel; a brief one is its index, or its last axis alone.
+    """Return the text of every element in a panel; a brief one is its index, or its last axis alone.
 
     >>> from tilewise import S, laneid, reg
     >>> from tilewise.pictures.scene.cells import Elements
@@ -76,7 +76,7 @@ def texts_of(panel: Panel, elements: Elements, brief: bool = False) -> list[str]
 
 
 def text_of(panel: Panel, elements: Elements, element: int, brief: bool = False) -> str:
-    """The text of one element: the lanes that ask for it, its coordinates, or its places."""
+    """Return the text of one element: the lanes that ask for it, its coordinates, or its places."""
     if element in elements.lanes:
         return "L" + ",".join(map(str, elements.lanes[element]))
     scene = elements.scene
@@ -88,7 +88,7 @@ def text_of(panel: Panel, elements: Elements, element: int, brief: bool = False)
 
 
 def place_text(scene: Scene, element: int, copies: int, brief: bool = False) -> str:
-    """The places of an element, so many copies of it; brief on its last axis alone.
+    """Return the places of an element, so many copies of it; brief on its last axis alone.
 
     >>> from tilewise import R, S, laneid, reg
     >>> from tilewise.pictures.scene.build import scene_of
@@ -107,12 +107,12 @@ def _copies(values: Sequence[int]) -> str:
 
 
 def axes_in_order(scene: Scene) -> list[Axis]:
-    """Owners first, then storage: the order in which places are said."""
+    """Return owners first, then storage: the order of the text of a place."""
     return sorted(scene.axes, key=lambda axis: axis.kind == "storage")
 
 
 def head_text(heads: Heads, position: int) -> str:
-    """The numbers at a head, with a comma between."""
+    """Return the numbers at a head, with a comma between."""
     return ",".join(str(head(position)) for head in heads) if heads else str(position)
 
 
@@ -126,14 +126,14 @@ def block_words(panel: Panel, row: int, column: int) -> tuple[str, str]:
 
 
 def head_words(heads: Heads, fallback: str, position: int) -> str:
-    """The numbers at a head with their names: `warpid 2`."""
+    """Return the numbers at a head with their names: `warpid 2`."""
     if not heads:
         return f"{fallback} {position}"
     return ", ".join(f"{head.name or fallback} {head(position)}" for head in heads)
 
 
 def axes_words(panel: Panel, scene: Scene, said: str) -> str:
-    """What rows, columns and cells are; `said` is full, brief or none.
+    """Return the words for rows, columns and cells; `said` is full, brief or none.
 
     >>> from tilewise import S
     >>> from tilewise.pictures.scene.build import scene_of
@@ -163,7 +163,7 @@ def _cell_words(panel: Panel, scene: Scene, said: str) -> str:
 
 
 def description(document: Document) -> str:
-    """A document for those who do not see it: what is said, and which panels there are."""
+    """Return a document for those who do not see it: its sentences, and its panels."""
     parts = [document.words] if document.words else []
     for scene in document.scenes:
         parts.append(f"{scene.expression}.")
@@ -183,7 +183,7 @@ _COUNTED = re.compile(r"(wgmma|tcgen05\.mma|box) \d+ of \d+\b")
 
 
 def moment_of(scene: Scene, step: int | None) -> Step | None:
-    """The step of a scene, from 0 on: its last one, where another scene has more; None without a step.
+    """Return the step of a scene, from 0 on: its last one, where another scene has more; None without a step.
 
     >>> from tilewise import R, S
     >>> from tilewise.pictures.scene.build import scene_of
@@ -195,7 +195,7 @@ def moment_of(scene: Scene, step: int | None) -> Step | None:
 
 
 def moment_words(scene: Scene, step: int | None) -> str:
-    """A step of a scene in a sentence, with its number, where the title does not count by itself.
+    """Return a step of a scene in a sentence, with its number, where the title does not count by itself.
 
         postcondition  it is empty where `moment_of` is None
 
