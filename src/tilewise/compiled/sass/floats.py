@@ -63,7 +63,7 @@ def rounded(exact: np.ndarray, parts: tuple[str, ...]) -> Any:
 
 
 def product(words: Words) -> Compute | None:
-    """Return the step of a b; of positive floats also where one of them lies between two ends."""
+    """Return the step of a * b; of positive floats also where one of them lies between two ends."""
     if not {*words.parts} <= {"FTZ", *ROUNDED}:
         return None
     register, *rest = words.operands
@@ -98,7 +98,7 @@ def sure_number(value: Value) -> Value:
 
 
 def reciprocal(words: Words) -> Compute:
-    """1 / a, within one unit of the last place."""
+    """Return the step of 1 / a, within one unit of the last place."""
     read = real(words.operands[1])
 
     def run(lanes: Lanes, where: Taking) -> None:
