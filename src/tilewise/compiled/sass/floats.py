@@ -66,8 +66,8 @@ def product(words: Words) -> Compute | None:
     """Return the step of a * b; of positive floats also where one of them lies between two ends."""
     if not {*words.parts} <= {"FTZ", *ROUNDED}:
         return None
-    register, *rest = words.operands
-    reads = [real(operand) for operand in rest[:2]]
+    register, first, second = words.operands[:3]
+    reads = [real(first), real(second)]
 
     def of(a: np.ndarray, b: np.ndarray) -> Any:
         if "FTZ" in words.parts:
