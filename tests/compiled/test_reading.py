@@ -14,6 +14,7 @@ from tests.compiled.test_slow import texts
 
 from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, artifacts_of
 from tilewise.compiled.kernel import LOADED
+from tilewise.compiled.ptx.integers import ARITHMETIC, BITS
 from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.compiled.sass.floats import EXACT
 from tilewise.compiled.sass.integers import COMPUTED
@@ -137,6 +138,15 @@ def test_instructions_that_lack_operands_are_no_traceback(name):
     for operands in forms:
         with suppress(LayoutError):
             kernels_of([Artifact(CODE, text_of(f"{name} {', '.join(operands)}".strip(), "EXIT"))], FEW)
+
+
+@pytest.mark.parametrize("name", sorted({*ARITHMETIC, *BITS}))
+def test_instructions_of_ptx_that_lack_operands_are_no_traceback(name, monkeypatch):
+    monkeypatch.setenv("PATH", "")  # no ptxas, which would refuse the text
+    registers, kind = ["%r1", "%r2", "%r3", "%r4"], "b32" if name in ("prmt", "bfi") else "u32"
+    lines = [f"{name}.{kind} {', '.join(registers[:count])}".strip() for count in range(5)]
+    (kernel,) = kernels_of([Artifact(PTX, ptx_text(".reg .b32 %r<9>", *lines, "ret"))], FEW)
+    assert kernel.source == "PTX"
 
 
 PIECES = [*"RUPZ[]().,+-!@0x9 :;`*/", "R1", "UR4", "c[0x0]", "LDS", "IMAD", "BRA"]
