@@ -17,11 +17,12 @@ from pygments.lexers.shell import BashLexer
 from pygments.token import Generic
 
 from pictures import EXPLORER
-from tilewise import LayoutError, parse
+from tilewise import LayoutError
 from tilewise.cli.arguments import call_of
 from tilewise.pictures.address import fragment
 from tilewise.questions import SUMMARIES
-from tilewise.questions.asking import inputs
+from tilewise.questions.asking import READING, inputs
+from tilewise.questions.texts import Texts
 
 COMMAND = re.compile(r"^\$ tilewise (.*?)(?: \||$)", re.MULTILINE)
 
@@ -46,20 +47,16 @@ def addresses(console: str) -> dict[str, str]:
             words = shlex.split(command)
             name, given = call_of(words) if words[0] in SUMMARIES else ("tour", {})
             texts = [given.get(each.name) for each in inputs(name) if each.kind in ("LayoutText", "Tile")]
+            reading = {option: given[option] for option in READING if option in given}
             texts += [word for word in given.get("words", ()) if "[" in word or "):(" in word]
             for text in filter(None, texts):
-                layout = parse(text, let=dict(map(_pair, given.get("let", ()))))
+                layout = Texts(given.get("dtype"), asked_shape=given.get("shape"), **reading).layout(text)
                 access = given.get("access", ())
                 alone = access[0] if len(access) == 1 and isinstance(access, list) else None
                 found[text] = fragment(str(layout), given.get("dtype"), a=alone)
         except (LayoutError, SystemExit, ValueError):
             continue
     return found
-
-
-def _pair(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    return name, int(value)
 
 
 def link_to_the_explorer(app: Any, doctree: nodes.document, docname: str) -> None:

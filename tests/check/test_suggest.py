@@ -81,7 +81,7 @@ def test_what_tma_writes_is_what_the_descriptors_read(dtype):
 
 @pytest.mark.parametrize("case", SAMPLE, ids=lambda case: "-".join(map(str, case)))
 def test_the_descriptors_read_the_tile_byte_by_byte(case):
-    """By the plainest loops, every step's 64 bits read the places where the tile has its elements."""
+    """Each step's 64 bits read the places of the tile's elements, by the plainest loops."""
     found = suggested(case)
     bits, deep = found.dtype.bits, found.instruction[2]
     many = found.instruction[1] or 64

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tilewise.notation.dialects.cute_block import EXAMPLES
 from tilewise.questions import SUMMARIES
 from tilewise.questions.operations import OPERATIONS
 
@@ -27,16 +28,7 @@ def test_the_words_that_answer_are_commands():
 FILES = {
     "A.txt": "S[(8, 4) : (4, 1)]",
     "B.txt": "S[(4, 8) : (1, 4)]",
-    "mma.txt": """Tiled MMA
-  Thr Layout VMNK: (32,2,2,1):(1,32,64,0)
-  Permutation MNK: (_,_,_)
-MMA Atom
-  ThrID:           32:1
-  Shape MNK:       (16,8,16)
-  TV Layout A:     ((4,8),(2,2,2)):((32,1),(16,8,128))
-  TV Layout B:     ((4,8),(2,2)):((16,1),(8,64))
-  TV Layout C:     ((4,8),(2,2)):((32,1),(16,8))
-""",
+    "mma.txt": EXAMPLES[0].text,
     "dump.ttgir": "#blocked = #ttg.blocked<{sizePerThread = [1, 8], threadsPerWarp = [4, 8], "
     "warpsPerCTA = [4, 1], order = [1, 0]}>\n"
     "#mma = #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [4, 1], "

@@ -14,8 +14,12 @@ from tests.compiled.test_slow import texts
 from tests.interpreter import said
 
 from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, artifacts_of
+from tilewise.compiled.ptx.integers import ARITHMETIC, BITS
 from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.compiled.run import LOADED
+from tilewise.compiled.sass.floats import EXACT
+from tilewise.compiled.sass.integers import COMPUTED
+from tilewise.compiled.sass.warps import WARPS
 from tilewise.core.errors import LayoutError
 
 FEW = WantedLaunch(block=(32, 1, 1), steps=500)
@@ -118,6 +122,32 @@ def test_text_that_is_cut_off_or_garbled_is_no_traceback(end, garbage, middle):
     text = COPY[:end] + garbage + (COPY[end:] if middle else "")
     with suppress(LayoutError):
         kernels_of([Artifact(CODE, text)], FEW)
+
+
+OTHERS = (
+    "LDS STS LDG.E STG.E LDGSTS.E LDGSTS.E.BYPASS.128 ATOMS.ADD ATOMG.E.ADD RED.E.ADD LDSM.16.M88.4 LDC ULDC "
+    "HGMMA.64x8x16.F32 UTCHMMA UTMALDG.2D UTMASTG.2D UBLKCP.S.G UBLKPF.G SYNCS.ARRIVE.TRANS64 HMMA.16816.F32 "
+    "BRA BSSY BSYNC BRX RET CALL LD.E ST.E I2F.RP I2F.U16 F2I.U32.TRUNC FMUL.RZ FSETP.GT.AND MUFU.RCP"
+)
+"""Instructions of memory, engines, branches and floats, beside those that are computed."""
+
+
+@pytest.mark.parametrize("name", sorted({*COMPUTED, *EXACT, *WARPS, *OTHERS.split()}))
+def test_instructions_that_lack_operands_are_no_traceback(name):
+    registers = ["R1", "R2", "R4", "R6"]
+    forms = [begin + registers[:count] for begin in ([], ["P0"], ["[R2]"]) for count in range(5)]
+    for operands in forms:
+        with suppress(LayoutError):
+            kernels_of([Artifact(CODE, text_of(f"{name} {', '.join(operands)}".strip(), "EXIT"))], FEW)
+
+
+@pytest.mark.parametrize("name", sorted({*ARITHMETIC, *BITS}))
+def test_instructions_of_ptx_that_lack_operands_are_no_traceback(name, monkeypatch):
+    monkeypatch.setenv("PATH", "")  # no ptxas, which would refuse the text
+    registers, kind = ["%r1", "%r2", "%r3", "%r4"], "b32" if name in ("prmt", "bfi") else "u32"
+    lines = [f"{name}.{kind} {', '.join(registers[:count])}".strip() for count in range(5)]
+    (kernel,) = kernels_of([Artifact(PTX, ptx_text(".reg .b32 %r<9>", *lines, "ret"))], FEW)
+    assert kernel.source == "PTX"
 
 
 PIECES = [*"RUPZ[]().,+-!@0x9 :;`*/", "R1", "UR4", "c[0x0]", "LDS", "IMAD", "BRA"]

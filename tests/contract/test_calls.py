@@ -71,9 +71,9 @@ def test_errors_speak_of_arguments(ask, message, hint):
     assert not OPTION.search(told(caught.value))
 
 
-def test_no_error_of_the_contract_speaks_of_options():
+def test_no_error_of_the_contract_speaks_of_options(times):
     errors = []
-    for command in Random(5).sample(sorted(record.load()), 1500):
+    for command in Random(5).sample(sorted(record.load()), times(1500)):
         arguments = arguments_of(command)
         if arguments is None or command.words[0] in ("plan", "show", "explain"):
             continue
@@ -81,7 +81,7 @@ def test_no_error_of_the_contract_speaks_of_options():
             question(command.words[0])(**arguments)
         except LayoutError as error:
             errors.append(told(error))
-    assert len(errors) > 50
+    assert len(errors) > times(50)
     assert [text for text in errors if OPTION.search(text)] == []
 
 

@@ -26,7 +26,7 @@ class Condition:
 
     name: str
     holds: Callable[[Load, range], bool]
-    """Of a load, and the lanes of the part."""
+    """The rule: a load and the lanes of a part, and true if their phases may go together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ SHARED = {"red": "atom"}
 NOBODY = np.iinfo(np.int64).min
 """The address of a lane that takes no part, beside others that may lie below 0."""
 
-WEIGHTS = np.arange(1, 2 * LANES + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) | np.uint64(1)
+WEIGHTS = np.cumprod(np.full(2 * LANES, 0x9E3779B97F4A7C15, np.uint64))
 """Factors whose sum tells rows of addresses apart, those of both sides of a copy among them."""
 
 MOST_ASKED = 1 << 15

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -81,6 +82,7 @@ GMMA = "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"
 WAVEFRONT = 128
 
 
+@cache
 def with_calls() -> list[str]:
     """Return the launches of the corpus with products or bulk copies, of which data decide nothing."""
     found = []

@@ -169,8 +169,13 @@ class Words:
         return Compute(lambda lanes, where: lanes.write(register, read(lanes), where), (register,))
 
     def result(self, function: Callable[..., Entries], *kinds: Kind) -> Compute:
-        """Return the step that writes a function of the other operands; of one kind, if none are named."""
-        reads = [self.read(place, kind) for place, kind in enumerate(kinds or (self.kind,) * self.inputs, 1)]
+        """Return the step that writes a function of the other operands; of one kind, if none are named.
+
+        requires     as many operands as the function takes, else an error, here and not when the step is run
+        """
+        kinds = kinds or (self.kind,) * self.inputs
+        reads = [self.read(place, kind) for place, kind in enumerate(kinds, 1)]
+        function(*(np.ones(1, kind) for kind in kinds))
         return self.step(lambda lanes: applied(function, *(read(lanes) for read in reads)))
 
     @property

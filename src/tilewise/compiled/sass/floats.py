@@ -63,11 +63,11 @@ def rounded(exact: np.ndarray, parts: tuple[str, ...]) -> Any:
 
 
 def product(words: Words) -> Compute | None:
-    """Return the step of a b; of positive floats also where one of them lies between two ends."""
+    """Return the step of a * b; of positive floats also where one of them lies between two ends."""
     if not {*words.parts} <= {"FTZ", *ROUNDED}:
         return None
-    register, *rest = words.operands
-    reads = [real(operand) for operand in rest[:2]]
+    register, first, second = words.operands[:3]
+    reads = [real(first), real(second)]
 
     def of(a: np.ndarray, b: np.ndarray) -> Any:
         if "FTZ" in words.parts:
@@ -98,7 +98,7 @@ def sure_number(value: Value) -> Value:
 
 
 def reciprocal(words: Words) -> Compute:
-    """1 / a, within one unit of the last place."""
+    """Return the step of 1 / a, within one unit of the last place."""
     read = real(words.operands[1])
 
     def run(lanes: Lanes, where: Taking) -> None:

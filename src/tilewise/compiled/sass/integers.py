@@ -53,12 +53,16 @@ class Words:
     def parted(self) -> tuple[list[str], list[str], list[str]]:
         """Return the predicates that are written, all operands that are no predicates, those that are read.
 
+        requires     a register and a number at least, else ValueError
+
         >>> Words.of("IADD3.X", ["R1", "P0", "R2", "R3", "RZ", "P1", "!PT"]).parted()
         (['P0'], ['R1', 'R2', 'R3', 'RZ'], ['P1', '!PT'])
         """
         places = [place for place, one in enumerate(self.operands) if not is_truth(one)]
         plain = [self.operands[place] for place in places]
-        second = places[1] if len(places) > 1 else len(self.operands)
+        if len(places) < 2:
+            raise ValueError(f"{self.base} has {len(places)} operands")
+        second = places[1]
         written = [one for one in self.operands[:second] if is_truth(one)]
         return written, plain, [one for one in self.operands[second:] if is_truth(one)]
 
@@ -292,6 +296,8 @@ def least(words: Words) -> Compute:
     is_wide = any(part in ("S64", "U64") for part in words.parts)
     unsigned = any(part in ("U32", "U64") for part in words.parts)
     reads = [(wide if is_wide else word)(operand) for operand in plain[1:]]
+    if len(reads) < 2:
+        raise ValueError(f"{words.base} has one number")
     added = words.base == "VIADDMNMX"
     which = truth(selecting[0]) if selecting else truth("!PT" if "MAX" in words.parts else "PT")
     kind: type[np.signedinteger[Any]] = np.int64 if is_wide else np.int32

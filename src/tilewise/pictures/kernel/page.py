@@ -156,7 +156,7 @@ class _Section:
         most = max(max(one.cost, one.ideal) for one in sums) or 1
         heads = ("", "instructions", "requests", "cost", "", "ideal", "", "")
         named = ("access", "", "", "", "unit", "", "bar", "times the ideal")
-        yield '<div class="scroll"><table class="sums"><thead><tr>'
+        yield f'{_scroller("sums")}<table class="sums"><thead><tr>'
         yield _heads(heads, named, ["number" if head else "" for head in heads])
         yield "</tr></thead><tbody>"
         for one in sums:
@@ -398,7 +398,7 @@ def table(
     rows = list(rows)
     if not rows:
         return
-    yield f'<h2>{said(title)}</h2><div class="scroll"><table class="plain"><thead><tr>'
+    yield f'<h2>{said(title)}</h2>{_scroller(title)}<table class="plain"><thead><tr>'
     yield _heads(heads, ["what it takes"] * len(heads), [""] * len(heads))
     yield "</tr></thead><tbody>"
     for row in rows:
@@ -407,6 +407,11 @@ def table(
         )
         yield "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
     yield "</tbody></table></div>"
+
+
+def _scroller(name: str) -> str:
+    """Return the start of a part that scrolls sideways, by keys as well."""
+    return f'<div class="scroll" tabindex="0" role="group" aria-label="{said(name)}">'
 
 
 def _width(picture: str) -> int:
