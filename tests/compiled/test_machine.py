@@ -50,6 +50,28 @@ def test_lanes_part_and_meet_at_their_barrier():
     assert not trace.guessed
 
 
+def test_lanes_that_leave_a_barrier_wait_where_the_whole_warp_meets():
+    lines = [
+        "UMOV UR4, 0x100",
+        "ISETP.GE.AND P0, PT, R0, 0x1e, PT",
+        "BSSY B0, `(.L_1)",
+        "@P0 BRA `(.L_2)",
+        "BSYNC B0",
+        ".L_1:",
+        "STS [R0.X4+UR4], R1",
+        ".L_2:",
+        "WARPSYNC.ALL",
+        "UMOV UR4, 0x200",
+        "LDS R4, [R0.X4+UR4]",
+        "EXIT",
+    ]
+    _, events, _ = ran(lines, LANES)
+    assert addresses_of(events) == [
+        {lane: 4 * lane + 0x100 for lane in range(30)},
+        {lane: 4 * lane + 0x200 for lane in range(32)},
+    ]
+
+
 def test_loop_runs_as_often_as_each_lane_says():
     lines = [
         "MOV R1, RZ",

@@ -19,6 +19,7 @@ from tilewise.compiled.lanes import Bools, Lanes, Taking, Value
 from tilewise.compiled.launch import MOST_STEPS
 from tilewise.compiled.moving import NotAlike, Turns
 from tilewise.compiled.program import (
+    WARP,
     Close,
     Compute,
     Copy,
@@ -128,8 +129,8 @@ class Trace:
     """True if a loop was cut off that does not end."""
 
     def __iter__(self) -> Iterator[Event | Called]:
-        self.fronts = [Front(0, self.lanes.live.copy())]
-        while self.fronts or self._released(every=True):
+        self.fronts, self.noted[WARP] = [Front(0, self.lanes.live.copy())], self.lanes.live.copy()
+        while self.fronts or self._released(stuck=True):
             yield from self.advance()
             if self.cut is not None:
                 return
@@ -323,18 +324,19 @@ class Trace:
         self._released()
         return True
 
-    def _released(self, every: bool = False) -> bool:
-        """Let those go on for whom a barrier waits no longer; `every` one where nothing else can run."""
+    def _released(self, stuck: bool = False) -> bool:
+        """Let lanes go on whose barrier waits for no other; if the run is stuck, those that are least far."""
         released = False
+        least = min((at for places in self.waiting.values() for at in places), default=0)
         for barrier, places in list(self.waiting.items()):
             waiting = np.zeros_like(self.lanes.live)
             for mask in places.values():
                 waiting = waiting | mask
             expected = self.noted.get(barrier, waiting) & self.lanes.live
             late = (expected & ~waiting).reshape(-1, LANES).any(axis=1)
-            free = np.ones_like(late) if every else ~late
-            lanes = np.repeat(free, LANES)
             for at, mask in list(places.items()):
+                free = np.ones_like(late) if stuck and at == least else ~late
+                lanes = np.repeat(free, LANES)
                 going = mask & lanes & self.lanes.live
                 self._part(at, going)
                 released = released or bool(going.any())

@@ -63,6 +63,10 @@ class Open:
     barrier: str
 
 
+WARP = "the warp"
+"""The barrier that notes all lanes of a warp."""
+
+
 @dataclass(frozen=True, slots=True)
 class Close:
     """Wait for the lanes of a warp that a barrier notes."""

@@ -22,6 +22,7 @@ import numpy as np
 from tilewise.compiled.lanes import Lanes, Value, applied
 from tilewise.compiled.lines import Line
 from tilewise.compiled.program import (
+    WARP,
     Close,
     Copy,
     Forget,
@@ -278,11 +279,11 @@ class _Reader:
         written = _written(name, operands, _many(words)) if base in WRITES else ()
         found = engine_call(words, written)
         call = () if found is None else (found,)
-        if base in NOTHING:
-            return call
         control = self._control(words)
         if control is not None:
             return control
+        if base in NOTHING:
+            return call
         accesses = touches(words)
         if accesses is not None:
             return accesses
@@ -323,6 +324,8 @@ class _Reader:
                 return (Open(operands[0]),)
             case "BSYNC":
                 return (Close(operands[0]),)
+            case "WARPSYNC" if "ALL" in words.parts:
+                return (Close(WARP),)
             case "BREAK":
                 return (Forget(operands[-1]),)
             case "BMOV":
