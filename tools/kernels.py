@@ -36,7 +36,7 @@ PARTS = ("kernels", "copies", "sources", "more kernels", "more copies")
 FIRST = (
     r"l1tex__data_pipe_lsu_wavefronts_mem_shared(_op_(ld|st|atom))?",
     r"sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_\w+",
-    r"smsp__sass_inst_executed_op_(shared|global|local)(_(ld|st|atom|red|stsm))?",
+    r"smsp__sass_inst_executed_op_(shared|global|local|generic)(_(ld|st|atom|red|stsm))?",
     r"smsp__sass_inst_executed_op_(ldsm|ldgsts\w*)",
     r"l1tex__t_(requests|sectors)_pipe_lsu_mem_(global|local)_op_(ld|st|red|atom)",
     r"sm__sass_l1tex_t_(requests|sectors)_pipe_lsu_mem_global_op_ldgsts\w*",
@@ -49,7 +49,7 @@ MORE = (
     r"sm__sass_l1tex_(data_bank_conflicts|pipe_lsu_wavefronts)\w+",
     r"sm__sass_l1tex_t_sectors_pipe_lsu_mem_(global|local)_op_(ld|st|red|atom)",
     r"l1tex__t_\w+_pipe_lsu_mem_global_op_ldgsts_cache_access",
-    r"smsp__inst_executed_op_(shared|global|local)_(ld|st|atom|red|stsm)(_pred_on_any)?",
+    r"smsp__inst_executed_op_(shared|global|local|generic)_(ld|st|atom|red|stsm)(_pred_on_any)?",
     r"smsp__inst_executed_op_(ldsm|ldgsts)(_pred_on_any)?",
     r"smsp__(thread_)?inst_executed",
 )

@@ -62,7 +62,7 @@ def test_the_screen_of_a_kernel(tilewise, transpose, monkeypatch):
         "     repair  pad the buffer by 8 bytes after every 64: the request takes 1 wavefront. Or swizzle",
         "             it: tilewise swizzle says how",
         run.out.splitlines()[14],
-        "     open    tilewise explore 'S[(2, 16) : (1, 16)] + 4' --dtype b32",
+        "     open    tilewise explore 'S[(2, 16) : (1, 16)]' --dtype b32",
         "",
         "  2. narrow  transpose_unused_pad.cu:8  tile[threadIdx.y * kSide + threadIdx.x] = in[row * co...",
         "     A store of 4 bytes a lane, where 16 are possible",

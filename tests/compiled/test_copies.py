@@ -22,8 +22,8 @@ from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count
 from tilewise.compiled.findings import findings_of
 from tilewise.compiled.kernel import ReadKernel
-from tilewise.compiled.kernel import counted as ran
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import counted as ran
 from tilewise.hardware.limits import LANES
 from tilewise.pictures.kernel.request import picture_of
 

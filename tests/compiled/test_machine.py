@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.compiled.sass_texts import number, program_of, ran, text_of
 
-from tilewise.compiled.kernel import counted
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import counted
 from tilewise.compiled.sass.reader import programs_of
 
 LANES = {"R0": range(32)}
@@ -129,6 +129,62 @@ def test_address_out_of_loaded_data_is_not_known():
     assert first.address.unknown is None
     assert second.address.unknown is not None
     assert second.address.unknown.all()
+
+
+def test_generic_addresses_go_to_their_space():
+    """A lane's address says the space; lanes whose address hangs on data stay apart, and are not known."""
+    lines = [
+        "S2R R5, SR_SWINHI",
+        "ISETP.LT.AND P0, PT, R0, 0x8, PT",
+        "ISETP.LT.AND P1, PT, R0, 0x10, PT",
+        "IMAD.SHL.U32 R4, R0, 0x80, RZ",
+        "@!P0 MOV R5, 0x7f",
+        "LDS R9, [RZ]",
+        "@!P1 MOV R4, R9",
+        "MOV R6, 0x1",
+        "LD.E R6, [R4.64]",
+        "ST.E [R6.64], R6",
+        "EXIT",
+    ]
+    lanes, (_, *loads, store), _ = ran(lines, LANES)
+    assert [(event.touch.space, int(event.issued.sum())) for event in loads] == [
+        ("shared", 8),
+        ("global", 8),
+        ("generic", 16),
+    ]
+    assert int(loads[0].address.bits[3]) == 3 * 0x80
+    assert (store.touch.space, int(store.active.sum())) == ("generic", 32)
+    unknown = lanes.read("R6").unknown
+    assert unknown is not None
+    assert lanes.spread(unknown).all()
+
+
+def test_generic_accesses_count_once_where_they_are():
+    lines = [
+        "S2R R5, SR_SWINHI",
+        "S2R R0, SR_TID.X",
+        "IMAD.SHL.U32 R4, R0, 0x80, RZ",
+        "LD.E R6, [R4.64]",
+        "EXIT",
+    ]
+    run = counted(program_of(*lines), Launch((1, 1, 1), (64, 1, 1)))
+    (tally,) = run.tallies
+    assert (tally.touch.space, tally.instructions, tally.requests, tally.cost) == ("shared", 2, 2, 64)
+
+
+def test_window_of_shared_memory_in_constants():
+    """Before sm_90 the begin of the window is a constant; that of local memory is one everywhere."""
+    lines = [
+        "MOV R4, 0x40",
+        "MOV R5, c[0x0][0x1c]",
+        "LD.E R6, [R4.64]",
+        "MOV R5, c[0x0][0x24]",
+        "ST.E [R4.64], R6",
+    ]
+    for target, spaces in (("sm_80", ["shared", "local"]), ("sm_90", ["generic", "local"])):
+        text = text_of(*lines, "EXIT").replace("sm_90", target)
+        run = counted(next(programs_of(text)), Launch((1, 1, 1), (32, 1, 1)))
+        assert [tally.touch.space for tally in run.tallies] == spaces
 
 
 def test_branch_on_loaded_data_runs_both_sides_once():

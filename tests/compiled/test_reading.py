@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from tests.compiled.ptx_texts import text_of as ptx_text
 from tests.compiled.sass_texts import text_of
 from tests.compiled.test_slow import texts
+from tests.interpreter import said
 
 from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, artifacts_of
-from tilewise.compiled.kernel import LOADED
 from tilewise.compiled.ptx.integers import ARITHMETIC, BITS
 from tilewise.compiled.reading import WantedLaunch, kernels_of
+from tilewise.compiled.run import LOADED
 from tilewise.compiled.sass.floats import EXACT
 from tilewise.compiled.sass.integers import COMPUTED
 from tilewise.compiled.sass.warps import WARPS
@@ -158,3 +159,15 @@ def test_garbage_for_operands_is_no_traceback(pieces):
         line = f"        /*0000*/                   {name} {''.join(pieces)} ;"
         with suppress(LayoutError):
             kernels_of([Artifact(CODE, f"//--------------------- .text.k ---\n.text.k:\n{line}\n")], FEW)
+
+
+def test_ttgir_alone_loads_no_machine(tmp_path):
+    """Hold the start of a reader of TTGIR to what it needs: the machine would add a third."""
+    file = tmp_path / "kernel.ttgir"
+    file.write_text(texts()["bias_between_dots.ttgir"])
+    program = f"import sys, tilewise; print(tilewise.read({str(file)!r}))\nprint('loaded', *sys.modules)"
+    loaded = set(said(program).rpartition("loaded ")[2].split())
+    assert "tilewise.compiled.ttgir.accesses" in loaded
+    for name in ("machine", "counts", "program", "sass.reader", "ptx.reader"):
+        assert f"tilewise.compiled.{name}" not in loaded
+    assert not {"tilewise.pictures.scene.model", "numpy.random"} & loaded

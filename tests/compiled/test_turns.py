@@ -9,12 +9,12 @@ import pytest
 from tests.compiled import ptx_texts, sass_texts
 
 from tilewise.compiled.counts import Counts
-from tilewise.compiled.kernel import counted
 from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.launch import Launch
 from tilewise.compiled.machine import Trace
 from tilewise.compiled.moving import Moving, NotAlike, Turns, made
 from tilewise.compiled.program import KernelProgram
+from tilewise.compiled.run import counted
 from tilewise.compiled.trace import words_of
 
 CODE = (

@@ -13,7 +13,7 @@ from tests.compiled.test_slow import HERE, texts
 from tilewise.compiled.files import Artifact, kind_of
 from tilewise.compiled.findings import findings_of
 from tilewise.compiled.kernel import ReadKernel
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 from tilewise.compiled.reading import WantedLaunch, kernels_of
 from tilewise.pictures.kernel.page import page_of, said, shown_lines
 from tilewise.pictures.kernel.request import picture_of

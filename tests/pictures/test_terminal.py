@@ -11,13 +11,14 @@ from tests.core.test_house import imported, modules
 from tilewise.core.errors import LayoutError
 from tilewise.core.shapes import coordinates
 from tilewise.hardware.calls import parse
+from tilewise.pictures.grid import grid_lines
 from tilewise.pictures.leaf import lines_of
 from tilewise.pictures.scene.build import document_of, scene_of
 from tilewise.pictures.scene.cells import Elements
 from tilewise.pictures.scene.compare import compared
 from tilewise.pictures.scene.model import COLUMN, ROW, Panel, Scene, value
 from tilewise.pictures.sheet import Room, Sheet, sheet_of
-from tilewise.pictures.terminal import as_text, beside, grid_lines
+from tilewise.pictures.terminal import as_text, beside
 
 TILE = "Swizzle<3,3,3> o S[(16, 64) : (64, 1)]"
 LAYOUTS = {

@@ -24,6 +24,7 @@ from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.machine import Event
 from tilewise.compiled.moving import begin_of
 from tilewise.compiled.program import Instruction, Touch
+from tilewise.compiled.sums import ATOMICS
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import OPERATIONS
 from tilewise.hardware.memory.sectors import LINE, SECTOR
@@ -34,12 +35,10 @@ Int64s = NDArray[np.int64]
 SHARED = {"red": "atom"}
 """{operation: the one whose rule counts it in shared memory}."""
 
-ATOMICS = ("atom", "red")
-
 NOBODY = np.iinfo(np.int64).min
 """The address of a lane that takes no part, beside others that may lie below 0."""
 
-WEIGHTS = np.random.default_rng(7).integers(1 << 62, 1 << 63, 2 * LANES, dtype=np.uint64) | np.uint64(1)
+WEIGHTS = np.cumprod(np.full(2 * LANES, 0x9E3779B97F4A7C15, np.uint64))
 """Factors whose sum tells rows of addresses apart, those of both sides of a copy among them."""
 
 MOST_ASKED = 1 << 15
@@ -141,6 +140,14 @@ class Tally:
         for shift, (counts, times) in self.by_shift.items():
             self.add(counts, times)
             self.by_shift[shift] = counts, 0
+
+    @property
+    def worst_side(self) -> tuple[int | None, ...] | None:
+        """Return the addresses of the worst request; of a copy those of the side on which more lanes meet."""
+        if self.worst is None or self.worst_other is None or self.touch.space == "global":
+            return None if self.worst is None else self.worst[2]
+        sides = (self.worst[2], self.worst_other)
+        return max(sides, key=lambda side: banks.counted("cp.async", self.touch.bytes, side).wavefronts)
 
     @property
     def excess(self) -> int:
@@ -293,14 +300,6 @@ class Counts:
         tally.again += len(asked) - (len(had) - before)
 
 
-def worst_side(tally: Tally) -> tuple[int | None, ...] | None:
-    """Return the addresses of the worst request; of a copy those of the side on which more lanes meet."""
-    if tally.worst is None or tally.worst_other is None or tally.touch.space == "global":
-        return None if tally.worst is None else tally.worst[2]
-    sides = (tally.worst[2], tally.worst_other)
-    return max(sides, key=lambda side: banks.counted("cp.async", tally.touch.bytes, side).wavefronts)
-
-
 def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return for each warp if a mask has one of its lanes."""
     words = np.ascontiguousarray(mask).view(np.uint64).reshape(-1, LANES // 8)
@@ -309,14 +308,15 @@ def warps_of(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _different(rows: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-    """Return the different rows, the first place of each, and how often it stands."""
+    """Return the different rows in their order, the first place of each, and how often it stands."""
     if len(rows) == 1 or (rows == rows[0]).all():
         return rows[:1], np.zeros(1, np.int64), np.array([len(rows)])
     sums = (rows.view(np.uint64) * WEIGHTS[: rows.shape[1]]).sum(axis=1)
     _, first, places, times = np.unique(sums, return_index=True, return_inverse=True, return_counts=True)
     if (rows[first][places] != rows).any():  # two rows with one sum
         _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
-    return rows[first], first, times
+    order = np.argsort(first)
+    return rows[first[order]], first[order], times[order]
 
 
 def _from_zero(rows: Int64s) -> Int64s:
@@ -362,52 +362,3 @@ def _wide_sectors(rows: Int64s, bytes: int) -> Int64s:
 @cache
 def _nearest(widths: Sequence[int], bytes: int) -> int:
     return bytes if bytes in widths else min(widths, key=lambda width: abs(width - bytes))
-
-
-# -- sums ------------------------------------------------------------------------------------------------
-
-SUMMED = {
-    ("shared", "ld"): "load",
-    ("shared", "ldmatrix"): "load",
-    ("shared", "st"): "store",
-    ("shared", "stmatrix"): "store",
-    ("shared", "cp.async"): "copy",
-    ("shared", "atom"): "atomic",
-    ("shared", "red"): "atomic",
-    ("global", "ld"): "load",
-    ("global", "cp.async"): "load",
-    ("global", "st"): "store",
-    ("global", "atom"): "atomic",
-    ("global", "red"): "atomic",
-    ("local", "ld"): "load",
-    ("local", "st"): "store",
-    ("generic", "ld"): "load",
-    ("generic", "st"): "store",
-    ("generic", "atom"): "atomic",
-}
-"""{(space, operation): the sum of the profiler that has it}."""
-
-
-def totals(tallies: Iterable[Tally], weight: float = 1.0) -> dict[str, dict[str, dict[str, int]]]:
-    """Return the sums by space and by load and store."""
-    sums: dict[str, dict[str, dict[str, int]]] = {
-        "shared": {"load": zero("shared"), "store": zero("shared")},
-        "global": {"load": zero("global"), "store": zero("global")},
-    }
-    for tally in tallies:
-        space, operation = tally.touch.space, tally.touch.operation
-        kind = SUMMED[space, operation]
-        sums.setdefault(space, {}).setdefault(kind, zero(space))
-        row = sums[space][kind]
-        row["instructions"] += round(tally.instructions * weight)
-        row["requests"] += round(tally.requests * weight)
-        row["wavefronts" if space == "shared" else "sectors"] += round(tally.cost * weight)
-        row["ideal"] += round(tally.ideal * weight)
-        row["unknown"] += round(tally.unknown * weight)
-    return sums
-
-
-def zero(space: str) -> dict[str, int]:
-    """Return a row of sums at zero."""
-    cost = "wavefronts" if space == "shared" else "sectors"
-    return dict.fromkeys(("instructions", "requests", cost, "ideal", "unknown"), 0)

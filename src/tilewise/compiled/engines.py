@@ -18,16 +18,9 @@ import numpy as np
 from tilewise.compiled.commands import decoding, exploring
 from tilewise.compiled.counts import Int64s, warps_of
 from tilewise.compiled.lanes import Bools, Lanes
+from tilewise.compiled.lines import Line, line_data
 from tilewise.compiled.machine import Called
-from tilewise.compiled.program import (
-    CopyWords,
-    EngineCall,
-    Instruction,
-    KernelProgram,
-    Line,
-    ProductWords,
-    line_data,
-)
+from tilewise.compiled.program import CopyWords, EngineCall, Instruction, KernelProgram, ProductWords
 from tilewise.core.algebra.recognition import recognise
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.shapes import leaves
@@ -172,6 +165,11 @@ class ProductOperand:
         """Return the bytes that one product reads."""
         return self.reads.rows * self.reads.depth * self.reads.stored_bits // 8 if self.reads else 0
 
+    @property
+    def starts(self) -> dict[str, Any]:
+        """Return the bytes at which its descriptors start."""
+        return spans(one.start for one, _ in self.descriptors)
+
     @cached_property
     def layout(self) -> Layout | None:
         """Return the byte of each element [rows, K] that the first reads, where that is one layout."""
@@ -222,7 +220,7 @@ class ProductOperand:
             **first.named,
             "ignored": list(self.engine.ignored(first, reads.major, reads)),
             "value": f"{self.word:#018x}",
-            "starts": spans(one.start for one, _ in self.descriptors),
+            "starts": self.starts,
             "shape": [reads.rows, reads.depth],
             "layout": self.layout and str(self.layout),
             "unit": self.layout and self.layout.unit,

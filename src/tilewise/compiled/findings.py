@@ -17,9 +17,9 @@ import numpy as np
 from tilewise.check import banks
 from tilewise.check.access.access import INACTIVE
 from tilewise.compiled.commands import step_of
-from tilewise.compiled.counts import ATOMICS, worst_side
-from tilewise.compiled.kernel import ReadKernel, Row, Run
-from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.kernel import ReadKernel, Row
+from tilewise.compiled.lines import Line, line_data
+from tilewise.compiled.sums import ATOMICS
 from tilewise.hardware.limits import LANES
 from tilewise.hardware.memory.banks import WAVEFRONT, WORD
 from tilewise.hardware.memory.sectors import SECTOR
@@ -27,6 +27,8 @@ from tilewise.hardware.memory.sectors import SECTOR
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.compiled.run import Run
 
 WIDEST = 16
 """Bytes that one lane can move at once."""
@@ -89,7 +91,7 @@ def conflicts(row: Row, run: Run) -> Iterator[KernelFinding]:
         return
     cost, ideal, addresses = worst
     cause = f"{words_of(row)} takes {cost} wavefronts where {ideal} would do: "
-    side = worst_side(row.worst)
+    side = row.worst.worst_side
     if side is not None and side is row.worst.worst_other:
         why = f"{cause}{apart(side, row.bytes)} read the same banks of the L1"
         repair, command = READ_IN_ROWS, row.command

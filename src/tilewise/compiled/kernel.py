@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import groupby
 
 from tilewise.compiled.commands import exploring_lanes, shown_by
-from tilewise.compiled.counts import ATOMICS, SUMMED, Counts, Tally, totals, worst_side, zero
-from tilewise.compiled.engines import Calls, CallTally, ProductRow, TransferRow, products_of, transfers_of
-from tilewise.compiled.launch import Launch
-from tilewise.compiled.machine import MOST_STEPS, Event, Trace
-from tilewise.compiled.program import Instruction, KernelProgram, Line, line_data
-from tilewise.compiled.trace import traces
-from tilewise.compiled.turns import MOST_COUNTED
+from tilewise.compiled.lines import Line, line_data
+from tilewise.compiled.sums import ATOMICS, SUMMED, totals, zero
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from tilewise.compiled.counts import Tally
+    from tilewise.compiled.engines import ProductRow, TransferRow
+    from tilewise.compiled.program import KernelProgram
+    from tilewise.compiled.run import Run
     from tilewise.compiled.ttgir.accesses import MemoryAccess
     from tilewise.compiled.ttgir.module import Module
-
-MOST_WORK = 1 << 29
-"""Lanes times instructions that are run; of a larger launch a sample of its blocks is."""
 
 NEAR = 3
 """Lines by which machine code may be off."""
 
-LOADED = "its address, or its lanes, hang on loaded data or on an argument that is not given"
-GUESSED = "a branch that hangs on loaded data, or on an argument that is not given: each side was run once"
 UNREAD = "this instruction is not read here; what hangs on it is unknown"
 UNREAD_OP = "this operation is not read here"
-ENDLESS = f"a loop without an end, or of more than {MOST_COUNTED:,} instructions: the run was cut off here"
-MISALIGNED = "its addresses are no multiples of its width"
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ class Row:
     @property
     def command(self) -> str | None:
         """Return the command that counts the worst request; None without one, and for other memory."""
-        side, operation = worst_side(self.worst), self.operation
+        side, operation = self.worst.worst_side, self.operation
         if side is None or self.space not in ("shared", "global"):
             return None
         if side is self.worst.worst_other:
@@ -92,7 +83,7 @@ class Row:
     @property
     def explore(self) -> str | None:
         """Return the command that opens the addresses of the worst request, where they are a layout."""
-        side = worst_side(self.worst)
+        side = self.worst.worst_side
         return None if side is None else exploring_lanes(self.bytes, side[: self.worst.touch.supplied])
 
     def as_dict(self) -> dict[str, Any]:
@@ -183,12 +174,12 @@ class ReadKernel:
         """Return the products of matrices by line of the source."""
         known = self.module.dots if self.module else self.product_lines
         exact = self.source == "PTX"
-        return products_of(self.run.calls, self.run.weight, known, exact) if self.run else []
+        return self.run.products(known, exact) if self.run else []
 
     @cached_property
     def transfers(self) -> list[TransferRow]:
         """Return the bulk copies by line of the source."""
-        return transfers_of(self.run.calls, self.run.weight) if self.run else []
+        return self.run.transfers() if self.run else []
 
     def line_of(self, tally: Tally) -> Line | None:
         """Return the line of the source of an access.
@@ -216,9 +207,9 @@ class ReadKernel:
         """Return what the sums do not have, and why."""
         found = self.run.left_out() if self.run else []
         if self.program is not None:
-            found += [_left(None, name, times, UNREAD) for name, times in self.program.unread.items()]
+            found += [left_out(None, name, times, UNREAD) for name, times in self.program.unread.items()]
         if self.module is not None:
-            found += [_left(None, name, times, UNREAD_OP) for name, times in self.module.unknown.items()]
+            found += [left_out(None, name, times, UNREAD_OP) for name, times in self.module.unknown.items()]
         return found
 
     @property
@@ -259,95 +250,5 @@ class ReadKernel:
         }
 
 
-@dataclass(frozen=True)
-class Run:
-    """The counts of a launch, over all its blocks or a sample."""
-
-    launch: Launch
-    program: KernelProgram = field(repr=False)
-    tallies: Sequence[Tally] = field(repr=False)
-    sampled: int
-    """The blocks that were run; the sums are of all blocks."""
-    guessed: Mapping[int, int] = field(default_factory=dict)
-    """{instruction: times} of branches that hang on loaded data."""
-    cut: Instruction | None = None
-    """The instruction at which the run was cut off."""
-    steps: int = MOST_STEPS
-    calls: Sequence[CallTally] = field(default=(), repr=False)
-    """The calls of engines."""
-    endless: bool = False
-    """True if it was cut off in a loop that does not end."""
-
-    def _long(self) -> str:
-        return f"the run takes more than {self.steps:,} instructions: it was cut off here (--steps)"
-
-    @property
-    def weight(self) -> float:
-        """Return the blocks for which each one that was run stands."""
-        return self.launch.blocks / self.sampled
-
-    def left_out(self) -> list[dict[str, Any]]:
-        """Return what the counts do not have, and why."""
-        found = [
-            _left(tally.instruction.line, tally.instruction.text, times, why)
-            for tally in self.tallies
-            for times, why in ((tally.unknown, LOADED), (tally.misaligned, MISALIGNED))
-            if times
-        ]
-        for number, times in self.guessed.items():
-            instruction = self.program.instructions[number]
-            found.append(_left(instruction.line, instruction.text, times, GUESSED))
-        if self.cut:
-            found.append(_left(self.cut.line, self.cut.text, 1, ENDLESS if self.endless else self._long()))
-        return found
-
-
-def _left(line: Line | None, what: str, times: int, reason: str) -> dict[str, Any]:
+def left_out(line: Line | None, what: str, times: int, reason: str) -> dict[str, Any]:
     return {"line": line_data(line), "instruction": what, "times": times, "reason": reason}
-
-
-def counted(
-    program: KernelProgram,
-    launch: Launch,
-    told: Callable[[int, int], None] | None = None,
-    steps: int = MOST_STEPS,
-) -> Run:
-    """Return the counts of a launch."""
-    counts, calls = Counts(), Calls()
-    guessed: Counter[int] = Counter()
-    cut, endless, done = None, False, 0
-    blocks: Sequence[int] = range(launch.blocks)
-
-    def add(trace: Trace, remembers: bool = False) -> int:
-        """Count the events of a run, and return the time that it takes, where a usual instruction takes 1."""
-        spent = 0
-        for event in trace:
-            if isinstance(event, Event):
-                work = counts.add(event, trace.lanes, remembers)
-            else:
-                work = calls.add(event, trace.lanes)
-            trace.steps, spent = trace.steps + work, spent + work
-        return spent
-
-    first = next(traces(program, launch, blocks[:1], steps, at_once=True))
-    counting = add(first, remembers=True)
-    most = max(1, MOST_WORK // max(1, (first.steps - counting) * launch.threads))
-    rest = blocks[1:] if len(blocks) <= most else _sample(launch, most)
-    for trace in chain((first,), traces(program, launch, rest, steps, at_once=True)):
-        if trace is not first:
-            add(trace)
-        done += len(trace.lanes.numbers)
-        guessed.update(trace.guessed)
-        cut, endless = trace.cut, trace.endless
-        if cut is not None:
-            break
-        if told is not None:
-            told(done, len(rest) + 1)
-    called = list(calls.tallies.values())
-    return Run(launch, program, counts.tallies, done, guessed, cut, steps, called, endless)
-
-
-def _sample(launch: Launch, most: int) -> list[int]:
-    """Return blocks that lie evenly in the grid; its first is run anyhow."""
-    step = launch.blocks / most
-    return sorted({int(step * number) for number in range(1, most)} - {0})

@@ -10,6 +10,12 @@ from tilewise.core.errors import LayoutError
 
 MOST_THREADS = 1024
 MOST_BLOCKS = 1 << 40
+MOST_STEPS = 100_000
+"""The work of a run at most, where a usual instruction is 1: a loop that needs more is cut off."""
+
+MOST_COUNTED = 1 << 34
+"""Instructions of a lane that are counted at once at most: a loop with more of them does not end."""
+
 POINTER_STEP = 1 << 36
 """Distance between the arguments that nobody gave, where they are addresses: a multiple of 256."""
 

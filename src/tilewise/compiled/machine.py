@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewise.compiled.lanes import Bools, Lanes, Taking, Value
+from tilewise.compiled.launch import MOST_STEPS
 from tilewise.compiled.moving import NotAlike, Turns
 from tilewise.compiled.program import (
     WARP,
@@ -35,9 +36,6 @@ from tilewise.compiled.program import (
 )
 from tilewise.compiled.turns import TRY, Loop, jump
 from tilewise.hardware.limits import LANES
-
-MOST_STEPS = 100_000
-"""The work of a run at most, where a usual instruction is 1: a loop that needs more is cut off."""
 
 FEW = 16
 """Parts of warps that are found in the time of a usual instruction."""
@@ -172,7 +170,9 @@ class Trace:
                     if unsure:
                         self._blur(step, truth)
                 elif type(step) is Touch:
-                    yield self._issue(instruction, step, everyone, where, unsure)
+                    issue = self._issue(instruction, step, everyone, where, unsure)
+                    if not step.apart or issue.issued.any():
+                        yield issue
                 elif type(step) is EngineCall:
                     given = {name: read(self.lanes) for name, read in step.given.items()}
                     yield Called(instruction, step, everyone.mask, where.mask, given, unsure)
@@ -215,7 +215,8 @@ class Trace:
         if step.other is not None:
             other = self._issue(instruction, step.other, everyone, where, unsure)
             unsure = other.unsure
-        issue = Event(instruction, step, everyone.mask, where.mask, address, unsure, other)
+        issued = where.mask if step.apart else everyone.mask
+        issue = Event(instruction, step, issued, where.mask, address, unsure, other)
         self.lanes.forget(step.writes, everyone if unsure else where)
         return issue
 

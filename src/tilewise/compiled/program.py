@@ -9,33 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tilewise.compiled.lines import Line
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from tilewise.compiled.lanes import LaneReader, Lanes, Taking
 
     Run = Callable[[Lanes, Taking], None]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Line:
-    """A line of the source.
-
-    >>> str(Line("a.cu", 7))
-    'a.cu:7'
-    """
-
-    file: str
-    number: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.number}"
-
-
-def line_data(line: Line | None) -> dict[str, Any] | None:
-    """Return a line of the source as plain data."""
-    return None if line is None else {"file": line.file, "number": line.number}
 
 
 # -- steps -----------------------------------------------------------------------------------------------
@@ -126,6 +106,8 @@ class Touch:
     """The lanes of a warp whose addresses are used."""
     when: LaneReader | None = None
     """The lanes that take part; all without it."""
+    apart: bool = False
+    """True if only those lanes issue it: for the others the instruction is another access."""
     bypasses: bool = False
     """True for a copy that bypasses the L1."""
     other: Touch | None = None

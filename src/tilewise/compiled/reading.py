@@ -11,17 +11,15 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 
-from tilewise.compiled.engines import product_lines
 from tilewise.compiled.files import CODE, PTX, TTGIR, Artifact, assembled, disassembled, found
-from tilewise.compiled.kernel import ReadKernel, counted
-from tilewise.compiled.launch import MOST_THREADS, Launch
-from tilewise.compiled.machine import MOST_STEPS
-from tilewise.compiled.program import KernelProgram
+from tilewise.compiled.kernel import ReadKernel
+from tilewise.compiled.launch import MOST_STEPS, MOST_THREADS, Launch
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from tilewise.compiled.program import KernelProgram
     from tilewise.compiled.ttgir.module import Module
 
 USUAL_THREADS = 128
@@ -147,6 +145,9 @@ def _kernel(
     program, module = texts.code or texts.ptx, texts.module
     if program is None:
         return ReadKernel(name, None, None, module, wanted.let)
+    from tilewise.compiled.engines import product_lines
+    from tilewise.compiled.run import counted
+
     block, notes = _block(texts, program, wanted)
     args, more = _arguments(name, texts, program, wanted)
     launch = Launch(wanted.grid or (1, 1, 1), block, args, wanted.shared)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewise.compiled.files import PTX, kind_of
-from tilewise.compiled.program import KernelProgram
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from tilewise.compiled.program import KernelProgram
 
 
 def programs_of(text: str, kernel: str | None = None) -> Iterator[KernelProgram]:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tilewise.compiled.generic import WINDOWS
 from tilewise.compiled.lanes import Lanes, Value
-from tilewise.compiled.launch import POINTER_STEP, Launch
-from tilewise.compiled.machine import MOST_STEPS, Event, Trace
-from tilewise.compiled.program import KernelProgram, Line
+from tilewise.compiled.launch import MOST_STEPS, POINTER_STEP, Launch
+from tilewise.compiled.lines import Line
+from tilewise.compiled.machine import Event, Trace
+from tilewise.compiled.program import KernelProgram
 from tilewise.compiled.texts import programs_of
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
@@ -21,6 +23,10 @@ AT_ONCE = 1 << 15
 
 EXTENTS = {100: (0x360, 0x370), 0: (0x0, 0xC)}
 """{least architecture: where the extents of the block and of the grid stand in bank 0}."""
+
+
+BEGINS = {100: {"local": 0x2F8}, 90: {"local": 0x20}, 0: {"shared": 0x18, "local": 0x20}}
+"""{least architecture: {space: where the begin of its window stands in bank 0}}."""
 
 
 def words_of(program: KernelProgram, launch: Launch) -> dict[tuple[int, int], Value]:
@@ -35,6 +41,9 @@ def words_of(program: KernelProgram, launch: Launch) -> dict[tuple[int, int], Va
         for step, extent in enumerate(extents):
             constants[0, begin + 4 * step] = Value.of(extent)
     constants[0, 0x28] = constants[0, 0x37C] = Value.of(0)
+    for space, place in next(places for least, places in BEGINS.items() if architecture >= least).items():
+        for step in (0, 4):
+            constants[0, place + step] = Value.of(WINDOWS[space] >> 8 * step)
     for number, parameter in enumerate(program.parameters):
         given = launch.args[number] if number < len(launch.args) else None
         if given is None and parameter.size == 8:

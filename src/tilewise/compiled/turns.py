@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.compiled.lanes import Bools, Lanes, Value
+from tilewise.compiled.launch import MOST_COUNTED
 from tilewise.compiled.moving import I64, NotAlike, TooFew, Turns, begin_of, made, moving_of
 from tilewise.hardware.limits import LANES
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from tilewise.compiled.machine import Called, Event, Front, Trace
 
 MOST_TURNS = 1 << 62
-MOST_COUNTED = 1 << 34
-"""Instructions of a lane that are counted at once at most: a loop with more of them does not end."""
 
 HISTORY = 17
 """Turns whose registers are compared: up to eight of them may have to pass until all moved by a constant."""

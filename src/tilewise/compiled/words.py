@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewise.compiled.engines import ProductRow, TransferRow, spans
 from tilewise.compiled.kernel import ReadKernel, Row
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.compiled.engines import ProductRow, TransferRow
 
 OPERATIONS = {"ld": "load", "st": "store", "cp.async": "copy", "atom": "atomic", "red": "atomic"}
 
@@ -167,7 +168,7 @@ def product_rows(row: ProductRow) -> Iterator[tuple[str, ...]]:
         first, major = one.descriptors[0][0], one.reads.major
         ignored = one.engine.ignored(first, major, one.reads)
         read = [f"{name.upper()} {getattr(first, name):,}" for name in ("lbo", "sbo") if name not in ignored]
-        starts = spans_words(spans(held.start for held, _ in one.descriptors), " B")
+        starts = spans_words(one.starts, " B")
         lies = ", ".join([f"{major.upper()}-major {first.mode}", *read])
         yield one.letter, lies, starts, one.command(one.word), one.explore or ""
 

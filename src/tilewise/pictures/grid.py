@@ -19,10 +19,11 @@ from tilewise.pictures.scene.logical import Logical, logical_of
 from tilewise.pictures.scene.model import Axis, Colour, Scene
 from tilewise.pictures.scene.panels import colour_of, index_of
 from tilewise.pictures.scene.words import MOST_COPIES, axes_in_order, head_text, place_text
+from tilewise.pictures.terminal import Line, Piece, paragraph, print_out, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 MOST = (40, 64)
@@ -31,8 +32,8 @@ MOST = (40, 64)
 WIDTH = 120
 """Columns where nobody says how many there are."""
 
-PALE, NONE = 8, 9
-"""Colours of what is there and is not asked for, and of what is not there."""
+NONE = 9
+"""The colour of what is not there."""
 
 LEAST = 3
 """Columns of the terminal that a cell takes at least."""
@@ -191,3 +192,43 @@ def _note(scene: Scene, columns: int) -> str:
         f"rows {top}..{bottom - 1} of {down}, columns {left}..{left + columns - 1} of {across}; "
         "see others with --window 0:16,0:16"
     )
+
+
+# -- as lines ----------------------------------------------------------------------------------------------
+
+
+def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> Iterator[Line]:
+    """Labels and cells, as many columns as there is room for; with rules where no colours part the cells.
+
+    >>> from tilewise import S
+    >>> from tilewise.pictures.terminal import as_text
+    >>> print(as_text(grid_lines(grid_of(S[(2, 4) : (1, 2)]), ruled=True)))
+      | 0 1 2 3
+    --+--------
+    0 | 0 2 4 6
+    1 | 1 3 5 7
+    """
+    side, width = side_width(grid) - 1, cell_width(grid)
+    many = len(grid.column_labels) if room is None else fitting(grid, room)
+    between = " " if ruled else "  "
+    labels = between.join(f"{label:>{width}}" for label in grid.column_labels[:many])
+    if ruled:
+        yield (Piece(f"{'':>{side}} | {labels}"),)
+        yield (Piece("-" * (side + 1) + "+" + "-" * (len(labels) + 1)),)
+    else:
+        yield (Piece(f"{'':>{side}}  {labels}", "dim"),)
+    for label, row in zip(grid.row_labels, grid.cells, strict=True):
+        if ruled:
+            yield (Piece(f"{label:>{side}} | " + " ".join(f"{cell.text:>{width}}" for cell in row[:many])),)
+        else:
+            cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
+            yield (Piece(f"{label:>{side}} ", "dim"), *cells)
+
+
+def print_picture(grid: Grid, *, ruled: bool = False) -> None:
+    """Print a grid, with its title and what its cells are; `ruled` has lines in the place of colours."""
+    room = size(WIDTH, 0)[0]
+    lines = [*paragraph(grid.title, room, "head"), *paragraph(grid.key, room, "dim"), ()]
+    lines += grid_lines(grid, ruled=ruled)
+    lines += [(), *paragraph(grid.note, room, "note")] if grid.note else []
+    print_out(lines, plain=ruled)

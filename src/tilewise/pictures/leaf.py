@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 
+from tilewise.pictures.grid import grid_lines
 from tilewise.pictures.scene.cells import Elements
 from tilewise.pictures.scene.encoded import runs_of
 from tilewise.pictures.scene.model import Document, Encoded, Panel, Scene
@@ -16,7 +17,6 @@ from tilewise.pictures.terminal import (
     Piece,
     abreast,
     beside,
-    grid_lines,
     hanging,
     length,
     paragraph,

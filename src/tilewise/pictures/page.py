@@ -8,9 +8,10 @@ from itertools import groupby
 from textwrap import wrap
 
 from tilewise.check.engines import Taken
+from tilewise.pictures.grid import grid_lines
 from tilewise.pictures.registers import Holder
 from tilewise.pictures.screen import Cost, Screen, is_tile
-from tilewise.pictures.terminal import Line, Piece, beside, grid_lines, hanging, paragraph
+from tilewise.pictures.terminal import Line, Piece, beside, hanging, paragraph
 
 WIDTH = 100
 """Columns of the screen, where the terminal has them."""

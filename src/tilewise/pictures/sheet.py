@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tilewise.pictures.grid import LEAST, NONE, PALE, Cell, Grid, fitting, grid_width
+from tilewise.pictures.grid import LEAST, NONE, Cell, Grid, fitting, grid_width
 from tilewise.pictures.scene.cells import NOWHERE, Elements, Numbers, Truths, placed_of
 from tilewise.pictures.scene.model import Head, Heads, Panel
 from tilewise.pictures.scene.words import axes_words, block_words, head_text, text_of
-from tilewise.pictures.terminal import GAP
+from tilewise.pictures.terminal import GAP, PALE
 
 _CHUNK = 4
 OTHERS = "see others with --window 0:16,0:16, or all with --svg FILE"

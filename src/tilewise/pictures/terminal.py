@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tilewise.pictures.grid import PALE, WIDTH, Grid, cell_width, fitting, side_width
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from rich.console import Console
+
+PALE = 8
+"""The colour of what is there and nobody asks for, behind the eight of a palette."""
 
 PALETTE = (
     "#000000 on #56b4e9",
@@ -154,43 +155,6 @@ def abreast(parts: Sequence[Sequence[Line]], room: int) -> bool:
 
 def _width(part: Sequence[Line]) -> int:
     return max(map(length, part), default=0)
-
-
-def grid_lines(grid: Grid, room: int | None = None, *, ruled: bool = False) -> Iterator[Line]:
-    """Labels and cells, as many columns as there is room for; with rules where no colours part the cells.
-
-    >>> from tilewise import S
-    >>> from tilewise.pictures.grid import grid_of
-    >>> print(as_text(grid_lines(grid_of(S[(2, 4) : (1, 2)]), ruled=True)))
-      | 0 1 2 3
-    --+--------
-    0 | 0 2 4 6
-    1 | 1 3 5 7
-    """
-    side, width = side_width(grid) - 1, cell_width(grid)
-    many = len(grid.column_labels) if room is None else fitting(grid, room)
-    between = " " if ruled else "  "
-    labels = between.join(f"{label:>{width}}" for label in grid.column_labels[:many])
-    if ruled:
-        yield (Piece(f"{'':>{side}} | {labels}"),)
-        yield (Piece("-" * (side + 1) + "+" + "-" * (len(labels) + 1)),)
-    else:
-        yield (Piece(f"{'':>{side}}  {labels}", "dim"),)
-    for label, row in zip(grid.row_labels, grid.cells, strict=True):
-        if ruled:
-            yield (Piece(f"{label:>{side}} | " + " ".join(f"{cell.text:>{width}}" for cell in row[:many])),)
-        else:
-            cells = (Piece(f" {cell.text:>{width}} ", f"c{cell.colour}") for cell in row[:many])
-            yield (Piece(f"{label:>{side}} ", "dim"), *cells)
-
-
-def print_picture(grid: Grid, *, ruled: bool = False) -> None:
-    """Print a grid, with its title and what its cells are; `ruled` has lines in the place of colours."""
-    room = size(WIDTH, 0)[0]
-    lines = [*paragraph(grid.title, room, "head"), *paragraph(grid.key, room, "dim"), ()]
-    lines += grid_lines(grid, ruled=ruled)
-    lines += [(), *paragraph(grid.note, room, "note")] if grid.note else []
-    print_out(lines, plain=ruled)
 
 
 def print_out(lines: Iterable[Line], *, plain: bool = False) -> None:

@@ -314,7 +314,7 @@ def _shown(built: Built, fields: dict[str, Any], text: str) -> Report:
     grid = grid_of(built.layout, tuple(fields["shape"]), window)
 
     def draw() -> None:
-        from tilewise.pictures.terminal import print_picture
+        from tilewise.pictures.grid import print_picture
 
         print(text, end="\n\n")
         print_picture(grid)

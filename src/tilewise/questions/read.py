@@ -103,7 +103,7 @@ def read(
     """
     from tilewise.compiled.files import artifacts_of
     from tilewise.compiled.findings import KINDS, findings_of
-    from tilewise.compiled.machine import MOST_STEPS
+    from tilewise.compiled.launch import MOST_STEPS
     from tilewise.compiled.reading import WantedLaunch, kernels_of
     from tilewise.pictures.kernel.source import SourceFiles, folders_of
 

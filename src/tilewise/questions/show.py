@@ -116,7 +116,7 @@ def show(
     )
 
     def draw() -> None:
-        from tilewise.pictures.terminal import print_picture
+        from tilewise.pictures.grid import print_picture
 
         print_picture(grid, ruled=ascii)
 

@@ -20,8 +20,8 @@ from itertools import product
 from pathlib import Path
 
 from tilewise.compiled.engines import ProductOperand, ProductRow, products_of
-from tilewise.compiled.kernel import counted
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import counted
 from tilewise.compiled.texts import programs_of
 from tilewise.compiled.ttgir.module import Module, module_of
 from tilewise.compiled.ttgir.types import TypeInText

@@ -15,8 +15,9 @@ from tests.pictures.test_kernel import Reader
 import tilewise
 from tilewise.cli.main import main
 from tilewise.compiled.findings import findings_of
-from tilewise.compiled.kernel import ReadKernel, Run, counted
+from tilewise.compiled.kernel import ReadKernel
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import Run, counted
 from tilewise.compiled.texts import programs_of
 from tilewise.compiled.ttgir.module import module_of
 

@@ -21,8 +21,8 @@ from tests.compiled.engines.written import (
 )
 
 from tilewise.compiled.engines import products_of, spans, transfers_of
-from tilewise.compiled.kernel import Run, counted
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import Run, counted
 from tilewise.compiled.texts import programs_of
 
 # -- products -----

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 from tests.compiled import ptx_texts, sass_texts
 
-from tilewise.compiled.kernel import Run, counted
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.run import Run, counted
 from tilewise.questions.explore import _fragment
 from tilewise.questions.texts import Texts
 

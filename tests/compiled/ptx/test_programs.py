@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.compiled.ptx_texts import ONE_WARP, addresses, numbers, program_of, ran, text_of, value_of
 
-from tilewise.compiled.kernel import counted
 from tilewise.compiled.lanes import Lanes
 from tilewise.compiled.launch import Launch
+from tilewise.compiled.lines import Line
 from tilewise.compiled.machine import Trace
-from tilewise.compiled.program import Line
 from tilewise.compiled.ptx.reader import programs_of
+from tilewise.compiled.run import counted
 from tilewise.compiled.texts import programs_of as of_any
 from tilewise.compiled.trace import pointer, traced, words_of
 
@@ -417,6 +417,7 @@ def test_generic_addresses_go_to_their_space():
         "mov.u64 %rd2, tile",
         "cvta.shared.u64 %rd3, %rd2",
         "selp.b64 %rd4, %rd3, %rd1, %p1",
+        "mov.u32 %r2, 7",
         "ld.u32 %r2, [%rd4+4]",
         "cvta.to.shared.u64 %rd5, %rd3",
         "isspacep.shared %p2, %rd4",
@@ -427,6 +428,7 @@ def test_generic_addresses_go_to_their_space():
     assert places["shared"] == dict.fromkeys(range(0, 32, 2), 1028)
     assert places["global"] == dict.fromkeys(range(1, 32, 2), 4100)
     assert first(lanes, "%rd5", "%p2", "%p3") == [1024, 1, 0]
+    assert set(numbers(lanes, "%r2")) == {None}
 
 
 def test_generic_addresses_are_global_where_no_other_is_made_generic():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.compiled.ttgir.recorded import recorded
 
 from tilewise import LayoutError
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 from tilewise.compiled.ttgir.module import module_of
 from tilewise.compiled.ttgir.text import MAX_MODULE, text_of
 

@@ -13,9 +13,9 @@ import re
 
 import numpy as np
 
+from tilewise.compiled.generic import low
 from tilewise.compiled.lanes import LaneReader
 from tilewise.compiled.program import CopyWords, EngineCall, ProductWords
-from tilewise.compiled.ptx.memory import low
 from tilewise.compiled.ptx.operands import Words, address, immediate, number
 from tilewise.core.dtypes import DTYPES
 from tilewise.hardware.limits import LANES

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from tilewise.compiled import generic
+from tilewise.compiled.generic import LOW, WINDOWS
 from tilewise.compiled.lanes import UNKNOWN, Entries, LaneReader, Lanes, Taking, Value, applied
 from tilewise.compiled.program import Compute, Step, Touch, UnreadStep, copied
 from tilewise.compiled.ptx.integers import extended
 from tilewise.compiled.ptx.operands import (
-    WINDOWS,
     Kind,
     Place,
     PtxVariable,
@@ -37,8 +38,6 @@ PARAMETERS = 0x1000
 """The begin of the parameters in bank 0 of constants, behind the words of the launch."""
 BANKS = {"param": 0, "const": 3}
 """{space: its bank of constants}."""
-
-LOW = np.uint64((1 << 32) - 1)
 
 
 def space_of(words: Words) -> str:
@@ -82,33 +81,12 @@ def touches(
     read = address(place, words)
     if space != "generic":
         if space == "shared":
-            return (Touch(space, operation, bytes, low(read), writes, supplied),)
+            return (Touch(space, operation, bytes, generic.low(read), writes, supplied),)
         return (Touch(space, operation, bytes, read, writes, supplied),)
     windows = words.setting.windows
     if not windows:
         return (Touch("global", operation, bytes, read, writes, supplied),)
-    steps = [
-        Touch(one, operation, bytes, low(read), (), supplied, partial(_inside, read, one)) for one in windows
-    ]
-    outside = partial(_outside, read, windows)
-    return (*steps, Touch("global", operation, bytes, read, writes, supplied, outside))
-
-
-def low(read: LaneReader) -> LaneReader:
-    """Return the reader of the low 32 bits."""
-    return lambda lanes: applied(lambda bits: bits & LOW, read(lanes))
-
-
-def _inside(read: LaneReader, space: str, lanes: Lanes) -> Value:
-    """Return where an address lies in a window; one that nobody knows is taken for one of global memory."""
-    where = read(lanes)
-    holds = where.bits & ~LOW == WINDOWS[space]
-    return Value(holds if where.unknown is None else holds & ~where.unknown)
-
-
-def _outside(read: LaneReader, windows: tuple[str, ...], lanes: Lanes) -> Value:
-    inside = [_inside(read, space, lanes).bits for space in windows]
-    return Value(~np.logical_or.reduce(inside))
+    return generic.touches(operation, bytes, read, writes, windows)
 
 
 def to_generic(words: Words) -> Step:
@@ -160,7 +138,7 @@ def copy(words: Words) -> Steps | None:
         return None
     when, bypasses = _taken(rest[0], words) if rest else None, words.parts[1] == "cg"
     return copied(
-        Touch("shared", "cp.async", bytes, low(address(target, words)), bypasses=bypasses),
+        Touch("shared", "cp.async", bytes, generic.low(address(target, words)), bypasses=bypasses),
         Touch("global", "cp.async", bytes, address(source, words), when=when, bypasses=bypasses),
     )
 

@@ -33,9 +33,6 @@ NAME = re.compile(r"[%$A-Za-z_][\w$%.]*")
 ADDRESS = re.compile(r"\[\s*([^\s+\]-]+)\s*(?:([+-])\s*(-?\w+)\s*)?\]")
 NOTHING = "_"
 
-WINDOWS = {"shared": 1 << 56, "local": 1 << 57}
-"""{space: where generic addresses of it begin}: numbers of this reader; the hardware chooses others."""
-
 
 # -- names -----------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 from tilewise.compiled.ptx.operands import TYPE, PtxVariable, Scope, immediate, width_of
 from tilewise.compiled.sass.reader import HEADERS
 from tilewise.core.errors import LayoutError

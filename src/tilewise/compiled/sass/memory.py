@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 
+from tilewise.compiled import generic
 from tilewise.compiled.lanes import LaneReader
 from tilewise.compiled.program import Step, Touch, copied
 from tilewise.compiled.sass.integers import Words
@@ -62,6 +63,8 @@ def touches(words: Words) -> tuple[Step, ...] | None:
                 written.append(operand)
             else:
                 written.extend(named(operand, max(1, bytes // 4)))
+    if space == "generic":
+        return generic.touches(operation, bytes, address, tuple(written), tuple(generic.WINDOWS))
     return (Touch(space, operation, bytes, address, tuple(written)),)
 
 

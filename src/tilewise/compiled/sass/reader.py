@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tilewise.compiled.lanes import Lanes, Value, applied
+from tilewise.compiled.lines import Line
 from tilewise.compiled.program import (
     WARP,
     Close,
@@ -32,7 +33,6 @@ from tilewise.compiled.program import (
     KernelParameter,
     KernelProgram,
     Leave,
-    Line,
     Open,
     Step,
     Touch,

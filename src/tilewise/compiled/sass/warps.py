@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tilewise.compiled.generic import WINDOWS
 from tilewise.compiled.lanes import TRUE, UNKNOWN, Entries, Lanes, Taking, Value, applied, unknown_of
 from tilewise.compiled.program import Compute
 from tilewise.compiled.sass.integers import Words
@@ -42,6 +43,8 @@ def special(lanes: Lanes, name: str) -> Value:
         return Value(lanes.lane)
     if name in ("SR_CgaCtaId", "SRZ"):
         return Value.of(0)
+    if name == "SR_SWINHI":
+        return Value.of(WINDOWS["shared"] >> 32)
     if name.endswith("MASK") and name[3:5].lower() in RELATIONS:
         return Value(lane_mask(lanes, name[3:5].lower()))
     return UNKNOWN

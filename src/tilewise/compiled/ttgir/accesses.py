@@ -19,7 +19,7 @@ import numpy as np
 from tilewise.check.access.access import INACTIVE
 from tilewise.check.banks import count as count_banks
 from tilewise.check.coalesce import count as count_sectors
-from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.lines import Line, line_data
 from tilewise.compiled.ttgir.text import ModuleText, Op
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.compiled.ttgir.values import IntArray, Mask, Pointers, Values, arguments_of, given

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import prod
 from typing import Any
 
-from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.lines import Line, line_data
 from tilewise.compiled.ttgir.text import ModuleText, Op
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.dtypes import DType

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilewise.compiled.program import Line, line_data
+from tilewise.compiled.lines import Line, line_data
 from tilewise.compiled.ttgir.types import BYTE, TypeInText
 from tilewise.core.bits import Basis, meet, rank
 from tilewise.core.integers import counted

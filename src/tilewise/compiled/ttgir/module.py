@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 from tilewise.compiled.ttgir.buffers import ENGINES, SharedBuffer, buffers_in
 from tilewise.compiled.ttgir.conversions import LayoutConversion, kind_of
 from tilewise.compiled.ttgir.text import ModuleText, Op, text_of

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 from tilewise.core.errors import LayoutError
 from tilewise.notation.dialects.triton.encodings import closing
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tilewise.compiled.engines import ProductRow, TransferRow
 from tilewise.compiled.findings import KernelFinding, spelled
 from tilewise.compiled.kernel import ReadKernel, Row
 from tilewise.compiled.words import (
@@ -29,6 +28,8 @@ from tilewise.pictures.terminal import Line, Piece, hanging, length
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.compiled.engines import ProductRow, TransferRow
 
 WIDTH = 100
 """Columns, where the terminal has them."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tilewise.compiled.findings import KernelFinding, spelled
 from tilewise.compiled.kernel import ReadKernel, Row
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 from tilewise.compiled.words import (
     TOO_MUCH,
     access_words,

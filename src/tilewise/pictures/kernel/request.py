@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tilewise.check import banks, coalesce
 from tilewise.check.banks import MARKS, Phase, collision, drawing_of
-from tilewise.compiled.counts import SHARED, worst_side
+from tilewise.compiled.counts import SHARED
 from tilewise.compiled.kernel import Row
 from tilewise.core.errors import LayoutError
 from tilewise.hardware.memory.banks import BANKS
@@ -29,7 +29,7 @@ Addresses = Sequence[int | None]
 
 def picture_of(row: Row) -> str:
     """Return the worst request of an access as an element of SVG, or an empty text without a request."""
-    worst = worst_side(row.worst)
+    worst = row.worst.worst_side
     if worst is None or row.space not in ("shared", "global"):
         return ""
     addresses = worst[: row.worst.touch.supplied]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from tilewise.compiled.program import Line
+from tilewise.compiled.lines import Line
 
 MOST_BYTES = 1 << 22
 SUFFIXES = (

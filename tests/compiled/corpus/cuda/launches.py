@@ -284,6 +284,26 @@ def asynchronous() -> list[Launch]:
     ]
 
 
+def generic() -> list[Launch]:
+    """Pointers without a space."""
+    ints = i32(1024)
+    return [
+        Launch("generic_shared", "generic_shared<1>", (4,), (128,), (f32(512), f32(512))),
+        Launch("generic_shared_8", "generic_shared<8>", (4,), (128,), (f32(512), f32(512))),
+        Launch("generic_global", "generic_global", (4,), (128,), (f64(1536), f64(512), 3)),
+        Launch("generic_lanes", "generic_lanes", (2,), (256,), (f32(512), f32(512), 12)),
+        Launch("generic_warps", "generic_warps", (3,), (256,), (f32(1024), f32(768))),
+        Launch("generic_spill", "generic_spill", (1,), (256,), (ints, i32(512), 100), 2048),
+        Launch("generic_float4", "generic_float4", (3,), (128,), (f32(1536), f32(1536), 75)),
+        Launch("generic_bytes", "generic_bytes", (1,), (128,), (u8(128), u8(512))),
+        Launch("generic_view", "generic_view", (1,), (64,), (f32(1024), f32(64), 1)),
+        Launch("generic_local", "generic_local", (1,), (128,), (ints, i32(128), 3)),
+        Launch("generic_found", "generic_found", (1,), (128,), (f32(256), f32(128))),
+        Launch("generic_atomics", "generic_atomics", (1,), (128,), (i32(192),)),
+        Launch("generic_stages", "generic_stages", (2,), (256,), (f32(1536), f32(512), 6)),
+    ]
+
+
 SOURCES = {
     "transposes": transposes(),
     "reductions": reductions(),
@@ -296,4 +316,5 @@ SOURCES = {
     "products": products(),
     "layers": layers(),
     "async": asynchronous(),
+    "generic": generic(),
 }
