@@ -629,12 +629,12 @@ def _wanted(modes: Iterable[Mode]) -> str:
     """Return the distances between rows, and the numbers of rows, for the modes of an engine.
 
     >>> _wanted(MODES.values())
-    'eight of them 16, 32, 64 or 128 B apart (no swizzle, 32B, 64B, 128B)'
+    '16, 32, 64 or 128 B within groups of eight (no swizzle, 32B, 64B, 128B)'
     """
     *first, last = sorted(modes, key=lambda mode: mode.width)
     apart = f"{', '.join(str(mode.width) for mode in first)} or {last.width}" if first else str(last.width)
     names = ", ".join(mode.name if mode.bits else "no swizzle" for mode in (*first, last))
-    return f"{_COUNTED[last.rows]} of them {apart} B apart ({names})"
+    return f"{apart} B within groups of {_COUNTED[last.rows]} ({names})"
 
 
 # -- addresses -----------------------------------------------------------------------------------------

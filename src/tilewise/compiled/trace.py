@@ -1,21 +1,14 @@
-"""From a text and a launch to the accesses, block by block."""
+"""From a program and a launch to its runs, some blocks at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 
 from tilewise.compiled.generic import WINDOWS
 from tilewise.compiled.lanes import Lanes, Value
 from tilewise.compiled.launch import MOST_STEPS, POINTER_STEP, Launch
-from tilewise.compiled.lines import Line
-from tilewise.compiled.machine import Event, Trace
+from tilewise.compiled.machine import Trace
 from tilewise.compiled.program import KernelProgram
-from tilewise.compiled.texts import programs_of
-from tilewise.core.errors import LayoutError
 from tilewise.hardware.limits import LANES
 
 AT_ONCE = 1 << 15
@@ -73,56 +66,3 @@ def traces(
     together = max(1, AT_ONCE // threads)
     for first in range(0, len(blocks), together):
         yield Trace(program, Lanes(launch, blocks[first : first + together], constants), steps, at_once)
-
-
-# -- lane by lane ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Accessed:
-    """The instruction of an access: its words, its line, and the bytes of one lane."""
-
-    name: str
-    line: Line | None
-    space: str
-    operation: str
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Issue:
-    """One access of one instruction by the lanes of some blocks that take part."""
-
-    instruction: Accessed
-    blocks: NDArray[np.int64]
-    threads: NDArray[np.int64]
-    addresses: NDArray[np.int64]
-    known: NDArray[np.bool_]
-    """False for a lane whose address, or part in the access, hangs on loaded data."""
-
-
-def traced(text: str, kernel: str, launch: Launch, blocks: Sequence[int] | None = None) -> Iterator[Issue]:
-    """Return every access of a launch of one kernel of a text, lane by lane, in the order of the program."""
-    program = next(programs_of(text, kernel), None)
-    if program is None:
-        raise LayoutError("TW802", f"the text has no kernel {kernel}")
-    for trace in traces(program, launch, range(launch.blocks) if blocks is None else blocks):
-        for event in trace:
-            if not isinstance(event, Event):
-                continue
-            active = np.flatnonzero(event.active)
-            touch, lanes = event.touch, trace.lanes
-            known = np.full(lanes.count, not event.unsure)
-            if event.address.unknown is not None:
-                known &= ~event.address.unknown
-            yield Issue(
-                Accessed(
-                    event.instruction.name, event.instruction.line, touch.space, touch.operation, touch.bytes
-                ),
-                lanes.blocks[active],
-                lanes.threads[active],
-                lanes.spread(event.address.bits)[active].astype(np.int64),
-                known[active],
-            )
-        if trace.cut is not None:
-            raise LayoutError("TW803", f"{kernel} runs more than {trace.most_steps} instructions a lane")

@@ -68,7 +68,6 @@ CODES = {
     "TW706": "no memory for the result",
     "TW801": "a launch or an argument that the kernel does not take",
     "TW802": "no such kernel",
-    "TW803": "a kernel that runs too long",
     "TW804": "a file that holds no kernel that is read here",
     "TW805": "a cubin, and no nvdisasm",
 }

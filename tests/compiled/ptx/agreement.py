@@ -107,11 +107,15 @@ def _three(extents: list[int]) -> tuple[int, int, int]:
     return x, y, z
 
 
+PLACE = 1 << 46
+"""A byte of a thread is one number: this times the thread, plus the address."""
+NO_BYTE = np.empty(0, np.int64)
+
 Touched = dict[tuple[str, str], np.ndarray]
 
 
 def touched(program: KernelProgram, launch: Launch, blocks: int) -> tuple[Touched, Counter[tuple[str, str]]]:
-    """Return {(space, operation): rows of a thread and a byte}, and how often such an access is not known."""
+    """Return {(space, operation): bytes of threads}, and how often such an access is not known."""
     found: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     unknown: Counter[tuple[str, str]] = Counter()
     for trace in traces(program, launch, range(min(blocks, launch.blocks))):
@@ -128,10 +132,11 @@ def touched(program: KernelProgram, launch: Launch, blocks: int) -> tuple[Touche
                 threads = (lanes.blocks[active] << 12) + lanes.threads[active]
                 places = lanes.spread(event.address.bits)[active].astype(np.int64)
                 bytes = np.arange(touch.bytes)
-                rows = np.stack(np.broadcast_arrays(threads[:, None], places[:, None] + bytes), axis=-1)
-                found[key].append(np.unique(rows.reshape(-1, 2), axis=0))
+                every = (places[:, None] + bytes) & PLACE - 1
+                assert threads[-1] < 1 << 17
+                found[key].append(np.unique(threads[:, None] * PLACE + every))
         assert trace.cut is None
-    return {key: np.unique(np.concatenate(parts), axis=0) for key, parts in found.items()}, unknown
+    return {key: np.unique(np.concatenate(parts)) for key, parts in found.items()}, unknown
 
 
 def differences(case: Case, blocks: int) -> list[str]:
@@ -145,7 +150,7 @@ def differences(case: Case, blocks: int) -> list[str]:
     for key in sorted({*a, *b, *dim_a, *dim_b}):
         if key[0] == "local":
             continue
-        ours, theirs = a.get(key, np.empty((0, 2))), b.get(key, np.empty((0, 2)))
+        ours, theirs = a.get(key, NO_BYTE), b.get(key, NO_BYTE)
         if not np.array_equal(ours, theirs):
             lines.append(
                 f"{' '.join(key)}: {len(ours)} bytes of threads in PTX, {len(theirs)} in machine code"

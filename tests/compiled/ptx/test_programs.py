@@ -12,7 +12,7 @@ from tilewise.compiled.machine import Trace
 from tilewise.compiled.ptx.reader import programs_of
 from tilewise.compiled.run import counted
 from tilewise.compiled.texts import programs_of as of_any
-from tilewise.compiled.trace import pointer, traced, words_of
+from tilewise.compiled.trace import pointer, traces, words_of
 
 LANE = {"%r1": range(32)}
 
@@ -445,9 +445,9 @@ def test_trace_reads_ptx():
         "st.global.u32 [%rd3], %r1",
         parameters=".param .u64 out",
     )
-    (issue,) = traced(text, "kernel", ONE_WARP)
-    assert issue.addresses.tolist() == [pointer(0) + 4 * lane for lane in range(32)]
-    assert issue.known.all()
+    (run,) = traces(next(programs_of(text)), ONE_WARP, range(1))
+    (store,) = run
+    assert addresses(store) == {lane: pointer(0) + 4 * lane for lane in range(32)}
 
 
 # -- other lanes -----------------------------------------------------------------------------------------

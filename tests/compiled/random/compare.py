@@ -18,15 +18,25 @@ a lane stands for the others.
 from __future__ import annotations
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from tests.compiled.random import interpreter
 from tests.compiled.random.tree import Kernel
 
 from tilewise import LayoutError
+from tilewise.compiled.lanes import Lanes
+from tilewise.compiled.launch import Launch
+from tilewise.compiled.lines import Line
+from tilewise.compiled.machine import Event
+from tilewise.compiled.program import KernelProgram
+from tilewise.compiled.texts import programs_of
+from tilewise.compiled.trace import traces
 from tilewise.hardware.limits import LANES
 
 BASES = (0, 1024)
@@ -71,7 +81,7 @@ class Case:
 class Reading:
     """The answer of a reader to a launch: its accesses, if it guessed a branch, and what it does not read."""
 
-    issues: Sequence[Any]
+    issues: Sequence[Issue]
     guessed: bool = False
     unread: tuple[str, ...] = ()
 
@@ -125,6 +135,28 @@ def case_of(kernel: Kernel, lines: dict[int, int]) -> Case:
         lines,
         rows,
     )
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction that accesses memory."""
+
+    line: Line | None
+    operation: str
+    space: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One access of one instruction by the lanes that take part."""
+
+    instruction: Instruction
+    blocks: NDArray[np.int64]
+    threads: NDArray[np.int64]
+    addresses: NDArray[np.int64]
+    known: NDArray[np.bool_]
+    """False for a lane whose address, or part in the access, hangs on loaded data."""
 
 
 Bytes = Counter[tuple[int, str, str, int, int]]
@@ -269,17 +301,35 @@ def kind_of(error: Exception) -> str:
     return re.sub(r"0x[0-9a-f]+|\d+", "N", str(error).splitlines()[0])
 
 
+@lru_cache(maxsize=2)
+def programs(text: str) -> dict[str, KernelProgram]:
+    """Return the programs of a text by name."""
+    return {program.name: program for program in programs_of(text)}
+
+
 def reader(text: str, case: Case) -> Reading:
     """Return what tilewise reads of a kernel."""
-    from tilewise.compiled.launch import Launch
-    from tilewise.compiled.texts import programs_of
-    from tilewise.compiled.trace import traced, traces
-
+    program = programs(text)[case.name]
     launch = Launch(grid=case.grid, block=case.block, args=case.arguments, shared=case.dynamic)
-    issues = list(traced(text, case.name, launch))
+    issues: list[Issue] = []
     guessed = False
-    program = next(programs_of(text, case.name))
     for run in traces(program, launch, range(launch.blocks)):
-        deque(run, maxlen=0)
+        issues += [issue_of(event, run.lanes) for event in run if isinstance(event, Event)]
         guessed |= bool(run.guessed) or run.cut is not None
     return Reading(issues, guessed, tuple(sorted(program.unread)))
+
+
+def issue_of(event: Event, lanes: Lanes) -> Issue:
+    """Return one access of one instruction, lane by lane."""
+    active = np.flatnonzero(event.active)
+    known = np.full(lanes.count, not event.unsure)
+    if event.address.unknown is not None:
+        known &= ~event.address.unknown
+    touch = event.touch
+    return Issue(
+        Instruction(event.instruction.line, touch.operation, touch.space, touch.bytes),
+        lanes.blocks[active],
+        lanes.threads[active],
+        lanes.spread(event.address.bits)[active].astype(np.int64),
+        known[active],
+    )

@@ -3,35 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 import numpy as np
-from tests.compiled.random.compare import Case, Row
+from tests.compiled.random.compare import Case, Instruction, Issue, Row
 
-
-@dataclass(frozen=True)
-class Line:
-    file: str
-    number: int
-
-
-@dataclass(frozen=True)
-class Instruction:
-    line: Line | None
-    operation: str
-    space: str
-    bytes: int
-
-
-@dataclass(frozen=True)
-class Issue:
-    instruction: Instruction
-    blocks: np.ndarray[Any, Any]
-    threads: np.ndarray[Any, Any]
-    addresses: np.ndarray[Any, Any]
-    known: np.ndarray[Any, Any]
+from tilewise.compiled.lines import Line
 
 
 def issues(case: Case, base: int = 1024) -> Iterator[Issue]:

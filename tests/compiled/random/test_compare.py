@@ -9,12 +9,13 @@ from random import Random
 import numpy as np
 import pytest
 from tests.compiled.random import compare
-from tests.compiled.random.compare import Case, Outcome, Reading, Row, case_of
+from tests.compiled.random.compare import Case, Issue, Outcome, Reading, Row, case_of
 from tests.compiled.random.kernels import kernel
-from tests.compiled.random.perfect import Issue, Line, issues
+from tests.compiled.random.perfect import issues
 from tests.compiled.random.tree import source
 
 from tilewise import LayoutError
+from tilewise.compiled.lines import Line
 
 
 @cache
