@@ -1,0 +1,84 @@
+"""A device's part in an exchange, ready to run on storages of bytes: of NumPy, or of torch on its GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tilewise.core.dtypes import DType
+from tilewise.mesh.exchange import Exchange
+from tilewise.mesh.local import Pair, Slot, local_part, room_of
+from tilewise.moves.arrays.run import Bound
+from tilewise.moves.plan import memory_plan
+
+Empty = Callable[[int], Any]
+"""From a number of bytes to new storage."""
+
+
+class BoundPart:
+    """The part of one device: packs and unpacks by the kernels of `move`, and names what is sent and taken.
+
+    On a GPU one kernel packs all messages and one unpacks them. On a CPU each message is packed when the one before
+    it is on its way.
+    """
+
+    def __init__(self, exchange: Exchange, device: int, dtype: DType, *, fused: bool = False) -> None:
+        self.dtype = dtype
+        self.part = local_part(exchange, device, max(1, 8 // dtype.bits))
+        self._keep = _bound(self.part.keeps, dtype)
+        self._pack = _bound(self.part.pack, dtype) if fused else []
+        self._unpack = _bound(self.part.unpack, dtype) if fused else []
+        self._each = (
+            {}
+            if fused
+            else {slot: _bound(slot.moves, dtype) for slot in (*self.part.sends, *self.part.takes)}
+        )
+
+    def sent(self, x: Any, empty: Empty) -> Iterator[tuple[int, Any]]:
+        """Yield each other device with the bytes that are sent to it, packed where they have to be."""
+        room = room_of(self.part.sends)
+        storage = empty(self._bytes(room)) if room else x
+        for move in self._pack:
+            move(x, storage)
+        for slot in self.part.sends:
+            for move in self._each.get(slot, ()):
+                move(x, storage)
+            yield slot.peer, self._row(storage, slot)
+
+    def taken(
+        self, out: Any, empty: Empty, *, apart: bool = False
+    ) -> tuple[Any, list[tuple[int, Any, Slot]]]:
+        """Return the storage of what is taken, and each other device with its bytes there.
+
+        `apart` takes all of it in storage of its own, so that nothing is written in `out` before all is there.
+        """
+        room = room_of(self.part.takes) or (apart and len(out))
+        storage = empty(self._bytes(room_of(self.part.takes)) or len(out)) if room else out
+        return storage, [(slot.peer, self._row(storage, slot), slot) for slot in self.part.takes]
+
+    def finish(self, x: Any, taken: Any, out: Any) -> None:
+        """Put what was taken, and what stays, where the target has it."""
+        for move in self._unpack:
+            move(taken, out)
+        for slot in self.part.takes:
+            self.unpack(slot, taken, out)
+        for move in self._keep:
+            move(x, out)
+
+    def unpack(self, slot: Slot, taken: Any, out: Any) -> None:
+        """Put one message where the target has it."""
+        for move in self._each.get(slot, ()):
+            move(taken, out)
+        if not slot.moves and taken is not out:
+            self._row(out, slot)[:] = self._row(taken, slot)
+
+    def _bytes(self, elements: int) -> int:
+        return -(-elements * self.dtype.bits // 8)
+
+    def _row(self, storage: Any, slot: Slot) -> Any:
+        begin = slot.begin * self.dtype.bits // 8
+        return storage[begin : begin + self._bytes(slot.size)]
+
+
+def _bound(pairs: Sequence[Pair], dtype: DType) -> list[Bound]:
+    return [memory_plan(*pair, dtype).bind() for pair in pairs]
