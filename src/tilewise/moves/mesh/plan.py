@@ -18,9 +18,9 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, alike_in_modes, by_coordinates
 from tilewise.core.shapes import as_shape, extents_of, spell
-from tilewise.mesh.exchange import Exchange
-from tilewise.mesh.held import Devices, Held, Int64s, MeshDigit, MeshStep, device_axes
-from tilewise.mesh.modes import DigitMode
+from tilewise.moves.mesh.exchange import Exchange
+from tilewise.moves.mesh.held import Devices, Held, Int64s, MeshDigit, MeshStep, device_axes
+from tilewise.moves.mesh.modes import DigitMode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tilewise.core.dtypes import DType
-from tilewise.mesh.exchange import Exchange
-from tilewise.mesh.local import Pair, Slot, local_part, room_of
+from tilewise.moves.mesh.exchange import Exchange
+from tilewise.moves.mesh.local import Pair, Slot, local_part, room_of
 from tilewise.moves.arrays.run import Bound
 from tilewise.moves.plan import memory_plan
 
@@ -58,12 +58,20 @@ class BoundPart:
 
     def finish(self, x: Any, taken: Any, out: Any) -> None:
         """Put what was taken, and what stays, where the target has it."""
-        for move in self._unpack:
-            move(taken, out)
+        self.unpack_all(taken, out)
         for slot in self.part.takes:
             self.unpack(slot, taken, out)
+        self.keep(x, out)
+
+    def keep(self, x: Any, out: Any) -> None:
+        """Put what stays where the target has it."""
         for move in self._keep:
             move(x, out)
+
+    def unpack_all(self, taken: Any, out: Any) -> None:
+        """Put all messages where the target has them, if one kernel does that."""
+        for move in self._unpack:
+            move(taken, out)
 
     def unpack(self, slot: Slot, taken: Any, out: Any) -> None:
         """Put one message where the target has it."""

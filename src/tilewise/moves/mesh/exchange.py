@@ -14,8 +14,8 @@ from math import prod
 
 import numpy as np
 
-from tilewise.mesh.held import Bools, Devices, Held, Int64s, MeshStep, own_values
-from tilewise.mesh.modes import DigitMode, Mode, Piece, Values, mode_of
+from tilewise.moves.mesh.held import Bools, Devices, Held, Int64s, MeshStep, own_values
+from tilewise.moves.mesh.modes import DigitMode, Mode, Piece, Values, mode_of
 
 EVEN = 1.05
 """The largest share of one copy, over the least possible, with which copies serve their own receivers alone."""

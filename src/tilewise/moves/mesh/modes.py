@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewise.core.digits import merged, refined
 from tilewise.core.errors import NotDecided
-from tilewise.mesh.held import Int64s, MeshDigit, MeshStep
+from tilewise.moves.mesh.held import Int64s, MeshDigit, MeshStep
 
 MAX_STRETCHES = 1 << 20
 

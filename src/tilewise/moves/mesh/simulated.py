@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.errors import LayoutError
-from tilewise.mesh.bound import BoundPart
-from tilewise.mesh.plan import MeshPlan
+from tilewise.moves.mesh.bound import BoundPart
+from tilewise.moves.mesh.plan import MeshPlan
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
     Places of the target that no element takes are 0.
 
     >>> from tilewise import DType, parse
-    >>> from tilewise.mesh.plan import mesh_plan
+    >>> from tilewise.moves.mesh.plan import mesh_plan
     >>> rows, columns = parse("S[((2, 1), 2) : ((1@x, 2), 1)]"), parse("S[2, (2, 1)] ")
     >>> plan = mesh_plan(rows, parse("S[(2, (2, 1)) : (1, (1@x, 1))]"), DType.of("u8"))
     >>> after = simulated(plan, [np.array([1, 2], np.uint8), np.array([3, 4], np.uint8)])

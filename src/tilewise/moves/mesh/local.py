@@ -14,9 +14,9 @@ import numpy as np
 
 from tilewise.core.axes import m
 from tilewise.core.layout import Layout
-from tilewise.mesh.exchange import Exchange
-from tilewise.mesh.held import Held
-from tilewise.mesh.modes import DigitMode, Piece
+from tilewise.moves.mesh.exchange import Exchange
+from tilewise.moves.mesh.held import Held
+from tilewise.moves.mesh.modes import DigitMode, Piece
 
 Pair = tuple[Layout, Layout]
 """The layouts of a local move."""
