@@ -11,6 +11,7 @@ named      moves that have names
 source     a kernel as a file, with its launch
 arrays     moves of arrays of NumPy, torch, CuPy, JAX, on their device or the CPU
 exchange   moves between registers
+mesh       moves across devices
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.exchange import Exchange
+    from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.named import Named
     from tilewise.moves.plan import OfMemory
 
-__all__ = ["Bound", "Exchange", "Plan", "move", "plan", "tune"]
+__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "move", "plan", "tune"]
 
 
 def move(
@@ -118,4 +120,8 @@ def __getattr__(name: str) -> Any:
         from tilewise.moves.exchange import Exchange
 
         return Exchange
+    if name == "MeshPlan":
+        from tilewise.moves.mesh.plan import MeshPlan
+
+        return MeshPlan
     raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")

@@ -22,7 +22,7 @@ from tilewise.core.errors import Refused
 from tilewise.questions.asking import asks
 from tilewise.questions.moving import OF_MOVES, no_move, planned
 from tilewise.questions.report import Report
-from tilewise.questions.texts import Texts, refuse_given
+from tilewise.questions.texts import Texts, misused, refuse_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ def emit_move(
     kind = None
     try:
         plan = planned(texts, source, target, shape, fill=fill, aligned=aligned, device=device, arch=arch)
+        if plan.kind == "mesh":
+            raise misused(
+                "a move across devices is no one kernel",
+                "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",
+            )
         kind = plan.kind
         style, called, code = _source(plan, host, checked, name)
     except Refused as no:

@@ -122,6 +122,15 @@ class Exchange:
         return {axis for ours, theirs in self._steps for axis in _only(theirs, ours)}
 
     @property
+    def turns_axes(self) -> bool:
+        """Return True if a digit steps along other devices in the target than in the source."""
+        return any(
+            ours.on_devices and theirs.on_devices and ours.device != theirs.device
+            for ours, theirs in self._steps
+            if ours is not None and theirs is not None
+        )
+
+    @property
     def _steps(self) -> Iterator[tuple[MeshStep | None, MeshStep | None]]:
         for mode in self.modes:
             if isinstance(mode, DigitMode):

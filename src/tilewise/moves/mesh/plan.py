@@ -12,6 +12,8 @@ from functools import cached_property
 from itertools import chain, combinations
 from math import prod
 
+import numpy as np
+
 from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError, Refused
 from tilewise.core.integers import counted
@@ -30,6 +32,8 @@ RATE = 360.0
 """GB/s in which a link of two H200 passes messages, where no rate is given."""
 MORE = 1.25
 """The factor by which the time of a plan counts that sends more than the least."""
+LISTED, DRAWN = 64, 16
+"""Devices whose traffic is listed, and drawn, at most."""
 START = 10e-6
 """Seconds until the first byte of an exchange arrives."""
 
@@ -56,6 +60,8 @@ class MeshPlan:
     def devices(self) -> Devices:
         """Return the devices of the mesh."""
         return self.exchanges[0].devices
+
+    kind = "mesh"
 
     @property
     def kinds(self) -> list[str]:
@@ -130,6 +136,7 @@ class MeshPlan:
             "bytes_sent": self.bytes_sent,
             "least": self.least,
             "least_by_axis": self.least_by_axis,
+            "traffic": self.traffic,
             "largest_share": round(self.largest_share, 3),
             "seconds": self.seconds,
             "links": {name: self.rate(name) for name in self.devices.names},
@@ -161,7 +168,33 @@ class MeshPlan:
         rest = "the least there is" if total == self.least else f"{self.least} are the least"
         lines.append(f"  bytes  {total} between devices; {rest}")
         lines.append(f"  time   {self.seconds * 1e6:.1f} us expected at {self._rates}")
-        return "\n".join([*lines, *(f"  {at}  {text}" for at, text in enumerate(self.steps, 1))])
+        lines += [f"  {at}  {text}" for at, text in enumerate(self.steps, 1)]
+        return "\n".join([*lines, *self._picture()])
+
+    @cached_property
+    def traffic(self) -> list[list[int]] | None:
+        """Return the bytes from each device to each, or None where that is too much to list."""
+        if self.devices.size > LISTED:
+            return None
+        every = range(self.devices.size)
+        sent = [[self.in_bytes(exchange.sends(one)) for one in every] for exchange in self.exchanges]
+        found: list[list[int]] = np.sum(sent, axis=0).tolist()
+        return found
+
+    def _picture(self) -> Iterator[str]:
+        """Yield lines that say who sends how much to whom."""
+        if self.devices.size > DRAWN or self.traffic is None or not any(map(any, self.traffic)):
+            return
+        cells = [[f"{size}" if size else "." for size in row] for row in self.traffic]
+        names = [self.devices.spelled(one) for one in range(self.devices.size)]
+        width = max(len(cell) for cell in [*chain(*cells), f"{self.devices.size - 1}"])
+        side = max(map(len, names)) + len(f"{self.devices.size - 1}") + 2
+        yield f"  bytes from the device of a row to that of a column"
+        yield f"  {'':{side}}" + "".join(f"  {one:>{width}}" for one in range(self.devices.size))
+        for one, row in enumerate(cells):
+            yield f"  {one}  {names[one]:<{side - len(str(one)) - 2}}" + "".join(
+                f"  {cell:>{width}}" for cell in row
+            )
 
     @property
     def _rates(self) -> str:
@@ -178,9 +211,11 @@ def mesh_plan(
     *,
     shape: Any = None,
     mesh: Mapping[str, int] | None = None,
-    links: Mapping[str, float] | None = None,
+    link: Mapping[str, float] | None = None,
 ) -> MeshPlan:
     """Return the plan of the least time from one layout on devices to another.
+
+    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names.
 
         refused  TW701 a mesh that is smaller than a layout, TW702 sizes, TW703 elements that meet in the target
 
@@ -198,7 +233,7 @@ def mesh_plan(
     ours, theirs = (Held.of(layout, devices, flat=flat) for layout in (source, target))
     _refuse_meeting(target)
     direct = Exchange.of(ours, theirs, box)
-    links = dict(links or {})
+    links = _known_links(link or {}, devices)
     best: tuple[Exchange, ...] = min(
         [(direct,), *_ways(direct, box)], key=lambda way: (_cost(way, direct, links, dtype), len(way))
     )
@@ -227,6 +262,18 @@ def _extents(source: Layout, target: Layout, mesh: Mapping[str, int] | None) -> 
             has = f"has {mesh[name]} devices along {name}" if name in mesh else f"has no axis {name}"
             raise LayoutError("TW701", f"the mesh {has}, and the layouts reach {extent - 1}@{name}")
     return dict(mesh)
+
+
+def _known_links(link: Mapping[str, float], devices: Devices) -> dict[str, float]:
+    for name, rate in link.items():
+        if name not in devices.names:
+            hint = f"its axes are {', '.join(devices.names)}"
+            raise LayoutError(
+                "TW401", f"a rate is given along {name}, and the mesh has no such axis", hint=hint
+            )
+        if not rate > 0:
+            raise LayoutError("TW401", f"{rate} GB/s along {name} is no rate", hint="a number above 0")
+    return dict(link)
 
 
 def _in_modes(source: Layout, target: Layout, shape: Any) -> tuple[Layout, Layout, tuple[int, ...]]:
@@ -363,6 +410,8 @@ def kind_of(exchange: Exchange) -> str:
         return "all-gather" if exchange.target.copies else "point-to-point"
     if arrives:
         return "point-to-point"
+    if exchange.turns_axes:
+        return "point-to-point" if exchange.target.copies else "permutation"
     return "broadcast" if exchange.target.copies else "permutation"
 
 
@@ -375,7 +424,10 @@ def axes_of(exchange: Exchange) -> list[str]:
 
 
 def seconds_of(exchange: Exchange, links: Mapping[str, float], dtype: DType) -> float:
-    """Return the expected time of an exchange: that of the device, and the axis, with the most bytes."""
+    """Return the expected time of an exchange: that of the device, and the axis, with the most bytes.
+
+    Messages over each axis go at its rate, and what one device sends is divided among the axes like all messages.
+    """
     if not exchange.received.any():
         return 0.0
     names = exchange.devices.names
@@ -384,7 +436,9 @@ def seconds_of(exchange: Exchange, links: Mapping[str, float], dtype: DType) -> 
     times, inside = [], exchange.wanted
     for at in range(1, len(order) + 1):
         near = exchange.count_near(order[:at])
-        times.append(int((inside - near).max()) / rates[order[at - 1]])
+        crossing = inside - near
+        part = float(crossing.sum() / exchange.received.sum())
+        most = max(int(crossing.max()), int(exchange.sent.max()) * part)
+        times.append(most / rates[order[at - 1]])
         inside = near
-    times.append(int(exchange.sent.max()) / max(rates))
     return START + max(times)
