@@ -43,6 +43,7 @@ def move(
     shape: Any = None,
     fill: Any = 0,
     stream: Any = None,
+    mesh: Any = None,
 ) -> Any:
     """Return the tensor x, moved from the layout `source` to `target`: in new storage, or in `out`.
 
@@ -55,6 +56,9 @@ def move(
     then of this type: two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is
     of x's type.
 
+    Across devices x is the storage of this process's own device, `mesh` is a DeviceMesh or a process group of
+    torch.distributed, and every rank calls it. Of a DTensor, `target` has the placements, and the result is one.
+
     On a GPU the kernel runs on `stream`, or on the stream that x's library works on.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
@@ -63,7 +67,7 @@ def move(
                        addresses below zero; TW702 sizes; TW703 a target where elements meet; TW704 a storage
                        that is too small, elsewhere, of another type, no whole elements, the source itself, or
                        under a mask, and a stream on the CPU; TW705 a fill that is no element; TW706 no memory
-                       for the result
+                       for the result; TW707 a rank that does not answer; TW708 ranks that do not agree
 
     >>> import numpy as np
     >>> from tilewise import S
@@ -79,6 +83,10 @@ def move(
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
       hint: a box has one extent for each mode, and lies in the source and in the target
     """
+    if mesh is not None or hasattr(x, "device_mesh"):
+        from tilewise.moves.mesh.ranks import moved as moved_on_mesh
+
+        return moved_on_mesh(x, source, target, out, mesh, dtype, shape)
     if target is None:
         from tilewise.moves.named import whole_move
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from tilewise.core.shapes import Shape
-    from tilewise.moves import Exchange, Plan
+    from tilewise.moves import Exchange, MeshPlan, Plan
     from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise emit move SRC DST --dtype T [options]"
@@ -69,11 +69,6 @@ def emit_move(
     kind = None
     try:
         plan = planned(texts, source, target, shape, fill=fill, aligned=aligned, device=device, arch=arch)
-        if plan.kind == "mesh":
-            raise misused(
-                "a move across devices is no one kernel",
-                "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",
-            )
         kind = plan.kind
         style, called, code = _source(plan, host, checked, name)
     except Refused as no:
@@ -82,11 +77,16 @@ def emit_move(
     return texts.report(fields, code)
 
 
-def _source(plan: Plan | Exchange, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
+def _source(plan: Plan | Exchange | MeshPlan, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
     """Return the kind of a function, its name, and its source."""
     from tilewise.moves import Plan
     from tilewise.moves.source import host_source, kernel_source, name_of
 
+    if plan.kind == "mesh":
+        raise misused(
+            "a move across devices is no one kernel",
+            "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",
+        )
     if not isinstance(plan, Plan):
         why = "is of kernels: between registers it is a device function, which no host launches"
         refuse_given({"host": host, "checked": checked}, why, "leave out --{}")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tilewise.core.dtypes import DType
+from tilewise.moves.arrays.run import Bound
 from tilewise.moves.mesh.exchange import Exchange
 from tilewise.moves.mesh.local import Pair, Slot, local_part, room_of
-from tilewise.moves.arrays.run import Bound
 from tilewise.moves.plan import memory_plan
 
 Empty = Callable[[int], Any]
@@ -18,8 +18,8 @@ Empty = Callable[[int], Any]
 class BoundPart:
     """The part of one device: packs and unpacks by the kernels of `move`, and names what is sent and taken.
 
-    On a GPU one kernel packs all messages and one unpacks them. On a CPU each message is packed when the one before
-    it is on its way.
+    On a GPU one kernel packs all messages and one unpacks them. On a CPU each message is packed when the one
+    before it is on its way.
     """
 
     def __init__(self, exchange: Exchange, device: int, dtype: DType, *, fused: bool = False) -> None:

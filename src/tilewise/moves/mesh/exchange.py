@@ -1,7 +1,7 @@
-"""One exchange between devices: from one layout to another, each element sent once to each device that lacks it.
+"""One exchange between devices: each element is sent once to each device that wants and does not hold it.
 
-An element that a device wants and holds stays. Another comes from one device that holds it: of several copies from
-the one whose coordinates along the copies are the receiver's, which shares the work where the receivers differ there.
+It comes from one device that holds it. Of several copies that is the one whose coordinates along the copies are
+the receiver's; where that gives some copies more work than others, all copies share each block of elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tilewise.moves.mesh.held import Bools, Devices, Held, Int64s, MeshStep, own
 from tilewise.moves.mesh.modes import DigitMode, Mode, Piece, Values, mode_of
 
 EVEN = 1.05
-"""The largest share of one copy, over the least possible, with which copies serve their own receivers alone."""
+"""The largest share of one copy, over the least possible, with which each copy serves its own receivers."""
 PAIRS = 1 << 18
 """Pairs of devices that are looked at, at most, for the largest share; beyond, some devices stand for all."""
 
@@ -190,7 +190,7 @@ class Exchange:
         if not self.source.copies or not self.received.any():
             return False
         senders = self._some_holders
-        shards, copies = self._shards
+        _, copies = self._shards
         sizes = self._sizes(senders, np.arange(self.devices.size))
         sizes[np.arange(len(senders)), senders] = 0
         served = (sizes * (copies[senders, None] == copies)).sum(axis=1)
@@ -206,18 +206,19 @@ class Exchange:
     def sends(self, device: int) -> Int64s:
         """Return the number of elements that a device sends to each, itself left out."""
         begin, end = self._ranges(np.array([device]), np.arange(self.devices.size))
-        counts = (end - begin)[0]
+        counts: Int64s = (end - begin)[0]
         counts[device] = 0
         return counts
 
     def takes(self, device: int) -> Int64s:
         """Return the number of elements that a device takes from each, and from itself."""
         begin, end = self._ranges(np.arange(self.devices.size), np.array([device]))
-        return (end - begin)[:, 0]
+        counts: Int64s = (end - begin)[:, 0]
+        return counts
 
     @cached_property
     def sent(self) -> Int64s:
-        """Return the number of elements that each device, or each of some that stand for all, sends to others."""
+        """Return the number of elements that each device sends, or each of some that stand for all."""
         return np.array([self.sends(int(one)).sum() for one in self._some_holders], np.int64)
 
     def pieces(self, sender: int, receiver: int) -> Iterator[Piece]:

@@ -1,7 +1,7 @@
 """The elements that each device of a mesh holds, by digits and without a list of them.
 
-A layout over devices and memory is a list of digits in each mode. A digit that steps on devices has one value on
-a device, and a digit that steps in memory has all its values there. So a device holds a product over the modes:
+A layout over devices and memory is a list of digits in each mode. A digit that steps on devices has one value
+on a device, and a digit that steps in memory has all its values there. So a device holds a product over modes:
 
     held(d) = { x : in each mode, the digits of x on devices have the values that the coordinates of d spell }
 """
@@ -32,7 +32,7 @@ MAX_DEVICES = 1 << 20
 
 @dataclass(frozen=True)
 class Devices:
-    """The devices of a mesh: the extents of its axes. The first axis is the slowest in the number of a device.
+    """The devices of a mesh, by its axes. The first axis is the slowest in the number of a device.
 
     >>> Devices.of({"gpuid_x": 2, "gpuid_y": 4}).size
     8
@@ -88,6 +88,10 @@ class MeshStep:
 
     device: tuple[int, ...]
     memory: int
+
+    def __add__(self, other: MeshStep) -> MeshStep:
+        device = tuple([a + b for a, b in zip(self.device, other.device, strict=True)])
+        return MeshStep(device, self.memory + other.memory)
 
     def __mul__(self, count: int) -> MeshStep:
         return MeshStep(tuple([step * count for step in self.device]), self.memory * count)
@@ -182,7 +186,8 @@ class Held:
         found: Bools = (spelled == self.devices.coordinates).all(axis=1)
         if int(found.sum()) != prod(extent for extent, _ in self.on_devices):
             raise NotDecided(
-                "several digits step over the same devices, or one steps on two axes of them: no plan is made for that"
+                "several digits step over the same devices, or one steps on two axes of them: no plan is made for"
+                " that"
             )
         return found
 

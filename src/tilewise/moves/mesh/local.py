@@ -1,7 +1,7 @@
 """One device's part in an exchange: what it packs, sends, takes and unpacks, as moves between layouts.
 
-A message is a row of elements. Where these lie side by side in the source, they are sent from there; where they shall
-lie side by side in the target, they are taken there. Otherwise one move packs them, and one unpacks them.
+A message is a row of elements. Where these lie side by side in the source, they are sent from there; where they
+lie side by side in the target, they are taken there. Otherwise a move packs them, and a move unpacks them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewise.core.axes import m
 from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
 from tilewise.moves.mesh.exchange import Exchange
 from tilewise.moves.mesh.held import Held
 from tilewise.moves.mesh.modes import DigitMode, Piece
@@ -24,7 +25,7 @@ Pair = tuple[Layout, Layout]
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A message: the other device, its begin in the storage or in the buffer, its elements, and their moves."""
+    """A message: the other device, its begin in a storage or a buffer, its elements, and their moves."""
 
     peer: int
     begin: int
@@ -124,9 +125,10 @@ def _joined(moves: Sequence[Pair]) -> list[Pair] | None:
     runs = begins.reshape(-1, many, 2)
     if not (runs == runs[:, :1] + np.arange(many)[None, :, None] * steps).all():
         return None
+    read, write = steps.tolist()
     return [
-        tuple(_with_digit(layout, many, int(step)) for layout, step in zip(moves[at], steps, strict=True))
-        for at in range(0, len(moves), many)
+        (_with_digit(source, many, read), _with_digit(target, many, write))
+        for source, target in moves[::many]
     ]
 
 
@@ -205,8 +207,9 @@ def _begin(piece: Piece, is_source: bool) -> int:
     return piece.read if is_source else piece.write
 
 
-def _row_major(piece: Piece) -> tuple:
-    steps, pitch = [], 1
+def _row_major(piece: Piece) -> tuple[Vector, ...]:
+    steps: list[Vector] = []
+    pitch = 1
     for extent, _, _ in reversed(piece.digits):
         steps.insert(0, pitch @ m)
         pitch *= extent

@@ -1,7 +1,7 @@
 """Modes that two layouts share: how many elements two devices have in common, and how those lie on both.
 
-Where the digits of both sides have a common refinement, a mode is that list of digits. Elsewhere, as for 16 rows
-in 2 and in 3 shards, it is a list of stretches, on each of which both sides step evenly.
+Where the digits of both sides have a common refinement, a mode is that list of digits. Elsewhere, as for 16
+rows in 2 and in 3 shards, it is a list of stretches, on each of which both sides step evenly.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class DigitMode:
         return np.asarray((below + at_last) * agree)
 
     def pieces(self, sources: Sequence[int], targets: Sequence[int]) -> Iterator[Piece]:
-        """Yield the elements with these values: one piece, or several where the last index ends within a digit."""
+        """Yield the elements with these values: one piece, or several where the last index ends in a digit."""
         given = [(extent, last, values) for extent, last, values in self._given(sources, targets)]
         if any(values and values[0] != values[-1] for _, _, values in given):
             return
@@ -120,7 +120,7 @@ class DigitMode:
                 return
             (extent, last, values), steps = given[at], self.digits[at][1:]
             if values:
-                value = int(values[0])  # type: ignore[arg-type]
+                value = int(values[0])
                 if not at_last or value <= last:
                     for piece in below(at + 1, at_last and value == last):
                         yield piece.at(value, *steps)
@@ -153,8 +153,8 @@ class StretchMode:
             length = 1 if step and step.on_devices else extent
             if self.extent // length > MAX_STRETCHES:
                 raise NotDecided(
-                    f"the sides cut {self.extent} elements into more than {MAX_STRETCHES} stretches that do not"
-                    " divide one another: no plan is made for that"
+                    f"the sides cut {self.extent} elements into more than {MAX_STRETCHES} stretches: no plan is"
+                    " made for that"
                 )
             cuts.append(np.arange(0, self.extent, length))
         return np.unique(np.concatenate(cuts))
@@ -200,7 +200,7 @@ class StretchMode:
         lengths = np.diff(self._begins)
         steps = [digits[-1][1].memory if digits else 0 for digits in (self.sources, self.targets)]
         for at in np.flatnonzero(holds).tolist():
-            yield Piece(((int(lengths[at]), *steps),), int(read[at]), int(write[at]))
+            yield Piece(((int(lengths[at]), steps[0], steps[1]),), int(read[at]), int(write[at]))
 
 
 Mode = DigitMode | StretchMode

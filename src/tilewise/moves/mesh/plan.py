@@ -1,7 +1,7 @@
 """Plans between layouts on a mesh of devices: one exchange, or two by way of a layout between them.
 
-The second kind delivers one copy of each element, shared out over the axes along which the target has copies, and
-gathers along those axes afterwards. It sends no element twice over a slow axis, and shares the work of one sender.
+Two deliver one copy of each element, shared out over axes along which the target has copies, and gather along
+those axes afterwards. They send no element twice over a slow axis, and share the work of one sender.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from tilewise.moves.mesh.modes import DigitMode
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from tilewise.moves.mesh.ranks import MeshMove
 
 RATE = 360.0
 """GB/s in which a link of two H200 passes messages, where no rate is given."""
@@ -119,6 +121,15 @@ class MeshPlan:
         shares = [exchange.sent for exchange in self.exchanges if exchange.received.any()]
         return max((float(sent.max() / sent[sent > 0].mean()) for sent in shares), default=1.0)
 
+    def bind(self, mesh: Any = None) -> MeshMove:
+        """Return the plan ready for the ranks of a DeviceMesh or a process group, on which all have agreed.
+
+        Each rank calls it. A call of the result sends no more than the plan says.
+        """
+        from tilewise.moves.mesh.ranks import agreed
+
+        return agreed(mesh, lambda: self)
+
     def data(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
@@ -189,7 +200,7 @@ class MeshPlan:
         names = [self.devices.spelled(one) for one in range(self.devices.size)]
         width = max(len(cell) for cell in [*chain(*cells), f"{self.devices.size - 1}"])
         side = max(map(len, names)) + len(f"{self.devices.size - 1}") + 2
-        yield f"  bytes from the device of a row to that of a column"
+        yield "  bytes from the device of a row to that of a column"
         yield f"  {'':{side}}" + "".join(f"  {one:>{width}}" for one in range(self.devices.size))
         for one, row in enumerate(cells):
             yield f"  {one}  {names[one]:<{side - len(str(one)) - 2}}" + "".join(
@@ -212,10 +223,12 @@ def mesh_plan(
     shape: Any = None,
     mesh: Mapping[str, int] | None = None,
     link: Mapping[str, float] | None = None,
+    all_of: Any = None,
 ) -> MeshPlan:
     """Return the plan of the least time from one layout on devices to another.
 
-    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names.
+    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names; `all_of`
+    is a DeviceMesh that has its own.
 
         refused  TW701 a mesh that is smaller than a layout, TW702 sizes, TW703 elements that meet in the target
 
@@ -227,6 +240,13 @@ def mesh_plan(
       1  point-to-point over gpuid_x: 32 bytes come to a device at most
       2  all-gather over gpuid_x: 96 bytes come to a device at most
     """
+    names = getattr(all_of, "mesh_dim_names", None)
+    if (
+        mesh is None
+        and names
+        and {axis.name for one in (source, target) for axis in device_axes(one)} <= set(names)
+    ):
+        mesh = dict(zip(names, all_of.mesh.shape, strict=True))
     devices = Devices.of(_extents(source, target, mesh))
     source, target, box = _in_modes(source, target, shape)
     flat = box == (source.size,) and len(source.shape) + len(target.shape) > 2

@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from hashlib import sha256
+from importlib import import_module, metadata
 from threading import Thread
 from typing import Any
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import counted
+from tilewise.core.layout import Layout
 from tilewise.moves.mesh.bound import BoundPart
-from tilewise.moves.mesh.plan import MeshPlan
+from tilewise.moves.mesh.held import Devices
+from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
+from tilewise.moves.types import given_type
+
+torch: Any = import_module("torch")
+dist: Any = import_module("torch.distributed")
 
 FIELDS = ("version of tilewise", "source", "target", "type", "shape", "mesh", "number of bytes", "answer")
 """The parts of a call on which all ranks agree."""
@@ -38,50 +46,51 @@ class Ranks:
     """The number of this process's device."""
 
     @classmethod
-    def of(cls, mesh: Any, plan: MeshPlan) -> Ranks:
-        """Return the ranks of a DeviceMesh or a process group; None is the group of all ranks.
-
-        refused  TW701 a group of another size than the plan's mesh, or a mesh with other axes
-        """
-        import torch.distributed as dist
-
-        names, size = plan.devices.names, plan.devices.size
-        if hasattr(mesh, "get_group"):
-            own = tuple(mesh.mesh_dim_names or ())
-            extents = tuple(mesh.mesh.shape)
-            if set(own) != set(names) and len(names) > 1:
-                raise LayoutError(
-                    "TW701",
-                    f"the layouts are on the axes {', '.join(names)}, and the mesh has {', '.join(own) or 'no names'}",
-                    hint="DeviceMesh(..., mesh_dim_names=...) names them",
-                )
-            order = [own.index(name) for name in names] if set(own) == set(names) else range(len(extents))
-            numbers = mesh.mesh.permute(*order).reshape(-1).tolist()
-            group = dist.group.WORLD
-        else:
-            group = mesh if mesh is not None else dist.group.WORLD
-            numbers = dist.get_process_group_ranks(group)
-        if len(numbers) != size:
-            raise LayoutError(
-                "TW701",
-                f"the layouts are on {counted(size, 'device')}, and the group has {counted(len(numbers), 'rank')}",
-                hint="mesh= names more devices than the layouts use, such as {'gpuid_x': 8}",
-            )
+    def of(cls, mesh: Any) -> Ranks:
+        """Return the ranks of a DeviceMesh or a process group, in its own order; None is the group of all ranks."""
+        if not dist.is_initialized():
+            hint = "torchrun starts ranks, and torch.distributed.init_process_group joins them"
+            raise LayoutError("TW707", "there is no process group", hint=hint)
+        is_mesh = hasattr(mesh, "get_group")
+        group = mesh if mesh is not None and not is_mesh else dist.group.WORLD
+        numbers = mesh.mesh.reshape(-1).tolist() if is_mesh else dist.get_process_group_ranks(group)
         me = dist.get_rank()
         if me not in numbers:
             raise LayoutError("TW701", f"rank {me} is not among the ranks of the mesh")
         return cls(group, tuple(numbers), numbers.index(me))
 
+    def placed(self, mesh: Any, devices: Devices) -> Ranks:
+        """Return the ranks in the order of the devices' numbers.
+
+        refused  TW701 a group of another size than the devices, or a mesh with other axes
+        """
+        names, numbers = devices.names, list(self.ranks)
+        own = tuple(getattr(mesh, "mesh_dim_names", None) or ())
+        if hasattr(mesh, "get_group") and len(names) > 1:
+            if set(own) != set(names):
+                has = ", ".join(own) or "no names"
+                raise LayoutError(
+                    "TW701",
+                    f"the layouts are on the axes {', '.join(names)}, and the mesh has {has}",
+                    hint="init_device_mesh(..., mesh_dim_names=...) names them",
+                )
+            numbers = mesh.mesh.permute(*map(own.index, names)).reshape(-1).tolist()
+        if len(numbers) != devices.size:
+            raise LayoutError(
+                "TW701",
+                f"the layouts are on {counted(devices.size, 'device')}, and the group has"
+                f" {counted(len(numbers), 'rank')}",
+                hint="pass the group of those ranks as mesh=",
+            )
+        me = self.ranks[self.me]
+        return Ranks(self.group, tuple(numbers), numbers.index(me))
+
     def send(self, row: Any, device: int, tag: int) -> Any:
         """Begin to send bytes to a device."""
-        import torch.distributed as dist
-
         return dist.isend(row, self.ranks[device], group=self.group, tag=tag)
 
     def take(self, row: Any, device: int, tag: int) -> Any:
         """Begin to take bytes from a device."""
-        import torch.distributed as dist
-
         return dist.irecv(row, self.ranks[device], group=self.group, tag=tag)
 
     def wait(self, work: Any, device: int, what: str) -> None:
@@ -105,9 +114,7 @@ class Ranks:
         found = [rank]
 
         def ask() -> None:
-            from torch.distributed.distributed_c10d import _get_default_store
-
-            store = _get_default_store()
+            store = dist.distributed_c10d._get_default_store()
             while store.check([f"{MARK}/{found[-1]}"]) and len(found) < len(self.ranks):
                 found.append(int(store.get(f"{MARK}/{found[-1]}")))
             store.set(f"{MARK}/{self.ranks[self.me]}", str(found[-1]))
@@ -115,13 +122,65 @@ class Ranks:
         def quietly() -> None:
             try:
                 ask()
-            except Exception:  # noqa: BLE001, S110 - the rank that keeps the store may be the one that is gone
+            except Exception:
                 pass
 
         asking = Thread(target=quietly, daemon=True)
         asking.start()
         asking.join(SAID_WITHIN)
         return found[-1]
+
+
+def moved(x: Any, source: Any, target: Any, out: Any, mesh: Any, dtype: Any, shape: Any) -> Any:
+    """Return the result of `tilewise.move` on the ranks of a mesh; all of them call it."""
+    if hasattr(x, "placements") and hasattr(x, "device_mesh"):
+        from tilewise.moves.mesh.dtensor import redistributed
+
+        return redistributed(x, source, target, out)
+
+    def planned() -> MeshPlan:
+        for layout, name in ((source, "the source"), (target, "the target")):
+            of_kind(layout, Layout, f"a layout for {name}", "such as S[(2, 8) : (1@gpuid_x, 1)]")
+        return mesh_plan(
+            source, target, given_type(x.dtype if dtype is None else dtype), shape=shape, all_of=mesh
+        )
+
+    return agreed(mesh, planned, x, out)(x, out)
+
+
+def agreed(mesh: Any, planned: Callable[[], MeshPlan], x: Any = None, out: Any = None) -> MeshMove:
+    """Return a move that all ranks have agreed on; an error of one rank is an error of all.
+
+    refused  TW707 a rank that does not answer, TW708 ranks with different calls
+    """
+    ranks, plan, error, move = Ranks.of(mesh), None, None, None
+    size = -1 if x is None else x.numel() * x.element_size()
+    device = "cpu" if x is None else x.device
+    try:
+        plan = planned()
+        move = MeshMove(plan, ranks.placed(mesh, plan.devices), on_gpu=str(device) != "cpu")
+        if x is not None:
+            move.check(x, out)
+    except LayoutError as own:
+        error = own
+    try:
+        agree(ranks, digests(plan, size, version(), str(error or "")), device)
+    except LayoutError:
+        if error is None:
+            raise
+    if error is not None:
+        raise error
+    assert move is not None
+    return move
+
+
+@cache
+def version() -> str:
+    """Return the version of tilewise."""
+    try:
+        return metadata.version("tilewise")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 class MeshMove:
@@ -143,18 +202,26 @@ class MeshMove:
         """Return the bytes of a rank's storage in the target."""
         return self._sizes[-1]
 
+    def check(self, x: Any, out: Any = None) -> tuple[Any, Any]:
+        """Return the bytes of x, and of `out`.
+
+        refused  TW704 a tensor that is not contiguous, or too small
+        """
+        held = _row(x, "x")
+        given = None if out is None else _row(out, "out")
+        for name, row, reach in (("x", held, self._reads), ("out", given, self.writes)):
+            if row is not None and row.numel() < reach:
+                layout = self.plan.source if name == "x" else self.plan.target
+                raise LayoutError(
+                    "TW704",
+                    f"{name} has {row.numel()} bytes, and a device's part of {layout} reaches {reach}",
+                    hint="each rank passes the storage of its own device",
+                )
+        return held, given
+
     def __call__(self, x: Any, out: Any = None) -> Any:
         """Return this rank's storage of the target, or fill `out`, from its storage of the source."""
-        import torch
-
-        held = _row(x, "x")
-        if held.numel() < self._reads:
-            raise LayoutError(
-                "TW704", f"x has {held.numel()} bytes, and the source reaches {self._reads} on a device"
-            )
-        given = None if out is None else _row(out, "out")
-        if given is not None and given.numel() < self.writes:
-            raise LayoutError("TW704", f"out has {given.numel()} bytes, and the target reaches {self.writes}")
+        held, given = self.check(x, out)
 
         def empty(size: int) -> Any:
             return torch.empty(size, dtype=torch.uint8, device=held.device)
@@ -208,8 +275,6 @@ class MeshMove:
 
 def _row(tensor: Any, name: str) -> Any:
     """Return a tensor's storage from its first element on, as bytes."""
-    import torch
-
     if not tensor.is_contiguous():
         raise LayoutError("TW704", f"{name} is not contiguous", hint=f"{name}.contiguous()")
     return tensor.detach().reshape(-1).view(torch.uint8)
@@ -234,8 +299,6 @@ def agree(ranks: Ranks, own: bytes, device: Any) -> None:
 
     refused  TW708, which names the rank and what it has
     """
-    import torch
-
     mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
     others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
     rows = {at: torch.empty_like(mine) for at in others}
