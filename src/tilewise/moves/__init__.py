@@ -57,7 +57,7 @@ def move(
     of x's type.
 
     Across devices x is the storage of this process's own device, `mesh` is a DeviceMesh or a process group of
-    torch.distributed, and every rank calls it. Of a DTensor, `target` has the placements, and the result is one.
+    torch.distributed, and every rank calls it. For a DTensor `target` has placements, and the result is one.
 
     On a GPU the kernel runs on `stream`, or on the stream that x's library works on.
 

@@ -80,9 +80,10 @@ def emit_move(
 def _source(plan: Plan | Exchange | MeshPlan, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
     """Return the kind of a function, its name, and its source."""
     from tilewise.moves import Plan
+    from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.source import host_source, kernel_source, name_of
 
-    if plan.kind == "mesh":
+    if isinstance(plan, MeshPlan):
         raise misused(
             "a move across devices is no one kernel",
             "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",

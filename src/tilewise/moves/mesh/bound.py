@@ -50,7 +50,7 @@ class BoundPart:
     ) -> tuple[Any, list[tuple[int, Any, Slot]]]:
         """Return the storage of what is taken, and each other device with its bytes there.
 
-        `apart` takes all of it in storage of its own, so that nothing is written in `out` before all is there.
+        `apart` takes all of it in storage of its own: `out` stays as it is until all is there.
         """
         room = room_of(self.part.takes) or (apart and len(out))
         storage = empty(self._bytes(room_of(self.part.takes)) or len(out)) if room else out

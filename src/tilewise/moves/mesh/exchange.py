@@ -1,7 +1,7 @@
 """One exchange between devices: each element is sent once to each device that wants and does not hold it.
 
-It comes from one device that holds it. Of several copies that is the one whose coordinates along the copies are
-the receiver's; where that gives some copies more work than others, all copies share each block of elements.
+It comes from one device that holds it: of several copies, from the one whose coordinates along the copies are
+the receiver's. Where that gives some copies more work than others, all copies share each block of elements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The elements that each device of a mesh holds, by digits and without a list of them.
 
-A layout over devices and memory is a list of digits in each mode. A digit that steps on devices has one value
-on a device, and a digit that steps in memory has all its values there. So a device holds a product over modes:
+A layout over devices and memory is a list of digits in each mode. A digit that steps on devices has one
+value on a device, a digit that steps in memory has all of them. So a device holds a product over modes:
 
     held(d) = { x : in each mode, the digits of x on devices have the values that the coordinates of d spell }
 """
@@ -186,8 +186,8 @@ class Held:
         found: Bools = (spelled == self.devices.coordinates).all(axis=1)
         if int(found.sum()) != prod(extent for extent, _ in self.on_devices):
             raise NotDecided(
-                "several digits step over the same devices, or one steps on two axes of them: no plan is made for"
-                " that"
+                "several digits step over the same devices, or one steps on two axes of them: no plan is made"
+                " for that"
             )
         return found
 

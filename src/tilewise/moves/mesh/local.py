@@ -1,7 +1,7 @@
 """One device's part in an exchange: what it packs, sends, takes and unpacks, as moves between layouts.
 
-A message is a row of elements. Where these lie side by side in the source, they are sent from there; where they
-lie side by side in the target, they are taken there. Otherwise a move packs them, and a move unpacks them.
+A message is a row of elements. Where these lie side by side in the source, they are sent from there; where
+they lie side by side in the target, they are taken there. Otherwise a move packs them, or unpacks them.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _fused(moves: Sequence[Pair]) -> Iterator[Pair]:
 
 
 def _joined(moves: Sequence[Pair]) -> list[Pair] | None:
-    """Return the moves with runs of some many of them joined, of the largest number that divides them evenly."""
+    """Return the moves with evenly spaced runs of them joined, or None where they have no such runs."""
     first = moves[0]
     if any(_without_begin(move) != _without_begin(first) for move in moves):
         return None
@@ -173,7 +173,7 @@ class _Order:
 
 
 def _sorted(piece: Piece, *, by_source: bool) -> Piece:
-    """Return the piece with the digits in the order of the steps of one side, the fastest last, and merged."""
+    """Return the piece with its digits in the order of one side's steps, the fastest last, and merged."""
     ordered = sorted(piece.digits, key=lambda digit: -abs(digit[1 if by_source else 2]))
     found: list[tuple[int, int, int]] = []
     for extent, read, write in ordered:

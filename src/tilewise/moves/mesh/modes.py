@@ -109,7 +109,7 @@ class DigitMode:
         return np.asarray((below + at_last) * agree)
 
     def pieces(self, sources: Sequence[int], targets: Sequence[int]) -> Iterator[Piece]:
-        """Yield the elements with these values: one piece, or several where the last index ends in a digit."""
+        """Yield the elements with these values: several pieces where the last index ends within a digit."""
         given = [(extent, last, values) for extent, last, values in self._given(sources, targets)]
         if any(values and values[0] != values[-1] for _, _, values in given):
             return
@@ -153,8 +153,8 @@ class StretchMode:
             length = 1 if step and step.on_devices else extent
             if self.extent // length > MAX_STRETCHES:
                 raise NotDecided(
-                    f"the sides cut {self.extent} elements into more than {MAX_STRETCHES} stretches: no plan is"
-                    " made for that"
+                    f"the sides cut {self.extent} elements into more than {MAX_STRETCHES} stretches: no plan"
+                    " is made for that"
                 )
             cuts.append(np.arange(0, self.extent, length))
         return np.unique(np.concatenate(cuts))

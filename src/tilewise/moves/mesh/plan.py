@@ -45,7 +45,8 @@ class MeshPlan:
     """A plan between two layouts on a mesh.
 
     >>> from tilewise import parse
-    >>> rows, columns = parse("S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]"), parse("S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]")
+    >>> rows = parse("S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]")
+    >>> columns = parse("S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]")
     >>> plan = mesh_plan(rows, columns, DType.of("f32"))
     >>> plan.kinds, plan.bytes_sent, plan.least
     (['all-to-all'], [64, 64], 128)
@@ -69,6 +70,16 @@ class MeshPlan:
     def kinds(self) -> list[str]:
         """Return the kind of each exchange."""
         return [kind_of(exchange) for exchange in self.exchanges]
+
+    @property
+    def reads(self) -> int:
+        """Return the elements of a device's storage in the source."""
+        return self.exchanges[0].source.size
+
+    @property
+    def writes(self) -> int:
+        """Return the elements of a device's storage in the target."""
+        return self.exchanges[-1].target.size
 
     def in_bytes(self, elements: Any) -> Any:
         """Return the bytes of some elements."""
@@ -117,7 +128,7 @@ class MeshPlan:
 
     @property
     def largest_share(self) -> float:
-        """Return the most that one device sends, over the mean of those that send, in the exchange that is least even."""
+        """Return the most that one device sends over the mean of senders, in the least even exchange."""
         shares = [exchange.sent for exchange in self.exchanges if exchange.received.any()]
         return max((float(sent.max() / sent[sent > 0].mean()) for sent in shares), default=1.0)
 
@@ -227,10 +238,10 @@ def mesh_plan(
 ) -> MeshPlan:
     """Return the plan of the least time from one layout on devices to another.
 
-    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names; `all_of`
-    is a DeviceMesh that has its own.
+    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names.
+    `all_of` is a DeviceMesh, which has its own.
 
-        refused  TW701 a mesh that is smaller than a layout, TW702 sizes, TW703 elements that meet in the target
+        refused  TW701 a mesh that is smaller than a layout; TW702 sizes; TW703 elements that meet
 
     >>> from tilewise import parse
     >>> print(mesh_plan(parse("S[4194304]"), parse("S[4194304] + R[4 : 1@gpuid_x]"), DType.of("bf16")))
@@ -313,7 +324,7 @@ def _in_modes(source: Layout, target: Layout, shape: Any) -> tuple[Layout, Layou
         raise LayoutError(
             "TW702",
             f"the source has {counted(source.size, 'element')}, the target {target.size}",
-            hint="shards of uneven tensors are padded: the tensor's own extents are shape=, such as shape=(15, 8)",
+            hint="shards of an uneven tensor are padded: say its own extents, such as shape=(15, 8)",
         )
     alike = alike_in_modes(source, target)
     source, target = aligned(source, target)
@@ -444,9 +455,9 @@ def axes_of(exchange: Exchange) -> list[str]:
 
 
 def seconds_of(exchange: Exchange, links: Mapping[str, float], dtype: DType) -> float:
-    """Return the expected time of an exchange: that of the device, and the axis, with the most bytes.
+    """Return the expected time of an exchange: that of the device and the axis with the most bytes.
 
-    Messages over each axis go at its rate, and what one device sends is divided among the axes like all messages.
+    Messages along an axis go at its rate. What one device sends is divided among the axes as all bytes are.
     """
     if not exchange.received.any():
         return 0.0

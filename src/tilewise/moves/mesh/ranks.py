@@ -1,13 +1,14 @@
-"""A plan on the ranks of torch.distributed: each sends and takes its messages, and all agree before anything moves.
+"""A plan on the ranks of torch.distributed: all agree, then each sends and takes its messages.
 
-The rank at a device's coordinates holds what the layout has there. Messages are bytes, so a backend without the type
-of the elements moves them too.
+The rank at a device's coordinates holds what the layout has there. Messages are bytes, so a backend without the
+type of the elements moves them too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -47,7 +48,7 @@ class Ranks:
 
     @classmethod
     def of(cls, mesh: Any) -> Ranks:
-        """Return the ranks of a DeviceMesh or a process group, in its own order; None is the group of all ranks."""
+        """Return the ranks of a DeviceMesh or a group, in its order; None is the group of all ranks."""
         if not dist.is_initialized():
             hint = "torchrun starts ranks, and torch.distributed.init_process_group joins them"
             raise LayoutError("TW707", "there is no process group", hint=hint)
@@ -87,30 +88,38 @@ class Ranks:
 
     def send(self, row: Any, device: int, tag: int) -> Any:
         """Begin to send bytes to a device."""
-        return dist.isend(row, self.ranks[device], group=self.group, tag=tag)
+        with self._missing(device, "a message to"):
+            return dist.isend(row, self.ranks[device], group=self.group, tag=tag)
 
     def take(self, row: Any, device: int, tag: int) -> Any:
         """Begin to take bytes from a device."""
-        return dist.irecv(row, self.ranks[device], group=self.group, tag=tag)
+        with self._missing(device, "a message of"):
+            return dist.irecv(row, self.ranks[device], group=self.group, tag=tag)
 
     def wait(self, work: Any, device: int, what: str) -> None:
-        """Wait for a message; name the rank that is missed where it does not come.
+        """Wait for a message."""
+        with self._missing(device, what):
+            work.wait()
+
+    @contextmanager
+    def _missing(self, device: int, what: str) -> Iterator[None]:
+        """Name the rank that is missed where a message does not come.
 
         refused  TW707
         """
         try:
-            work.wait()
+            yield
         except RuntimeError as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
-            missed = self.missed(self.ranks[device])
+            reason = (str(error).strip().splitlines() or ["no answer"])[0][:200]
+            rank = self.ranks[device]
             raise LayoutError(
                 "TW707",
-                f"rank {missed} does not answer: {what} rank {self.ranks[device]} failed: {reason[:200]}",
+                f"rank {self.missed(rank)} does not answer: {what} rank {rank} failed: {reason}",
                 hint="x is as it was; start the ranks that are gone again, and make a new group",
             ) from error
 
     def missed(self, rank: int) -> int:
-        """Tell the group which rank is missed, and return the one that a missed rank misses itself, if it said so."""
+        """Tell the group which rank is missed; return the one that the missed rank misses, if it said so."""
         found = [rank]
 
         def ask() -> None:
@@ -120,10 +129,8 @@ class Ranks:
             store.set(f"{MARK}/{self.ranks[self.me]}", str(found[-1]))
 
         def quietly() -> None:
-            try:
+            with suppress(Exception):  # the rank that keeps the store may be the one that is gone
                 ask()
-            except Exception:
-                pass
 
         asking = Thread(target=quietly, daemon=True)
         asking.start()
@@ -184,7 +191,7 @@ def version() -> str:
 
 
 class MeshMove:
-    """A plan that the ranks of a group have agreed on; called with a rank's storage, and optionally a target's."""
+    """A plan that the ranks of a group have agreed on; a rank calls it with its storage, and perhaps `out`."""
 
     def __init__(self, plan: MeshPlan, ranks: Ranks, *, on_gpu: bool = False) -> None:
         self.plan, self.ranks = plan, ranks

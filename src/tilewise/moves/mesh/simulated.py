@@ -33,7 +33,7 @@ class Simulated:
 
 
 def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
-    """Return what a plan makes of the storages of all devices, one array for each in the order of their numbers.
+    """Return the result of a plan on the storages of all devices, an array for each in the order of numbers.
 
     Places of the target that no element takes are 0.
 
