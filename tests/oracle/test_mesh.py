@@ -82,13 +82,15 @@ def test_ranks_hold_what_the_definition_says(torch, tmp_path, size):
     chosen = seeds(size)
 
     def work(rank: int) -> list[str]:
+        from tilewise.moves import bind
+
         bad = []
         for seed in chosen:
             given = drawn(seed)
             plan = given.plan
             expected = wanted(given, plan, seed)
             x = torch.from_numpy(expected.before[rank].view(np.uint8))
-            bound = plan.bind()
+            bound = bind(plan)
             made = bound(x).numpy()
             out = torch.full_like(torch.from_numpy(made), 255)
             bound(x, out)

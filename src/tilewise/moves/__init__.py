@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.exchange import Exchange
     from tilewise.moves.mesh.plan import MeshPlan
+    from tilewise.moves.mesh.ranks import MeshMove
     from tilewise.moves.named import Named
     from tilewise.moves.plan import OfMemory
 
-__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "move", "plan", "tune"]
+__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "bind", "move", "plan", "tune"]
 
 
 def move(
@@ -83,10 +84,14 @@ def move(
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
       hint: a box has one extent for each mode, and lies in the source and in the target
     """
-    if mesh is not None or hasattr(x, "device_mesh"):
+    if hasattr(x, "device_mesh"):
+        from tilewise.moves.mesh.dtensor import redistributed
+
+        return redistributed(x, source, target, out, _bound)
+    if mesh is not None:
         from tilewise.moves.mesh.ranks import moved as moved_on_mesh
 
-        return moved_on_mesh(x, source, target, out, mesh, dtype, shape)
+        return moved_on_mesh(x, source, target, out, mesh, dtype, shape, _bound)
     if target is None:
         from tilewise.moves.named import whole_move
 
@@ -100,6 +105,23 @@ def move(
     from tilewise.moves.arrays.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)
+
+
+def bind(plan: MeshPlan, mesh: Any = None) -> MeshMove:
+    """Return a plan across devices, ready for the ranks of a DeviceMesh or a process group; all call this.
+
+    They agree on the plan here, once: a call of the result, with x and perhaps `out`, sends the plan's bytes
+    alone. A plan in memory has a method for this, `plan.bind()`.
+
+        refused  TW707 a rank that does not answer; TW708 ranks with different plans
+    """
+    from tilewise.moves.mesh.ranks import agreed
+
+    return agreed(mesh, lambda: plan, _bound)
+
+
+def _bound(source: Layout, target: Layout, dtype: DType) -> Bound:
+    return memory_plan(source, target, dtype).bind()
 
 
 def tune(

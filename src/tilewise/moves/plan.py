@@ -480,8 +480,8 @@ def plan(
     Where a layout steps on devices, it is a `MeshPlan`: `mesh={"gpuid_x": 8}` names more devices than the
     layouts use, and `link={"gpuid_y": 45}` the GB/s of an axis.
 
-    The first two have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
-    `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
+    Each has `kind`, `source`, `target`, `dtype`, `steps`; the first two `vector`, `swizzle`, `shared_bytes`,
+    the code as `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON.
 
         postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
         refused        TW302 storages beyond 64 bits; TW701 layouts that are not both of one memory, or of

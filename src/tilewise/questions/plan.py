@@ -20,8 +20,8 @@ Between registers both layouts are over reg and the axes of threads (laneid, wid
 classes are view, registers take other names; registers, bytes are permuted inside threads; shuffles, inside
 warps; shared, by way of shared memory. --arch sm_80 takes no instruction that sm_80 has not.
 
-Across devices a layout steps on axes of a mesh, such as gpuid_x. The class is mesh: one exchange or two, each a
-collective, with the least bytes and time. DTensor's and JAX's shardings are read as they are printed.
+Across devices a layout steps on axes of a mesh, such as gpuid_x. The class is mesh: one exchange or two, such
+as an all-to-all, with the least bytes and time. Shardings of DTensor and JAX are read as they are printed.
 
 Named moves, each a pair of layouts:
 
@@ -57,8 +57,8 @@ USAGE = "tilewise plan SRC DST --dtype T [options]"
 
 @asks(
     **OF_MOVES,
-    mesh="N=4,...: across devices, the axes of the mesh in the order of ranks, where the layouts use fewer devices",
-    link="N=360,...: across devices, the GB/s along an axis (360)",
+    mesh="X=N,...: across devices, the mesh in the order of ranks, if it has more devices than the layouts",
+    link="X=N,...: across devices, the GB/s along an axis (360), such as gpuid_x=360,gpuid_y=45",
     tune="measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on",
 )
 def plan(

@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tilewise.core.dtypes import DType
-from tilewise.moves.arrays.run import Bound
-from tilewise.moves.mesh.exchange import Exchange
-from tilewise.moves.mesh.local import Pair, Slot, local_part, room_of
-from tilewise.moves.plan import memory_plan
+from tilewise.core.layout import Layout
+from tilewise.moves.mesh.exchange import MeshExchange
+from tilewise.moves.mesh.local import LocalMove, MessageSlot, local_part, room_of
 
 Empty = Callable[[int], Any]
 """From a number of bytes to new storage."""
+
+Binding = Callable[[Layout, Layout, DType], Callable[[Any, Any], Any]]
+"""From two layouts of memory to the move between them, as `move` has it."""
 
 
 class BoundPart:
@@ -22,17 +24,19 @@ class BoundPart:
     before it is on its way.
     """
 
-    def __init__(self, exchange: Exchange, device: int, dtype: DType, *, fused: bool = False) -> None:
+    def __init__(
+        self, exchange: MeshExchange, device: int, dtype: DType, bind: Binding, *, fused: bool = False
+    ) -> None:
+        def bound(moves: Sequence[LocalMove]) -> list[Callable[[Any, Any], Any]]:
+            return [bind(*move, dtype) for move in moves]
+
         self.dtype = dtype
         self.part = local_part(exchange, device, max(1, 8 // dtype.bits))
-        self._keep = _bound(self.part.keeps, dtype)
-        self._pack = _bound(self.part.pack, dtype) if fused else []
-        self._unpack = _bound(self.part.unpack, dtype) if fused else []
-        self._each = (
-            {}
-            if fused
-            else {slot: _bound(slot.moves, dtype) for slot in (*self.part.sends, *self.part.takes)}
-        )
+        self._keep = bound(self.part.keeps)
+        self._pack = bound(self.part.pack) if fused else []
+        self._unpack = bound(self.part.unpack) if fused else []
+        every = () if fused else (*self.part.sends, *self.part.takes)
+        self._each = {slot: bound(slot.moves) for slot in every}
 
     def sent(self, x: Any, empty: Empty) -> Iterator[tuple[int, Any]]:
         """Yield each other device with the bytes that are sent to it, packed where they have to be."""
@@ -47,7 +51,7 @@ class BoundPart:
 
     def taken(
         self, out: Any, empty: Empty, *, apart: bool = False
-    ) -> tuple[Any, list[tuple[int, Any, Slot]]]:
+    ) -> tuple[Any, list[tuple[int, Any, MessageSlot]]]:
         """Return the storage of what is taken, and each other device with its bytes there.
 
         `apart` takes all of it in storage of its own: `out` stays as it is until all is there.
@@ -73,7 +77,7 @@ class BoundPart:
         for move in self._unpack:
             move(taken, out)
 
-    def unpack(self, slot: Slot, taken: Any, out: Any) -> None:
+    def unpack(self, slot: MessageSlot, taken: Any, out: Any) -> None:
         """Put one message where the target has it."""
         for move in self._each.get(slot, ()):
             move(taken, out)
@@ -83,10 +87,6 @@ class BoundPart:
     def _bytes(self, elements: int) -> int:
         return -(-elements * self.dtype.bits // 8)
 
-    def _row(self, storage: Any, slot: Slot) -> Any:
+    def _row(self, storage: Any, slot: MessageSlot) -> Any:
         begin = slot.begin * self.dtype.bits // 8
         return storage[begin : begin + self._bytes(slot.size)]
-
-
-def _bound(pairs: Sequence[Pair], dtype: DType) -> list[Bound]:
-    return [memory_plan(*pair, dtype).bind() for pair in pairs]

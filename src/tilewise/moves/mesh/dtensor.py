@@ -13,14 +13,15 @@ from typing import Any
 from tilewise.core.algebra.modes import modes_of
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
-from tilewise.moves.mesh.exchange import Exchange
+from tilewise.moves.mesh.bound import Binding
+from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
 from tilewise.moves.mesh.ranks import agreed
 from tilewise.moves.types import given_type
 from tilewise.notation.read import reading
 
 
-def redistributed(x: Any, source: Layout | None, placements: Sequence[Any], out: Any = None) -> Any:
+def redistributed(x: Any, source: Any, placements: Any, out: Any, bind: Binding) -> Any:
     """Return a DTensor with other placements, as `x.redistribute` does."""
     if source is not None or out is not None:
         hint = "tilewise.move(x, None, (Shard(1),))"
@@ -39,7 +40,7 @@ def redistributed(x: Any, source: Layout | None, placements: Sequence[Any], out:
     if tuple(local.shape) != whole:
         storage = local.new_zeros(whole)
         storage[tuple(map(slice, local.shape))] = local
-    made = agreed(mesh, planned, storage)(storage)
+    made = agreed(mesh, planned, bind, storage)(storage)
     sizes = tuple(int(mode.count(*_values(last, at, me))) for at, mode in enumerate(last.modes))
     made = made.view(_whole(plan.target))[tuple(map(slice, sizes))].contiguous()
     stride = tuple(x.stride())
@@ -58,9 +59,9 @@ def layout_of(placements: Sequence[Any], mesh: Any, shape: tuple[int, ...]) -> L
 
 
 def _me(plan: MeshPlan, mesh: Any) -> int:
-    from tilewise.moves.mesh.ranks import Ranks
+    from tilewise.moves.mesh.ranks import GroupRanks
 
-    return Ranks.of(mesh).placed(mesh, plan.devices).me
+    return GroupRanks.of(mesh).placed(mesh, plan.devices).me
 
 
 def _whole(layout: Layout) -> tuple[int, ...]:
@@ -68,7 +69,7 @@ def _whole(layout: Layout) -> tuple[int, ...]:
     return tuple(prod(it.extent for it in digits if it.stride["m"]) for _, digits in modes_of(layout))
 
 
-def _values(exchange: Exchange, mode: int, device: int) -> tuple[list[None], list[int]]:
+def _values(exchange: MeshExchange, mode: int, device: int) -> tuple[list[None], list[int]]:
     """Return all values of the source's digits, and those of a device in the target."""
     from tilewise.moves.mesh.held import own_values
 

@@ -14,25 +14,25 @@ from math import prod
 
 import numpy as np
 
-from tilewise.moves.mesh.held import Bools, Devices, Held, Int64s, MeshStep, own_values
-from tilewise.moves.mesh.modes import DigitMode, Mode, Piece, Values, mode_of
+from tilewise.moves.mesh.held import Devices, EachBool, EachInt, Held, MeshStep, own_values
+from tilewise.moves.mesh.modes import DigitMode, DigitValues, Piece, SharedMode, mode_of
 
 EVEN = 1.05
 """The largest share of one copy, over the least possible, with which each copy serves its own receivers."""
 PAIRS = 1 << 18
-"""Pairs of devices that are looked at, at most, for the largest share; beyond, some devices stand for all."""
+"""The most pairs of devices that give the largest share; of a larger mesh some devices stand for all."""
 
 
 @dataclass(frozen=True)
-class Exchange:
+class MeshExchange:
     """All elements of a box, from where one layout has them to where another wants them."""
 
     source: Held
     target: Held
-    modes: tuple[Mode, ...]
+    modes: tuple[SharedMode, ...]
 
     @classmethod
-    def of(cls, source: Held, target: Held, box: Sequence[int]) -> Exchange:
+    def of(cls, source: Held, target: Held, box: Sequence[int]) -> MeshExchange:
         """Return the exchange of a box, mode by mode."""
         modes = [mode_of(*mode) for mode in zip(box, source.modes, target.modes, strict=True)]
         ours, theirs = [], []
@@ -54,16 +54,16 @@ class Exchange:
 
     def count(
         self,
-        sources: Int64s | None,
-        targets: Int64s | None,
+        sources: EachInt | None,
+        targets: EachInt | None,
         source_axes: Sequence[int] | None = None,
         target_axes: Sequence[int] | None = None,
-    ) -> Int64s:
+    ) -> EachInt:
         """Return the number of elements with some values of the digits on devices; None for all values.
 
         Of digits on other axes than those named, all values count.
         """
-        total: Int64s = np.asarray(1)
+        total: EachInt = np.asarray(1)
         for at, mode in enumerate(self.modes):
             ours = _values(self.source, sources, at, source_axes)
             theirs = _values(self.target, targets, at, target_axes)
@@ -71,26 +71,26 @@ class Exchange:
         return total
 
     @cached_property
-    def wanted(self) -> Int64s:
+    def wanted(self) -> EachInt:
         """Return the number of elements that each device wants."""
         return self.count(None, self.target.values) * self.target.holds
 
     @cached_property
-    def kept(self) -> Int64s:
+    def kept(self) -> EachInt:
         """Return the number of elements that each device wants and holds."""
         return self.count(self.source.values, self.target.values) * self.source.holds * self.target.holds
 
     @cached_property
-    def received(self) -> Int64s:
+    def received(self) -> EachInt:
         """Return the number of elements that come to each device from others."""
         return self.wanted - self.kept
 
-    def count_near(self, axes: Sequence[int]) -> Int64s:
+    def count_near(self, axes: Sequence[int]) -> EachInt:
         """Return the elements that each device wants and a device with its coordinates on some axes holds."""
         has = self._reaches(self.source, axes)
         return self.count(self.source.values, self.target.values, axes) * has * self.target.holds
 
-    def entering(self, axes: Sequence[int]) -> Int64s:
+    def entering(self, axes: Sequence[int]) -> EachInt:
         """Return the elements that each group of devices wants and none of it holds.
 
         The devices of a group have the same coordinates on these axes.
@@ -104,11 +104,11 @@ class Exchange:
         held = self.count(ours, theirs, axes, axes) * self._reaches(self.source, axes)[heads]
         return (self.count(None, theirs, None, axes) - held) * wants
 
-    def _reaches(self, held: Held, axes: Sequence[int]) -> Bools:
+    def _reaches(self, held: Held, axes: Sequence[int]) -> EachBool:
         """Return for each device if some device with its coordinates on these axes holds elements."""
         chosen = self.devices.coordinates[:, list(axes)]
         number = _numbered(chosen, [self.devices.extents[axis] for axis in axes])
-        found: Bools = np.isin(number, np.unique(number[held.holds]))
+        found: EachBool = np.isin(number, np.unique(number[held.holds]))
         return found
 
     @cached_property
@@ -146,13 +146,13 @@ class Exchange:
     # -- who sends to whom -------------------------------------------------------------------------------
 
     @cached_property
-    def _shards(self) -> tuple[Int64s, Int64s]:
+    def _shards(self) -> tuple[EachInt, EachInt]:
         """Return for each device the number of its shard, which its copies share, and that of its copy."""
         values, copies = np.split(self.source.values, [self.source.columns(-1).start], axis=1)
         extents = [extent for extent, _ in self.source.on_devices]
         return _numbered(values, extents[: values.shape[1]]), _numbered(copies, extents[values.shape[1] :])
 
-    def _sizes(self, senders: Int64s, receivers: Int64s) -> Int64s:
+    def _sizes(self, senders: EachInt, receivers: EachInt) -> EachInt:
         """Return the number of elements that each receiver wants and each sender holds, [sender, receiver].
 
         It is 0 where the receiver holds these elements: but for itself, if it is among the senders.
@@ -163,7 +163,7 @@ class Exchange:
         has = (shards[senders, None] == shards[receivers]) & self.source.holds[receivers]
         return np.where(has & (senders[:, None] != receivers), 0, sizes)
 
-    def _ranges(self, senders: Int64s, receivers: Int64s) -> tuple[Int64s, Int64s]:
+    def _ranges(self, senders: EachInt, receivers: EachInt) -> tuple[EachInt, EachInt]:
         """Return the part of the elements that both have which goes from each sender to each receiver.
 
         It is a range of them, in their order: begin and end, [sender, receiver].
@@ -198,26 +198,26 @@ class Exchange:
         return bool(served.max() > EVEN * sizes.sum(axis=1).max() / many)
 
     @cached_property
-    def _some_holders(self) -> Int64s:
-        """Return the devices that hold elements, or as many of them as can be looked at."""
+    def _some_holders(self) -> EachInt:
+        """Return the devices that hold elements, or some of them where they are many."""
         every = np.flatnonzero(self.source.holds)
         return every[:: max(1, -(-len(every) * self.devices.size // PAIRS))]
 
-    def sends(self, device: int) -> Int64s:
+    def sends(self, device: int) -> EachInt:
         """Return the number of elements that a device sends to each, itself left out."""
         begin, end = self._ranges(np.array([device]), np.arange(self.devices.size))
-        counts: Int64s = (end - begin)[0]
+        counts: EachInt = (end - begin)[0]
         counts[device] = 0
         return counts
 
-    def takes(self, device: int) -> Int64s:
+    def takes(self, device: int) -> EachInt:
         """Return the number of elements that a device takes from each, and from itself."""
         begin, end = self._ranges(np.arange(self.devices.size), np.array([device]))
-        counts: Int64s = (end - begin)[:, 0]
+        counts: EachInt = (end - begin)[:, 0]
         return counts
 
     @cached_property
-    def sent(self) -> Int64s:
+    def sent(self) -> EachInt:
         """Return the number of elements that each device sends, or each of some that stand for all."""
         return np.array([self.sends(int(one)).sum() for one in self._some_holders], np.int64)
 
@@ -245,7 +245,7 @@ def _only(step: MeshStep | None, other: MeshStep | None) -> list[int]:
     return [axis for axis, own in enumerate(step.device) if own]
 
 
-def _numbered(values: Int64s, extents: Sequence[int]) -> Int64s:
+def _numbered(values: EachInt, extents: Sequence[int]) -> EachInt:
     """Return the number that each row of digits spells."""
     found = np.zeros(len(values), np.int64)
     for column, extent in zip(values.T, extents, strict=True):
@@ -258,7 +258,7 @@ def _of_copies(held: Held, device: int) -> int:
     return sum(value * step.memory for value, (_, step) in zip(values, held.copies, strict=True))
 
 
-def _values(held: Held, values: Int64s | None, mode: int, axes: Sequence[int] | None) -> Values:
+def _values(held: Held, values: EachInt | None, mode: int, axes: Sequence[int] | None) -> DigitValues:
     """Return the values of the digits of a mode, None for those that count all values."""
     digits = [step for _, step in held.modes[mode] if step.on_devices]
     if values is None:

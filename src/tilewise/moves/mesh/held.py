@@ -24,8 +24,8 @@ from tilewise.core.layout import Layout
 from tilewise.core.swizzles import Swizzle
 from tilewise.core.vectors import Vector
 
-Int64s = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+EachInt = NDArray[np.int64]
+EachBool = NDArray[np.bool_]
 
 MAX_DEVICES = 1 << 20
 
@@ -56,7 +56,7 @@ class Devices:
         return prod(self.extents)
 
     @cached_property
-    def coordinates(self) -> Int64s:
+    def coordinates(self) -> EachInt:
         """Return the coordinates of each device on each axis."""
         every = np.indices(self.extents, np.int64).reshape(len(self.extents), self.size)
         return np.ascontiguousarray(every.T)
@@ -159,7 +159,7 @@ class Held:
         return slice(sum(counts[:mode]), sum(counts[: mode + 1]))
 
     @cached_property
-    def values(self) -> Int64s:
+    def values(self) -> EachInt:
         """Return the value of each digit on devices, for each device.
 
         A device without elements has the values that its coordinates would spell if the digits went on.
@@ -175,7 +175,7 @@ class Held:
         return values
 
     @cached_property
-    def holds(self) -> Bools:
+    def holds(self) -> EachBool:
         """Return for each device if it holds elements.
 
         refused  NotDecided where digits step over the same devices, or one digit on two axes
@@ -183,7 +183,7 @@ class Held:
         steps = np.array([step.device for _, step in self.on_devices], np.int64)
         steps = steps.reshape(-1, len(self.devices.names))
         spelled = self.values @ steps + np.array(self.first.device, np.int64)
-        found: Bools = (spelled == self.devices.coordinates).all(axis=1)
+        found: EachBool = (spelled == self.devices.coordinates).all(axis=1)
         if int(found.sum()) != prod(extent for extent, _ in self.on_devices):
             raise NotDecided(
                 "several digits step over the same devices, or one steps on two axes of them: no plan is made"

@@ -15,22 +15,22 @@ import numpy as np
 from tilewise.core.axes import m
 from tilewise.core.layout import Layout
 from tilewise.core.vectors import Vector
-from tilewise.moves.mesh.exchange import Exchange
+from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import Held
 from tilewise.moves.mesh.modes import DigitMode, Piece
 
-Pair = tuple[Layout, Layout]
+LocalMove = tuple[Layout, Layout]
 """The layouts of a local move."""
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class MessageSlot:
     """A message: the other device, its begin in a storage or a buffer, its elements, and their moves."""
 
     peer: int
     begin: int
     size: int
-    moves: tuple[Pair, ...] = ()
+    moves: tuple[LocalMove, ...] = ()
     """Between the storage and the buffer; none where it goes from, or to, the storage itself."""
 
 
@@ -38,28 +38,28 @@ class Slot:
 class LocalPart:
     """The part of one device in an exchange."""
 
-    sends: tuple[Slot, ...]
-    takes: tuple[Slot, ...]
-    keeps: tuple[Pair, ...]
+    sends: tuple[MessageSlot, ...]
+    takes: tuple[MessageSlot, ...]
+    keeps: tuple[LocalMove, ...]
     """Moves from the source's storage to the target's, of what stays."""
 
     @property
-    def pack(self) -> tuple[Pair, ...]:
+    def pack(self) -> tuple[LocalMove, ...]:
         """Return the moves that pack all messages, as few as there can be."""
         return tuple(_fused([pair for slot in self.sends for pair in slot.moves]))
 
     @property
-    def unpack(self) -> tuple[Pair, ...]:
+    def unpack(self) -> tuple[LocalMove, ...]:
         """Return the moves that unpack all messages, as few as there can be."""
         return tuple(_fused([pair for slot in self.takes for pair in slot.moves]))
 
 
-def room_of(slots: Sequence[Slot]) -> int:
+def room_of(slots: Sequence[MessageSlot]) -> int:
     """Return the elements of a buffer for messages; 0 where they need none."""
     return max((slot.begin + slot.size for slot in slots if slot.moves), default=0)
 
 
-def local_part(exchange: Exchange, device: int, together: int = 1) -> LocalPart:
+def local_part(exchange: MeshExchange, device: int, together: int = 1) -> LocalPart:
     """Return the part of a device; `together` elements share a byte, with which every message begins."""
     order = _Order.of(exchange)
     sends = [(int(peer), order.pieces(device, int(peer))) for peer in np.flatnonzero(exchange.sends(device))]
@@ -72,7 +72,7 @@ def local_part(exchange: Exchange, device: int, together: int = 1) -> LocalPart:
     )
 
 
-def _kept(exchange: Exchange, piece: Piece) -> Iterator[Pair]:
+def _kept(exchange: MeshExchange, piece: Piece) -> Iterator[LocalMove]:
     """Yield the moves of elements that stay on their device."""
     source = _in_storage(exchange.source, piece, is_source=True)
     for target in _copied(exchange.target, _in_storage(exchange.target, piece, is_source=False)):
@@ -81,26 +81,26 @@ def _kept(exchange: Exchange, piece: Piece) -> Iterator[Pair]:
 
 def _slots(
     held: Held, messages: Sequence[tuple[int, Sequence[Piece]]], together: int, *, is_source: bool
-) -> Iterator[Slot]:
+) -> Iterator[MessageSlot]:
     """Yield the messages of one side."""
     plain = not held.swizzles and (is_source or not held.local_copies)
     if plain and all(_is_row_of_bytes(pieces, together, is_source) for _, pieces in messages):
         for peer, (piece,) in messages:
-            yield Slot(peer, _begin(piece, is_source), piece.size)
+            yield MessageSlot(peer, _begin(piece, is_source), piece.size)
         return
     end = 0
     for peer, pieces in messages:
         begin = end = -(-end // together) * together
-        moves: list[Pair] = []
+        moves: list[LocalMove] = []
         for piece in pieces:
             row = Layout(tuple(extent for extent, _, _ in piece.digits) or (1,), _row_major(piece)) + end
             storage = _in_storage(held, piece, is_source=is_source)
             moves += [(storage, row)] if is_source else [(row, copy) for copy in _copied(held, storage)]
             end += piece.size
-        yield Slot(peer, begin, end - begin, tuple(moves))
+        yield MessageSlot(peer, begin, end - begin, tuple(moves))
 
 
-def _fused(moves: Sequence[Pair]) -> Iterator[Pair]:
+def _fused(moves: Sequence[LocalMove]) -> Iterator[LocalMove]:
     """Yield the moves, as one where they differ in evenly spaced begins alone."""
     while len(moves) > 1:
         joined = _joined(moves)
@@ -110,7 +110,7 @@ def _fused(moves: Sequence[Pair]) -> Iterator[Pair]:
     yield from moves
 
 
-def _joined(moves: Sequence[Pair]) -> list[Pair] | None:
+def _joined(moves: Sequence[LocalMove]) -> list[LocalMove] | None:
     """Return the moves with evenly spaced runs of them joined, or None where they have no such runs."""
     first = moves[0]
     if any(_without_begin(move) != _without_begin(first) for move in moves):
@@ -132,7 +132,7 @@ def _joined(moves: Sequence[Pair]) -> list[Pair] | None:
     ]
 
 
-def _without_begin(move: Pair) -> tuple[object, ...]:
+def _without_begin(move: LocalMove) -> tuple[object, ...]:
     return tuple((layout.shape, layout.strides, layout.swizzles, layout.outer) for layout in move)
 
 
@@ -147,11 +147,11 @@ def _with_digit(layout: Layout, extent: int, step: int) -> Layout:
 class _Order:
     """The order of the elements of every message: that of the target's memory, or of the source's."""
 
-    exchange: Exchange
+    exchange: MeshExchange
     by_source: bool
 
     @classmethod
-    def of(cls, exchange: Exchange) -> _Order:
+    def of(cls, exchange: MeshExchange) -> _Order:
         """Return the order with the fewest moves; all devices find the same one."""
         digits = [
             (extent, ours.memory, theirs.memory)

@@ -15,11 +15,11 @@ import numpy as np
 
 from tilewise.core.digits import merged, refined
 from tilewise.core.errors import NotDecided
-from tilewise.moves.mesh.held import Int64s, MeshDigit, MeshStep
+from tilewise.moves.mesh.held import EachInt, MeshDigit, MeshStep
 
 MAX_STRETCHES = 1 << 20
 
-Values = Sequence[Int64s | int | None]
+DigitValues = Sequence[EachInt | int | None]
 """A value for each digit on devices, for one device or for many; None for all values of the digit."""
 
 
@@ -85,7 +85,9 @@ class DigitMode:
         """Return True if each value of the digits is an index."""
         return prod(extent for extent, _, _ in self.digits) == self.extent
 
-    def _given(self, sources: Values, targets: Values) -> Iterator[tuple[int, int, list[Int64s | int]]]:
+    def _given(
+        self, sources: DigitValues, targets: DigitValues
+    ) -> Iterator[tuple[int, int, list[EachInt | int]]]:
         """Yield the extent of each digit, its value in the last index, and its values by the devices."""
         ours, theirs = iter(sources), iter(targets)
         place = prod(extent for extent, _, _ in self.digits)
@@ -94,11 +96,11 @@ class DigitMode:
             given = [next(values) for step, values in ((source, ours), (target, theirs)) if step.on_devices]
             yield extent, (self.extent - 1) // place % extent, [one for one in given if one is not None]
 
-    def count(self, sources: Values, targets: Values) -> Int64s:
+    def count(self, sources: DigitValues, targets: DigitValues) -> EachInt:
         """Return the number of elements with these values, for many devices at once."""
-        below: Int64s | int = 0
-        at_last: Int64s | int = 1
-        agree: Int64s | int = 1
+        below: EachInt | int = 0
+        at_last: EachInt | int = 1
+        agree: EachInt | int = 1
         for extent, last, values in self._given(sources, targets):
             if values:
                 below = below + at_last * np.less(values[0], last)
@@ -145,7 +147,7 @@ class StretchMode:
     is_whole = False
 
     @cached_property
-    def _begins(self) -> Int64s:
+    def _begins(self) -> EachInt:
         """Return the begins of stretches within which only the fastest digit of each side moves."""
         cuts = [np.array([0, self.extent])]
         for digits in (self.sources, self.targets):
@@ -160,7 +162,7 @@ class StretchMode:
         return np.unique(np.concatenate(cuts))
 
     @cached_property
-    def _sides(self) -> tuple[tuple[Int64s, Int64s], ...]:
+    def _sides(self) -> tuple[tuple[EachInt, EachInt], ...]:
         """Return for each side the values of its digits on devices, and its places in memory, by stretch."""
         found = []
         for digits in (self.sources, self.targets):
@@ -175,7 +177,7 @@ class StretchMode:
         return tuple(found)
 
     @cached_property
-    def _counts(self) -> Int64s:
+    def _counts(self) -> EachInt:
         """Return the number of elements for all values of both sides' digits on devices."""
         extents = [
             extent for digits in (self.sources, self.targets) for extent, step in digits if step.on_devices
@@ -185,7 +187,7 @@ class StretchMode:
         counts = np.bincount(flat, np.diff(self._begins), prod(extents))
         return counts.astype(np.int64).reshape(extents)
 
-    def count(self, sources: Values, targets: Values) -> Int64s:
+    def count(self, sources: DigitValues, targets: DigitValues) -> EachInt:
         """Return the number of elements with these values, for many devices at once."""
         values = [*sources, *targets]
         free = tuple(at for at, value in enumerate(values) if value is None)
@@ -203,10 +205,10 @@ class StretchMode:
             yield Piece(((int(lengths[at]), steps[0], steps[1]),), int(read[at]), int(write[at]))
 
 
-Mode = DigitMode | StretchMode
+SharedMode = DigitMode | StretchMode
 
 
-def mode_of(extent: int, source: Sequence[MeshDigit], target: Sequence[MeshDigit]) -> Mode:
+def mode_of(extent: int, source: Sequence[MeshDigit], target: Sequence[MeshDigit]) -> SharedMode:
     """Return the mode of an index below `extent`.
 
         requires  the digits of each side reach it

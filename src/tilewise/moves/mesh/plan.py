@@ -20,15 +20,13 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, alike_in_modes, by_coordinates
 from tilewise.core.shapes import as_shape, extents_of, spell
-from tilewise.moves.mesh.exchange import Exchange
-from tilewise.moves.mesh.held import Devices, Held, Int64s, MeshDigit, MeshStep, device_axes
+from tilewise.moves.mesh.exchange import MeshExchange
+from tilewise.moves.mesh.held import Devices, EachInt, Held, MeshDigit, MeshStep, device_axes
 from tilewise.moves.mesh.modes import DigitMode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    from tilewise.moves.mesh.ranks import MeshMove
 
 RATE = 360.0
 """GB/s in which a link of two H200 passes messages, where no rate is given."""
@@ -56,7 +54,7 @@ class MeshPlan:
     target: Layout
     dtype: DType
     box: tuple[int, ...]
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[MeshExchange, ...]
     links: Mapping[str, float]
 
     @property
@@ -88,15 +86,15 @@ class MeshPlan:
     @property
     def bytes_sent(self) -> list[int]:
         """Return the bytes that arrive at each device from others."""
-        total: Int64s = sum(self.in_bytes(exchange.received) for exchange in self.exchanges)
+        total: EachInt = sum(self.in_bytes(exchange.received) for exchange in self.exchanges)
         found: list[int] = total.tolist()
         return found
 
     @cached_property
-    def direct(self) -> Exchange:
+    def direct(self) -> MeshExchange:
         """Return the one exchange from the source to the target."""
         first, last = self.exchanges[0], self.exchanges[-1]
-        return first if first is last else Exchange.of(first.source, last.target, self.box)
+        return first if first is last else MeshExchange.of(first.source, last.target, self.box)
 
     @property
     def least(self) -> int:
@@ -132,15 +130,6 @@ class MeshPlan:
         shares = [exchange.sent for exchange in self.exchanges if exchange.received.any()]
         return max((float(sent.max() / sent[sent > 0].mean()) for sent in shares), default=1.0)
 
-    def bind(self, mesh: Any = None) -> MeshMove:
-        """Return the plan ready for the ranks of a DeviceMesh or a process group, on which all have agreed.
-
-        Each rank calls it. A call of the result sends no more than the plan says.
-        """
-        from tilewise.moves.mesh.ranks import agreed
-
-        return agreed(mesh, lambda: self)
-
     def data(self) -> dict[str, Any]:
         """Return the plan as JSON."""
         return {
@@ -173,7 +162,7 @@ class MeshPlan:
         """Return the exchanges in sentences."""
         return list(map(self._sentence, self.exchanges))
 
-    def _sentence(self, exchange: Exchange) -> str:
+    def _sentence(self, exchange: MeshExchange) -> str:
         kind = kind_of(exchange)
         if not exchange.received.any():
             return "view: nothing moves" if kind == "view" else "local move: nothing leaves a device"
@@ -244,12 +233,15 @@ def mesh_plan(
         refused  TW701 a mesh that is smaller than a layout; TW702 sizes; TW703 elements that meet
 
     >>> from tilewise import parse
-    >>> print(mesh_plan(parse("S[4194304]"), parse("S[4194304] + R[4 : 1@gpuid_x]"), DType.of("bf16")))
-    mesh: point-to-point, then all-gather, on 4 devices (gpuid_x)
-      bytes  384 between devices; the least there is
-      time   20.0 us expected at 360 GB/s a device
-      1  point-to-point over gpuid_x: 32 bytes come to a device at most
-      2  all-gather over gpuid_x: 96 bytes come to a device at most
+    >>> print(mesh_plan(parse("S[4096]"), parse("S[4096] + R[2 : 1@gpuid_x]"), DType.of("bf16")))
+    mesh: broadcast, on 2 devices (gpuid_x)
+      bytes  8192 between devices; the least there is
+      time   10.0 us expected at 360 GB/s a device
+      1  broadcast over gpuid_x: 8192 bytes come to a device at most
+      bytes from the device of a row to that of a column
+                       0     1
+      0  0@gpuid_x     .  8192
+      1  1@gpuid_x     .     .
     """
     names = getattr(all_of, "mesh_dim_names", None)
     if (
@@ -263,15 +255,17 @@ def mesh_plan(
     flat = box == (source.size,) and len(source.shape) + len(target.shape) > 2
     ours, theirs = (Held.of(layout, devices, flat=flat) for layout in (source, target))
     _refuse_meeting(target)
-    direct = Exchange.of(ours, theirs, box)
+    direct = MeshExchange.of(ours, theirs, box)
     links = _known_links(link or {}, devices)
-    best: tuple[Exchange, ...] = min(
+    best: tuple[MeshExchange, ...] = min(
         [(direct,), *_ways(direct, box)], key=lambda way: (_cost(way, direct, links, dtype), len(way))
     )
     return MeshPlan(source, target, dtype, box, best, links)
 
 
-def _cost(way: Sequence[Exchange], direct: Exchange, links: Mapping[str, float], dtype: DType) -> float:
+def _cost(
+    way: Sequence[MeshExchange], direct: MeshExchange, links: Mapping[str, float], dtype: DType
+) -> float:
     """Return the time of a way, and more for one that sends more than the least."""
     time = sum(seconds_of(exchange, links, dtype) for exchange in way)
     return time * (MORE if sum(int(one.received.sum()) for one in way) > direct.received.sum() else 1)
@@ -345,7 +339,7 @@ def _refuse_meeting(target: Layout) -> None:
 # -- ways ------------------------------------------------------------------------------------------------
 
 
-def _ways(direct: Exchange, box: Sequence[int]) -> Iterator[tuple[Exchange, Exchange]]:
+def _ways(direct: MeshExchange, box: Sequence[int]) -> Iterator[tuple[MeshExchange, MeshExchange]]:
     """Yield the ways by a layout whose copies along some axes hold a share of the elements each."""
     if not direct.received.any() or not all(isinstance(mode, DigitMode) for mode in direct.modes):
         return
@@ -353,12 +347,12 @@ def _ways(direct: Exchange, box: Sequence[int]) -> Iterator[tuple[Exchange, Exch
     for some in chain.from_iterable(combinations(axes, many) for many in range(1, len(axes) + 1)):
         between = shared_out(direct, some)
         if between is not None:
-            first = Exchange.of(direct.source, between, box)
+            first = MeshExchange.of(direct.source, between, box)
             if first.received.any():
-                yield first, Exchange.of(between, direct.target, box)
+                yield first, MeshExchange.of(between, direct.target, box)
 
 
-def shared_out(exchange: Exchange, axes: Sequence[int]) -> Held | None:
+def shared_out(exchange: MeshExchange, axes: Sequence[int]) -> Held | None:
     """Return the target with copies along some axes made into shards, or None where no digit is cut evenly.
 
     A shard along an axis has what the source's device has there, where it is one digit of the source.
@@ -430,7 +424,7 @@ def _compact(modes: list[list[MeshDigit]]) -> list[list[MeshDigit]]:
 # -- what an exchange is -------------------------------------------------------------------------------------
 
 
-def kind_of(exchange: Exchange) -> str:
+def kind_of(exchange: MeshExchange) -> str:
     """Return the kind of an exchange: the collective that does it, or that nothing leaves a device."""
     if not exchange.received.any():
         return "move"
@@ -446,7 +440,7 @@ def kind_of(exchange: Exchange) -> str:
     return "broadcast" if exchange.target.copies else "permutation"
 
 
-def axes_of(exchange: Exchange) -> list[str]:
+def axes_of(exchange: MeshExchange) -> list[str]:
     """Return the axes along which elements go to other devices."""
     if not exchange.received.any():
         return []
@@ -454,10 +448,10 @@ def axes_of(exchange: Exchange) -> list[str]:
     return [name for at, name in enumerate(names) if exchange.crosses(at)]
 
 
-def seconds_of(exchange: Exchange, links: Mapping[str, float], dtype: DType) -> float:
+def seconds_of(exchange: MeshExchange, links: Mapping[str, float], dtype: DType) -> float:
     """Return the expected time of an exchange: that of the device and the axis with the most bytes.
 
-    Messages along an axis go at its rate. What one device sends is divided among the axes as all bytes are.
+    Messages along an axis go at its rate. The bytes of a sender are divided among axes like all.
     """
     if not exchange.received.any():
         return 0.0

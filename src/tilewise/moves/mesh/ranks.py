@@ -1,11 +1,12 @@
 """A plan on the ranks of torch.distributed: all agree, then each sends and takes its messages.
 
-The rank at a device's coordinates holds what the layout has there. Messages are bytes, so a backend without the
-type of the elements moves them too.
+The rank at a device's coordinates holds what the layout has there. Messages are bytes, so a backend needs not
+know the type of the elements.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,13 +20,13 @@ from typing import Any
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.moves.mesh.bound import BoundPart
+from tilewise.moves.mesh.bound import Binding, BoundPart
 from tilewise.moves.mesh.held import Devices
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
 from tilewise.moves.types import given_type
 
-torch: Any = import_module("torch")
-dist: Any = import_module("torch.distributed")
+torch: Any = sys.modules.get("torch")
+dist: Any = import_module("torch.distributed") if torch else None
 
 FIELDS = ("version of tilewise", "source", "target", "type", "shape", "mesh", "number of bytes", "answer")
 """The parts of a call on which all ranks agree."""
@@ -37,7 +38,7 @@ MARK = "tilewise/missed"
 
 
 @dataclass(frozen=True)
-class Ranks:
+class GroupRanks:
     """The ranks of a group by the numbers of their devices, and this process among them."""
 
     group: Any
@@ -47,9 +48,9 @@ class Ranks:
     """The number of this process's device."""
 
     @classmethod
-    def of(cls, mesh: Any) -> Ranks:
+    def of(cls, mesh: Any) -> GroupRanks:
         """Return the ranks of a DeviceMesh or a group, in its order; None is the group of all ranks."""
-        if not dist.is_initialized():
+        if dist is None or not dist.is_initialized():
             hint = "torchrun starts ranks, and torch.distributed.init_process_group joins them"
             raise LayoutError("TW707", "there is no process group", hint=hint)
         is_mesh = hasattr(mesh, "get_group")
@@ -60,7 +61,7 @@ class Ranks:
             raise LayoutError("TW701", f"rank {me} is not among the ranks of the mesh")
         return cls(group, tuple(numbers), numbers.index(me))
 
-    def placed(self, mesh: Any, devices: Devices) -> Ranks:
+    def placed(self, mesh: Any, devices: Devices) -> GroupRanks:
         """Return the ranks in the order of the devices' numbers.
 
         refused  TW701 a group of another size than the devices, or a mesh with other axes
@@ -84,39 +85,7 @@ class Ranks:
                 hint="pass the group of those ranks as mesh=",
             )
         me = self.ranks[self.me]
-        return Ranks(self.group, tuple(numbers), numbers.index(me))
-
-    def send(self, row: Any, device: int, tag: int) -> Any:
-        """Begin to send bytes to a device."""
-        with self._missing(device, "a message to"):
-            return dist.isend(row, self.ranks[device], group=self.group, tag=tag)
-
-    def take(self, row: Any, device: int, tag: int) -> Any:
-        """Begin to take bytes from a device."""
-        with self._missing(device, "a message of"):
-            return dist.irecv(row, self.ranks[device], group=self.group, tag=tag)
-
-    def wait(self, work: Any, device: int, what: str) -> None:
-        """Wait for a message."""
-        with self._missing(device, what):
-            work.wait()
-
-    @contextmanager
-    def _missing(self, device: int, what: str) -> Iterator[None]:
-        """Name the rank that is missed where a message does not come.
-
-        refused  TW707
-        """
-        try:
-            yield
-        except RuntimeError as error:
-            reason = (str(error).strip().splitlines() or ["no answer"])[0][:200]
-            rank = self.ranks[device]
-            raise LayoutError(
-                "TW707",
-                f"rank {self.missed(rank)} does not answer: {what} rank {rank} failed: {reason}",
-                hint="x is as it was; start the ranks that are gone again, and make a new group",
-            ) from error
+        return GroupRanks(self.group, tuple(numbers), numbers.index(me))
 
     def missed(self, rank: int) -> int:
         """Tell the group which rank is missed; return the one that the missed rank misses, if it said so."""
@@ -138,12 +107,56 @@ class Ranks:
         return found[-1]
 
 
-def moved(x: Any, source: Any, target: Any, out: Any, mesh: Any, dtype: Any, shape: Any) -> Any:
-    """Return the result of `tilewise.move` on the ranks of a mesh; all of them call it."""
-    if hasattr(x, "placements") and hasattr(x, "device_mesh"):
-        from tilewise.moves.mesh.dtensor import redistributed
+class Messages:
+    """The messages of one step. Where one fails, the others still go on before the error is raised."""
 
-        return redistributed(x, source, target, out)
+    def __init__(self, ranks: GroupRanks, tag: int) -> None:
+        self.ranks, self.tag = ranks, tag
+        self.failed: dict[int, str] = {}
+        """{device: the reason why its messages do not come}."""
+
+    def send(self, row: Any, device: int) -> Any:
+        """Begin to send bytes to a device."""
+        with self._failing(device):
+            return dist.isend(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+
+    def take(self, row: Any, device: int) -> Any:
+        """Begin to take bytes from a device."""
+        with self._failing(device):
+            return dist.irecv(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+
+    def wait(self, work: Any, device: int) -> bool:
+        """Return True when a message has arrived, False where it does not come."""
+        if device not in self.failed:
+            with self._failing(device):
+                work.wait()
+        return device not in self.failed
+
+    @contextmanager
+    def _failing(self, device: int) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            self.failed[device] = (str(error).strip().splitlines() or ["no answer"])[0][:200]
+
+    def end(self) -> None:
+        """Name the rank whose messages do not come.
+
+        refused  TW707
+        """
+        for device, reason in self.failed.items():
+            rank = self.ranks.ranks[device]
+            raise LayoutError(
+                "TW707",
+                f"rank {self.ranks.missed(rank)} does not answer: messages of rank {rank} fail: {reason}",
+                hint="x is as it was; start the ranks that are gone again, and make a new group",
+            )
+
+
+def moved(
+    x: Any, source: Any, target: Any, out: Any, mesh: Any, dtype: Any, shape: Any, bind: Binding
+) -> Any:
+    """Return the result of `tilewise.move` on the ranks of a mesh; all of them call it."""
 
     def planned() -> MeshPlan:
         for layout, name in ((source, "the source"), (target, "the target")):
@@ -152,20 +165,22 @@ def moved(x: Any, source: Any, target: Any, out: Any, mesh: Any, dtype: Any, sha
             source, target, given_type(x.dtype if dtype is None else dtype), shape=shape, all_of=mesh
         )
 
-    return agreed(mesh, planned, x, out)(x, out)
+    return agreed(mesh, planned, bind, x, out)(x, out)
 
 
-def agreed(mesh: Any, planned: Callable[[], MeshPlan], x: Any = None, out: Any = None) -> MeshMove:
+def agreed(
+    mesh: Any, planned: Callable[[], MeshPlan], bind: Binding, x: Any = None, out: Any = None
+) -> MeshMove:
     """Return a move that all ranks have agreed on; an error of one rank is an error of all.
 
     refused  TW707 a rank that does not answer, TW708 ranks with different calls
     """
-    ranks, plan, error, move = Ranks.of(mesh), None, None, None
+    ranks, plan, error, move = GroupRanks.of(mesh), None, None, None
     size = -1 if x is None else x.numel() * x.element_size()
     device = "cpu" if x is None else x.device
     try:
         plan = planned()
-        move = MeshMove(plan, ranks.placed(mesh, plan.devices), on_gpu=str(device) != "cpu")
+        move = MeshMove(plan, ranks.placed(mesh, plan.devices), bind, on_gpu=str(device) != "cpu")
         if x is not None:
             move.check(x, out)
     except LayoutError as own:
@@ -191,11 +206,13 @@ def version() -> str:
 
 
 class MeshMove:
-    """A plan that the ranks of a group have agreed on; a rank calls it with its storage, and perhaps `out`."""
+    """A plan that the ranks of a group have agreed on; a rank calls it with its storage."""
 
-    def __init__(self, plan: MeshPlan, ranks: Ranks, *, on_gpu: bool = False) -> None:
+    def __init__(self, plan: MeshPlan, ranks: GroupRanks, bind: Binding, *, on_gpu: bool = False) -> None:
         self.plan, self.ranks = plan, ranks
-        self.parts = [BoundPart(exchange, ranks.me, plan.dtype, fused=on_gpu) for exchange in plan.exchanges]
+        self.parts = [
+            BoundPart(exchange, ranks.me, plan.dtype, bind, fused=on_gpu) for exchange in plan.exchanges
+        ]
         self._sizes = [-(-exchange.target.size * plan.dtype.bits // 8) for exchange in plan.exchanges]
         self._reads = -(-plan.exchanges[0].source.size * plan.dtype.bits // 8)
 
@@ -262,17 +279,18 @@ class MeshMove:
     def _exchange(
         self, part: BoundPart, x: Any, made: Any, empty: Callable[[int], Any], *, tag: int, apart: bool
     ) -> None:
+        messages = Messages(self.ranks, tag)
         taken, slots = part.taken(made, empty, apart=apart)
-        takes = [(self.ranks.take(row, peer, tag), peer, slot) for peer, row, slot in slots]
-        sends = [(self.ranks.send(row, peer, tag), peer) for peer, row in part.sent(x, empty)]
+        takes = [(messages.take(row, peer), peer, slot) for peer, row, slot in slots]
+        sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, empty)]
         if not apart:
             part.keep(x, made)
         for work, peer, slot in takes:
-            self.ranks.wait(work, peer, "the message of")
-            if not apart:
+            if messages.wait(work, peer) and not apart:
                 part.unpack(slot, taken, made)
         for work, peer in sends:
-            self.ranks.wait(work, peer, "the message to")
+            messages.wait(work, peer)
+        messages.end()
         if apart:
             for _, _, slot in takes:
                 part.unpack(slot, taken, made)
@@ -301,7 +319,7 @@ def digests(plan: MeshPlan | None, size: int, version: str, refusal: str = "") -
     return b"".join(sha256(part.encode()).digest()[:DIGEST] for part in every)
 
 
-def agree(ranks: Ranks, own: bytes, device: Any) -> None:
+def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
     """Return when all ranks have the same call; refuse on all ranks where one has another.
 
     refused  TW708, which names the rank and what it has
@@ -309,18 +327,25 @@ def agree(ranks: Ranks, own: bytes, device: Any) -> None:
     mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
     others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
     rows = {at: torch.empty_like(mine) for at in others}
-    takes = [(ranks.take(rows[at], at, TAG), at) for at in others]
-    sends = [(ranks.send(mine, at, TAG), at) for at in others]
+    messages = Messages(ranks, TAG)
+    takes = [(messages.take(rows[at], at), at) for at in others]
+    sends = [(messages.send(mine, at), at) for at in others]
     for work, at in [*takes, *sends]:
-        ranks.wait(work, at, "the agreement with")
+        messages.wait(work, at)
+    messages.end()
     said = [own if at == ranks.me else bytes(rows[at].cpu().numpy()) for at in range(len(ranks.ranks))]
-    found = list(differing(said, ranks.ranks))
-    if found:
-        raise LayoutError("TW708", f"the ranks do not agree: {'; '.join(found)}", hint="nothing was moved")
+    refuse_differing(said, ranks.ranks)
 
 
 TAG = 1 << 12
 """The tag of the agreement's messages; those of exchanges count from 0."""
+
+
+def refuse_differing(said: Sequence[bytes], ranks: Sequence[int]) -> None:
+    """Refuse calls that differ from rank to rank."""
+    found = list(differing(said, ranks))
+    if found:
+        raise LayoutError("TW708", f"the ranks do not agree: {'; '.join(found)}", hint="nothing was moved")
 
 
 def differing(said: Sequence[bytes], ranks: Sequence[int]) -> Iterator[str]:
