@@ -66,6 +66,8 @@ CODES = {
     "TW704": "an array that a move does not take",
     "TW705": "a fill that the type does not hold",
     "TW706": "no memory for the result",
+    "TW707": "a rank that does not answer",
+    "TW708": "ranks that do not agree",
     "TW801": "a launch or an argument that the kernel does not take",
     "TW802": "no such kernel",
     "TW804": "a file that holds no kernel that is read here",

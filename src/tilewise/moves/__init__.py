@@ -11,6 +11,7 @@ named      moves that have names
 source     a kernel as a file, with its launch
 arrays     moves of arrays of NumPy, torch, CuPy, JAX, on their device or the CPU
 exchange   moves between registers
+mesh       moves across devices
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.exchange import Exchange
+    from tilewise.moves.mesh.plan import MeshPlan
+    from tilewise.moves.mesh.ranks import MeshMove
     from tilewise.moves.named import Named
     from tilewise.moves.plan import OfMemory
 
-__all__ = ["Bound", "Exchange", "Plan", "move", "plan", "tune"]
+__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "bind", "move", "plan", "tune"]
 
 
 def move(
@@ -41,6 +44,7 @@ def move(
     shape: Any = None,
     fill: Any = 0,
     stream: Any = None,
+    mesh: Any = None,
 ) -> Any:
     """Return the tensor x, moved from the layout `source` to `target`: in new storage, or in `out`.
 
@@ -53,6 +57,9 @@ def move(
     then of this type: two u4 are in a byte, two f32 in a complex64. No number is converted, and the result is
     of x's type.
 
+    Across devices x is the storage of this process's own device, `mesh` is a DeviceMesh or a process group of
+    torch.distributed, and every rank calls it. For a DTensor `target` has placements, and the result is one.
+
     On a GPU the kernel runs on `stream`, or on the stream that x's library works on.
 
         postcondition  for all elements i and all copies: result[target's place of i] = x[source's place of i]
@@ -61,7 +68,7 @@ def move(
                        addresses below zero; TW702 sizes; TW703 a target where elements meet; TW704 a storage
                        that is too small, elsewhere, of another type, no whole elements, the source itself, or
                        under a mask, and a stream on the CPU; TW705 a fill that is no element; TW706 no memory
-                       for the result
+                       for the result; TW707 a rank that does not answer; TW708 ranks that do not agree
 
     >>> import numpy as np
     >>> from tilewise import S
@@ -77,6 +84,14 @@ def move(
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
       hint: a box has one extent for each mode, and lies in the source and in the target
     """
+    if hasattr(x, "device_mesh"):
+        from tilewise.moves.mesh.dtensor import redistributed
+
+        return redistributed(x, source, target, out, _bound)
+    if mesh is not None:
+        from tilewise.moves.mesh.ranks import moved as moved_on_mesh
+
+        return moved_on_mesh(x, source, target, out, mesh, dtype, shape, _bound)
     if target is None:
         from tilewise.moves.named import whole_move
 
@@ -90,6 +105,23 @@ def move(
     from tilewise.moves.arrays.run import moved  # NumPy comes with the first move, not with its name
 
     return moved(x, source, target, out, dtype, shape, fill, stream)
+
+
+def bind(plan: MeshPlan, mesh: Any = None) -> MeshMove:
+    """Return a plan across devices, ready for the ranks of a DeviceMesh or a process group; all call this.
+
+    They agree on the plan here, once: a call of the result, with x and perhaps `out`, sends the plan's bytes
+    alone. A plan in memory has a method for this, `plan.bind()`.
+
+        refused  TW707 a rank that does not answer; TW708 ranks with different plans
+    """
+    from tilewise.moves.mesh.ranks import agreed
+
+    return agreed(mesh, lambda: plan, _bound)
+
+
+def _bound(source: Layout, target: Layout, dtype: DType) -> Bound:
+    return memory_plan(source, target, dtype).bind()
 
 
 def tune(
@@ -118,4 +150,8 @@ def __getattr__(name: str) -> Any:
         from tilewise.moves.exchange import Exchange
 
         return Exchange
+    if name == "MeshPlan":
+        from tilewise.moves.mesh.plan import MeshPlan
+
+        return MeshPlan
     raise AttributeError(f"module 'tilewise.moves' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tilewise.hardware.architectures import Architecture
     from tilewise.moves.arrays.run import Bound
     from tilewise.moves.exchange import Exchange
+    from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.named import Named
 
     class OfMemory(TypedDict, total=False):
@@ -390,6 +391,29 @@ def memory_plan(
     return Plan(pair, kind, device, given_fill(fill, dtype, kind), aligned, tested)
 
 
+def _on_devices(source: Layout, target: Layout) -> bool:
+    """Return True if a layout steps on devices, and none on the threads of one."""
+    if all(axis.storage for layout in (source, target) for axis in layout.axes):
+        return False
+    from tilewise.moves.mesh.held import device_axes  # NumPy comes with it
+
+    every = [axis for layout in (source, target) for axis in layout.axes if not axis.storage]
+    return len(every) == sum(len(device_axes(layout)) for layout in (source, target))
+
+
+def _refuse(asked: Mapping[str, Any], where: str, of_device: str) -> None:
+    """Refuse options of plans in memory, where they are not as usual."""
+    usual = memory_plan.__kwdefaults__ or {}
+    for name, given in asked.items():
+        if isinstance(given, str | int | float | None) and given in (usual.get(name), None, False):
+            continue
+        raise LayoutError(
+            "TW401",
+            f"a move {where} has no {_OF_MEMORY.get(name, name)}",
+            hint=of_device if name == "device" else f"leave out {name}=",
+        )
+
+
 def between_registers(source: Layout, target: Layout) -> bool:
     """Return True if both layouts are of the registers of threads.
 
@@ -425,6 +449,7 @@ _OF_MEMORY = {
     "fill": "fill",
     "aligned": "storages that are aligned",
     "checked": "accesses that are checked",
+    "arch": "architecture",
 }
 """Options of plans in memory alone, with the noun for errors."""
 
@@ -435,8 +460,10 @@ def plan(
     dtype: DType | str | None = None,
     *,
     arch: Architecture | str | int | None = None,
+    mesh: Mapping[str, int] | None = None,
+    link: Mapping[str, float] | None = None,
     **asked: Unpack[OfMemory],
-) -> Plan | Exchange:
+) -> Plan | Exchange | MeshPlan:
     """Return the plan that moves a tensor of that type from one layout to another, or as a named move says.
 
     `dtype` is a type by name, or as NumPy or torch has it: that of an array gives the plan of its move.
@@ -450,8 +477,11 @@ def plan(
     Between two layouts of registers, over reg and the axes of threads, it is an `Exchange`. `arch` is the
     architecture that has its instructions, sm_90 by default.
 
-    Both have `kind`, `source`, `target`, `dtype`, `steps`, `vector`, `swizzle`, `shared_bytes`, the code as
-    `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON has them.
+    Where a layout steps on devices, it is a `MeshPlan`: `mesh={"gpuid_x": 8}` names more devices than the
+    layouts use, and `link={"gpuid_y": 45}` the GB/s of an axis.
+
+    Each has `kind`, `source`, `target`, `dtype`, `steps`; the first two `vector`, `swizzle`, `shared_bytes`,
+    the code as `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON.
 
         postcondition  for all elements i: every place of `target` of i gets what a place of `source` of i has
         refused        TW302 storages beyond 64 bits; TW701 layouts that are not both of one memory, or of
@@ -473,19 +503,21 @@ def plan(
       3  load 8 vectors of 16 B a thread: 64 wavefronts for the block
     """
     if isinstance(source, Layout) and isinstance(target, Layout) and between_registers(source, target):
-        usual = memory_plan.__kwdefaults__ or {}
-        for name, given in asked.items():
-            if isinstance(given, str | int | float | None) and given in (usual.get(name), None, False):
-                continue
-            raise LayoutError(
-                "TW401",
-                f"a move between registers has no {_OF_MEMORY.get(name, name)}",
-                hint="arch= says which GPUs it is for" if name == "device" else f"leave out {name}=",
-            )
+        _refuse(asked, "between registers", "arch= says which GPUs it is for")
         from tilewise.moves.exchange import exchange
         from tilewise.moves.exchange.plan import ARCH
 
         return exchange(source, target, given_type(dtype), arch=ARCH if arch is None else arch)
+    if isinstance(source, Layout) and isinstance(target, Layout) and _on_devices(source, target):
+        from tilewise.moves.mesh.plan import mesh_plan
+
+        box = asked.pop("shape", None)
+        _refuse({"arch": arch, **asked}, "across devices", "link= says how fast its links are")
+        return mesh_plan(source, target, given_type(dtype), shape=box, mesh=mesh, link=link)
+    for name, given in (("mesh", mesh), ("link", link)):
+        if given is not None:
+            hint = f"leave out {name}=, or name devices in a layout, such as S[(2, 8) : (1@gpuid_x, 1)]"
+            raise LayoutError("TW401", f"no layout steps on devices, and {name} is about them", hint=hint)
     if arch is not None:
         raise LayoutError(
             "TW401",

@@ -22,14 +22,14 @@ from tilewise.core.errors import Refused
 from tilewise.questions.asking import asks
 from tilewise.questions.moving import OF_MOVES, no_move, planned
 from tilewise.questions.report import Report
-from tilewise.questions.texts import Texts, refuse_given
+from tilewise.questions.texts import Texts, misused, refuse_given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Unpack
 
     from tilewise.core.shapes import Shape
-    from tilewise.moves import Exchange, Plan
+    from tilewise.moves import Exchange, MeshPlan, Plan
     from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise emit move SRC DST --dtype T [options]"
@@ -77,11 +77,17 @@ def emit_move(
     return texts.report(fields, code)
 
 
-def _source(plan: Plan | Exchange, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
+def _source(plan: Plan | Exchange | MeshPlan, host: bool, checked: bool, name: str) -> tuple[str, str, str]:
     """Return the kind of a function, its name, and its source."""
     from tilewise.moves import Plan
+    from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.source import host_source, kernel_source, name_of
 
+    if isinstance(plan, MeshPlan):
+        raise misused(
+            "a move across devices is no one kernel",
+            "tilewise plan says its steps, and tilewise.move(x, source, target, mesh=...) runs it",
+        )
     if not isinstance(plan, Plan):
         why = "is of kernels: between registers it is a device function, which no host launches"
         refuse_given({"host": host, "checked": checked}, why, "leave out --{}")

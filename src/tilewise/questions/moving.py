@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tilewise.core.dtypes import DType
     from tilewise.core.layout import Layout
-    from tilewise.moves import Exchange, Plan
+    from tilewise.moves import Exchange, MeshPlan, Plan
     from tilewise.questions.asking import LayoutText, ShapeText
 
 _CALL = re.compile(r"\s*([A-Za-z_]\w*)\s*\((.*)\)\s*", re.DOTALL)
@@ -56,7 +56,7 @@ OF_MOVES = {
 
 def planned(
     texts: Texts, source: LayoutText, target: LayoutText | None, shape: ShapeText | None, **asked: Any
-) -> Plan | Exchange:
+) -> Plan | Exchange | MeshPlan:
     """Return the plan of a move; `asked` are other options of `tilewise.plan`, None where it has its own."""
     from tilewise.moves import plan
 
@@ -66,7 +66,25 @@ def planned(
         asked["fill"] = _element(asked["fill"], dtype)
     asked["shape"] = named.shape
     given = {name: value for name, value in asked.items() if value is not None}
-    found: Plan | Exchange = plan(named.source, named.target, dtype, **given)
+    for name in ("mesh", "link"):
+        if isinstance(given.get(name), str):
+            given[name] = _by_axis(given[name], name)
+    found: Plan | Exchange | MeshPlan = plan(named.source, named.target, dtype, **given)
+    return found
+
+
+def _by_axis(text: str, name: str) -> dict[str, float]:
+    """Return the numbers of axes, such as gpuid_x=4,gpuid_y=2."""
+    found: dict[str, float] = {}
+    for word in text.split(","):
+        axis, _, number = (part.strip() for part in word.partition("="))
+        try:
+            found[axis] = int(number) if name == "mesh" else float(number)
+        except ValueError:
+            example = "gpuid_x=4,gpuid_y=2" if name == "mesh" else "gpuid_x=360,gpuid_y=45"
+            raise misused(
+                f"--{name} {text} does not name axes with their numbers", f"such as --{name} {example}"
+            ) from None
     return found
 
 

@@ -5,6 +5,7 @@
   tilewise plan 'S[(8, 128) : (128, 1)]' 'S[(8, 128) : (160, 1)] + 64' --dtype f32 --fill -1
   tilewise plan 'S[300, 5]' 'S[((3, 4, 32), (2, 4)) : ((1024, 4, 16), (512, 1))]' --dtype u8 --shape 300,5
   tilewise plan 'transpose(M, 4096)' --let M=8192 --dtype u8 --json
+  tilewise plan 'S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]' 'S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]' --dtype f32
   tilewise plan 'wgmma.D(f32, n=64)' 'S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]' --dtype f16
 
 Element by element, what is at SRC's place goes to all of DST's places. Without --shape elements correspond by
@@ -18,6 +19,9 @@ what moves of the kind were seen to reach.
 Between registers both layouts are over reg and the axes of threads (laneid, wid_in_wg, warpid, tx, ...). The
 classes are view, registers take other names; registers, bytes are permuted inside threads; shuffles, inside
 warps; shared, by way of shared memory. --arch sm_80 takes no instruction that sm_80 has not.
+
+Across devices a layout steps on axes of a mesh, such as gpuid_x. The class is mesh: one exchange or two, such
+as an all-to-all, with the least bytes and time. Shardings of DTensor and JAX are read as they are printed.
 
 Named moves, each a pair of layouts:
 
@@ -41,10 +45,11 @@ from tilewise.questions.texts import Texts, misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Unpack
 
     from tilewise.core.shapes import Shape
-    from tilewise.moves import Exchange, Plan
+    from tilewise.moves import Exchange, MeshPlan, Plan
     from tilewise.questions.asking import LayoutText, TextOptions, Type
 
 USAGE = "tilewise plan SRC DST --dtype T [options]"
@@ -52,6 +57,8 @@ USAGE = "tilewise plan SRC DST --dtype T [options]"
 
 @asks(
     **OF_MOVES,
+    mesh="X=N,...: across devices, the mesh in the order of ranks, if it has more devices than the layouts",
+    link="X=N,...: across devices, the GB/s along an axis (360), such as gpuid_x=360,gpuid_y=45",
     tune="measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on",
 )
 def plan(
@@ -64,6 +71,8 @@ def plan(
     aligned: int | None = None,
     device: str | None = None,
     arch: str | None = None,
+    mesh: str | Mapping[str, int] | None = None,
+    link: str | Mapping[str, float] | None = None,
     tune: bool = False,
     **reading: Unpack[TextOptions],
 ) -> Report:
@@ -74,7 +83,8 @@ def plan(
     """
     texts = Texts(dtype, **reading, own_shape=True)
     try:
-        found = planned(texts, source, target, shape, fill=fill, aligned=aligned, device=device, arch=arch)
+        given = {"fill": fill, "aligned": aligned, "device": device, "arch": arch, "mesh": mesh, "link": link}
+        found = planned(texts, source, target, shape, **given)
     except Refused as no:
         return texts.reported(no_move(no))
     if not tune:
@@ -83,13 +93,13 @@ def plan(
     return texts.report(found.data() | {"measured": told}, "\n  ".join([str(found), *told]))
 
 
-def _tuned(plan: Plan | Exchange) -> tuple[Plan, list[str]]:
+def _tuned(plan: Plan | Exchange | MeshPlan) -> tuple[Plan, list[str]]:
     """Return the plan with the fastest tile, and what was measured; without a GPU nothing can be."""
     from tilewise.moves import Plan
     from tilewise.moves.arrays.tuned import tuned
 
     if not isinstance(plan, Plan):
-        raise misused("a move between registers has no tiles to measure", "leave out --tune")
+        raise misused("a move between registers, or devices, has no tiles to measure", "leave out --tune")
     told: list[str] = []
     try:
         return tuned(plan, told=told.append), told

@@ -1,0 +1,233 @@
+"""One device's part in an exchange: what it packs, sends, takes and unpacks, as moves between layouts.
+
+A message is a row of elements. Where these lie side by side in the source, they are sent from there; where
+they lie side by side in the target, they are taken there. Otherwise a move packs them, or unpacks them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from tilewise.core.axes import m
+from tilewise.core.layout import Layout
+from tilewise.core.vectors import Vector
+from tilewise.moves.mesh.exchange import MeshExchange
+from tilewise.moves.mesh.held import Held
+from tilewise.moves.mesh.modes import DigitMode, Piece
+
+LocalMove = tuple[Layout, Layout]
+"""The layouts of a local move."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageSlot:
+    """A message: the other device, its begin in a storage or a buffer, its elements, and their moves."""
+
+    peer: int
+    begin: int
+    size: int
+    moves: tuple[LocalMove, ...] = ()
+    """Between the storage and the buffer; none where it goes from, or to, the storage itself."""
+
+
+@dataclass(frozen=True)
+class LocalPart:
+    """The part of one device in an exchange."""
+
+    sends: tuple[MessageSlot, ...]
+    takes: tuple[MessageSlot, ...]
+    keeps: tuple[LocalMove, ...]
+    """Moves from the source's storage to the target's, of what stays."""
+
+    @property
+    def pack(self) -> tuple[LocalMove, ...]:
+        """Return the moves that pack all messages, as few as there can be."""
+        return tuple(_fused([pair for slot in self.sends for pair in slot.moves]))
+
+    @property
+    def unpack(self) -> tuple[LocalMove, ...]:
+        """Return the moves that unpack all messages, as few as there can be."""
+        return tuple(_fused([pair for slot in self.takes for pair in slot.moves]))
+
+
+def room_of(slots: Sequence[MessageSlot]) -> int:
+    """Return the elements of a buffer for messages; 0 where they need none."""
+    return max((slot.begin + slot.size for slot in slots if slot.moves), default=0)
+
+
+def local_part(exchange: MeshExchange, device: int, together: int = 1) -> LocalPart:
+    """Return the part of a device; `together` elements share a byte, with which every message begins."""
+    order = _Order.of(exchange)
+    sends = [(int(peer), order.pieces(device, int(peer))) for peer in np.flatnonzero(exchange.sends(device))]
+    takes = [(int(peer), order.pieces(int(peer), device)) for peer in np.flatnonzero(exchange.takes(device))]
+    keeps = [piece for peer, pieces in takes if peer == device for piece in pieces]
+    return LocalPart(
+        tuple(_slots(exchange.source, sends, together, is_source=True)),
+        tuple(_slots(exchange.target, [one for one in takes if one[0] != device], together, is_source=False)),
+        tuple(pair for piece in keeps for pair in _kept(exchange, piece)),
+    )
+
+
+def _kept(exchange: MeshExchange, piece: Piece) -> Iterator[LocalMove]:
+    """Yield the moves of elements that stay on their device."""
+    source = _in_storage(exchange.source, piece, is_source=True)
+    for target in _copied(exchange.target, _in_storage(exchange.target, piece, is_source=False)):
+        yield source, target
+
+
+def _slots(
+    held: Held, messages: Sequence[tuple[int, Sequence[Piece]]], together: int, *, is_source: bool
+) -> Iterator[MessageSlot]:
+    """Yield the messages of one side."""
+    plain = not held.swizzles and (is_source or not held.local_copies)
+    if plain and all(_is_row_of_bytes(pieces, together, is_source) for _, pieces in messages):
+        for peer, (piece,) in messages:
+            yield MessageSlot(peer, _begin(piece, is_source), piece.size)
+        return
+    end = 0
+    for peer, pieces in messages:
+        begin = end = -(-end // together) * together
+        moves: list[LocalMove] = []
+        for piece in pieces:
+            row = Layout(tuple(extent for extent, _, _ in piece.digits) or (1,), _row_major(piece)) + end
+            storage = _in_storage(held, piece, is_source=is_source)
+            moves += [(storage, row)] if is_source else [(row, copy) for copy in _copied(held, storage)]
+            end += piece.size
+        yield MessageSlot(peer, begin, end - begin, tuple(moves))
+
+
+def _fused(moves: Sequence[LocalMove]) -> Iterator[LocalMove]:
+    """Yield the moves, as one where they differ in evenly spaced begins alone."""
+    while len(moves) > 1:
+        joined = _joined(moves)
+        if joined is None:
+            break
+        moves = joined
+    yield from moves
+
+
+def _joined(moves: Sequence[LocalMove]) -> list[LocalMove] | None:
+    """Return the moves with evenly spaced runs of them joined, or None where they have no such runs."""
+    first = moves[0]
+    if any(_without_begin(move) != _without_begin(first) for move in moves):
+        return None
+    begins = np.array([[layout.offset["m"] for layout in move] for move in moves])
+    many = 1
+    steps = begins[1] - begins[0]
+    while many < len(moves) and (begins[many] == begins[0] + many * steps).all():
+        many += 1
+    if len(moves) % many or many == 1:
+        return None
+    runs = begins.reshape(-1, many, 2)
+    if not (runs == runs[:, :1] + np.arange(many)[None, :, None] * steps).all():
+        return None
+    read, write = steps.tolist()
+    return [
+        (_with_digit(source, many, read), _with_digit(target, many, write))
+        for source, target in moves[::many]
+    ]
+
+
+def _without_begin(move: LocalMove) -> tuple[object, ...]:
+    return tuple((layout.shape, layout.strides, layout.swizzles, layout.outer) for layout in move)
+
+
+def _with_digit(layout: Layout, extent: int, step: int) -> Layout:
+    return replace(layout, shape=(extent, *layout.shape), strides=(step @ m, *layout.strides))
+
+
+# -- pieces ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Order:
+    """The order of the elements of every message: that of the target's memory, or of the source's."""
+
+    exchange: MeshExchange
+    by_source: bool
+
+    @classmethod
+    def of(cls, exchange: MeshExchange) -> _Order:
+        """Return the order with the fewest moves; all devices find the same one."""
+        digits = [
+            (extent, ours.memory, theirs.memory)
+            for mode in exchange.modes
+            if isinstance(mode, DigitMode)
+            for extent, ours, theirs in mode.digits
+            if not ours.on_devices and not theirs.on_devices
+        ]
+        rows = []
+        for by_source in (False, True):
+            piece = _sorted(Piece(tuple(digits)), by_source=by_source)
+            rows.append((sum(_is_row(piece, side) for side in (True, False)), not by_source))
+        return cls(exchange, not max(rows)[1])
+
+    def pieces(self, sender: int, receiver: int) -> list[Piece]:
+        """Return the elements of a message."""
+        found = self.exchange.pieces(sender, receiver)
+        return [_sorted(piece, by_source=self.by_source) for piece in found]
+
+
+def _sorted(piece: Piece, *, by_source: bool) -> Piece:
+    """Return the piece with its digits in the order of one side's steps, the fastest last, and merged."""
+    ordered = sorted(piece.digits, key=lambda digit: -abs(digit[1 if by_source else 2]))
+    found: list[tuple[int, int, int]] = []
+    for extent, read, write in ordered:
+        if extent == 1:
+            continue
+        if found and found[-1][1:] == (read * extent, write * extent):
+            found[-1] = found[-1][0] * extent, read, write
+        else:
+            found.append((extent, read, write))
+    return Piece(tuple(found), piece.read, piece.write)
+
+
+def _is_row(piece: Piece, is_source: bool) -> bool:
+    """Return True if the elements lie side by side on one side, in their order."""
+    pitch = 1
+    for extent, read, write in reversed(piece.digits):
+        if (read if is_source else write) != pitch:
+            return False
+        pitch *= extent
+    return True
+
+
+def _is_row_of_bytes(pieces: Sequence[Piece], together: int, is_source: bool) -> bool:
+    """Return True if a message is one row of whole bytes on one side."""
+    if len(pieces) != 1 or not _is_row(pieces[0], is_source):
+        return False
+    return _begin(pieces[0], is_source) % together == pieces[0].size % together == 0
+
+
+def _begin(piece: Piece, is_source: bool) -> int:
+    return piece.read if is_source else piece.write
+
+
+def _row_major(piece: Piece) -> tuple[Vector, ...]:
+    steps: list[Vector] = []
+    pitch = 1
+    for extent, _, _ in reversed(piece.digits):
+        steps.insert(0, pitch @ m)
+        pitch *= extent
+    return tuple(steps) or (0 @ m,)
+
+
+def _in_storage(held: Held, piece: Piece, *, is_source: bool) -> Layout:
+    """Return the places of a piece in a storage."""
+    steps = tuple((read if is_source else write) @ m for _, read, write in piece.digits)
+    shape = tuple(extent for extent, _, _ in piece.digits)
+    return Layout(
+        shape or (1,), steps or (0 @ m,), (), _begin(piece, is_source) @ m, held.swizzles, held.outer @ m
+    )
+
+
+def _copied(held: Held, layout: Layout) -> Iterator[Layout]:
+    """Yield a layout of the target at each of its copies on the device."""
+    counts = [range(extent) for extent, _ in held.local_copies]
+    for values in product(*counts):
+        steps = zip(values, held.local_copies, strict=True)
+        yield layout + sum(value * step.memory for value, (_, step) in steps)

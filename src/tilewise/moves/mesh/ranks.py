@@ -1,0 +1,368 @@
+"""A plan on the ranks of torch.distributed: all agree, then each sends and takes its messages.
+
+The rank at a device's coordinates holds what the layout has there. Messages are bytes, so a backend needs not
+know the type of the elements.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib import import_module, metadata
+from threading import Thread
+from typing import Any
+
+from tilewise.core.errors import LayoutError, of_kind
+from tilewise.core.integers import counted
+from tilewise.core.layout import Layout
+from tilewise.moves.mesh.bound import Binding, BoundPart
+from tilewise.moves.mesh.held import Devices
+from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
+from tilewise.moves.types import given_type
+
+torch: Any = sys.modules.get("torch")
+dist: Any = import_module("torch.distributed") if torch else None
+
+FIELDS = ("version of tilewise", "source", "target", "type", "shape", "mesh", "number of bytes", "answer")
+"""The parts of a call on which all ranks agree."""
+DIGEST = 8
+"""Bytes of the digest of each."""
+SAID_WITHIN = 2.0
+"""Seconds in which the store of a group says which rank others have missed."""
+MARK = "tilewise/missed"
+
+
+@dataclass(frozen=True)
+class GroupRanks:
+    """The ranks of a group by the numbers of their devices, and this process among them."""
+
+    group: Any
+    ranks: tuple[int, ...]
+    """The global rank of each device."""
+    me: int
+    """The number of this process's device."""
+
+    @classmethod
+    def of(cls, mesh: Any) -> GroupRanks:
+        """Return the ranks of a DeviceMesh or a group, in its order; None is the group of all ranks."""
+        if dist is None or not dist.is_initialized():
+            hint = "torchrun starts ranks, and torch.distributed.init_process_group joins them"
+            raise LayoutError("TW707", "there is no process group", hint=hint)
+        is_mesh = hasattr(mesh, "get_group")
+        group = mesh if mesh is not None and not is_mesh else dist.group.WORLD
+        numbers = mesh.mesh.reshape(-1).tolist() if is_mesh else dist.get_process_group_ranks(group)
+        me = dist.get_rank()
+        if me not in numbers:
+            raise LayoutError("TW701", f"rank {me} is not among the ranks of the mesh")
+        return cls(group, tuple(numbers), numbers.index(me))
+
+    def placed(self, mesh: Any, devices: Devices) -> GroupRanks:
+        """Return the ranks in the order of the devices' numbers.
+
+        refused  TW701 a group of another size than the devices, or a mesh with other axes
+        """
+        names, numbers = devices.names, list(self.ranks)
+        own = tuple(getattr(mesh, "mesh_dim_names", None) or ())
+        if hasattr(mesh, "get_group") and len(names) > 1:
+            if set(own) != set(names):
+                has = ", ".join(own) or "no names"
+                raise LayoutError(
+                    "TW701",
+                    f"the layouts are on the axes {', '.join(names)}, and the mesh has {has}",
+                    hint="init_device_mesh(..., mesh_dim_names=...) names them",
+                )
+            numbers = mesh.mesh.permute(*map(own.index, names)).reshape(-1).tolist()
+        if len(numbers) != devices.size:
+            raise LayoutError(
+                "TW701",
+                f"the layouts are on {counted(devices.size, 'device')}, and the group has"
+                f" {counted(len(numbers), 'rank')}",
+                hint="pass the group of those ranks as mesh=",
+            )
+        me = self.ranks[self.me]
+        return GroupRanks(self.group, tuple(numbers), numbers.index(me))
+
+    def missed(self, rank: int) -> int:
+        """Tell the group which rank is missed; return the one that the missed rank misses, if it said so."""
+        found = [rank]
+
+        def ask() -> None:
+            store = dist.distributed_c10d._get_default_store()
+            while store.check([f"{MARK}/{found[-1]}"]) and len(found) < len(self.ranks):
+                found.append(int(store.get(f"{MARK}/{found[-1]}")))
+            store.set(f"{MARK}/{self.ranks[self.me]}", str(found[-1]))
+
+        def quietly() -> None:
+            with suppress(Exception):  # the rank that keeps the store may be the one that is gone
+                ask()
+
+        asking = Thread(target=quietly, daemon=True)
+        asking.start()
+        asking.join(SAID_WITHIN)
+        return found[-1]
+
+
+class Messages:
+    """The messages of one step. Where one fails, the others still go on before the error is raised."""
+
+    def __init__(self, ranks: GroupRanks, tag: int) -> None:
+        self.ranks, self.tag = ranks, tag
+        self.failed: dict[int, str] = {}
+        """{device: the reason why its messages do not come}."""
+
+    def send(self, row: Any, device: int) -> Any:
+        """Begin to send bytes to a device."""
+        with self._failing(device):
+            return dist.isend(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+
+    def take(self, row: Any, device: int) -> Any:
+        """Begin to take bytes from a device."""
+        with self._failing(device):
+            return dist.irecv(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+
+    def wait(self, work: Any, device: int) -> bool:
+        """Return True when a message has arrived, False where it does not come."""
+        if device not in self.failed:
+            with self._failing(device):
+                work.wait()
+        return device not in self.failed
+
+    @contextmanager
+    def _failing(self, device: int) -> Iterator[None]:
+        try:
+            yield
+        except RuntimeError as error:
+            self.failed[device] = (str(error).strip().splitlines() or ["no answer"])[0][:200]
+
+    def end(self) -> None:
+        """Name the rank whose messages do not come.
+
+        refused  TW707
+        """
+        for device, reason in self.failed.items():
+            rank = self.ranks.ranks[device]
+            raise LayoutError(
+                "TW707",
+                f"rank {self.ranks.missed(rank)} does not answer: messages of rank {rank} fail: {reason}",
+                hint="x is as it was; start the ranks that are gone again, and make a new group",
+            )
+
+
+def moved(
+    x: Any, source: Any, target: Any, out: Any, mesh: Any, dtype: Any, shape: Any, bind: Binding
+) -> Any:
+    """Return the result of `tilewise.move` on the ranks of a mesh; all of them call it."""
+
+    def planned() -> MeshPlan:
+        for layout, name in ((source, "the source"), (target, "the target")):
+            of_kind(layout, Layout, f"a layout for {name}", "such as S[(2, 8) : (1@gpuid_x, 1)]")
+        return mesh_plan(
+            source, target, given_type(x.dtype if dtype is None else dtype), shape=shape, all_of=mesh
+        )
+
+    return agreed(mesh, planned, bind, x, out)(x, out)
+
+
+def agreed(
+    mesh: Any, planned: Callable[[], MeshPlan], bind: Binding, x: Any = None, out: Any = None
+) -> MeshMove:
+    """Return a move that all ranks have agreed on; an error of one rank is an error of all.
+
+    refused  TW707 a rank that does not answer, TW708 ranks with different calls
+    """
+    ranks, plan, error, move = GroupRanks.of(mesh), None, None, None
+    size = -1 if x is None else x.numel() * x.element_size()
+    device = "cpu" if x is None else x.device
+    try:
+        plan = planned()
+        move = MeshMove(plan, ranks.placed(mesh, plan.devices), bind, on_gpu=str(device) != "cpu")
+        if x is not None:
+            move.check(x, out)
+    except LayoutError as own:
+        error = own
+    try:
+        agree(ranks, digests(plan, size, version(), str(error or "")), device)
+    except LayoutError:
+        if error is None:
+            raise
+    if error is not None:
+        raise error
+    assert move is not None
+    return move
+
+
+@cache
+def version() -> str:
+    """Return the version of tilewise."""
+    try:
+        return metadata.version("tilewise")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+class MeshMove:
+    """A plan that the ranks of a group have agreed on; a rank calls it with its storage."""
+
+    def __init__(self, plan: MeshPlan, ranks: GroupRanks, bind: Binding, *, on_gpu: bool = False) -> None:
+        self.plan, self.ranks = plan, ranks
+        self.parts = [
+            BoundPart(exchange, ranks.me, plan.dtype, bind, fused=on_gpu) for exchange in plan.exchanges
+        ]
+        self._sizes = [-(-exchange.target.size * plan.dtype.bits // 8) for exchange in plan.exchanges]
+        self._reads = -(-plan.exchanges[0].source.size * plan.dtype.bits // 8)
+
+    @property
+    def reads(self) -> int:
+        """Return the bytes of a rank's storage in the source."""
+        return self._reads
+
+    @property
+    def writes(self) -> int:
+        """Return the bytes of a rank's storage in the target."""
+        return self._sizes[-1]
+
+    def check(self, x: Any, out: Any = None) -> tuple[Any, Any]:
+        """Return the bytes of x, and of `out`.
+
+        refused  TW704 a tensor that is not contiguous, or too small
+        """
+        held = _row(x, "x")
+        given = None if out is None else _row(out, "out")
+        for name, row, reach in (("x", held, self._reads), ("out", given, self.writes)):
+            if row is not None and row.numel() < reach:
+                layout = self.plan.source if name == "x" else self.plan.target
+                raise LayoutError(
+                    "TW704",
+                    f"{name} has {row.numel()} bytes, and a device's part of {layout} reaches {reach}",
+                    hint="each rank passes the storage of its own device",
+                )
+        return held, given
+
+    def __call__(self, x: Any, out: Any = None) -> Any:
+        """Return this rank's storage of the target, or fill `out`, from its storage of the source."""
+        held, given = self.check(x, out)
+
+        def empty(size: int) -> Any:
+            return torch.empty(size, dtype=torch.uint8, device=held.device)
+
+        for step, part in enumerate(self.parts):
+            is_last = step == len(self.parts) - 1
+            room = self._sizes[step]
+            if is_last and given is not None:
+                made = given[:room]
+            else:
+                made = (
+                    torch.zeros(room, dtype=torch.uint8, device=held.device)
+                    if self._has_room(step)
+                    else empty(room)
+                )
+            self._exchange(part, held, made, empty, tag=step, apart=is_last and given is not None)
+            held = made
+        return (
+            out if out is not None else held.view(x.dtype) if held.numel() % x.element_size() == 0 else held
+        )
+
+    def _has_room(self, step: int) -> bool:
+        """Return True if the storage has places that no element takes: they are 0."""
+        exchange = self.plan.exchanges[step]
+        me = self.ranks.me
+        taken = int(exchange.wanted[me])
+        for extent, _ in exchange.target.local_copies:
+            taken *= extent
+        return taken != exchange.target.size
+
+    def _exchange(
+        self, part: BoundPart, x: Any, made: Any, empty: Callable[[int], Any], *, tag: int, apart: bool
+    ) -> None:
+        messages = Messages(self.ranks, tag)
+        taken, slots = part.taken(made, empty, apart=apart)
+        takes = [(messages.take(row, peer), peer, slot) for peer, row, slot in slots]
+        sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, empty)]
+        if not apart:
+            part.keep(x, made)
+        for work, peer, slot in takes:
+            if messages.wait(work, peer) and not apart:
+                part.unpack(slot, taken, made)
+        for work, peer in sends:
+            messages.wait(work, peer)
+        messages.end()
+        if apart:
+            for _, _, slot in takes:
+                part.unpack(slot, taken, made)
+            part.keep(x, made)
+        part.unpack_all(taken, made)
+
+
+def _row(tensor: Any, name: str) -> Any:
+    """Return a tensor's storage from its first element on, as bytes."""
+    if not tensor.is_contiguous():
+        raise LayoutError("TW704", f"{name} is not contiguous", hint=f"{name}.contiguous()")
+    return tensor.detach().reshape(-1).view(torch.uint8)
+
+
+# -- agreement ---------------------------------------------------------------------------------------------
+
+
+def digests(plan: MeshPlan | None, size: int, version: str, refusal: str = "") -> bytes:
+    """Return a digest of each part of a call."""
+    parts = ["", "", "", "", ""]
+    if plan is not None:
+        mesh = dict(zip(plan.devices.names, plan.devices.extents, strict=True))
+        parts = [str(plan.source), str(plan.target), str(plan.dtype), str(plan.box), str(mesh)]
+        parts[4] += str(sorted(plan.links.items()))
+    every = [version, *parts, str(size), refusal]
+    return b"".join(sha256(part.encode()).digest()[:DIGEST] for part in every)
+
+
+def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
+    """Return when all ranks have the same call; refuse on all ranks where one has another.
+
+    refused  TW708, which names the rank and what it has
+    """
+    mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
+    others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
+    rows = {at: torch.empty_like(mine) for at in others}
+    messages = Messages(ranks, TAG)
+    takes = [(messages.take(rows[at], at), at) for at in others]
+    sends = [(messages.send(mine, at), at) for at in others]
+    for work, at in [*takes, *sends]:
+        messages.wait(work, at)
+    messages.end()
+    said = [own if at == ranks.me else bytes(rows[at].cpu().numpy()) for at in range(len(ranks.ranks))]
+    refuse_differing(said, ranks.ranks)
+
+
+TAG = 1 << 12
+"""The tag of the agreement's messages; those of exchanges count from 0."""
+
+
+def refuse_differing(said: Sequence[bytes], ranks: Sequence[int]) -> None:
+    """Refuse calls that differ from rank to rank."""
+    found = list(differing(said, ranks))
+    if found:
+        raise LayoutError("TW708", f"the ranks do not agree: {'; '.join(found)}", hint="nothing was moved")
+
+
+def differing(said: Sequence[bytes], ranks: Sequence[int]) -> Iterator[str]:
+    """Yield what each rank has that most others have not.
+
+    >>> a, b = digests(None, 4, "1.0"), digests(None, 8, "1.0")
+    >>> list(differing([a, b, a], [0, 1, 2]))
+    ['rank 1 has another number of bytes']
+    """
+    fields = [[row[at * DIGEST : (at + 1) * DIGEST] for row in said] for at in range(len(FIELDS))]
+    refuses = sha256(b"").digest()[:DIGEST]
+    refused = [at for at, row in enumerate(fields[-1]) if row != refuses]
+    for at in refused:
+        yield f"rank {ranks[at]} refuses its call"
+    for name, column in zip(FIELDS[:-1], fields, strict=False):
+        counts = Counter(row for at, row in enumerate(column) if at not in refused)
+        usual = counts.most_common(1)[0][0] if counts else b""
+        for at, row in enumerate(column):
+            if row != usual and at not in refused:
+                yield f"rank {ranks[at]} has another {name}"

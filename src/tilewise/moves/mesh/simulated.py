@@ -1,0 +1,82 @@
+"""A plan on pretend devices in one process: storages are arrays, and messages are copies between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tilewise.core.dtypes import DType
+from tilewise.core.errors import LayoutError
+from tilewise.core.layout import Layout
+from tilewise.moves.arrays.run import Bound
+from tilewise.moves.mesh.bound import BoundPart
+from tilewise.moves.mesh.plan import MeshPlan
+from tilewise.moves.plan import memory_plan
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The storages of all devices after a plan, and the bytes that went from one device to another."""
+
+    storages: list[Any]
+    traffic: Mapping[tuple[int, int], int] = field(repr=False)
+
+    def by_axis(self, plan: MeshPlan) -> dict[str, int]:
+        """Return the bytes by the slowest axis that each message crosses."""
+        names, places = plan.devices.names, plan.devices.coordinates
+        order = sorted(range(len(names)), key=lambda axis: plan.rate(names[axis]))
+        found = dict.fromkeys(names, 0)
+        for (sender, receiver), size in self.traffic.items():
+            axis = next(axis for axis in order if places[sender, axis] != places[receiver, axis])
+            found[names[axis]] += size
+        return found
+
+
+def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
+    """Return the result of a plan on the storages of all devices, an array for each in the order of numbers.
+
+    Places of the target that no element takes are 0.
+
+    >>> from tilewise import DType, parse
+    >>> from tilewise.moves.mesh.plan import mesh_plan
+    >>> rows, columns = parse("S[(2, 2) : (1@x, 1)]"), parse("S[(2, 2) : (1, 1@x)]")
+    >>> plan = mesh_plan(rows, columns, DType.of("u8"))
+    >>> after = simulated(plan, [np.array([1, 2], np.uint8), np.array([3, 4], np.uint8)])
+    >>> [storage.tolist() for storage in after.storages], sorted(after.traffic.items())
+    ([[1, 3], [2, 4]], [((0, 1), 1), ((1, 0), 1)])
+    """
+    size = plan.devices.size
+    if len(storages) != size:
+        raise LayoutError("TW704", f"{len(storages)} storages, and the mesh has {size} devices")
+    kinds = [np.asarray(storage).dtype for storage in storages]
+    held = [np.ascontiguousarray(storage).reshape(-1).view(np.uint8) for storage in storages]
+    traffic: Counter[tuple[int, int]] = Counter()
+    for exchange in plan.exchanges:
+        room = -(-exchange.target.size * plan.dtype.bits // 8)
+        after = [np.zeros(room, np.uint8) for _ in range(size)]
+        parts = [BoundPart(exchange, device, plan.dtype, _bound) for device in range(size)]
+        sent = {
+            (device, peer): row
+            for device, part in enumerate(parts)
+            for peer, row in part.sent(held[device], _empty)
+        }
+        for device, part in enumerate(parts):
+            taken, rows = part.taken(after[device], _empty)
+            for peer, row, _ in rows:
+                row[:] = sent[peer, device]
+                traffic[peer, device] += len(row)
+            part.finish(held[device], taken, after[device])
+        held = after
+    return Simulated([storage.view(kind) for storage, kind in zip(held, kinds, strict=True)], traffic)
+
+
+def _bound(source: Layout, target: Layout, dtype: DType) -> Bound:
+    return memory_plan(source, target, dtype).bind()
+
+
+def _empty(size: int) -> Any:
+    return np.zeros(size, np.uint8)

@@ -1,0 +1,181 @@
+"""Plans across devices against the plain definition: the storages they leave, and the bytes they send."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.moves.mesh.drawn import drawn, wanted
+
+from tilewise import DType, LayoutError, NotDecided, Refused, parse, plan
+from tilewise.moves.mesh.exchange import EVEN
+from tilewise.moves.mesh.held import Devices, Held
+from tilewise.moves.mesh.plan import mesh_plan
+from tilewise.moves.mesh.simulated import simulated
+
+BF16 = DType.of("bf16")
+ROWS, COLUMNS = parse("S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]"), parse("S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]")
+
+
+@pytest.mark.parametrize("seed", range(600))
+def test_devices_hold_what_the_definition_says(seed):
+    move = drawn(seed)
+    plan = move.plan
+    expected = wanted(move, plan, seed)
+    found = simulated(plan, expected.before)
+    for device, storage in enumerate(found.storages):
+        assert storage.tolist() == expected.after[device].tolist(), device
+    assert plan.direct.received.tolist() == expected.least
+    arrived = [0] * plan.devices.size
+    for (_, receiver), size in found.traffic.items():
+        arrived[receiver] += size
+    assert arrived == plan.bytes_sent
+    assert plan.least == sum(expected.least) * move.bits // 8
+    assert sum(found.by_axis(plan).values()) == sum(arrived)
+
+
+def test_random_plans_are_of_all_kinds():
+    kinds = {kind for seed in range(300) for kind in drawn(seed).plan.kinds}
+    assert kinds == {"move", "all-to-all", "all-gather", "broadcast", "permutation", "point-to-point"}
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_least_by_axis_is_what_groups_lack(seed):
+    """Count elements that no device of a group holds and some want, one by one."""
+    move = drawn(seed)
+    made = move.plan
+    names, devices = made.devices.names, made.devices
+    expected = wanted(move, made)
+    order = sorted(names, key=made.rate)
+    held = [
+        [_elements(layout, move.box, devices)[at] for at in range(devices.size)]
+        for layout in (move.source, move.target)
+    ]
+    assert [len(after - before) for before, after in zip(*held, strict=True)] == expected.least
+    entered = 0
+    for at in range(1, len(order) + 1):
+        axes = [names.index(name) for name in order[:at]]
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for device, place in enumerate(devices.coordinates[:, axes].tolist()):
+            groups.setdefault(tuple(place), []).append(device)
+        lacking = sum(
+            len(set().union(*(held[1][one] for one in group)) - set().union(*(held[0][one] for one in group)))
+            for group in groups.values()
+        )
+        assert made.least_by_axis[order[at - 1]] == (lacking - entered) * move.bits // 8
+        entered = lacking
+
+
+def _elements(layout, box, devices):
+    number = {tuple(place): at for at, place in enumerate(devices.coordinates.tolist())}
+    found = [set() for _ in range(devices.size)]
+    for index in np.ndindex(*box):
+        for place in layout.places(*index):
+            found[number[tuple(place[name] for name in devices.names)]].add(index)
+    return found
+
+
+# -- kinds and costs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "kinds"),
+    [
+        ("S[((4, 16), 64) : ((1@x, 64), 1)]", "S[(64, (4, 16)) : (16, (1@x, 1))]", ["all-to-all"]),
+        ("S[((4, 16), 64) : ((1@x, 64), 1)]", "S[64, 64] + R[4 : 1@x]", ["all-gather"]),
+        ("S[64, 64] + R[4 : 1@x]", "S[((4, 16), 64) : ((1@x, 64), 1)]", ["move"]),
+        ("S[64, 64]", "S[64, 64] + R[4 : 1@x]", ["broadcast"]),
+        ("S[64, 64]", "S[64, 64] + 1@x", ["permutation"]),
+        ("S[((4, 16), 64) : ((1@x, 64), 1)]", "S[64, 64]", ["point-to-point"]),
+        ("S[64, 64]", "S[((4, 16), 64) : ((1@x, 64), 1)]", ["point-to-point"]),
+        (
+            "S[((2, 2, 16), 64) : ((1@x, 1@y, 64), 1)]",
+            "S[((2, 2, 16), 64) : ((1@y, 1@x, 64), 1)]",
+            ["permutation"],
+        ),
+    ],
+)
+def test_kinds(source, target, kinds):
+    made = mesh_plan(parse(source), parse(target), BF16)
+    assert made.kinds == kinds
+    assert sum(made.bytes_sent) == made.least
+
+
+def test_one_sender_shares_its_work_where_links_are_slow():
+    source, target = parse("S[4194304]"), parse("S[4194304] + R[8 : 1@x]")
+    made = mesh_plan(source, target, BF16)
+    assert made.kinds == ["point-to-point", "all-gather"]
+    direct = mesh_plan(source, target, BF16, link={"x": 1e9})
+    assert direct.kinds == ["broadcast"]
+
+
+def test_elements_cross_a_slow_axis_once():
+    """Sixteen shards on two hosts of eight GPUs, gathered by all: each host takes the other's half once."""
+    source = parse("S[(2, 8, 65536) : (1@host, 1@gpu, 1)]")
+    target = parse("S[(2, 8, 65536) : (524288, 65536, 1)] + R[(2, 8) : (1@host, 1@gpu)]")
+    made = mesh_plan(source, target, BF16, mesh={"host": 2, "gpu": 8}, link={"host": 45, "gpu": 360})
+    size = 16 * 65536 * 2
+    assert made.least_by_axis == {"host": size, "gpu": made.least - size}
+    storages = [np.full(65536, device, np.uint16) for device in range(16)]
+    found = simulated(made, storages)
+    assert found.by_axis(made) == made.least_by_axis
+    assert all((storage.reshape(16, -1) == np.arange(16)[:, None]).all() for storage in found.storages)
+
+
+def test_copies_share_what_one_receiver_takes():
+    made = mesh_plan(parse("S[4096] + R[4 : 1@x]"), parse("S[4096] + 4@x"), BF16)
+    assert made.exchanges[0].sent.tolist() == [1024] * 4
+    assert made.largest_share <= EVEN
+
+
+@pytest.mark.parametrize("side", [2, 8, 128])
+def test_a_plan_lists_no_devices(side):
+    """Turn a matrix from rows to columns: every device has one part of what each wants."""
+    many = side**2
+    rows = parse(f"S[(({side}, {side}, 4), {4 * many}) : ((1@x, 1@y, {4 * many}), 1)]")
+    columns = parse(f"S[({4 * many}, ({side}, {side}, 4)) : (4, (1@y, 1@x, 1))]")
+    made = mesh_plan(rows, columns, BF16)
+    assert made.kinds == ["all-to-all"]
+    assert made.bytes_sent == [2 * 16 * (many - 1)] * many
+
+
+# -- what is refused -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "more", "words"),
+    [
+        ("S[8 : 1@x]", "S[4 : 1@x]", {}, "the source has 8 elements, the target 4"),
+        ("S[8 : 1@x]", "S[8 : 1]", {"mesh": {"x": 4}}, "the mesh has 4 devices along x"),
+        ("S[8 : 1@x]", "S[8 : 1]", {"mesh": {"y": 8}}, "the mesh has no axis x"),
+        ("S[8 : 1@x]", "S[8 : 1]", {"link": {"y": 8}}, "a rate is given along y"),
+        ("S[8 : 1@x]", "S[8 : 1]", {"link": {"x": 0}}, "0 GB/s along x is no rate"),
+        ("S[8 : -1@x]", "S[8 : 1]", {}, "devices are counted from 0"),
+        ("S[8 : 1@x]", "S[8 : 1]", {"fill": 3}, "a move across devices has no"),
+        ("S[8 : 1@x]", "S[8 : 1]", {"arch": "sm_90"}, "a move across devices has no architecture"),
+        ("S[8, 8]", "S[8, 8]", {"mesh": {"x": 8}}, "no layout steps on devices"),
+    ],
+)
+def test_what_is_refused(source, target, more, words):
+    with pytest.raises(LayoutError, match=words):
+        plan(parse(source), parse(target), "bf16", **more)
+
+
+def test_elements_that_meet_are_refused():
+    with pytest.raises(Refused, match="two elements have one place"):
+        plan(ROWS, parse("S[(8, 8) : (0, 1@gpuid_x)]"), "bf16")
+
+
+def test_digits_over_the_same_devices_are_not_decided():
+    with pytest.raises(NotDecided, match="several digits step over the same devices"):
+        plan(parse("S[(2, 2) : (1@x, 1@x)]"), parse("S[2, 2]"), "bf16")
+
+
+def test_storages_are_one_for_each_device():
+    with pytest.raises(LayoutError, match="1 storages, and the mesh has 2 devices"):
+        simulated(mesh_plan(ROWS, COLUMNS, BF16), [np.zeros(32, np.uint16)])
+
+
+def test_values_of_devices_are_their_digits():
+    held = Held.of(parse("S[(4, 2, 8) : (-1@x, 1@y, 1)] + 3@x"), Devices.of({"x": 4, "y": 3}), flat=True)
+    assert held.holds.reshape(4, 3).tolist() == [[True, True, False]] * 4
+    assert held.values[:, 0].reshape(4, 3)[:, 0].tolist() == [3, 2, 1, 0]
