@@ -56,7 +56,7 @@ nitpick_ignore_regex = [
     # ways of a plan
     (
         r"py:.*",
-        r"tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+)",
+        r"MeshMove|tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+|mesh\.(exchange|held)\.\w+)",
     ),
     # parts of an exchange
     (
