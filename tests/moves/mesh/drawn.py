@@ -32,7 +32,13 @@ class Drawn:
 
     @property
     def plan(self) -> MeshPlan:
-        return mesh_plan(self.source, self.target, DType.of(f"b{self.bits}"), shape=self.box, link=self.link)
+        return mesh_plan(
+            self.source,
+            self.target,
+            DType.of("u4" if self.bits == 4 else f"b{self.bits}"),
+            shape=self.box,
+            link=self.link,
+        )
 
 
 def drawn(seed: int) -> Drawn:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.moves.mesh.drawn import drawn, wanted
@@ -31,6 +33,21 @@ def test_devices_hold_what_the_definition_says(seed):
     assert arrived == plan.bytes_sent
     assert plan.least == sum(expected.least) * move.bits // 8
     assert sum(found.by_axis(plan).values()) == sum(arrived)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_elements_of_four_bits_share_bytes(seed):
+    in_bytes = replace(drawn(seed), bits=8)
+    expected = wanted(in_bytes, in_bytes.plan, seed)
+    found = simulated(replace(in_bytes, bits=4).plan, list(map(packed, expected.before)))
+    for storage, after in zip(found.storages, expected.after, strict=True):
+        assert storage.tolist() == packed(after).tolist()
+
+
+def packed(elements):
+    """Return the low four bits of elements, two to a byte, the first in the low bits."""
+    even = np.append(elements & 15, np.zeros(len(elements) % 2, np.uint8))
+    return even[0::2] | even[1::2] << 4
 
 
 def test_random_plans_are_of_all_kinds():
