@@ -147,7 +147,7 @@ def call(torch: Any, size: int, what: str, rank: int) -> str:
         if odd and what == "sleeps":
             time.sleep(2 * TIMEOUT)
         made = move(
-            {"short": x[:16], "type": x.double()}.get(what, x) if odd else x,
+            {"short": x[:16], "type": x.double(), "array": x.numpy()}.get(what, x) if odd else x,
             source,
             target + 1 if odd and what == "layout" else target,
             mesh=torch.distributed.group.WORLD,
@@ -167,6 +167,7 @@ def call(torch: Any, size: int, what: str, rank: int) -> str:
         ("layout", "TW708 the ranks do not agree: rank {} has another target"),
         ("type", "TW708 the ranks do not agree: rank {} has another type"),
         ("short", "TW708 the ranks do not agree: rank {} refuses its call"),
+        ("array", "TW708 the ranks do not agree: rank {} refuses its call"),
         ("dies", "TW707 rank {} does not answer"),
         ("sleeps", "TW707 rank {} does not answer"),
     ],
@@ -176,6 +177,6 @@ def test_each_rank_names_the_one_that_differs(torch, tmp_path, size, what, words
     if size == 2 and what in ("layout", "type"):
         words = words.partition(": ")[0]  # each of two ranks differs from the other
     for rank, lines in enumerate(found):
-        if rank == size - 1 and what in ("short", "dies", "sleeps"):
+        if rank == size - 1 and what in ("short", "array", "dies", "sleeps"):
             continue
         assert lines[0].startswith(words.format(size - 1)), (rank, lines)

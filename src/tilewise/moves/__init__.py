@@ -16,7 +16,9 @@ mesh       moves across devices
 
 from __future__ import annotations
 
+from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
+from tilewise.moves.pairs.fills import is_no_bit
 from tilewise.moves.plan import Plan, memory_plan, plan
 
 TYPE_CHECKING = False
@@ -84,7 +86,11 @@ def move(
     tilewise.LayoutError: TW702: the box (2, 3) is not in both 6 and (2, 4)
       hint: a box has one extent for each mode, and lies in the source and in the target
     """
-    if hasattr(x, "device_mesh"):
+    is_spread = hasattr(x, "device_mesh")
+    if (is_spread or mesh is not None) and (stream is not None or not is_no_bit(fill)):
+        hint = "places without elements are 0, and it runs on the stream on which torch works"
+        raise LayoutError("TW401", "a move across devices takes no fill and no stream", hint=hint)
+    if is_spread:
         from tilewise.moves.mesh.dtensor import redistributed
 
         return redistributed(x, source, target, out, _bound)

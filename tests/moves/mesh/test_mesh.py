@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.moves.mesh.drawn import drawn, wanted
 
-from tilewise import DType, LayoutError, NotDecided, Refused, parse, plan
+from tilewise import DType, LayoutError, NotDecided, Refused, move, parse, plan
 from tilewise.moves.mesh.exchange import EVEN
 from tilewise.moves.mesh.held import Devices, Held
 from tilewise.moves.mesh.plan import mesh_plan
@@ -175,6 +175,13 @@ def test_a_plan_lists_no_devices(side):
 def test_what_is_refused(source, target, more, words):
     with pytest.raises(LayoutError, match=words):
         plan(parse(source), parse(target), "bf16", **more)
+
+
+def test_a_move_across_devices_takes_no_fill_and_no_group_is_an_error():
+    with pytest.raises(LayoutError, match="takes no fill and no stream"):
+        move(np.zeros(32), ROWS, COLUMNS, mesh="any", fill=1)
+    with pytest.raises(LayoutError, match="there is no process group"):
+        move(np.zeros(32), ROWS, COLUMNS, mesh="any")
 
 
 def test_elements_that_meet_are_refused():

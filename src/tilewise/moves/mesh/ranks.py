@@ -159,6 +159,11 @@ def moved(
     """Return the result of `tilewise.move` on the ranks of a mesh; all of them call it."""
 
     def planned() -> MeshPlan:
+        if not _is_tensor(x):
+            hint = "torch.from_numpy(x); arrays of all devices in one process go to `simulated`"
+            raise LayoutError(
+                "TW704", f"across devices x is a tensor of torch, not {type(x).__name__}", hint=hint
+            )
         for layout, name in ((source, "the source"), (target, "the target")):
             of_kind(layout, Layout, f"a layout for {name}", "such as S[(2, 8) : (1@gpuid_x, 1)]")
         return mesh_plan(
@@ -176,8 +181,8 @@ def agreed(
     refused  TW707 a rank that does not answer, TW708 ranks with different calls
     """
     ranks, plan, error, move = GroupRanks.of(mesh), None, None, None
-    size = -1 if x is None else x.numel() * x.element_size()
-    device = "cpu" if x is None else x.device
+    size = x.numel() * x.element_size() if _is_tensor(x) else -1
+    device = x.device if _is_tensor(x) else "cpu"
     try:
         plan = planned()
         move = MeshMove(plan, ranks.placed(mesh, plan.devices), bind, on_gpu=str(device) != "cpu")
@@ -194,6 +199,10 @@ def agreed(
         raise error
     assert move is not None
     return move
+
+
+def _is_tensor(x: Any) -> bool:
+    return torch is not None and isinstance(x, torch.Tensor)
 
 
 @cache
