@@ -105,7 +105,7 @@ def _mode(rng: Random, extent: int, shards: list[tuple[int, Any]]) -> list[tuple
 
 @dataclass(frozen=True)
 class Wanted:
-    """By the definition: the storages before and after, by device, and which elements each device holds."""
+    """The storages of all devices before and after, and the elements that come to each, by the definition."""
 
     before: list[np.ndarray]
     after: list[np.ndarray]

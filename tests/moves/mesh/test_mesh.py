@@ -167,6 +167,8 @@ def test_a_plan_lists_no_devices(side):
         ("S[8 : 1@x]", "S[8 : 1]", {"link": {"y": 8}}, "a rate is given along y"),
         ("S[8 : 1@x]", "S[8 : 1]", {"link": {"x": 0}}, "0 GB/s along x is no rate"),
         ("S[8 : -1@x]", "S[8 : 1]", {}, "devices are counted from 0"),
+        ("S[(2, 4) : (1@x, -1)]", "S[8 : 1]", {}, "the source has addresses below zero, down to -3"),
+        ("S[(2, 4) : (1@x, 1)]", "S[8 : 1@reg]", {}, "the target is on no one memory of a device"),
         ("S[8 : 1@x]", "S[8 : 1]", {"fill": 3}, "a move across devices has no"),
         ("S[8 : 1@x]", "S[8 : 1]", {"arch": "sm_90"}, "a move across devices has no architecture"),
         ("S[8, 8]", "S[8, 8]", {"mesh": {"x": 8}}, "no layout steps on devices"),

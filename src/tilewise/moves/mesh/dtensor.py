@@ -7,6 +7,8 @@ Those ranks move through storage of a whole shard.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -16,7 +18,7 @@ from tilewise.core.layout import Layout
 from tilewise.moves.mesh.bound import Binding
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
-from tilewise.moves.mesh.ranks import agreed
+from tilewise.moves.mesh.ranks import agreed, named_extents
 from tilewise.moves.types import given_type
 from tilewise.notation.read import reading
 
@@ -29,18 +31,21 @@ def redistributed(x: Any, source: Any, placements: Any, out: Any, bind: Binding)
     mesh, shape = x.device_mesh, tuple(x.shape)
     local = x.to_local()
 
+    @cache
     def planned() -> MeshPlan:
         before, after = (layout_of(one, mesh, shape) for one in (x.placements, placements))
-        return mesh_plan(before, after, given_type(x.dtype), shape=shape, all_of=mesh)
+        axes = named_extents(mesh, before, after)
+        return mesh_plan(before, after, given_type(x.dtype), shape=shape, mesh=axes)
 
     storage = local.contiguous()
-    plan = planned()
-    me = _me(plan, mesh)
-    last, whole = plan.exchanges[-1], _whole(plan.source)
-    if tuple(local.shape) != whole:
-        storage = local.new_zeros(whole)
-        storage[tuple(map(slice, local.shape))] = local
-    made = agreed(mesh, planned, bind, storage)(storage)
+    with suppress(LayoutError):  # of which the agreement tells all ranks
+        whole = _whole(planned().source)
+        if tuple(local.shape) != whole:
+            storage = local.new_zeros(whole)
+            storage[tuple(map(slice, local.shape))] = local
+    move = agreed(mesh, planned, bind, storage)
+    made, plan, me = move(storage), move.plan, move.ranks.me
+    last = plan.exchanges[-1]
     sizes = tuple(int(mode.count(*_values(last, at, me))) for at, mode in enumerate(last.modes))
     made = made.view(_whole(plan.target))[tuple(map(slice, sizes))].contiguous()
     stride = tuple(x.stride())
@@ -56,12 +61,6 @@ def layout_of(placements: Sequence[Any], mesh: Any, shape: tuple[int, ...]) -> L
     sizes = ", ".join(extents or map(str, mesh.mesh.shape))
     words = ", ".join(map(repr, placements))
     return reading(f"({words},) on DeviceMesh(({sizes},))", dialect="dtensor", shape=shape).layout
-
-
-def _me(plan: MeshPlan, mesh: Any) -> int:
-    from tilewise.moves.mesh.ranks import GroupRanks
-
-    return GroupRanks.of(mesh).placed(mesh, plan.devices).me
 
 
 def _whole(layout: Layout) -> tuple[int, ...]:

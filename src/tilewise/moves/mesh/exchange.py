@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from tilewise.core.digits import number
 from tilewise.moves.mesh.held import Devices, EachBool, EachInt, Held, MeshStep, own_values
 from tilewise.moves.mesh.modes import DigitMode, DigitValues, Piece, SharedMode, mode_of
 
@@ -107,8 +108,8 @@ class MeshExchange:
     def _reaches(self, held: Held, axes: Sequence[int]) -> EachBool:
         """Return for each device if some device with its coordinates on these axes holds elements."""
         chosen = self.devices.coordinates[:, list(axes)]
-        number = _numbered(chosen, [self.devices.extents[axis] for axis in axes])
-        found: EachBool = np.isin(number, np.unique(number[held.holds]))
+        groups = _numbered(chosen, [self.devices.extents[axis] for axis in axes])
+        found: EachBool = np.isin(groups, np.unique(groups[held.holds]))
         return found
 
     @cached_property
@@ -175,9 +176,8 @@ class MeshExchange:
             chosen = own | (copies[senders, None] == copies[receivers])
             return np.zeros_like(sizes), sizes * chosen
         many = prod(extent for extent, _ in self.source.copies)
-        turn = (
-            copies[senders, None] + receivers
-        ) % many  # small blocks of one sender go to all receivers in turn
+        # small blocks of one sender go to all receivers in turn
+        turn = (copies[senders, None] + receivers) % many
         return np.where(own, 0, sizes * turn // many), np.where(own, sizes, sizes * (turn + 1) // many)
 
     @cached_property
@@ -247,10 +247,7 @@ def _only(step: MeshStep | None, other: MeshStep | None) -> list[int]:
 
 def _numbered(values: EachInt, extents: Sequence[int]) -> EachInt:
     """Return the number that each row of digits spells."""
-    found = np.zeros(len(values), np.int64)
-    for column, extent in zip(values.T, extents, strict=True):
-        found = found * extent + column
-    return found
+    return np.zeros(len(values), np.int64) + number(extents, list(values.T))
 
 
 def _of_copies(held: Held, device: int) -> int:

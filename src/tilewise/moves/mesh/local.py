@@ -13,8 +13,8 @@ from itertools import product
 import numpy as np
 
 from tilewise.core.axes import m
+from tilewise.core.builders import S
 from tilewise.core.layout import Layout
-from tilewise.core.vectors import Vector
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import Held
 from tilewise.moves.mesh.modes import DigitMode, Piece
@@ -93,7 +93,7 @@ def _slots(
         begin = end = -(-end // together) * together
         moves: list[LocalMove] = []
         for piece in pieces:
-            row = Layout(tuple(extent for extent, _, _ in piece.digits) or (1,), _row_major(piece)) + end
+            row = S[tuple(extent for extent, _, _ in piece.digits) or 1] + end
             storage = _in_storage(held, piece, is_source=is_source)
             moves += [(storage, row)] if is_source else [(row, copy) for copy in _copied(held, storage)]
             end += piece.size
@@ -205,15 +205,6 @@ def _is_row_of_bytes(pieces: Sequence[Piece], together: int, is_source: bool) ->
 
 def _begin(piece: Piece, is_source: bool) -> int:
     return piece.read if is_source else piece.write
-
-
-def _row_major(piece: Piece) -> tuple[Vector, ...]:
-    steps: list[Vector] = []
-    pitch = 1
-    for extent, _, _ in reversed(piece.digits):
-        steps.insert(0, pitch @ m)
-        pitch *= extent
-    return tuple(steps) or (0 @ m,)
 
 
 def _in_storage(held: Held, piece: Piece, *, is_source: bool) -> Layout:

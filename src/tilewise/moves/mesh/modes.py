@@ -144,8 +144,6 @@ class StretchMode:
     sources: tuple[MeshDigit, ...]
     targets: tuple[MeshDigit, ...]
 
-    is_whole = False
-
     @cached_property
     def _begins(self) -> EachInt:
         """Return the begins of stretches within which only the fastest digit of each side moves."""

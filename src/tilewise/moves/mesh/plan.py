@@ -15,14 +15,15 @@ from math import prod
 import numpy as np
 
 from tilewise.core.dtypes import DType
-from tilewise.core.errors import LayoutError, Refused
+from tilewise.core.errors import LayoutError
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, alike_in_modes, by_coordinates
-from tilewise.core.shapes import as_shape, extents_of, spell
+from tilewise.core.shapes import extents_of
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import Devices, EachInt, Held, MeshDigit, MeshStep, device_axes
 from tilewise.moves.mesh.modes import DigitMode
+from tilewise.moves.pairs.pair import NO_MEMORY, box_of, refuse_meeting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,13 +164,12 @@ class MeshPlan:
         return list(map(self._sentence, self.exchanges))
 
     def _sentence(self, exchange: MeshExchange) -> str:
-        kind = kind_of(exchange)
         if not exchange.received.any():
-            return "view: nothing moves" if kind == "view" else "local move: nothing leaves a device"
+            return "local move: nothing leaves a device"
         most = int(self.in_bytes(exchange.received).max())
         axes = " and ".join(axes_of(exchange))
         where = f" over {axes}" if axes else ""
-        return f"{kind}{where}: {counted(most, 'byte')} come to a device at most"
+        return f"{kind_of(exchange)}{where}: {counted(most, 'byte')} come to a device at most"
 
     def __str__(self) -> str:
         mesh = " x ".join(map(str, self.devices.extents))
@@ -223,12 +223,10 @@ def mesh_plan(
     shape: Any = None,
     mesh: Mapping[str, int] | None = None,
     link: Mapping[str, float] | None = None,
-    all_of: Any = None,
 ) -> MeshPlan:
     """Return the plan of the least time from one layout on devices to another.
 
     Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names.
-    `all_of` is a DeviceMesh, which has its own.
 
         refused  TW701 a mesh that is smaller than a layout; TW702 sizes; TW703 elements that meet
 
@@ -243,18 +241,10 @@ def mesh_plan(
       0  0@gpuid_x     .  8192
       1  1@gpuid_x     .     .
     """
-    names = getattr(all_of, "mesh_dim_names", None)
-    if (
-        mesh is None
-        and names
-        and {axis.name for one in (source, target) for axis in device_axes(one)} <= set(names)
-    ):
-        mesh = dict(zip(names, all_of.mesh.shape, strict=True))
     devices = Devices.of(_extents(source, target, mesh))
     source, target, box = _in_modes(source, target, shape)
-    flat = box == (source.size,) and len(source.shape) + len(target.shape) > 2
-    ours, theirs = (Held.of(layout, devices, flat=flat) for layout in (source, target))
-    _refuse_meeting(target)
+    ours, theirs = (Held.of(layout, devices, flat=len(box) == 1) for layout in (source, target))
+    refuse_meeting(target)
     direct = MeshExchange.of(ours, theirs, box)
     links = _known_links(link or {}, devices)
     best: tuple[MeshExchange, ...] = min(
@@ -274,7 +264,8 @@ def _cost(
 def _extents(source: Layout, target: Layout, mesh: Mapping[str, int] | None) -> dict[str, int]:
     """Return the extents of the mesh: those given, else the least that has both layouts, by name."""
     found: dict[str, int] = {}
-    for layout in (source, target):
+    for layout, name in ((source, "source"), (target, "target")):
+        _refuse_no_memory(layout, name)
         for axis in device_axes(layout):
             low, high = layout.extremes(axis)
             if low < 0:
@@ -287,6 +278,24 @@ def _extents(source: Layout, target: Layout, mesh: Mapping[str, int] | None) -> 
             has = f"has {mesh[name]} devices along {name}" if name in mesh else f"has no axis {name}"
             raise LayoutError("TW701", f"the mesh {has}, and the layouts reach {extent - 1}@{name}")
     return dict(mesh)
+
+
+def _refuse_no_memory(layout: Layout, name: str) -> None:
+    """Refuse elements that lie on each device in no one memory, or before its begin."""
+    storages = [axis.name for axis in layout.axes if axis.storage and axis.name in layout.moving]
+    if len(storages) > 1 or not NO_MEMORY.isdisjoint(storages):
+        raise LayoutError(
+            "TW701",
+            f"the {name} is on no one memory of a device: it steps on {', '.join(storages)}",
+            hint="across devices both layouts are on m alone",
+        )
+    for axis in storages:
+        if layout.min(axis) < 0:
+            raise LayoutError(
+                "TW701",
+                f"the {name} has addresses below zero, down to {layout.min(axis)}",
+                hint=f"a storage begins at address zero: add {-layout.min(axis)}",
+            )
 
 
 def _known_links(link: Mapping[str, float], devices: Devices) -> dict[str, float]:
@@ -303,37 +312,12 @@ def _known_links(link: Mapping[str, float], devices: Devices) -> dict[str, float
 
 def _in_modes(source: Layout, target: Layout, shape: Any) -> tuple[Layout, Layout, tuple[int, ...]]:
     """Return both layouts in row-major order, and the box of their modes that moves."""
-    if shape is not None:
-        box = extents_of(as_shape(shape))
-        sides = by_coordinates(source), by_coordinates(target)
-        extents = [extents_of(layout.shape) for layout in sides]
-        if any(len(own) != len(box) or any(map(int.__gt__, box, own)) for own in extents):
-            raise LayoutError(
-                "TW702",
-                f"the box {spell(box)} is not in both {spell(source.shape)} and {spell(target.shape)}",
-                hint="a box has one extent for each mode, and lies in the source and in the target",
-            )
-        return *sides, box
-    if source.size != target.size:
-        raise LayoutError(
-            "TW702",
-            f"the source has {counted(source.size, 'element')}, the target {target.size}",
-            hint="shards of an uneven tensor are padded: say its own extents, such as shape=(15, 8)",
-        )
+    box = box_of(source, target, shape)
+    if box is not None:
+        return by_coordinates(source), by_coordinates(target), box
     alike = alike_in_modes(source, target)
     source, target = aligned(source, target)
     return source, target, extents_of(source.shape) if alike else (source.size,)
-
-
-def _refuse_meeting(target: Layout) -> None:
-    verdict = target.injective
-    if verdict.answer is False:
-        raise Refused(
-            "TW703",
-            f"two elements have one place in the target: {verdict.reason}",
-            witness=verdict.witness,
-            hint="a target holds every element in places of its own; copies are written as R[...]",
-        )
 
 
 # -- ways ------------------------------------------------------------------------------------------------

@@ -21,12 +21,9 @@ from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.bound import Binding, BoundPart
-from tilewise.moves.mesh.held import Devices
+from tilewise.moves.mesh.held import Devices, device_axes
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
 from tilewise.moves.types import given_type
-
-torch: Any = sys.modules.get("torch")
-dist: Any = import_module("torch.distributed") if torch else None
 
 FIELDS = ("version of tilewise", "source", "target", "type", "shape", "mesh", "number of bytes", "answer")
 """The parts of a call on which all ranks agree."""
@@ -50,6 +47,7 @@ class GroupRanks:
     @classmethod
     def of(cls, mesh: Any) -> GroupRanks:
         """Return the ranks of a DeviceMesh or a group, in its order; None is the group of all ranks."""
+        dist = import_module("torch.distributed") if "torch" in sys.modules else None
         if dist is None or not dist.is_initialized():
             hint = "torchrun starts ranks, and torch.distributed.init_process_group joins them"
             raise LayoutError("TW707", "there is no process group", hint=hint)
@@ -92,7 +90,7 @@ class GroupRanks:
         found = [rank]
 
         def ask() -> None:
-            store = dist.distributed_c10d._get_default_store()
+            store = sys.modules["torch.distributed"].distributed_c10d._get_default_store()
             while store.check([f"{MARK}/{found[-1]}"]) and len(found) < len(self.ranks):
                 found.append(int(store.get(f"{MARK}/{found[-1]}")))
             store.set(f"{MARK}/{self.ranks[self.me]}", str(found[-1]))
@@ -112,18 +110,19 @@ class Messages:
 
     def __init__(self, ranks: GroupRanks, tag: int) -> None:
         self.ranks, self.tag = ranks, tag
+        self.dist: Any = sys.modules["torch.distributed"]
         self.failed: dict[int, str] = {}
         """{device: the reason why its messages do not come}."""
 
     def send(self, row: Any, device: int) -> Any:
         """Begin to send bytes to a device."""
         with self._failing(device):
-            return dist.isend(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+            return self.dist.isend(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
 
     def take(self, row: Any, device: int) -> Any:
         """Begin to take bytes from a device."""
         with self._failing(device):
-            return dist.irecv(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+            return self.dist.irecv(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
 
     def wait(self, work: Any, device: int) -> bool:
         """Return True when a message has arrived, False where it does not come."""
@@ -166,11 +165,17 @@ def moved(
             )
         for layout, name in ((source, "the source"), (target, "the target")):
             of_kind(layout, Layout, f"a layout for {name}", "such as S[(2, 8) : (1@gpuid_x, 1)]")
-        return mesh_plan(
-            source, target, given_type(x.dtype if dtype is None else dtype), shape=shape, all_of=mesh
-        )
+        kind = given_type(x.dtype if dtype is None else dtype)
+        return mesh_plan(source, target, kind, shape=shape, mesh=named_extents(mesh, source, target))
 
     return agreed(mesh, planned, bind, x, out)(x, out)
+
+
+def named_extents(mesh: Any, *layouts: Layout) -> dict[str, int] | None:
+    """Return the axes of a DeviceMesh, or None where its names are not those of the layouts."""
+    names = getattr(mesh, "mesh_dim_names", None) or ()
+    used = {axis.name for layout in layouts for axis in device_axes(layout)}
+    return dict(zip(names, mesh.mesh.shape, strict=True)) if names and used <= set(names) else None
 
 
 def agreed(
@@ -202,6 +207,7 @@ def agreed(
 
 
 def _is_tensor(x: Any) -> bool:
+    torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
 
 
@@ -256,25 +262,18 @@ class MeshMove:
         """Return this rank's storage of the target, or fill `out`, from its storage of the source."""
         held, given = self.check(x, out)
 
-        def empty(size: int) -> Any:
-            return torch.empty(size, dtype=torch.uint8, device=held.device)
-
         for step, part in enumerate(self.parts):
             is_last = step == len(self.parts) - 1
             room = self._sizes[step]
             if is_last and given is not None:
                 made = given[:room]
             else:
-                made = (
-                    torch.zeros(room, dtype=torch.uint8, device=held.device)
-                    if self._has_room(step)
-                    else empty(room)
-                )
-            self._exchange(part, held, made, empty, tag=step, apart=is_last and given is not None)
+                made = held.new_zeros(room) if self._has_room(step) else held.new_empty(room)
+            self._exchange(part, held, made, tag=step, apart=is_last and given is not None)
             held = made
-        return (
-            out if out is not None else held.view(x.dtype) if held.numel() % x.element_size() == 0 else held
-        )
+        if out is not None:
+            return out
+        return held if held.numel() % x.element_size() else held.view(x.dtype)
 
     def _has_room(self, step: int) -> bool:
         """Return True if the storage has places that no element takes: they are 0."""
@@ -285,13 +284,11 @@ class MeshMove:
             taken *= extent
         return taken != exchange.target.size
 
-    def _exchange(
-        self, part: BoundPart, x: Any, made: Any, empty: Callable[[int], Any], *, tag: int, apart: bool
-    ) -> None:
+    def _exchange(self, part: BoundPart, x: Any, made: Any, *, tag: int, apart: bool) -> None:
         messages = Messages(self.ranks, tag)
-        taken, slots = part.taken(made, empty, apart=apart)
+        taken, slots = part.taken(made, x.new_empty, apart=apart)
         takes = [(messages.take(row, peer), peer, slot) for peer, row, slot in slots]
-        sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, empty)]
+        sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, x.new_empty)]
         if not apart:
             part.keep(x, made)
         for work, peer, slot in takes:
@@ -311,7 +308,7 @@ def _row(tensor: Any, name: str) -> Any:
     """Return a tensor's storage from its first element on, as bytes."""
     if not tensor.is_contiguous():
         raise LayoutError("TW704", f"{name} is not contiguous", hint=f"{name}.contiguous()")
-    return tensor.detach().reshape(-1).view(torch.uint8)
+    return tensor.detach().reshape(-1).view(sys.modules["torch"].uint8)
 
 
 # -- agreement ---------------------------------------------------------------------------------------------
@@ -333,6 +330,7 @@ def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
 
     refused  TW708, which names the rank and what it has
     """
+    torch: Any = sys.modules["torch"]
     mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
     others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
     rows = {at: torch.empty_like(mine) for at in others}

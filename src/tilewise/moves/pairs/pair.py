@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tilewise.core.dtypes import DType
 
-_NO_MEMORY = ("reg", "TCol")
+NO_MEMORY = frozenset(["reg", "TCol"])
 """Storage that no pointer reaches: registers, and the columns of tensor memory."""
 
 
@@ -122,7 +122,7 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     >>> [(digit.extent, digit.counts) for digit in padded.digits], padded.limits
     ([(8, (1,)), (4, (0,))], (Limit(bound=5, fills=True),))
     """
-    box = _box(source, target, shape)
+    box = box_of(source, target, shape)
     if box is None:
         source, target = aligned(source, target)
     else:
@@ -140,7 +140,7 @@ def pair_of(source: Layout, target: Layout, dtype: DType, shape: Any = None) -> 
     moving = tuple(it for it in target.replica if it.stride.terms)
     if len(moving) != len(target.replica):  # copies that lie where the elements do
         target = target.with_parts(target.shape, target.strides, moving, target.offset)
-    _refuse_meeting(target)
+    refuse_meeting(target)
     return Pair((source, target), dtype.bits, box, *sides, *_digits(source, target, box))
 
 
@@ -178,7 +178,7 @@ def _storage_axis(layout: Layout, name: str) -> str:
     """Return the one axis on which a layout of memory steps; refuse others."""
     names = layout.moving or ("m",)
     owners = [axis.name for axis in layout.axes if axis.name in names and axis.kind != STORAGE]
-    if owners or len(names) > 1 or names[0] in _NO_MEMORY:
+    if owners or len(names) > 1 or names[0] in NO_MEMORY:
         raise LayoutError(
             "TW701",
             f"the {name} is no layout of one memory: it steps on {', '.join(names)}",
@@ -187,7 +187,7 @@ def _storage_axis(layout: Layout, name: str) -> str:
     return names[0]
 
 
-def _refuse_meeting(target: Layout) -> None:
+def refuse_meeting(target: Layout) -> None:
     """Refuse a target where two elements meet: it would keep either of them."""
     verdict = target.injective
     if verdict.answer is None:
@@ -201,7 +201,7 @@ def _refuse_meeting(target: Layout) -> None:
         )
 
 
-def _box(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
+def box_of(source: Layout, target: Layout, shape: Any) -> tuple[int, ...] | None:
     """Return the box that moves, or None if all of both layouts moves."""
     ours, theirs = extents_of(source.shape), extents_of(target.shape)
     if shape is None:
