@@ -99,9 +99,9 @@ def side_by_side(x: Any, after: tuple[Any, ...], rounds: int) -> tuple[float, fl
 
 def sends(x: Any, after: tuple[Any, ...]) -> bool:
     """Return True if a move of a DTensor has something to send."""
-    from tilewise.moves.mesh.dtensor import layout_of
+    from tilewise.moves.mesh.dtensor import reading_of
 
-    layouts = [layout_of(one, x.device_mesh, tuple(x.shape)) for one in (x.placements, after)]
+    layouts = [reading_of(one, x.device_mesh, tuple(x.shape)).layout for one in (x.placements, after)]
     return sum(tilewise.plan(*layouts, "f32").bytes_sent) > 0
 
 

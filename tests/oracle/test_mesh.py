@@ -18,14 +18,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.moves.mesh.drawn import drawn, wanted
+from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, parted, wanted
 
 from tilewise import LayoutError, NotDecided, move, parse
+from tilewise.moves.mesh.plan import mesh_plan
+from tilewise.moves.types import given_type
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 TIMEOUT = 10
 MOVES = 300
+SUMS = 100
 SPREAD, GATHERED = "S[(({}, 4), 8) : ((1@gpuid_x, 8), 1)]", "S[({}, 8) : (8, 1)] + R[{} : 1@gpuid_x]"
 
 
@@ -100,6 +103,99 @@ def test_ranks_hold_what_the_definition_says(torch, tmp_path, size):
         return [f"{len(chosen)} moves", *bad]
 
     assert ranks(size, work, tmp_path) == [[f"{len(chosen)} moves"]] * size
+
+
+def gathered(torch: Any, own: Any, size: int) -> list[Any]:
+    """Return the storages of all ranks."""
+    every = [torch.empty_like(own) for _ in range(size)]
+    torch.distributed.all_gather([one.view(torch.uint8) for one in every], own.view(torch.uint8))
+    return every
+
+
+def sums(size: int) -> list[int]:
+    """Return moves of sums that take so many devices."""
+    found, seed = [], 0
+    while len(found) < SUMS // 5 and seed < 4000:
+        given = drawn_sum(seed)
+        if given is not None and given.reduce and given.plan.devices.size == size:
+            found.append(seed)
+        seed += 1
+    return found
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
+def test_ranks_hold_the_sums(torch, tmp_path, size):
+    """Each rank checks all storages, its own by `move`, and those of others as they gather them."""
+    chosen = sums(size)
+
+    def work(rank: int) -> list[str]:
+        from tilewise.moves import bind
+
+        def run(plan: Any, before: list[np.ndarray]) -> list[np.ndarray]:
+            made = bind(plan)(torch.from_numpy(before[rank]))
+            out = torch.full_like(made, 77)
+            assert torch.equal(bind(plan)(torch.from_numpy(before[rank]), out)[made != 0], made[made != 0])
+            return [one.numpy() for one in gathered(torch, made, size)]
+
+        faults = [check_sum(drawn_sum(seed), seed, run) for seed in chosen]
+        return [f"{len(chosen)} sums", *filter(None, faults)]
+
+    assert ranks(size, work, tmp_path) == [[f"{len(chosen)} sums"]] * size
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 8])
+def test_gradients_are_the_sums_over_all_copies(torch, tmp_path, size):
+    """The gradient of an element, over the source's copies of it, is the sum over all that it went to."""
+    chosen = [*sums(size), *seeds(size)[:10]]
+
+    def work(rank: int) -> list[str]:
+        from tilewise.moves import bind
+
+        faults = []
+        for seed in chosen:
+            drawn_one = drawn_sum(seed)
+            reduce = drawn_one.reduce if drawn_one and seed in sums_here else ()
+            move = drawn(seed)
+            kind = {8: torch.float16, 16: torch.bfloat16, 32: torch.float32, 64: torch.float64}[move.bits]
+            plan = mesh_plan(
+                move.source,
+                move.target,
+                given_type(kind),
+                shape=move.box,
+                link=move.link,
+                reduce=dict.fromkeys(reduce, "avg" if seed % 3 == 0 else "sum"),
+            )
+            x = torch.zeros(plan.reads, dtype=kind, requires_grad=True)
+            made = bind(plan)(x)
+            weight = torch.from_numpy(np.random.default_rng([seed, rank]).integers(0, 4, plan.writes)).to(
+                kind
+            )
+            (made * weight).sum().backward()
+            gradients, weights = (
+                [one.double() for one in gathered(torch, own, size)] for own in (x.grad, weight)
+            )
+            number = {tuple(place): at for at, place in enumerate(plan.devices.coordinates.tolist())}
+
+            def total(
+                storages: Any, layout: Any, index: Any, plan: Any = plan, number: Any = number
+            ) -> float:
+                places = [
+                    (number[tuple(at[name] for name in plan.devices.names)], at["m"])
+                    for at in layout.places(*index)
+                ]
+                return sum(float(storages[device][at]) for device, at in places)
+
+            for index in np.ndindex(*move.box):
+                wanted = total(weights, move.target, index) / plan.divisor
+                layouts = parted(move.source, reduce).values()
+                found = [total(gradients, layout, index) for layout in layouts]
+                if any(abs(one - wanted) > 0.02 * abs(wanted) for one in found):
+                    faults.append(f"{seed} {index} {found} {wanted}")
+                    break
+        return [f"{len(chosen)} gradients", *faults]
+
+    sums_here = set(sums(size))
+    assert ranks(size, work, tmp_path) == [[f"{len(chosen)} gradients"]] * size
 
 
 # -- DTensor -------------------------------------------------------------------------------------------------

@@ -47,6 +47,8 @@ def move(
     fill: Any = 0,
     stream: Any = None,
     mesh: Any = None,
+    reduce: Any = None,
+    parts: Any = None,
 ) -> Any:
     """Return the tensor x, moved from the layout `source` to `target`: in new storage, or in `out`.
 
@@ -61,6 +63,8 @@ def move(
 
     Across devices x is the storage of this process's own device, `mesh` is a DeviceMesh or a process group of
     torch.distributed, and every rank calls it. For a DTensor `target` has placements, and the result is one.
+    The source's copies along axes `reduce` are parts of a sum, as `plan` has it; so are the target's along
+    `parts`. Gradients go back the same way.
 
     On a GPU the kernel runs on `stream`, or on the stream that x's library works on.
 
@@ -90,6 +94,10 @@ def move(
     if (is_spread or mesh is not None) and (stream is not None or not is_no_bit(fill)):
         hint = "places without elements are 0, and it runs on the stream on which torch works"
         raise LayoutError("TW401", "a move across devices takes no fill and no stream", hint=hint)
+    if mesh is None and (reduce is not None or parts is not None):
+        raise LayoutError(
+            "TW401", "sums are across devices", hint="mesh= is their DeviceMesh or process group"
+        )
     if is_spread:
         from tilewise.moves.mesh.dtensor import redistributed
 
@@ -97,7 +105,7 @@ def move(
     if mesh is not None:
         from tilewise.moves.mesh.ranks import moved as moved_on_mesh
 
-        return moved_on_mesh(x, source, target, out, mesh, dtype, shape, _bound)
+        return moved_on_mesh(x, source, target, out, mesh, dtype, shape, reduce, parts, _bound)
     if target is None:
         from tilewise.moves.named import whole_move
 

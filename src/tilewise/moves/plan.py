@@ -29,6 +29,7 @@ from tilewise.moves.ways import Bulk, Gather, Way, way_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypedDict, Unpack
 
     from tilewise.hardware.architectures import Architecture
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from tilewise.moves.exchange import Exchange
     from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.named import Named
+
+    Axes = str | Sequence[str] | Mapping[str, str]
 
     class OfMemory(TypedDict, total=False):
         """The options of `memory_plan`, for functions that pass them on."""
@@ -462,6 +465,8 @@ def plan(
     arch: Architecture | str | int | None = None,
     mesh: Mapping[str, int] | None = None,
     link: Mapping[str, float] | None = None,
+    reduce: Axes | None = None,
+    parts: Axes | None = None,
     **asked: Unpack[OfMemory],
 ) -> Plan | Exchange | MeshPlan:
     """Return the plan that moves a tensor of that type from one layout to another, or as a named move says.
@@ -478,7 +483,9 @@ def plan(
     architecture that has its instructions, sm_90 by default.
 
     Where a layout steps on devices, it is a `MeshPlan`: `mesh={"gpuid_x": 8}` names more devices than the
-    layouts use, and `link={"gpuid_y": 45}` the GB/s of an axis.
+    layouts use, and `link={"gpuid_y": 45}` the GB/s of an axis. The source's copies along `reduce="gpuid_x"`,
+    one axis or several, are parts of a sum; `{"gpuid_x": "max"}` combines them otherwise. The target's along
+    `parts` are.
 
     Each has `kind`, `source`, `target`, `dtype`, `steps`; the first two `vector`, `swizzle`, `shared_bytes`,
     the code as `kernel`, and as `code(name)` under another name. `str` says them in lines, `data()` as JSON.
@@ -513,8 +520,10 @@ def plan(
 
         box = asked.pop("shape", None)
         _refuse({"arch": arch, **asked}, "across devices", "link= says how fast its links are")
-        return mesh_plan(source, target, given_type(dtype), shape=box, mesh=mesh, link=link)
-    for name, given in (("mesh", mesh), ("link", link)):
+        return mesh_plan(
+            source, target, given_type(dtype), shape=box, mesh=mesh, link=link, reduce=reduce, parts=parts
+        )
+    for name, given in (("mesh", mesh), ("link", link), ("reduce", reduce), ("parts", parts)):
         if given is not None:
             hint = f"leave out {name}=, or name devices in a layout, such as S[(2, 8) : (1@gpuid_x, 1)]"
             raise LayoutError("TW401", f"no layout steps on devices, and {name} is about them", hint=hint)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         shape: Any
         part: str | None
         triton: str | None
+        sums: bool
 
 
 OWN = "tilewise"
@@ -68,6 +69,7 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
         shape     the extents of the tensor, where a text such as an encoding has none
         part      one of several layouts in a text
         triton    the version of Triton that printed the text, such as "3.2"
+        sums      True where parts of a sum may be read, as copies: the reading names their axes
 
     A `catalog` makes layouts of calls such as `wgmma.D(f32, n=64)`; `tilewise.parse` has the hardware's.
 
@@ -92,6 +94,7 @@ def reading(text: str, catalog: Catalog | None = None, **options: Unpack[Options
             raise LayoutError("TW106", f"{other.name} counts elements", hint=f"drop the unit {unit}")
         extents = None if shape is None else tuple(extents_of(as_shape(shape)))
         given = Given(text, extents, options.get("part"), options.get("triton"), element, let, unit)
+        given = replace(given, sums=bool(options.get("sums")))
         found = read_in(other, given)
         _check_shape(found, given)
         return found if unit == "element" else replace(found, layout=_counted(found.layout, element))

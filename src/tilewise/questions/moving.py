@@ -65,10 +65,16 @@ def planned(
     if isinstance(asked["fill"], str):
         asked["fill"] = _element(asked["fill"], dtype)
     asked["shape"] = named.shape
+    for name, sums in zip(("reduce", "parts"), texts.sums, strict=False):
+        if asked.get(name) is None and sums:
+            asked[name] = sums
     given = {name: value for name, value in asked.items() if value is not None}
     for name in ("mesh", "link"):
         if isinstance(given.get(name), str):
             given[name] = _by_axis(given[name], name)
+    for name in ("reduce", "parts"):
+        if isinstance(given.get(name), str):
+            given[name] = _axes(given[name], name)
     found: Plan | Exchange | MeshPlan = plan(named.source, named.target, dtype, **given)
     return found
 
@@ -86,6 +92,19 @@ def _by_axis(text: str, name: str) -> dict[str, float]:
                 f"--{name} {text} does not name axes with their numbers", f"such as --{name} {example}"
             ) from None
     return found
+
+
+def _axes(text: str, name: str) -> list[str] | dict[str, str]:
+    """Return axes, such as gpuid_x,gpuid_y, or each with its operation, such as gpuid_x=max.
+
+    >>> _axes("gpuid_x, gpuid_y", "reduce"), _axes("gpuid_x=max", "reduce")
+    (['gpuid_x', 'gpuid_y'], {'gpuid_x': 'max'})
+    """
+    words = [word.partition("=") for word in text.split(",")]
+    found = {axis.strip(): op.strip() or "sum" for axis, _, op in words}
+    if "" in found:
+        raise misused(f"--{name} {text} does not name axes", f"such as --{name} gpuid_x,gpuid_y")
+    return found if any(equals for _, equals, _ in words) else list(found)
 
 
 def no_move(no: Refused, kind: str | None = None, *, instead: bool = False) -> Report:

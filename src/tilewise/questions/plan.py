@@ -6,6 +6,7 @@
   tilewise plan 'S[300, 5]' 'S[((3, 4, 32), (2, 4)) : ((1024, 4, 16), (512, 1))]' --dtype u8 --shape 300,5
   tilewise plan 'transpose(M, 4096)' --let M=8192 --dtype u8 --json
   tilewise plan 'S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]' 'S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]' --dtype f32
+  tilewise plan 'S[4096] + R[8 : 1@gpuid_x]' 'S[(8, 512) : (1@gpuid_x, 1)]' --reduce gpuid_x --dtype bf16
   tilewise plan 'wgmma.D(f32, n=64)' 'S[(64, 2, 32) : (1@tid_in_wg, 64@tid_in_wg, 1@reg)]' --dtype f16
 
 Element by element, what is at SRC's place goes to all of DST's places. Without --shape elements correspond by
@@ -22,6 +23,7 @@ warps; shared, by way of shared memory. --arch sm_80 takes no instruction that s
 
 Across devices a layout steps on axes of a mesh, such as gpuid_x. The class is mesh: one exchange or two, such
 as an all-to-all, with the least bytes and time. Shardings of DTensor and JAX are read as they are printed.
+--reduce gpuid_x takes the copies of SRC along that axis as parts of a sum: the plan adds them up.
 
 Named moves, each a pair of layouts:
 
@@ -45,7 +47,7 @@ from tilewise.questions.texts import Texts, misused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Unpack
 
     from tilewise.core.shapes import Shape
@@ -59,6 +61,8 @@ USAGE = "tilewise plan SRC DST --dtype T [options]"
     **OF_MOVES,
     mesh="X=N,...: across devices, the mesh in the order of ranks, if it has more devices than the layouts",
     link="X=N,...: across devices, the GB/s along an axis (360), such as gpuid_x=360,gpuid_y=45",
+    reduce="X,...: across devices, the axes along which copies of SRC are parts of a sum (or X=max, X=avg)",
+    parts="X,...: across devices, axes along which copies of DST shall be parts of a sum",
     tune="measure the tiles on this machine's GPU; moves of such shapes take the fastest from then on",
 )
 def plan(
@@ -73,6 +77,8 @@ def plan(
     arch: str | None = None,
     mesh: str | Mapping[str, int] | None = None,
     link: str | Mapping[str, float] | None = None,
+    reduce: str | Sequence[str] | Mapping[str, str] | None = None,
+    parts: str | Sequence[str] | None = None,
     tune: bool = False,
     **reading: Unpack[TextOptions],
 ) -> Report:
@@ -81,9 +87,10 @@ def plan(
     >>> plan("S[64, 96]", "S[(64, 96) : (1, 64)]", "bf16").bytes
     24576
     """
-    texts = Texts(dtype, **reading, own_shape=True)
+    texts = Texts(dtype, **reading, own_shape=True, sums=True)
+    given: dict[str, object] = {"fill": fill, "aligned": aligned, "device": device, "arch": arch}
+    given |= {"mesh": mesh, "link": link, "reduce": reduce, "parts": parts}
     try:
-        given = {"fill": fill, "aligned": aligned, "device": device, "arch": arch, "mesh": mesh, "link": link}
         found = planned(texts, source, target, shape, **given)
     except Refused as no:
         return texts.reported(no_move(no))

@@ -58,6 +58,7 @@ class Texts:
         tensor: ShapeText | None = None,
         asked_shape: ShapeText | None = None,
         own_shape: bool = False,
+        sums: bool = False,
     ) -> None:
         self.dtype: Any = dtype
         self.let = let if isinstance(let, Mapping) else _values(let)
@@ -66,6 +67,9 @@ class Texts:
         self.part = _listed(part)
         self.notes: list[str] = []
         self.told: dict[str, Any] = {}
+        self.sums: list[Mapping[str, str]] = []
+        """For each text, the axes along which its copies are parts of a sum."""
+        self._reads_sums = sums
         self._texts: list[str] = []
         self._asked_in = asked_shape
         """The shape of the question, which is the tensor's where a text has none."""
@@ -101,6 +105,7 @@ class Texts:
                 inside.message = f"{path}: {inside.message}"
                 raise
         self._texts.append(text)
+        self.sums.append(found.sums)
         self._refuse_another_shape(found.box or extents_of(found.layout.shape))
         if is_document(text):
             return found.layout
@@ -149,6 +154,7 @@ class Texts:
             "let": self.let,
             "part": self.part[min(len(self._texts), len(self.part) - 1)] if self.part else None,
             "triton": self.triton,
+            "sums": self._reads_sums,
         }
         try:
             return reading(text, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from random import Random
 from typing import Any
@@ -101,6 +101,82 @@ def _mode(rng: Random, extent: int, shards: list[tuple[int, Any]]) -> list[tuple
     if rng.random() < 0.4:
         rng.shuffle(digits)
     return digits
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A move of parts of sums: the axes along which copies of the source, and of the target, are parts."""
+
+    move: Drawn
+    reduce: tuple[str, ...]
+    parts: tuple[str, ...]
+    op: str
+
+    @property
+    def plan(self) -> MeshPlan:
+        move = self.move
+        kind = DType.of({8: "u8", 16: "s16", 32: "f32", 64: "s64"}[move.bits])
+        reduce = dict.fromkeys(self.reduce, self.op)
+        return mesh_plan(
+            move.source, move.target, kind, shape=move.box, link=move.link, reduce=reduce, parts=self.parts
+        )
+
+
+def drawn_sum(seed: int) -> Sum | None:
+    """Return a random move of sums, or None where the drawn one has no copies."""
+    move, rng = drawn(seed), Random(seed)
+    own, theirs = (
+        sorted({name for it in layout.replica for name in NAMES if it.stride[name] and it.extent > 1})
+        for layout in (move.source, move.target)
+    )
+    reduce = tuple(name for name in own if rng.random() < 0.8)
+    op = rng.choice(["sum", "sum", "max", "min"])
+    parts = tuple(name for name in theirs if op == "sum" and rng.random() < 0.3)
+    return Sum(move, reduce, parts, op) if reduce or parts else None
+
+
+def parted(layout: Layout, axes: Sequence[str]) -> dict[tuple[tuple[int, Any], ...], Layout]:
+    """Return the layout of each part, by its number along each copy that is a part."""
+    apart = [it for it in layout.replica if any(it.stride[name] for name in axes)]
+    rest = tuple(it for it in layout.replica if it not in apart)
+    found = {}
+    for values in np.ndindex(*[it.extent for it in apart]):
+        offset = layout.offset
+        for value, it in zip(values, apart, strict=True):
+            offset = offset + it.stride * value
+        found[values] = replace(layout, replica=rest, offset=offset)
+    return found
+
+
+def check_sum(given: Sum, seed: int, run: Any) -> str:
+    """Return the first fault of a run of a plan, from storages before to storages after, or ''."""
+    plan, move = given.plan, given.move
+    number = {tuple(place): at for at, place in enumerate(plan.devices.coordinates.tolist())}
+    kind = plan.dtype.name.replace("u", "uint") if plan.dtype.name[0] == "u" else plan.dtype.name
+    kind = {"f32": "f4", "s16": "i2", "s64": "i8", "uint8": "u1"}[kind]
+    rng = np.random.default_rng(seed)
+
+    def place_of(places: Any) -> list[tuple[int, int]]:
+        return [(number[tuple(at[name] for name in plan.devices.names)], at["m"]) for at in places]
+
+    before = [np.zeros(plan.reads, kind) for _ in range(plan.devices.size)]
+    values = []
+    for layout in parted(move.source, given.reduce).values():
+        own = rng.integers(1, 100, move.box).astype(kind)
+        values.append(own)
+        for index in np.ndindex(*move.box):
+            for device, at in place_of(layout.places(*index)):
+                before[device][at] = own[index]
+    combine = {"sum": np.add, "max": np.maximum, "min": np.minimum}[given.op]
+    whole = combine.reduce(np.array(values), axis=0, dtype=kind)
+    after = run(plan, before)
+    for index in np.ndindex(*move.box):
+        every = [place_of(layout.places(*index)) for layout in parted(move.target, given.parts).values()]
+        for places in zip(*every, strict=True):
+            got = sum((after[device][at] for device, at in places), np.zeros((), kind))
+            if got != whole[index]:
+                return f"{seed}: element {index} is {got}, not {whole[index]}"
+    return ""
 
 
 @dataclass(frozen=True)

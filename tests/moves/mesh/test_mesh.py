@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.moves.mesh.drawn import drawn, wanted
+from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, wanted
 
 from tilewise import DType, LayoutError, NotDecided, Refused, move, parse, plan
 from tilewise.moves.mesh.exchange import EVEN
 from tilewise.moves.mesh.held import Devices, Held
 from tilewise.moves.mesh.plan import mesh_plan
 from tilewise.moves.mesh.simulated import simulated
+from tilewise.simulate.numbers import decode, encode
 
 BF16 = DType.of("bf16")
 ROWS, COLUMNS = parse("S[((2, 4), 8) : ((1@gpuid_x, 8), 1)]"), parse("S[(8, (2, 4)) : (4, (1@gpuid_x, 1))]")
@@ -42,6 +43,26 @@ def test_elements_of_four_bits_share_bytes(seed):
     found = simulated(replace(in_bytes, bits=4).plan, list(map(packed, expected.before)))
     for storage, after in zip(found.storages, expected.after, strict=True):
         assert storage.tolist() == packed(after).tolist()
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_sums_are_what_the_definition_says(seed):
+    given = drawn_sum(seed)
+    if given is None:
+        return
+    found = []
+
+    def run(plan, before):
+        found.append(simulated(plan, before))
+        return found[-1].storages
+
+    assert check_sum(given, seed, run) == ""
+    plan = given.plan
+    arrived = [0] * plan.devices.size
+    for (_, receiver), size in found[-1].traffic.items():
+        arrived[receiver] += size
+    assert arrived == plan.bytes_sent
+    assert sum(arrived) >= plan.least == sum(plan.least_by_axis.values())
 
 
 def packed(elements):
@@ -117,6 +138,54 @@ def test_kinds(source, target, kinds):
     assert sum(made.bytes_sent) == made.least
 
 
+SUMS = [
+    ("S[64, 64] + R[4 : 1@x]", "S[((4, 16), 64) : ((1@x, 64), 1)]", ["reduce-scatter"]),
+    ("S[64, 64] + R[4 : 1@x]", "S[64, 64] + R[4 : 1@x]", ["reduce-scatter", "all-gather"]),
+    ("S[7, 9] + R[4 : 1@x]", "S[7, 9] + R[4 : 1@x]", ["reduce-scatter", "all-gather"]),
+    ("S[64, 64] + R[4 : 1@x]", "S[64, 64]", ["reduce"]),
+]
+
+
+@pytest.mark.parametrize(("source", "target", "kinds"), SUMS)
+def test_kinds_of_sums(source, target, kinds):
+    made = mesh_plan(parse(source), parse(target), BF16, reduce="x")
+    assert made.kinds == kinds
+    assert sum(made.bytes_sent) == made.least
+
+
+def test_parts_cross_a_slow_axis_as_one():
+    """Sum up parts on two hosts of eight GPUs: each host adds its own before they cross the slow link."""
+    whole = parse("S[4194304] + R[(2, 8) : (1@host, 1@gpu)]")
+    link, mesh = {"host": 45, "gpu": 360}, {"host": 2, "gpu": 8}
+    made = mesh_plan(whole, whole, BF16, mesh=mesh, link=link, reduce=["host", "gpu"])
+    assert made.kinds == ["reduce-scatter", "reduce-scatter", "all-gather", "all-gather"]
+    assert made.least_by_axis["host"] == 2 * 2 * 4194304
+    assert sum(made.bytes_sent) == made.least
+
+
+@pytest.mark.parametrize(("op", "value"), [("sum", 12), ("avg", 3), ("max", 6), ("min", 1), ("product", 24)])
+@pytest.mark.parametrize("kind", ["f64", "f32", "f16", "bf16", "e5m2"])
+def test_parts_are_combined(op, value, kind):
+    whole, dtype = parse("S[6] + R[4 : 1@x]"), DType.of(kind)
+    plan = mesh_plan(whole, whole, dtype, reduce={"x": op})
+    codes = encode(np.array([1, 6, 4, 1.0] if op == "product" else [1, 6, 2, 3.0]), dtype)
+    parts = [np.full(6, code).astype(f"u{dtype.bits // 8}") for code in codes]
+    value = 12 if op == "sum" else value
+    for storage in simulated(plan, parts).storages:
+        assert decode(storage, dtype).tolist() == [value] * 6
+
+
+def test_parts_that_stay_parts_are_not_sent():
+    parts, shards = parse("S[8, 8] + R[2 : 1@x]"), parse("S[((2, 4), 8) : ((1@x, 8), 1)]")
+    kept = mesh_plan(parts, parts, BF16, reduce="x", parts="x")
+    assert (kept.kinds, kept.bytes_sent) == (["move"], [0, 0])
+    spread = mesh_plan(shards, parts, BF16, parts="x")
+    assert (spread.kinds, spread.bytes_sent) == (["move"], [0, 0])
+    halves = [np.full(32, value, np.uint16) for value in (1, 2)]
+    found = simulated(spread, halves).storages
+    assert [storage.tolist() for storage in found] == [[1] * 32 + [0] * 32, [0] * 32 + [2] * 32]
+
+
 def test_one_sender_shares_its_work_where_links_are_slow():
     source, target = parse("S[4194304]"), parse("S[4194304] + R[8 : 1@x]")
     made = mesh_plan(source, target, BF16)
@@ -140,7 +209,7 @@ def test_elements_cross_a_slow_axis_once():
 
 def test_copies_share_what_one_receiver_takes():
     made = mesh_plan(parse("S[4096] + R[4 : 1@x]"), parse("S[4096] + 4@x"), BF16)
-    assert made.exchanges[0].sent.tolist() == [1024] * 4
+    assert made.stages[0].sent.tolist() == [1024] * 4
     assert made.largest_share <= EVEN
 
 
@@ -169,6 +238,11 @@ def test_a_plan_lists_no_devices(side):
         ("S[8 : -1@x]", "S[8 : 1]", {}, "devices are counted from 0"),
         ("S[(2, 4) : (1@x, -1)]", "S[8 : 1]", {}, "the source has addresses below zero, down to -3"),
         ("S[(2, 4) : (1@x, 1)]", "S[8 : 1@reg]", {}, "the target is on no one memory of a device"),
+        ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": "y"}, "reduce is along y, and the mesh has no such axis"),
+        ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": {"x": "mean"}}, "parts are not combined by 'mean'"),
+        ("S[(2, 4) : (1@x, 1)]", "S[8]", {"reduce": "x"}, "the source has no copies along x"),
+        ("S[8] + R[2 : 1@x]", "S[8]", {"parts": "x"}, "the target has no copies along x"),
+        ("S[8, 8]", "S[8, 8]", {"reduce": "x"}, "no layout steps on devices"),
         ("S[8 : 1@x]", "S[8 : 1]", {"fill": 3}, "a move across devices has no"),
         ("S[8 : 1@x]", "S[8 : 1]", {"arch": "sm_90"}, "a move across devices has no architecture"),
         ("S[8, 8]", "S[8, 8]", {"mesh": {"x": 8}}, "no layout steps on devices"),

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 from tilewise.core.dtypes import DType
 from tilewise.core.layout import Layout
+from tilewise.moves.mesh.adding import combined
 from tilewise.moves.mesh.exchange import MeshExchange
-from tilewise.moves.mesh.local import LocalMove, MessageSlot, local_part, room_of
+from tilewise.moves.mesh.local import LocalMove, MessageSlot, local_part, room_of, sum_part
+from tilewise.moves.mesh.plan import MeshPlan
+from tilewise.moves.mesh.sums import Reduction, backwards
 
 Empty = Callable[[int], Any]
 """From a number of bytes to new storage."""
 
 Binding = Callable[[Layout, Layout, DType], Callable[[Any, Any], Any]]
 """From two layouts of memory to the move between them, as `move` has it."""
+
+
+def bound_parts(
+    plan: MeshPlan, device: int, bind: Binding, *, fused: bool = False, back: bool = False
+) -> list[BoundPart | BoundSum]:
+    """Return the part of one device in each stage of a plan, or, for gradients, of the plan backwards.
+
+    Backwards, what came from one element to many places is added.
+    """
+    stages = [backwards(stage) for stage in reversed(plan.stages)] if back else plan.stages
+    sums = [at for at, stage in enumerate(stages) if isinstance(stage, Reduction)]
+    found: list[BoundPart | BoundSum] = []
+    for at, stage in enumerate(stages):
+        if isinstance(stage, Reduction):
+            op, divisor = ("sum", 1) if back else (plan.op, plan.divisor if at == sums[-1] else 1)
+            found.append(BoundSum(stage.forth, device, plan.dtype, bind, op, divisor))
+        else:
+            found.append(BoundPart(stage, device, plan.dtype, bind, fused=fused))
+    return found
 
 
 class BoundPart:
@@ -31,6 +54,11 @@ class BoundPart:
             return [bind(*move, dtype) for move in moves]
 
         self.dtype = dtype
+        self.room = self._bytes(exchange.target.size)
+        """The bytes of the target's storage."""
+        copies = prod(extent for extent, _ in exchange.target.local_copies)
+        self.fills = int(exchange.wanted[device]) * copies == exchange.target.size
+        """True if elements take all of them."""
         self.part = local_part(exchange, device, max(1, 8 // dtype.bits))
         self._keep = bound(self.part.keeps)
         self._pack = bound(self.part.pack) if fused else []
@@ -86,6 +114,66 @@ class BoundPart:
 
     def _bytes(self, elements: int) -> int:
         return -(-elements * self.dtype.bits // 8)
+
+    def _row(self, storage: Any, slot: MessageSlot) -> Any:
+        begin = slot.begin * self.dtype.bits // 8
+        return storage[begin : begin + self._bytes(slot.size)]
+
+
+class BoundSum:
+    """The part of one device in a reduction: what it sends, and the sums of what it takes.
+
+    Parts are added in the order of their devices, narrow floats as f32, and rounded once.
+    """
+
+    def __init__(
+        self, forth: MeshExchange, device: int, dtype: DType, bind: Binding, op: str, divisor: int
+    ) -> None:
+        self.device, self.dtype, self.op, self.divisor = device, dtype, op, divisor
+        self.room, self.fills = self._bytes(forth.source.size), False
+        self.part = sum_part(forth, device)
+        slots = [slot for message in self.part.sends for slot in message]
+        slots += [slot for slot, _ in self.part.sums]
+        self._moves = {slot: [bind(*move, dtype) for move in slot.moves] for slot in slots}
+
+    def sent(self, x: Any, empty: Empty) -> Iterator[tuple[int, Any]]:
+        """Yield each device with the bytes for it, this device too."""
+        for message in self.part.sends:
+            rows = [self._packed(slot, x, empty) for slot in message]
+            yield message[0].peer, combined(rows, self.dtype, "sum")
+
+    def taken(self, empty: Empty) -> dict[int, Any]:
+        """Return a buffer for the bytes of each other device."""
+        sizes = {peer: slot.size for slot, peers in self.part.sums for peer in peers if peer != self.device}
+        return {peer: empty(self._bytes(size)) for peer, size in sizes.items()}
+
+    def finish(self, rows: dict[int, Any], out: Any, zeros: Empty) -> None:
+        """Put the sums of all rows, this device's own too, where the target has them."""
+        for at, (slot, peers) in enumerate(self.part.sums):
+            row = combined([rows[peer] for peer in sorted(peers)], self.dtype, self.op, self.divisor)
+            if at and self.part.meet:
+                apart = zeros(len(out))
+                self._put(slot, row, apart)
+                out[:] = combined([out, apart], self.dtype, "sum")
+            else:
+                self._put(slot, row, out)
+
+    def _packed(self, slot: MessageSlot, x: Any, empty: Empty) -> Any:
+        if not slot.moves:
+            return self._row(x, slot)
+        row = empty(self._bytes(slot.size))
+        for move in self._moves[slot]:
+            move(x, row)
+        return row
+
+    def _put(self, slot: MessageSlot, row: Any, out: Any) -> None:
+        for move in self._moves[slot]:
+            move(row, out)
+        if not slot.moves:
+            self._row(out, slot)[:] = row
+
+    def _bytes(self, elements: int) -> int:
+        return elements * self.dtype.bits // 8
 
     def _row(self, storage: Any, slot: MessageSlot) -> Any:
         begin = slot.begin * self.dtype.bits // 8

@@ -6,6 +6,7 @@ Those ranks move through storage of a whole shard.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -17,25 +18,41 @@ from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.bound import Binding
 from tilewise.moves.mesh.exchange import MeshExchange
+from tilewise.moves.mesh.held import Held, own_values
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
-from tilewise.moves.mesh.ranks import agreed, named_extents
+from tilewise.moves.mesh.ranks import agreed, axes_of
 from tilewise.moves.types import given_type
+from tilewise.notation.dialects import Reading
 from tilewise.notation.read import reading
 
 
 def redistributed(x: Any, source: Any, placements: Any, out: Any, bind: Binding) -> Any:
-    """Return a DTensor with other placements, as `x.redistribute` does."""
+    """Return a DTensor with other placements, as `x.redistribute` does. Gradients go back."""
     if source is not None or out is not None:
         hint = "tilewise.move(x, None, (Shard(1),))"
         raise LayoutError("TW704", "a DTensor knows its own source, and the result is a new one", hint=hint)
+    torch: Any = sys.modules["torch"]
+    if not (torch.is_grad_enabled() and x.requires_grad):
+        return _moved(x, placements, bind)
+    return _with_gradient().apply(x, placements, bind)
+
+
+def _moved(x: Any, placements: Any, bind: Binding) -> Any:
     mesh, shape = x.device_mesh, tuple(x.shape)
     local = x.to_local()
 
     @cache
     def planned() -> MeshPlan:
-        before, after = (layout_of(one, mesh, shape) for one in (x.placements, placements))
-        axes = named_extents(mesh, before, after)
-        return mesh_plan(before, after, given_type(x.dtype), shape=shape, mesh=axes)
+        before, after = (reading_of(one, mesh, shape) for one in (x.placements, placements))
+        return mesh_plan(
+            before.layout,
+            after.layout,
+            given_type(x.dtype),
+            shape=shape,
+            mesh=dict(zip(axes_of(mesh), mesh.mesh.shape, strict=True)),
+            reduce=before.sums,
+            parts=after.sums,
+        )
 
     storage = local.contiguous()
     with suppress(LayoutError):  # of which the agreement tells all ranks
@@ -44,23 +61,42 @@ def redistributed(x: Any, source: Any, placements: Any, out: Any, bind: Binding)
             storage = local.new_zeros(whole)
             storage[tuple(map(slice, local.shape))] = local
     move = agreed(mesh, planned, bind, storage)
-    made, plan, me = move(storage), move.plan, move.ranks.me
-    last = plan.exchanges[-1]
-    sizes = tuple(int(mode.count(*_values(last, at, me))) for at, mode in enumerate(last.modes))
+    made, plan = move(storage), move.plan
+    sizes = _sizes(plan, move.ranks.me)
     made = made.view(_whole(plan.target))[tuple(map(slice, sizes))].contiguous()
     stride = tuple(x.stride())
     return type(x).from_local(made, mesh, placements, run_check=False, shape=x.shape, stride=stride)
 
 
-def layout_of(placements: Sequence[Any], mesh: Any, shape: tuple[int, ...]) -> Layout:
-    """Return the layout of a tensor with these placements."""
-    names = mesh.mesh_dim_names
-    extents = (
-        [f"{name}={extent}" for name, extent in zip(names, mesh.mesh.shape, strict=True)] if names else None
-    )
-    sizes = ", ".join(extents or map(str, mesh.mesh.shape))
+@cache
+def _with_gradient() -> Any:
+    """Return the function through which torch passes gradients of DTensors on.
+
+    The gradient of a part of a sum is that of the sum: it goes back as copies.
+    """
+    torch: Any = sys.modules["torch"]
+
+    class Redistributed(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, placements: Any, bind: Binding) -> Any:
+            ctx.bind = bind
+            whole = sys.modules["torch.distributed.tensor"].Replicate()
+            ctx.back = tuple([whole if one.is_partial() else one for one in x.placements])
+            return _moved(x.detach(), placements, bind)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> tuple[Any, None, None]:
+            return _moved(gradient, ctx.back, ctx.bind), None, None
+
+    return Redistributed
+
+
+def reading_of(placements: Sequence[Any], mesh: Any, shape: tuple[int, ...]) -> Reading:
+    """Return the layout of a tensor with these placements, and the axes along which it is a sum."""
+    sizes = [f"{name}={extent}" for name, extent in zip(axes_of(mesh), mesh.mesh.shape, strict=True)]
     words = ", ".join(map(repr, placements))
-    return reading(f"({words},) on DeviceMesh(({sizes},))", dialect="dtensor", shape=shape).layout
+    text = f"({words},) on DeviceMesh(({', '.join(sizes)},))"
+    return reading(text, dialect="dtensor", shape=shape, sums=True)
 
 
 def _whole(layout: Layout) -> tuple[int, ...]:
@@ -68,9 +104,9 @@ def _whole(layout: Layout) -> tuple[int, ...]:
     return tuple(prod(it.extent for it in digits if it.stride["m"]) for _, digits in modes_of(layout))
 
 
-def _values(exchange: MeshExchange, mode: int, device: int) -> tuple[list[None], list[int]]:
-    """Return all values of the source's digits, and those of a device in the target."""
-    from tilewise.moves.mesh.held import own_values
-
-    free = sum(step.on_devices for _, step in exchange.source.modes[mode])
-    return [None] * free, list(own_values(exchange.target, device, mode))
+def _sizes(plan: MeshPlan, device: int) -> tuple[int, ...]:
+    """Return the extents of a device's shard in the target, which may be short."""
+    held = Held.of(plan.target, plan.devices, flat=len(plan.box) == 1)
+    own = MeshExchange.of(held, held, plan.box)
+    values = [own_values(own.target, device, at) for at in range(len(own.modes))]
+    return tuple(int(mode.count(some, some)) for mode, some in zip(own.modes, values, strict=True))

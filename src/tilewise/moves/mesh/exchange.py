@@ -6,7 +6,7 @@ the receiver's. Where that gives some copies more work than others, all copies s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -15,11 +15,16 @@ from math import prod
 import numpy as np
 
 from tilewise.core.digits import number
+from tilewise.core.dtypes import DType
 from tilewise.moves.mesh.held import Devices, EachBool, EachInt, Held, MeshStep, own_values
 from tilewise.moves.mesh.modes import DigitMode, DigitValues, Piece, SharedMode, mode_of
 
 EVEN = 1.05
 """The largest share of one copy, over the least possible, with which each copy serves its own receivers."""
+RATE = 360.0
+"""GB/s in which a link of two H200 passes messages, where no rate is given."""
+START = 10e-6
+"""Seconds until the first byte of an exchange arrives."""
 PAIRS = 1 << 18
 """The most pairs of devices that give the largest share; of a larger mesh some devices stand for all."""
 
@@ -82,6 +87,14 @@ class MeshExchange:
         return self.count(self.source.values, self.target.values) * self.source.holds * self.target.holds
 
     @cached_property
+    def served(self) -> EachInt:
+        """Return the number of elements that each device sends to others."""
+        if self.source.copies:
+            return np.array([self.sends(one).sum() for one in range(self.devices.size)], np.int64)
+        held = self.count(self.source.values, None) * self.source.holds
+        return held * prod(extent for extent, _ in self.target.copies) - self.kept
+
+    @cached_property
     def received(self) -> EachInt:
         """Return the number of elements that come to each device from others."""
         return self.wanted - self.kept
@@ -89,21 +102,29 @@ class MeshExchange:
     def count_near(self, axes: Sequence[int]) -> EachInt:
         """Return the elements that each device wants and a device with its coordinates on some axes holds."""
         has = self._reaches(self.source, axes)
-        return self.count(self.source.values, self.target.values, axes) * has * self.target.holds
+        return self.count(self.source.values_on(axes), self.target.values, axes) * has * self.target.holds
 
-    def entering(self, axes: Sequence[int]) -> EachInt:
-        """Return the elements that each group of devices wants and none of it holds.
+    def entering(self, axes: Sequence[int], parts: int = 1) -> EachInt:
+        """Return the elements that have to enter groups of devices with the same coordinates on some axes.
 
-        The devices of a group have the same coordinates on these axes.
+        Each element that a group wants and does not hold enters it once. Where an element is a sum, of which
+        so many groups have parts each, the parts come together in one group first, best in one that wants it.
         """
-        extents = self.devices.extents
         heads = np.flatnonzero((np.delete(self.devices.coordinates, axes, axis=1) == 0).all(axis=1))
-        if len(axes) == len(extents):
+        if len(axes) == len(self.devices.extents):
             heads = np.arange(self.devices.size)
         wants = self._reaches(self.target, axes)[heads]
-        ours, theirs = self.source.values[heads], self.target.values[heads]
-        held = self.count(ours, theirs, axes, axes) * self._reaches(self.source, axes)[heads]
-        return (self.count(None, theirs, None, axes) - held) * wants
+        ours, theirs = self.source.values_on(axes)[heads], self.target.values_on(axes)[heads]
+        wanted = self.count(None, theirs, None, axes) * wants
+        held = self.count(ours, theirs, axes, axes) * self._reaches(self.source, axes)[heads] * wants
+        if parts == 1:
+            return wanted - held
+        own = [
+            values[:, _on_axes(side, axes)] for side, values in ((self.source, ours), (self.target, theirs))
+        ]
+        _, first = np.unique(np.hstack([held[:, None] > 0, *own]), axis=0, return_index=True)
+        every = int(self.count(None, None))
+        return np.array([(parts - 1) * every + wanted.sum() - held[first].sum()])
 
     def _reaches(self, held: Held, axes: Sequence[int]) -> EachBool:
         """Return for each device if some device with its coordinates on these axes holds elements."""
@@ -143,6 +164,48 @@ class MeshExchange:
     def crosses(self, axis: int) -> bool:
         """Return True if elements go to devices with another coordinate on an axis."""
         return bool((self.count_near([axis]) < self.wanted).any())
+
+    @cached_property
+    def kind(self) -> str:
+        """Return the collective that does the exchange, or "move" where nothing leaves a device."""
+        if not self.received.any():
+            return "move"
+        leaves, arrives, copies = self.axes_left, self.axes_taken, self.target.copies
+        if leaves and arrives:
+            return "all-to-all"
+        if leaves:
+            return "all-gather" if copies else "point-to-point"
+        if arrives:
+            return "point-to-point"
+        if self.turns_axes:
+            return "point-to-point" if copies else "permutation"
+        return "broadcast" if copies else "permutation"
+
+    @property
+    def axes(self) -> list[str]:
+        """Return the axes along which elements go to other devices."""
+        if not self.received.any():
+            return []
+        return [name for at, name in enumerate(self.devices.names) if self.crosses(at)]
+
+    def seconds(self, links: Mapping[str, float], dtype: DType) -> float:
+        """Return the expected time: that of the device and the axis with the most bytes.
+
+        Messages along an axis go at its rate. The bytes of a sender are divided among axes like all.
+        """
+        if not self.received.any():
+            return 0.0
+        rates = [links.get(name, RATE) * 1e9 * 8 / dtype.bits for name in self.devices.names]
+        order = sorted(range(len(rates)), key=rates.__getitem__)
+        times, inside = [], self.wanted
+        for at in range(1, len(order) + 1):
+            near = self.count_near(order[:at])
+            crossing = inside - near
+            part = float(crossing.sum() / self.received.sum())
+            most = max(int(crossing.max()), int(self.sent.max()) * part)
+            times.append(most / rates[order[at - 1]])
+            inside = near
+        return START + max(times)
 
     # -- who sends to whom -------------------------------------------------------------------------------
 
@@ -243,6 +306,12 @@ def _only(step: MeshStep | None, other: MeshStep | None) -> list[int]:
     if step is None or (other is not None and other.on_devices):
         return []
     return [axis for axis, own in enumerate(step.device) if own]
+
+
+def _on_axes(held: Held, axes: Sequence[int]) -> list[int]:
+    """Return the columns of `values` with digits of elements that step on some axes."""
+    digits = held.on_devices[: held.columns(-1).start]
+    return [at for at, (_, step) in enumerate(digits) if any(step.device[axis] for axis in axes)]
 
 
 def _numbered(values: EachInt, extents: Sequence[int]) -> EachInt:

@@ -8,7 +8,7 @@ value on a device, a digit that steps in memory has all of them. So a device hol
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -164,8 +164,12 @@ class Held:
 
         A device without elements has the values that its coordinates would spell if the digits went on.
         """
+        return self.values_on(range(len(self.devices.names)))
+
+    def values_on(self, axes: Iterable[int]) -> EachInt:
+        """Return the values by the coordinates on some axes."""
         values = np.zeros((self.devices.size, len(self.on_devices)), np.int64)
-        for axis in range(len(self.devices.names)):
+        for axis in axes:
             own = [(at, it) for at, it in enumerate(self.on_devices) if it[1].device[axis]]
             lowest = sum((extent - 1) * min(step.device[axis], 0) for _, (extent, step) in own)
             rest = self.devices.coordinates[:, axis] - self.first.device[axis] - lowest

@@ -72,6 +72,53 @@ def local_part(exchange: MeshExchange, device: int, together: int = 1) -> LocalP
     )
 
 
+@dataclass(frozen=True)
+class SumPart:
+    """The part of one device in a reduction."""
+
+    sends: tuple[tuple[MessageSlot, ...], ...]
+    """For each device, itself too: the slots of the source's storage whose rows add up to its message."""
+    sums: tuple[tuple[MessageSlot, tuple[int, ...]], ...]
+    """Slots of the target's storage, and the devices whose messages have parts of these elements."""
+    meet: bool
+    """True if several slots may have the same elements."""
+
+
+def sum_part(forth: MeshExchange, device: int) -> SumPart:
+    """Return the part of a device in the reduction that runs an exchange backwards.
+
+    The moves of its slots have the row of a message at the begin of a buffer.
+    """
+    order = _Order.of(forth)
+    sends: list[tuple[MessageSlot, ...]] = []
+    sums: dict[object, tuple[MessageSlot, list[int]]] = {}
+    for peer in np.flatnonzero(forth.takes(device)).tolist():
+        pieces = order.pieces(peer, device)
+        sends.append(tuple(_slots_of_copies(forth.target, peer, pieces)))
+    counts = forth.sends(device)
+    counts[device] = forth.takes(device)[device]
+    for peer in np.flatnonzero(counts).tolist():
+        pieces = order.pieces(device, peer)
+        places = tuple((piece.read, tuple((it[0], it[1]) for it in piece.digits)) for piece in pieces)
+        (slot,) = _slots(forth.source, [(peer, pieces)], 1, is_source=True)
+        sums.setdefault(places, (_backwards(slot), []))[1].append(peer)
+    return SumPart(tuple(sends), tuple((slot, tuple(peers)) for slot, peers in sums.values()), forth.shared)
+
+
+def _slots_of_copies(held: Held, peer: int, pieces: Sequence[Piece]) -> Iterator[MessageSlot]:
+    """Yield a slot for each copy on the device."""
+    for values in product(*[range(extent) for extent, _ in held.local_copies]):
+        steps = zip(values, held.local_copies, strict=True)
+        begin = sum(value * step.memory for value, (_, step) in steps)
+        own = [replace(piece, write=piece.write + begin) for piece in pieces]
+        for slot in _slots(replace(held, local_copies=()), [(peer, own)], 1, is_source=False):
+            yield _backwards(slot)
+
+
+def _backwards(slot: MessageSlot) -> MessageSlot:
+    return replace(slot, moves=tuple((target, source) for source, target in slot.moves))
+
+
 def _kept(exchange: MeshExchange, piece: Piece) -> Iterator[LocalMove]:
     """Yield the moves of elements that stay on their device."""
     source = _in_storage(exchange.source, piece, is_source=True)

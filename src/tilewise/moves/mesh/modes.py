@@ -215,7 +215,8 @@ def mode_of(extent: int, source: Sequence[MeshDigit], target: Sequence[MeshDigit
     >>> [extent for extent, _, _ in mode_of(15, [(2, mesh), (8, memory)], [(16, memory)]).digits]
     [2, 8]
     """
-    nothing = (1, MeshStep((), 0))
+    device = next((step.device for digits in (source, target) for _, step in digits), ())
+    nothing = (1, MeshStep((0,) * len(device), 0))
     sides = [merged(digits) or [nothing] for digits in (source, target)]
     inner = [prod(size for size, _ in digits[1:]) for digits in sides]
     reach = -(-extent // lcm(*inner)) * lcm(*inner)

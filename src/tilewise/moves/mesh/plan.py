@@ -1,15 +1,11 @@
-"""Plans between layouts on a mesh of devices: one exchange, or two by way of a layout between them.
-
-Two deliver one copy of each element, shared out over axes along which the target has copies, and gather along
-those axes afterwards. They send no element twice over a slow axis, and share the work of one sender.
-"""
+"""Plans between layouts on a mesh of devices: the stages of the least time, and what they send."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -20,23 +16,20 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, alike_in_modes, by_coordinates
 from tilewise.core.shapes import extents_of
-from tilewise.moves.mesh.exchange import MeshExchange
-from tilewise.moves.mesh.held import Devices, EachInt, Held, MeshDigit, MeshStep, device_axes
-from tilewise.moves.mesh.modes import DigitMode
+from tilewise.moves.mesh.adding import check_sum
+from tilewise.moves.mesh.exchange import RATE, MeshExchange
+from tilewise.moves.mesh.held import Devices, EachInt, Held, MeshDigit, device_axes
+from tilewise.moves.mesh.sums import Ends, Stage
 from tilewise.moves.pairs.pair import NO_MEMORY, box_of, refuse_meeting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-RATE = 360.0
-"""GB/s in which a link of two H200 passes messages, where no rate is given."""
 MORE = 1.25
 """The factor by which the time of a plan counts that sends more than the least."""
 LISTED, DRAWN = 64, 16
 """Devices whose traffic is listed, and drawn, at most."""
-START = 10e-6
-"""Seconds until the first byte of an exchange arrives."""
 
 
 @dataclass(frozen=True)
@@ -55,30 +48,39 @@ class MeshPlan:
     target: Layout
     dtype: DType
     box: tuple[int, ...]
-    exchanges: tuple[MeshExchange, ...]
+    stages: tuple[Stage, ...]
     links: Mapping[str, float]
+    direct: MeshExchange
+    """The one exchange from the source to the target, with parts of sums as copies."""
+    reduce: tuple[str, ...] = ()
+    """The axes along which copies of the source are parts of a sum."""
+    parts: tuple[str, ...] = ()
+    """The axes along which copies of the target are."""
+    op: str = "sum"
+    summed: tuple[MeshDigit, ...] = ()
+    """The copies of the source that are added up; the others of `reduce` stay parts."""
 
     @property
     def devices(self) -> Devices:
         """Return the devices of the mesh."""
-        return self.exchanges[0].devices
+        return self.direct.devices
 
     kind = "mesh"
 
     @property
     def kinds(self) -> list[str]:
-        """Return the kind of each exchange."""
-        return [kind_of(exchange) for exchange in self.exchanges]
+        """Return the kind of each stage."""
+        return [stage.kind for stage in self.stages]
 
     @property
     def reads(self) -> int:
         """Return the elements of a device's storage in the source."""
-        return self.exchanges[0].source.size
+        return self.stages[0].source.size
 
     @property
     def writes(self) -> int:
         """Return the elements of a device's storage in the target."""
-        return self.exchanges[-1].target.size
+        return self.stages[-1].target.size
 
     def in_bytes(self, elements: Any) -> Any:
         """Return the bytes of some elements."""
@@ -87,20 +89,14 @@ class MeshPlan:
     @property
     def bytes_sent(self) -> list[int]:
         """Return the bytes that arrive at each device from others."""
-        total: EachInt = sum(self.in_bytes(exchange.received) for exchange in self.exchanges)
+        total: EachInt = sum(self.in_bytes(stage.received) for stage in self.stages)
         found: list[int] = total.tolist()
         return found
 
-    @cached_property
-    def direct(self) -> MeshExchange:
-        """Return the one exchange from the source to the target."""
-        first, last = self.exchanges[0], self.exchanges[-1]
-        return first if first is last else MeshExchange.of(first.source, last.target, self.box)
-
     @property
     def least(self) -> int:
-        """Return the bytes that devices want and do not hold."""
-        return int(self.in_bytes(self.direct.received).sum())
+        """Return the bytes that devices want and do not hold; of sums, those that no plan can do without."""
+        return self._entering(range(len(self.devices.names)))
 
     @property
     def least_by_axis(self) -> dict[str, int]:
@@ -111,10 +107,19 @@ class MeshPlan:
         order = sorted(range(len(self.devices.names)), key=lambda at: self.rate(self.devices.names[at]))
         found, slower = {}, 0
         for at in range(1, len(order) + 1):
-            crossing = int(self.in_bytes(self.direct.entering(order[:at])).sum())
+            crossing = self._entering(order[:at])
             found[self.devices.names[order[at - 1]]] = crossing - slower
             slower = crossing
         return found
+
+    def _entering(self, axes: Sequence[int]) -> int:
+        parts = prod(extent for extent, step in self.summed if any(step.device[axis] for axis in axes))
+        return int(self.in_bytes(self.direct.entering(axes, parts)).sum())
+
+    @property
+    def divisor(self) -> int:
+        """Return the number by which the whole is divided."""
+        return prod(extent for extent, _ in self.summed) if self.op == "avg" else 1
 
     def rate(self, axis: str) -> float:
         """Return the GB/s of an axis."""
@@ -123,53 +128,57 @@ class MeshPlan:
     @property
     def seconds(self) -> float:
         """Return the expected time of the exchanges."""
-        return sum(seconds_of(exchange, self.links, self.dtype) for exchange in self.exchanges)
+        return sum(stage.seconds(self.links, self.dtype) for stage in self.stages)
 
     @property
     def largest_share(self) -> float:
-        """Return the most that one device sends over the mean of senders, in the least even exchange."""
-        shares = [exchange.sent for exchange in self.exchanges if exchange.received.any()]
+        """Return the most that one device sends over the mean of senders, in the least even stage."""
+        shares = [stage.sent for stage in self.stages if stage.received.any()]
         return max((float(sent.max() / sent[sent > 0].mean()) for sent in shares), default=1.0)
 
     def data(self) -> dict[str, Any]:
         """Return the plan as JSON."""
-        return {
-            "class": "mesh",
-            "mesh": dict(zip(self.devices.names, self.devices.extents, strict=True)),
-            "steps": [
-                {
-                    "kind": kind_of(exchange),
-                    "axes": axes_of(exchange),
-                    "bytes": int(self.in_bytes(exchange.received).sum()),
-                    "text": text,
-                }
-                for exchange, text in zip(self.exchanges, self.steps, strict=True)
-            ],
-            "bytes_sent": self.bytes_sent,
-            "least": self.least,
-            "least_by_axis": self.least_by_axis,
-            "traffic": self.traffic,
-            "largest_share": round(self.largest_share, 3),
-            "seconds": self.seconds,
-            "links": {name: self.rate(name) for name in self.devices.names},
-            "source": str(self.source),
-            "target": str(self.target),
-            "dtype": str(self.dtype),
-            "shape": list(self.box),
-        }
+        return (
+            {
+                "class": "mesh",
+                "mesh": dict(zip(self.devices.names, self.devices.extents, strict=True)),
+                "steps": [
+                    {
+                        "kind": stage.kind,
+                        "axes": stage.axes,
+                        "bytes": int(self.in_bytes(stage.received).sum()),
+                        "text": text,
+                    }
+                    for stage, text in zip(self.stages, self.steps, strict=True)
+                ],
+                "bytes_sent": self.bytes_sent,
+                "least": self.least,
+                "least_by_axis": self.least_by_axis,
+                "traffic": self.traffic,
+                "largest_share": round(self.largest_share, 3),
+                "seconds": self.seconds,
+                "links": {name: self.rate(name) for name in self.devices.names},
+                "source": str(self.source),
+                "target": str(self.target),
+                "dtype": str(self.dtype),
+                "shape": list(self.box),
+            }
+            | ({"reduce": dict.fromkeys(self.reduce, self.op)} if self.reduce else {})
+            | ({"parts": list(self.parts)} if self.parts else {})
+        )
 
     @property
     def steps(self) -> list[str]:
         """Return the exchanges in sentences."""
-        return list(map(self._sentence, self.exchanges))
+        return list(map(self._sentence, self.stages))
 
-    def _sentence(self, exchange: MeshExchange) -> str:
-        if not exchange.received.any():
+    def _sentence(self, stage: Stage) -> str:
+        if not stage.received.any():
             return "local move: nothing leaves a device"
-        most = int(self.in_bytes(exchange.received).max())
-        axes = " and ".join(axes_of(exchange))
+        most = int(self.in_bytes(stage.received).max())
+        axes = " and ".join(stage.axes)
         where = f" over {axes}" if axes else ""
-        return f"{kind_of(exchange)}{where}: {counted(most, 'byte')} come to a device at most"
+        return f"{stage.kind}{where}: {counted(most, 'byte')} come to a device at most"
 
     def __str__(self) -> str:
         mesh = " x ".join(map(str, self.devices.extents))
@@ -188,7 +197,7 @@ class MeshPlan:
         if self.devices.size > LISTED:
             return None
         every = range(self.devices.size)
-        sent = [[self.in_bytes(exchange.sends(one)) for one in every] for exchange in self.exchanges]
+        sent = [[self.in_bytes(stage.sends(one)) for one in every] for stage in self.stages]
         found: list[list[int]] = np.sum(sent, axis=0).tolist()
         return found
 
@@ -223,12 +232,16 @@ def mesh_plan(
     shape: Any = None,
     mesh: Mapping[str, int] | None = None,
     link: Mapping[str, float] | None = None,
+    reduce: Any = None,
+    parts: Any = None,
 ) -> MeshPlan:
     """Return the plan of the least time from one layout on devices to another.
 
-    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names.
+    Without `mesh` the mesh is the least that has both layouts, with its axes in the order of their names. The
+    source's copies along axes `reduce` are parts of a sum, and so are the target's along axes `parts`.
 
-        refused  TW701 a mesh that is smaller than a layout; TW702 sizes; TW703 elements that meet
+        refused  TW701 a mesh that is smaller than a layout; TW702 sizes; TW703 elements that meet; TW401
+                 parts that are no copies; TW105 a type without sums
 
     >>> from tilewise import parse
     >>> print(mesh_plan(parse("S[4096]"), parse("S[4096] + R[2 : 1@gpuid_x]"), DType.of("bf16")))
@@ -243,22 +256,57 @@ def mesh_plan(
     """
     devices = Devices.of(_extents(source, target, mesh))
     source, target, box = _in_modes(source, target, shape)
+    summed, op = _summed(reduce, devices, "reduce")
+    left, _ = _summed(parts, devices, "parts")
+    if summed:
+        check_sum(op, dtype)
     ours, theirs = (Held.of(layout, devices, flat=len(box) == 1) for layout in (source, target))
     refuse_meeting(target)
-    direct = MeshExchange.of(ours, theirs, box)
+    for name, held, axes in (("source", ours, summed), ("target", theirs, left)):
+        _refuse_no_copies(name, held, axes)
+    ends = Ends.of(ours, theirs, box, summed, left)
     links = _known_links(link or {}, devices)
-    best: tuple[MeshExchange, ...] = min(
-        [(direct,), *_ways(direct, box)], key=lambda way: (_cost(way, direct, links, dtype), len(way))
+    least = int(ends.direct.entering(range(len(devices.names)), prod(it for it, _ in ends.parts)).sum())
+    best = min(ends.ways(), key=lambda way: (_cost(way, least, links, dtype), len(way)))
+    return MeshPlan(
+        source, target, dtype, box, best, links, ends.direct, tuple(summed), tuple(left), op, ends.parts
     )
-    return MeshPlan(source, target, dtype, box, best, links)
 
 
-def _cost(
-    way: Sequence[MeshExchange], direct: MeshExchange, links: Mapping[str, float], dtype: DType
-) -> float:
+def _cost(way: Sequence[Stage], least: int, links: Mapping[str, float], dtype: DType) -> float:
     """Return the time of a way, and more for one that sends more than the least."""
-    time = sum(seconds_of(exchange, links, dtype) for exchange in way)
-    return time * (MORE if sum(int(one.received.sum()) for one in way) > direct.received.sum() else 1)
+    time = sum(stage.seconds(links, dtype) for stage in way)
+    return time * (MORE if sum(int(stage.received.sum()) for stage in way) > least else 1)
+
+
+def _summed(given: Any, devices: Devices, option: str) -> tuple[list[str], str]:
+    """Return the axes along which parts sum up, and how: by name, several, or each with its operation."""
+    if given is None:
+        return [], "sum"
+    ops = dict(given) if isinstance(given, Mapping) else {}
+    names = [given] if isinstance(given, str) else list(given)
+    every = set(ops.values()) or {"sum"}
+    if len(every) > 1:
+        raise LayoutError(
+            "TW401", f"parts are combined in several ways: {', '.join(sorted(map(str, every)))}"
+        )
+    for name in names:
+        if name not in devices.names:
+            hint = f"its axes are {', '.join(devices.names)}"
+            raise LayoutError("TW401", f"{option} is along {name}, and the mesh has no such axis", hint=hint)
+    return [name for name in names if devices.extents[devices.names.index(name)] > 1], every.pop()
+
+
+def _refuse_no_copies(name: str, held: Held, axes: Iterable[str]) -> None:
+    """Refuse axes along which a layout has no copies: parts of a sum are those."""
+    for axis in axes:
+        at = held.devices.names.index(axis)
+        if not any(step.device[at] for _, step in held.copies):
+            raise LayoutError(
+                "TW401",
+                f"the {name} has no copies along {axis}, and parts of a sum are such",
+                hint=f"add R[{held.devices.extents[at]} : 1@{axis}] to it",
+            )
 
 
 def _extents(source: Layout, target: Layout, mesh: Mapping[str, int] | None) -> dict[str, int]:
@@ -318,136 +366,3 @@ def _in_modes(source: Layout, target: Layout, shape: Any) -> tuple[Layout, Layou
     alike = alike_in_modes(source, target)
     source, target = aligned(source, target)
     return source, target, extents_of(source.shape) if alike else (source.size,)
-
-
-# -- ways ------------------------------------------------------------------------------------------------
-
-
-def _ways(direct: MeshExchange, box: Sequence[int]) -> Iterator[tuple[MeshExchange, MeshExchange]]:
-    """Yield the ways by a layout whose copies along some axes hold a share of the elements each."""
-    if not direct.received.any() or not all(isinstance(mode, DigitMode) for mode in direct.modes):
-        return
-    axes = sorted({at for _, step in direct.target.copies for at, own in enumerate(step.device) if own})
-    for some in chain.from_iterable(combinations(axes, many) for many in range(1, len(axes) + 1)):
-        between = shared_out(direct, some)
-        if between is not None:
-            first = MeshExchange.of(direct.source, between, box)
-            if first.received.any():
-                yield first, MeshExchange.of(between, direct.target, box)
-
-
-def shared_out(exchange: MeshExchange, axes: Sequence[int]) -> Held | None:
-    """Return the target with copies along some axes made into shards, or None where no digit is cut evenly.
-
-    A shard along an axis has what the source's device has there, where it is one digit of the source.
-    """
-    target = exchange.target
-    kept = [copy for copy in target.copies if not any(copy[1].device[axis] for axis in axes)]
-    cut = [copy for copy in target.copies if copy not in kept]
-    modes = [list(mode) for mode in target.modes]
-    sources = [[step for _, step in mode] for mode in exchange.source.modes]
-    for extent, step in cut:
-        place = _place_for(extent, step, modes, sources)
-        if place is None:
-            return None
-        mode, at = place
-        own, inside = modes[mode][at]
-        rest = [(own // extent, inside)] if own > extent else []
-        modes[mode][at : at + 1] = [(extent, MeshStep(step.device, inside.memory * (own // extent))), *rest]
-        sources[mode][at : at + 1] = [sources[mode][at]] * (1 + len(rest))
-    compact = _compact(modes)
-    return replace(
-        target,
-        modes=tuple(map(tuple, compact)),
-        size=prod(extent for mode in compact for extent, step in mode if not step.on_devices),
-        copies=tuple(kept),
-        local_copies=(),
-        first=MeshStep(target.first.device, 0),
-        swizzles=(),
-        outer=0,
-    )
-
-
-def _place_for(
-    extent: int, step: MeshStep, modes: list[list[MeshDigit]], sources: list[list[MeshStep]]
-) -> tuple[int, int] | None:
-    """Return the digit in the target's memory of which each copy takes a share: (mode, place)."""
-    free = [
-        (mode, at)
-        for mode, digits in enumerate(modes)
-        for at, (own, inside) in enumerate(digits)
-        if not inside.on_devices and own % extent == 0
-    ]
-    held = [
-        (mode, at)
-        for mode, at in free
-        if sources[mode][at].device == step.device and modes[mode][at][0] == extent
-    ]
-    moving = [place for place in free if not sources[place[0]][place[1]].on_devices]
-    return next(iter([*held, *moving, *free]), None)
-
-
-def _compact(modes: list[list[MeshDigit]]) -> list[list[MeshDigit]]:
-    """Return the modes with steps in memory that leave no gaps, in the order of the steps that they have."""
-    in_memory = [
-        (inside.memory, mode, at)
-        for mode, digits in enumerate(modes)
-        for at, (_, inside) in enumerate(digits)
-        if not inside.on_devices
-    ]
-    pitch, steps = 1, {}
-    for _, mode, at in sorted(in_memory):
-        steps[mode, at] = pitch
-        pitch *= modes[mode][at][0]
-    return [
-        [(own, MeshStep(inside.device, steps.get((mode, at), 0))) for at, (own, inside) in enumerate(digits)]
-        for mode, digits in enumerate(modes)
-    ]
-
-
-# -- what an exchange is -------------------------------------------------------------------------------------
-
-
-def kind_of(exchange: MeshExchange) -> str:
-    """Return the kind of an exchange: the collective that does it, or that nothing leaves a device."""
-    if not exchange.received.any():
-        return "move"
-    leaves, arrives = exchange.axes_left, exchange.axes_taken
-    if leaves and arrives:
-        return "all-to-all"
-    if leaves:
-        return "all-gather" if exchange.target.copies else "point-to-point"
-    if arrives:
-        return "point-to-point"
-    if exchange.turns_axes:
-        return "point-to-point" if exchange.target.copies else "permutation"
-    return "broadcast" if exchange.target.copies else "permutation"
-
-
-def axes_of(exchange: MeshExchange) -> list[str]:
-    """Return the axes along which elements go to other devices."""
-    if not exchange.received.any():
-        return []
-    names = exchange.devices.names
-    return [name for at, name in enumerate(names) if exchange.crosses(at)]
-
-
-def seconds_of(exchange: MeshExchange, links: Mapping[str, float], dtype: DType) -> float:
-    """Return the expected time of an exchange: that of the device and the axis with the most bytes.
-
-    Messages along an axis go at its rate. The bytes of a sender are divided among axes like all.
-    """
-    if not exchange.received.any():
-        return 0.0
-    names = exchange.devices.names
-    rates = [links.get(name, RATE) * 1e9 * 8 / dtype.bits for name in names]
-    order = sorted(range(len(names)), key=rates.__getitem__)
-    times, inside = [], exchange.wanted
-    for at in range(1, len(order) + 1):
-        near = exchange.count_near(order[:at])
-        crossing = inside - near
-        part = float(crossing.sum() / exchange.received.sum())
-        most = max(int(crossing.max()), int(exchange.sent.max()) * part)
-        times.append(most / rates[order[at - 1]])
-        inside = near
-    return START + max(times)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib import import_module, metadata
 from threading import Thread
@@ -20,7 +20,7 @@ from typing import Any
 from tilewise.core.errors import LayoutError, of_kind
 from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
-from tilewise.moves.mesh.bound import Binding, BoundPart
+from tilewise.moves.mesh.bound import Binding, BoundPart, BoundSum, bound_parts
 from tilewise.moves.mesh.held import Devices, device_axes
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
 from tilewise.moves.types import given_type
@@ -65,10 +65,11 @@ class GroupRanks:
         refused  TW701 a group of another size than the devices, or a mesh with other axes
         """
         names, numbers = devices.names, list(self.ranks)
-        own = tuple(getattr(mesh, "mesh_dim_names", None) or ())
-        if hasattr(mesh, "get_group") and len(names) > 1:
+        is_mesh = hasattr(mesh, "get_group")
+        own = axes_of(mesh) if is_mesh else ()
+        if is_mesh and len(names) > 1:
             if set(own) != set(names):
-                has = ", ".join(own) or "no names"
+                has = ", ".join(mesh.mesh_dim_names or ()) or "no names"
                 raise LayoutError(
                     "TW701",
                     f"the layouts are on the axes {', '.join(names)}, and the mesh has {has}",
@@ -103,6 +104,11 @@ class GroupRanks:
         asking.start()
         asking.join(SAID_WITHIN)
         return found[-1]
+
+
+def axes_of(mesh: Any) -> tuple[str, ...]:
+    """Return the names of a DeviceMesh's dimensions, or names by their numbers where it has none."""
+    return tuple(mesh.mesh_dim_names or [f"dim{at}" for at in range(mesh.mesh.dim())])
 
 
 class Messages:
@@ -153,7 +159,16 @@ class Messages:
 
 
 def moved(
-    x: Any, source: Any, target: Any, out: Any, mesh: Any, dtype: Any, shape: Any, bind: Binding
+    x: Any,
+    source: Any,
+    target: Any,
+    out: Any,
+    mesh: Any,
+    dtype: Any,
+    shape: Any,
+    reduce: Any,
+    parts: Any,
+    bind: Binding,
 ) -> Any:
     """Return the result of `tilewise.move` on the ranks of a mesh; all of them call it."""
 
@@ -166,7 +181,8 @@ def moved(
         for layout, name in ((source, "the source"), (target, "the target")):
             of_kind(layout, Layout, f"a layout for {name}", "such as S[(2, 8) : (1@gpuid_x, 1)]")
         kind = given_type(x.dtype if dtype is None else dtype)
-        return mesh_plan(source, target, kind, shape=shape, mesh=named_extents(mesh, source, target))
+        axes = named_extents(mesh, source, target)
+        return mesh_plan(source, target, kind, shape=shape, mesh=axes, reduce=reduce, parts=parts)
 
     return agreed(mesh, planned, bind, x, out)(x, out)
 
@@ -225,11 +241,9 @@ class MeshMove:
 
     def __init__(self, plan: MeshPlan, ranks: GroupRanks, bind: Binding, *, on_gpu: bool = False) -> None:
         self.plan, self.ranks = plan, ranks
-        self.parts = [
-            BoundPart(exchange, ranks.me, plan.dtype, bind, fused=on_gpu) for exchange in plan.exchanges
-        ]
-        self._sizes = [-(-exchange.target.size * plan.dtype.bits // 8) for exchange in plan.exchanges]
-        self._reads = -(-plan.exchanges[0].source.size * plan.dtype.bits // 8)
+        self._bound = partial(bound_parts, plan, ranks.me, bind, fused=on_gpu)
+        self.parts = self._bound()
+        self._reads = -(-plan.reads * plan.dtype.bits // 8)
 
     @property
     def reads(self) -> int:
@@ -239,7 +253,7 @@ class MeshMove:
     @property
     def writes(self) -> int:
         """Return the bytes of a rank's storage in the target."""
-        return self._sizes[-1]
+        return self.parts[-1].room
 
     def check(self, x: Any, out: Any = None) -> tuple[Any, Any]:
         """Return the bytes of x, and of `out`.
@@ -259,33 +273,63 @@ class MeshMove:
         return held, given
 
     def __call__(self, x: Any, out: Any = None) -> Any:
-        """Return this rank's storage of the target, or fill `out`, from its storage of the source."""
-        held, given = self.check(x, out)
+        """Return this rank's storage of the target, or fill `out`, from its storage of the source.
 
-        for step, part in enumerate(self.parts):
-            is_last = step == len(self.parts) - 1
-            room = self._sizes[step]
-            if is_last and given is not None:
-                made = given[:room]
-            else:
-                made = held.new_zeros(room) if self._has_room(step) else held.new_empty(room)
-            self._exchange(part, held, made, tag=step, apart=is_last and given is not None)
-            held = made
+        A gradient goes back by the same stages, and arrives at each rank as its part of the sum.
+        """
+        torch: Any = sys.modules["torch"]
+        if torch.is_grad_enabled() and x.requires_grad:
+            if out is not None:
+                hint = "leave out `out`, or call it under torch.no_grad()"
+                raise LayoutError("TW704", "x needs a gradient, and `out` has none to pass on", hint=hint)
+            return _with_gradient()(self, x)
+        held, given = self.check(x, out)
+        made = self._run(self.parts, held, given)
         if out is not None:
             return out
-        return held if held.numel() % x.element_size() else held.view(x.dtype)
+        return made if made.numel() % x.element_size() else made.view(x.dtype)
 
-    def _has_room(self, step: int) -> bool:
-        """Return True if the storage has places that no element takes: they are 0."""
-        exchange = self.plan.exchanges[step]
-        me = self.ranks.me
-        taken = int(exchange.wanted[me])
-        for extent, _ in exchange.target.local_copies:
-            taken *= extent
-        return taken != exchange.target.size
+    def back(self, gradient: Any) -> Any:
+        """Return the gradient of this rank's storage of the source from that of its target."""
+        given = gradient / self.plan.divisor if self.plan.divisor > 1 else gradient.contiguous()
+        return self._run(self._back, _row(given, "the gradient")).view(gradient.dtype)
 
-    def _exchange(self, part: BoundPart, x: Any, made: Any, *, tag: int, apart: bool) -> None:
-        messages = Messages(self.ranks, tag)
+    @cached_property
+    def _back(self) -> list[BoundPart | BoundSum]:
+        return self._bound(back=True)
+
+    def _run(self, parts: Sequence[BoundPart | BoundSum], held: Any, out: Any = None) -> Any:
+        """Return the bytes after all stages; `out` is written in the last one, after all messages."""
+        for at, part in enumerate(parts):
+            apart = out is not None and at == len(parts) - 1
+            if apart:
+                made = out[: part.room]
+            else:
+                made = held.new_empty(part.room) if part.fills else held.new_zeros(part.room)
+            messages = Messages(self.ranks, at)
+            if isinstance(part, BoundSum):
+                self._reduce(part, messages, held, made)
+            else:
+                self._exchange(part, messages, held, made, apart=apart)
+            held = made
+        return held
+
+    def _reduce(self, part: BoundSum, messages: Messages, x: Any, made: Any) -> None:
+        rows = part.taken(x.new_empty)
+        takes = [(messages.take(row, peer), peer) for peer, row in rows.items()]
+        sends = []
+        for peer, row in part.sent(x, x.new_empty):
+            if peer == self.ranks.me:
+                rows[peer] = row
+            else:
+                sends.append((messages.send(row, peer), peer))
+        for work, peer in [*takes, *sends]:
+            messages.wait(work, peer)
+        messages.end()
+        self._clear(made)
+        part.finish(rows, made, x.new_zeros)
+
+    def _exchange(self, part: BoundPart, messages: Messages, x: Any, made: Any, *, apart: bool) -> None:
         taken, slots = part.taken(made, x.new_empty, apart=apart)
         takes = [(messages.take(row, peer), peer, slot) for peer, row, slot in slots]
         sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, x.new_empty)]
@@ -298,10 +342,35 @@ class MeshMove:
             messages.wait(work, peer)
         messages.end()
         if apart:
+            self._clear(made)
             for _, _, slot in takes:
                 part.unpack(slot, taken, made)
             part.keep(x, made)
         part.unpack_all(taken, made)
+
+    def _clear(self, made: Any) -> None:
+        """Make the target 0 if it has parts of a sum: this rank may have nothing of it."""
+        if self.plan.parts:
+            made.zero_()
+
+
+@cache
+def _with_gradient() -> Callable[[MeshMove, Any], Any]:
+    """Return the move through which torch passes gradients on."""
+    torch: Any = sys.modules["torch"]
+
+    class OfMesh(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any, move: MeshMove) -> Any:
+            ctx.move = move
+            with torch.no_grad():
+                return move(x)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> tuple[Any, None]:
+            return ctx.move.back(gradient), None
+
+    return lambda move, x: OfMesh.apply(x, move)
 
 
 def _row(tensor: Any, name: str) -> Any:
@@ -320,7 +389,7 @@ def digests(plan: MeshPlan | None, size: int, version: str, refusal: str = "") -
     if plan is not None:
         mesh = dict(zip(plan.devices.names, plan.devices.extents, strict=True))
         parts = [str(plan.source), str(plan.target), str(plan.dtype), str(plan.box), str(mesh)]
-        parts[4] += str(sorted(plan.links.items()))
+        parts[4] += str((sorted(plan.links.items()), plan.reduce, plan.parts, plan.op))
     every = [version, *parts, str(size), refusal]
     return b"".join(sha256(part.encode()).digest()[:DIGEST] for part in every)
 

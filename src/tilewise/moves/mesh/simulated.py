@@ -13,7 +13,7 @@ from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
 from tilewise.core.layout import Layout
 from tilewise.moves.arrays.run import Bound
-from tilewise.moves.mesh.bound import BoundPart
+from tilewise.moves.mesh.bound import BoundSum, bound_parts
 from tilewise.moves.mesh.plan import MeshPlan
 from tilewise.moves.plan import memory_plan
 
@@ -55,20 +55,25 @@ def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
     kinds = [np.asarray(storage).dtype for storage in storages]
     held = [np.ascontiguousarray(storage).reshape(-1).view(np.uint8) for storage in storages]
     traffic: Counter[tuple[int, int]] = Counter()
-    for exchange in plan.exchanges:
-        room = -(-exchange.target.size * plan.dtype.bits // 8)
-        after = [np.zeros(room, np.uint8) for _ in range(size)]
-        parts = [BoundPart(exchange, device, plan.dtype, _bound) for device in range(size)]
+    every = [bound_parts(plan, device, _bound) for device in range(size)]
+    for parts in zip(*every, strict=True):
+        after = [_empty(part.room) for part in parts]
         sent = {
             (device, peer): row
             for device, part in enumerate(parts)
             for peer, row in part.sent(held[device], _empty)
         }
+        for (device, peer), row in sent.items():
+            if device != peer:
+                traffic[device, peer] += len(row)
         for device, part in enumerate(parts):
-            taken, rows = part.taken(after[device], _empty)
-            for peer, row, _ in rows:
+            if isinstance(part, BoundSum):
+                rows = {sender: row for (sender, receiver), row in sent.items() if receiver == device}
+                part.finish(rows, after[device], _empty)
+                continue
+            taken, slots = part.taken(after[device], _empty)
+            for peer, row, _ in slots:
                 row[:] = sent[peer, device]
-                traffic[peer, device] += len(row)
             part.finish(held[device], taken, after[device])
         held = after
     return Simulated([storage.view(kind) for storage, kind in zip(held, kinds, strict=True)], traffic)

@@ -54,7 +54,8 @@ _PLACEMENT = (
     r"|(?P<strided>_Strided|_)?S(?:hard)?\(\s*(?:dim\s*=\s*)?(?P<dim>-?\d{1,9})\s*"
     r"(?(strided),\s*(?:(?:sf|split_factor)\s*=\s*)?(?P<pieces>[1-9]\d{0,9})\s*)\)(?:\[(?P<order>\d{1,9})\])?)[\s,]*"
 )
-_SUM = r"_?Partial|_?MaskP|P(?!\w*Shard)"
+_SUM = r"\s*(?P<word>(?:_?Partial|P(?!\w))(?:\(\s*(?:reduce_op\s*=\s*)?['\"]?(?P<op>\w*)['\"]?\s*\))?)[\s,]*"
+_NO_SUM = r"_?MaskP|_?Partial|P(?!\w*Shard)"
 
 
 @dataclass(slots=True)
@@ -64,6 +65,8 @@ class _Placement(Written):
     dim: int | None = None
     pieces: int = 1
     order: int | None = None
+    op: str = ""
+    """The operation that combines parts, where the devices have parts of a sum."""
 
 
 _Cut = tuple[_Placement, Digits]
@@ -96,7 +99,7 @@ def read(given: Given) -> Reading:
         raise words[on and on - 1].error("TW004", "a text has placements, and 'on' before their mesh", hint)
     where = between(placed[0], placed[-1])
     inside = int(bool(placed[0].items))
-    placements = _placements(where, where.span[0] + inside, where.span[1] - inside)
+    placements = _placements(where, where.span[0] + inside, where.span[1] - inside, given.sums)
     shape = shape_of(where, given, own)
     if mesh_words:
         mesh, first = device_mesh(mesh_words)
@@ -106,10 +109,18 @@ def read(given: Given) -> Reading:
         message = f"{len(placements)} placements, and the mesh has {len(mesh)} dimensions"
         raise where.error("TW003", message)
     copies: Digits = []
+    sums: dict[str, str] = {}
     cuts: list[list[_Cut]] = [[] for _ in shape]
     for placement, devices in zip(placements, mesh, strict=True):
         if placement.dim is None:
             copies += devices
+            if placement.op:
+                sums |= {axis.name: placement.op for it in devices for axis in it.stride.axes}
+                if GPU.name in sums and len(mesh) > 1:
+                    hint = "such as DeviceMesh((dp=2, tp=4))"
+                    raise placement.error(
+                        "TW008", "parts of a sum are along a dimension without a name", hint
+                    )
         elif not -len(shape) <= placement.dim < len(shape):
             message = f"Shard({placement.dim}) of a tensor of {len(shape)} dimensions"
             raise placement.error("TW003", message, "dimensions count from 0")
@@ -122,18 +133,23 @@ def read(given: Given) -> Reading:
         with its[0][0].blame() if its else where.blame():
             dimensions.append([*_after_cuts(dimension, extent, its).shard])
     found = sharded(shape, dimensions, copies, first)
-    return replace(found, dtype=dtype, notes=(_UNEVEN,) if found.box else ())
+    return replace(found, dtype=dtype, notes=(_UNEVEN,) if found.box else (), sums=sums)
 
 
-def _placements(where: Written, at: int, end: int) -> list[_Placement]:
+def _placements(where: Written, at: int, end: int, sums: bool) -> list[_Placement]:
     """Return the placements in a part of the text, `S(0)RR` or `Shard(dim=0), Replicate()`."""
     found: list[_Placement] = []
     while at < end:
+        part = re.compile(_SUM).match(where.source, at, end) if sums else None
+        if part is not None:
+            at = part.end()
+            found.append(_Placement(where.source, part.span("word"), op=part["op"] or "sum"))
+            continue
         placement = re.compile(_PLACEMENT).match(where.source, at, end)
         if placement is None:
             word = re.compile(r"\s*(\w+|\S)").match(where.source, at)
             here = Written(where.source, word.span(1) if word else where.span)
-            if re.match(_SUM, here.source[here.span[0] :]):
+            if re.match(_NO_SUM, here.source[here.span[0] :]):
                 message = (
                     "a sum is no layout: every device holds a part of a sum, and no element is at a place"
                 )

@@ -49,6 +49,8 @@ class Given:
     let: Mapping[str, int] = field(default_factory=dict)
     unit: str = "element"
     """The unit that strides count where the dialect does not fix it."""
+    sums: bool = False
+    """True if parts of a sum may be read, as copies."""
 
     def cursor(self, without: str = "") -> Cursor:
         """Return a cursor over the words of the text; matches of `without` are blanks."""
@@ -92,6 +94,8 @@ class Reading:
     """The extents of the tensor, where the layout is padded beyond them."""
     notes: tuple[str, ...] = ()
     """Sentences for the reader: an alignment, a version that was taken."""
+    sums: Mapping[str, str] = field(default_factory=dict)
+    """The axes along which copies are parts of a sum, each with its operation."""
 
 
 def words(source: str) -> Iterator[Token]:
