@@ -25,7 +25,7 @@ RATE = 360.0
 """GB/s in which a link of two H200 passes messages, where no rate is given."""
 START = 10e-6
 """Seconds until the first byte of an exchange arrives."""
-PAIRS = 1 << 18
+PAIRS = 1 << 17
 """The most pairs of devices that give the largest share; of a larger mesh some devices stand for all."""
 
 
@@ -130,8 +130,9 @@ class MeshExchange:
         """Return for each device if some device with its coordinates on these axes holds elements."""
         chosen = self.devices.coordinates[:, list(axes)]
         groups = _numbered(chosen, [self.devices.extents[axis] for axis in axes])
-        found: EachBool = np.isin(groups, np.unique(groups[held.holds]))
-        return found
+        found = np.zeros(prod(self.devices.extents), bool)
+        found[groups[held.holds]] = True
+        return found[groups]
 
     @cached_property
     def axes_left(self) -> set[int]:
@@ -282,6 +283,8 @@ class MeshExchange:
     @cached_property
     def sent(self) -> EachInt:
         """Return the number of elements that each device sends, or each of some that stand for all."""
+        if not self.source.copies:
+            return self.served
         return np.array([self.sends(int(one)).sum() for one in self._some_holders], np.int64)
 
     def pieces(self, sender: int, receiver: int) -> Iterator[Piece]:

@@ -172,10 +172,11 @@ class Held:
         for axis in axes:
             own = [(at, it) for at, it in enumerate(self.on_devices) if it[1].device[axis]]
             lowest = sum((extent - 1) * min(step.device[axis], 0) for _, (extent, step) in own)
-            rest = self.devices.coordinates[:, axis] - self.first.device[axis] - lowest
+            rest = np.arange(self.devices.extents[axis]) - self.first.device[axis] - lowest
             for at, (extent, step) in sorted(own, key=lambda it: -abs(it[1][1].device[axis])):
                 count, rest = np.divmod(rest, abs(step.device[axis]))
-                values[:, at] = count % extent if step.device[axis] > 0 else extent - 1 - count % extent
+                value = count % extent if step.device[axis] > 0 else extent - 1 - count % extent
+                values[:, at] = value[self.devices.coordinates[:, axis]]
         return values
 
     @cached_property

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
 from math import prod
 
@@ -267,16 +267,16 @@ def mesh_plan(
     ends = Ends.of(ours, theirs, box, summed, left)
     links = _known_links(link or {}, devices)
     least = int(ends.direct.entering(range(len(devices.names)), prod(it for it, _ in ends.parts)).sum())
-    best = min(ends.ways(), key=lambda way: (_cost(way, least, links, dtype), len(way)))
+    time = cache(lambda stage: stage.seconds(links, dtype))
+    best = min(ends.ways(), key=lambda way: (_cost(way, least, time), len(way)))
     return MeshPlan(
         source, target, dtype, box, best, links, ends.direct, tuple(summed), tuple(left), op, ends.parts
     )
 
 
-def _cost(way: Sequence[Stage], least: int, links: Mapping[str, float], dtype: DType) -> float:
+def _cost(way: Sequence[Stage], least: int, time: Callable[[Stage], float]) -> float:
     """Return the time of a way, and more for one that sends more than the least."""
-    time = sum(stage.seconds(links, dtype) for stage in way)
-    return time * (MORE if sum(int(stage.received.sum()) for stage in way) > least else 1)
+    return sum(map(time, way)) * (MORE if sum(int(stage.received.sum()) for stage in way) > least else 1)
 
 
 def _summed(given: Any, devices: Devices, option: str) -> tuple[list[str], str]:

@@ -139,7 +139,9 @@ class Ends:
         if shares is not None:
             yield shares
         first = replace(self.target, copies=once, local_copies=())
-        yield _near(first, [copy for copy in copies if copy not in once], self.source, self.box)
+        near = _near(first, [copy for copy in copies if copy not in once], self.source, self.box)
+        if shares is None or near.on_devices != first.on_devices:
+            yield near
 
     def _reductions(self, middle: Held) -> Iterator[tuple[Stage, ...]]:
         """Yield the ways of the parts to a layout that has each sum once."""
