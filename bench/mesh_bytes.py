@@ -70,7 +70,9 @@ def main() -> None:
         answers = context.SimpleQueue()
         size = torch.Size(mesh).numel()
         own = [pair for pair in chosen if pair[1] == mesh]
-        every = [context.Process(target=rank_of, args=(rank, port, mesh, own, answers)) for rank in range(size)]
+        every = [
+            context.Process(target=rank_of, args=(rank, port, mesh, own, answers)) for rank in range(size)
+        ]
         for one in every:
             one.start()
         told += answers.get()
@@ -81,7 +83,9 @@ def main() -> None:
             print(line)
     counts = Counter(tuple(line.split()[:2]) for line in told)
     for kind in KINDS:
-        print(f"{kind:8}", {verdict: count for (verdict, own), count in sorted(counts.items()) if own == kind})
+        print(
+            f"{kind:8}", {verdict: count for (verdict, own), count in sorted(counts.items()) if own == kind}
+        )
 
 
 def pairs(many: int) -> Iterator[Pair]:
@@ -163,7 +167,9 @@ def compared(devices: Any, kind: str, mesh: Any, shape: Any, before: Any, after:
     plan = plan_of(mesh, shape, before, after)
     ours = sum(plan.bytes_sent)
     words = f"{mesh} {shape} {before} to {after}: {ours} bytes, least {plan.least}"
-    fault = "" if is_right(tilewise.move(x, None, after), whole, devices, before, after) else ", OURS IS WRONG"
+    fault = (
+        "" if is_right(tilewise.move(x, None, after), whole, devices, before, after) else ", OURS IS WRONG"
+    )
     with counted() as bytes_of:
         try:
             made, refusal = x.redistribute(devices, after), ""
@@ -201,7 +207,12 @@ def local_of(whole: Any, devices: Any, placements: Any) -> Any:
         if placement.is_replicate() or placement.is_partial():
             continue
         pieces.append(
-            (placement.dim, getattr(placement, "split_factor", 1), devices.size(at), devices.get_coordinate()[at])
+            (
+                placement.dim,
+                getattr(placement, "split_factor", 1),
+                devices.size(at),
+                devices.get_coordinate()[at],
+            )
         )
     for dim, factor, many, own in pieces:
         parts = []
@@ -222,7 +233,9 @@ def is_right(made: Any, whole: Any, devices: Any, before: Any, after: Any) -> bo
     for at, placement in enumerate(after):
         if placement.is_partial():
             dist.all_reduce(local, group=devices.get_group(at))
-    return tuple(made.placements) == tuple(after) and torch.equal(local, times * local_of(whole, devices, after))
+    return tuple(made.placements) == tuple(after) and torch.equal(
+        local, times * local_of(whole, devices, after)
+    )
 
 
 @contextmanager

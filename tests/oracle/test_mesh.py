@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -29,6 +30,7 @@ pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 TIMEOUT = 10
 MOVES = 300
 SUMS = 100
+NAMES = ("dp", "tp")
 SPREAD, GATHERED = "S[(({}, 4), 8) : ((1@gpuid_x, 8), 1)]", "S[({}, 8) : (8, 1)] + R[{} : 1@gpuid_x]"
 
 
@@ -226,6 +228,63 @@ def test_dtensors_are_those_that_redistribute_makes(torch, tmp_path, mesh):
 
     size = int(np.prod(mesh))
     assert ranks(size, work, tmp_path) == [["done"]] * size
+
+
+@pytest.mark.parametrize("mesh", [(2,), (3,), (2, 2)])
+def test_sums_and_gradients_of_dtensors(torch, tmp_path, mesh):
+    """A part is the tensor times a number; gradients are those of `redistribute`."""
+
+    def work(rank: int) -> list[str]:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+
+        devices = init_device_mesh("cpu", mesh, mesh_dim_names=None if mesh == (3,) else NAMES[: len(mesh)])
+        every = [*product((Shard(0), Shard(1), Replicate(), Partial()), repeat=len(mesh))]
+        whole = [Replicate()] * len(mesh)
+        bad = []
+
+        def held(tensor: Any, placements: Any, times: bool) -> Any:
+            known = [Replicate() if one.is_partial() else one for one in placements]
+            found = distribute_tensor(tensor, devices, known).to_local().clone()
+            for placement, at in zip(placements, devices.get_coordinate(), strict=True):
+                found *= 1 + at if placement.is_partial() and times else 1
+            like = {"shape": tensor.shape, "stride": tensor.stride()}
+            return DTensor.from_local(found, devices, placements, run_check=False, **like)
+
+        for shape, before, after in product(((16, 24), (15, 7)), every, every):
+            tensor = torch.arange(shape[0] * shape[1]).reshape(shape).float()
+            total = np.prod([n * (n + 1) // 2 for n, it in zip(mesh, before, strict=True) if it.is_partial()])
+            made = move(held(tensor, before, True), None, after)
+            if not torch.equal(made.redistribute(devices, whole).to_local(), tensor * int(total)):
+                bad.append(f"{shape} {before} {after}")
+            if shape == (15, 7) or any(one.is_partial() for one in after):
+                continue
+            found = []
+            for way in (lambda x, to: move(x, None, to), lambda x, to: x.redistribute(devices, to)):
+                x = held(tensor, before, False).detach().requires_grad_()
+                (way(x, after) * distribute_tensor(tensor, devices, after)).sum().backward()
+                found.append(x.grad.redistribute(devices, whole).to_local())
+            bad += [] if torch.equal(*found) else [f"gradient {before} {after}"]
+        return [*bad, "done"]
+
+    assert ranks(int(np.prod(mesh)), work, tmp_path) == [["done"]] * int(np.prod(mesh))
+
+
+# -- JAX -----------------------------------------------------------------------------------------------------
+
+
+def test_jax_moves_what_the_definition_says():
+    pytest.importorskip("jax", reason="jax is not installed")
+    counts = ["300", "100", "100", "60"]
+    made = subprocess.run(
+        [sys.executable, "-m", "tests.oracle.mesh_on_jax", *counts],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names = ("shardings", "layouts", "sums", "gradients")
+    wanted = [f"{many} {name} []" for many, name in zip(counts, names, strict=True)]
+    assert made.stdout.splitlines() == wanted, made.stderr
 
 
 # -- faults --------------------------------------------------------------------------------------------------

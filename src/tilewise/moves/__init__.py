@@ -23,6 +23,7 @@ from tilewise.moves.plan import Plan, memory_plan, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any, Unpack
 
     from tilewise.core.dtypes import DType
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from tilewise.moves.named import Named
     from tilewise.moves.plan import OfMemory
 
-__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "bind", "move", "plan", "tune"]
+__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "bind", "move", "plan", "shard_function", "tune"]
 
 
 def move(
@@ -102,6 +103,10 @@ def move(
         from tilewise.moves.mesh.dtensor import redistributed
 
         return redistributed(x, source, target, out, _bound)
+    if hasattr(target, "shard_shape"):
+        from tilewise.moves.mesh.shard_map import resharded
+
+        return resharded(x, source, target, out)
     if mesh is not None:
         from tilewise.moves.mesh.ranks import moved as moved_on_mesh
 
@@ -132,6 +137,18 @@ def bind(plan: MeshPlan, mesh: Any = None) -> MeshMove:
     from tilewise.moves.mesh.ranks import agreed
 
     return agreed(mesh, lambda: plan, _bound)
+
+
+def shard_function(plan: MeshPlan) -> Callable[[Any], Any]:
+    """Return a plan across devices as a function of a device's storage, for the body of `jax.shard_map`.
+
+    The mesh of `shard_map` has the plan's axes. JAX differentiates the function.
+
+        refused  NotDecided where shards are uneven or storage is swizzled
+    """
+    from tilewise.moves.mesh.shard_map import shard_function as made
+
+    return made(plan)
 
 
 def _bound(source: Layout, target: Layout, dtype: DType) -> Bound:

@@ -228,7 +228,7 @@ class MeshExchange:
         has = (shards[senders, None] == shards[receivers]) & self.source.holds[receivers]
         return np.where(has & (senders[:, None] != receivers), 0, sizes)
 
-    def _ranges(self, senders: EachInt, receivers: EachInt) -> tuple[EachInt, EachInt]:
+    def ranges(self, senders: EachInt, receivers: EachInt) -> tuple[EachInt, EachInt]:
         """Return the part of the elements that both have which goes from each sender to each receiver.
 
         It is a range of them, in their order: begin and end, [sender, receiver].
@@ -269,14 +269,14 @@ class MeshExchange:
 
     def sends(self, device: int) -> EachInt:
         """Return the number of elements that a device sends to each, itself left out."""
-        begin, end = self._ranges(np.array([device]), np.arange(self.devices.size))
+        begin, end = self.ranges(np.array([device]), np.arange(self.devices.size))
         counts: EachInt = (end - begin)[0]
         counts[device] = 0
         return counts
 
     def takes(self, device: int) -> EachInt:
         """Return the number of elements that a device takes from each, and from itself."""
-        begin, end = self._ranges(np.arange(self.devices.size), np.array([device]))
+        begin, end = self.ranges(np.arange(self.devices.size), np.array([device]))
         counts: EachInt = (end - begin)[:, 0]
         return counts
 
@@ -289,7 +289,7 @@ class MeshExchange:
 
     def pieces(self, sender: int, receiver: int) -> Iterator[Piece]:
         """Yield the elements that go from one device to another."""
-        begin, end = (int(one[0, 0]) for one in self._ranges(np.array([sender]), np.array([receiver])))
+        begin, end = (int(one[0, 0]) for one in self.ranges(np.array([sender]), np.array([receiver])))
         parts = []
         for at, mode in enumerate(self.modes):
             ours, theirs = own_values(self.source, sender, at), own_values(self.target, receiver, at)
