@@ -6,11 +6,11 @@ Processes are forked from one that has imported torch, and meet on the loopback.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import product
 from multiprocessing import get_context
@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, parted, wanted
 
-from tilewise import LayoutError, NotDecided, move, parse
+from tilewise import LayoutError, NotDecided, move, parse, plan
 from tilewise.moves.mesh.plan import mesh_plan
 from tilewise.moves.types import given_type
 
@@ -39,29 +39,43 @@ def torch():
     return pytest.importorskip("torch", reason="torch is not installed")
 
 
-def ranks(size: int, work: Callable[[int], list[str]], folder: Path) -> list[list[str]]:
+def ranks(
+    size: int, work: Callable[[int], list[str]], folder: Path, timeout: int = TIMEOUT
+) -> list[list[str]]:
     """Return what each rank of a group answers; a rank that ends otherwise answers nothing."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    return answers(*started(size, work, folder, timeout))
+
+
+def started(
+    size: int, work: Callable[[int], list[str]], folder: Path, timeout: int
+) -> tuple[Any, list[Path]]:
+    """Return the processes of a group, and the files of their answers."""
     context = get_context("fork")
+    folder.mkdir(exist_ok=True)
     files = [folder / f"rank{rank}" for rank in range(size)]
     every = [
-        context.Process(target=_rank, args=(rank, size, port, work, files[rank])) for rank in range(size)
+        context.Process(target=_rank, args=(rank, size, work, files[rank], timeout)) for rank in range(size)
     ]
     for one in every:
         one.start()
+    return every, files
+
+
+def answers(every: Any, files: list[Path]) -> list[list[str]]:
+    """Return what each rank answers when all have ended."""
     for one in every:
         one.join(12 * TIMEOUT)
         assert one.exitcode is not None, "a rank hangs"
     return [file.read_text().splitlines() if file.exists() else [] for file in files]
 
 
-def _rank(rank: int, size: int, port: int, work: Callable[[int], list[str]], file: Path) -> None:
+def _rank(rank: int, size: int, work: Callable[[int], list[str]], file: Path, timeout: int) -> None:
     dist: Any = sys.modules["torch.distributed"]
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     sys.modules["torch"].set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=size, timeout=timedelta(seconds=TIMEOUT))
+    store = dist.FileStore(str(file.parent / "store"), size)
+    patience = timedelta(seconds=timeout)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=patience)
     file.write_text("\n".join(work(rank)))
     os._exit(0)
 
@@ -335,3 +349,153 @@ def test_each_rank_names_the_one_that_differs(torch, tmp_path, size, what, words
         if rank == size - 1 and what in ("short", "array", "dies", "sleeps"):
             continue
         assert lines[0].startswith(words.format(size - 1)), (rank, lines)
+
+
+# -- drills --------------------------------------------------------------------------------------------------
+
+WHOLE = "S[4096] + R[{0} : 1@x]"
+PLANS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "all-to-all": ("S[({0}, 8, 96) : (1@x, 96, 1)]", "S[({0}, 8, {0}, {2}) : ({3}, {2}, 1@x, 1)]", {}),
+    "all-reduce": (WHOLE, WHOLE, {"reduce": "x"}),
+    "broadcast": ("S[4096]", WHOLE, {"link": {"x": 1e-6}}),
+    "slow": (
+        "S[4096] + R[(2, {1}) : (1@x, 1@y)]",
+        "S[4096] + R[(2, {1}) : (1@x, 1@y)]",
+        {"reduce": ["x", "y"], "link": {"x": 1e-6, "y": 1e-5}},
+    ),
+}
+"""Plans of one stage, two and four: source, target and options, by the number of devices."""
+PATIENCE = 2
+"""Seconds after which a group misses a rank, in drills."""
+
+
+@dataclass(frozen=True)
+class Drill:
+    """A fault: a rank that ends or sleeps when a stage begins, or when its messages are on their way."""
+
+    plan: str
+    size: int
+    fault: str
+    stage: int = -1
+    sent: bool = False
+    out: bool = False
+
+
+def planned(drill: Drill) -> Any:
+    source, target, options = PLANS[drill.plan]
+    size = drill.size
+    spelled = [text.format(size, size // 2, 96 // size, 768 // size) for text in (source, target)]
+    return plan(*map(parse, spelled), "f32", **options)
+
+
+def drills() -> list[Drill]:
+    found = []
+    for name, sizes in (
+        ("all-to-all", (2, 3, 4)),
+        ("all-reduce", (2, 3, 4)),
+        ("broadcast", (2, 3, 4)),
+        ("slow", (4,)),
+    ):
+        for size in sizes:
+            stages = len(planned(Drill(name, size, "")).stages)
+            found += [
+                Drill(name, size, fault) for fault in ("layout", "type", "short", "version", "dies", "sleeps")
+            ]
+            found += [
+                Drill(name, size, fault, stage, sent, out)
+                for fault in ("dies", "sleeps")
+                for stage in range(stages)
+                for sent in (False, True)
+                for out in (False, True)
+            ]
+    return found
+
+
+def drilled(torch: Any, drill: Drill, rank: int) -> str:
+    """Return what a rank has of a drill: "right", or an error; anything else is a fault."""
+    from tilewise.moves import bind, simulated
+    from tilewise.moves.mesh import ranks as running
+
+    own = planned(drill)
+    every = [np.random.default_rng(at).integers(0, 50, own.reads).astype("f4") for at in range(drill.size)]
+    expected = torch.from_numpy(simulated(own, every).storages[rank])
+    x = torch.from_numpy(every[rank].copy())
+    odd = rank == drill.size - 1
+    out = torch.full_like(expected, -1.0) if drill.out else None
+
+    failed: list[str] = []
+
+    def fail() -> None:
+        if drill.fault == "dies":
+            os._exit(3)
+        if not failed:
+            failed.append("asleep")
+            time.sleep(2 * PATIENCE)
+
+    if odd and drill.fault == "version":
+        running.version = lambda: "0.0"
+    if odd and drill.stage < 0 and drill.fault in ("dies", "sleeps"):
+        fail()
+    if odd and drill.stage >= 0:
+        usual = running.Messages
+
+        class Failing(usual):  # type: ignore[misc, valid-type]
+            def __init__(self, group: Any, tag: int) -> None:
+                super().__init__(group, tag)
+                if tag == drill.stage and not drill.sent:
+                    fail()
+
+            def wait(self, work: Any, device: int) -> bool:
+                if self.tag == drill.stage and drill.sent:
+                    fail()
+                return super().wait(work, device)
+
+        running.Messages = Failing
+    try:
+        if odd and drill.fault in ("layout", "type", "short"):
+            source, target = own.source, own.target
+            if drill.fault == "layout":
+                target = target + 4
+            given = {"type": x.double(), "short": x[:-1]}.get(drill.fault, x)
+            move(given, source, target, mesh=torch.distributed.group.WORLD, reduce=own.reduce or None)
+        elif drill.fault in ("layout", "type", "short"):
+            named = {"mesh": torch.distributed.group.WORLD, "reduce": own.reduce or None}
+            move(x, own.source, own.target, **named)
+        else:
+            made = bind(own)(x, out)
+            if not torch.equal(made, expected):
+                return "wrong"
+        found = "right"
+    except LayoutError as error:
+        if out is not None and not (torch.equal(out, expected) or bool((out == -1).all())):
+            return "out is half written"
+        found = f"{error.code} {error.message}"
+    return found if np.array_equal(x.numpy(), every[rank]) else "x was changed"
+
+
+def test_two_hundred_drills(torch, tmp_path):
+    """Each live rank ends in time, with the right result or an error that names the rank that is odd."""
+    waiting = list(enumerate(drills()))
+    assert len(waiting) >= 200
+    faults: list[str] = []
+    while waiting:
+        some = [(drill, _drill(torch, drill, tmp_path / f"{at}")) for at, drill in waiting[:6]]
+        waiting = waiting[6:]
+        for drill, processes in some:
+            faults += [f"{drill} {line}" for line in odd_answers(drill, answers(*processes))]
+    assert faults == []
+
+
+def _drill(torch: Any, drill: Drill, folder: Path) -> tuple[Any, list[Path]]:
+    return started(drill.size, lambda rank: [drilled(torch, drill, rank)], folder, PATIENCE)
+
+
+def odd_answers(drill: Drill, found: list[list[str]]) -> Iterator[str]:
+    """Yield the answers that are neither right nor name the rank that is odd."""
+    for rank, lines in enumerate(found):
+        line, is_odd = lines[0] if lines else "nothing", rank == drill.size - 1
+        if drill.fault in ("dies", "sleeps") and (line == "right" or (is_odd and line == "nothing")):
+            continue
+        names = f"rank {drill.size - 1} " in line or (drill.size == 2 and line.startswith("TW708"))
+        if not line.startswith("TW" if is_odd else ("TW707", "TW708")) or not (names or is_odd):
+            yield f"rank {rank}: {line}"

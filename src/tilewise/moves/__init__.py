@@ -23,7 +23,7 @@ from tilewise.moves.plan import Plan, memory_plan, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, Unpack
 
     from tilewise.core.dtypes import DType
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from tilewise.moves.exchange import Exchange
     from tilewise.moves.mesh.plan import MeshPlan
     from tilewise.moves.mesh.ranks import MeshMove
+    from tilewise.moves.mesh.simulated import Simulated
     from tilewise.moves.named import Named
     from tilewise.moves.plan import OfMemory
 
-__all__ = ["Bound", "Exchange", "MeshPlan", "Plan", "bind", "move", "plan", "shard_function", "tune"]
+__all__ = ["Bound", "Exchange", "MeshPlan", "Plan"]
+__all__ += ["bind", "move", "plan", "shard_function", "simulated", "tune"]
 
 
 def move(
@@ -137,6 +139,16 @@ def bind(plan: MeshPlan, mesh: Any = None) -> MeshMove:
     from tilewise.moves.mesh.ranks import agreed
 
     return agreed(mesh, lambda: plan, _bound)
+
+
+def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
+    """Return the storages of all devices after a plan across devices, run in this process, and its traffic.
+
+    `storages` has an array for each device, in the order of their numbers.
+    """
+    from tilewise.moves.mesh.simulated import simulated as made
+
+    return made(plan, storages)
 
 
 def shard_function(plan: MeshPlan) -> Callable[[Any], Any]:

@@ -15,6 +15,7 @@ from functools import cache, cached_property, partial
 from hashlib import sha256
 from importlib import import_module, metadata
 from threading import Thread
+from time import monotonic, sleep
 from typing import Any
 
 from tilewise.core.errors import LayoutError, of_kind
@@ -92,9 +93,16 @@ class GroupRanks:
 
         def ask() -> None:
             store = sys.modules["torch.distributed"].distributed_c10d._get_default_store()
-            while store.check([f"{MARK}/{found[-1]}"]) and len(found) < len(self.ranks):
-                found.append(int(store.get(f"{MARK}/{found[-1]}")))
-            store.set(f"{MARK}/{self.ranks[self.me]}", str(found[-1]))
+            store.set(f"{MARK}/{self.ranks[self.me]}", str(rank))
+            end = monotonic() + SAID_WITHIN
+            while monotonic() < end:  # a rank that ends at the same time says it a moment later
+                if not store.check([f"{MARK}/{found[-1]}"]):
+                    sleep(SAID_WITHIN / 20)
+                    continue
+                other = int(store.get(f"{MARK}/{found[-1]}"))
+                if other in (self.ranks[self.me], *found):  # it woke up, and misses those that missed it
+                    break
+                found.append(other)
 
         def quietly() -> None:
             with suppress(Exception):  # the rank that keeps the store may be the one that is gone
