@@ -2,6 +2,8 @@
 
     python bench/mesh.py                     gloo, 2 and 4 ranks on the CPU
     python bench/mesh.py --ranks 2 --rounds 5 --side 4096
+    python bench/mesh.py --nccl --ranks 8    NCCL on eight GPUs, beside an all-to-all and messages of pairs
+    python bench/mesh.py --local             what one of eight GPUs packs and unpacks, beside copies
 
 It takes torch. The ranks are forked, and meet on the loopback. The slowest rank gives the time of a move.
 """
@@ -39,9 +41,15 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, action="append", choices=sorted(MESHES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--side", type=int, default=4096, help="rows and columns of f32: 4096 are 64 MB")
+    parser.add_argument("--nccl", action="store_true", help="GPUs, one for each rank")
+    parser.add_argument("--local", action="store_true", help="the local steps alone, on one GPU")
     args = parser.parse_args()
+    if args.local:
+        local_steps(args.side, args.rounds)
+        return
     context = get_context("fork")
-    print(f"torch {torch.__version__}, gloo, {os.cpu_count()} cores, {args.side} x {args.side} f32")
+    where = "NCCL" if args.nccl else f"gloo, {os.cpu_count()} cores"
+    print(f"torch {torch.__version__}, {where}, {args.side} x {args.side} f32")
     ratios: list[float] = []
     for size in args.ranks or [2, 4]:
         for mesh in MESHES[size]:
@@ -67,9 +75,16 @@ def rank_of(rank: int, size: int, port: int, mesh: tuple[int, ...], args: Any, a
     logging.disable(logging.WARNING)
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "GLOO_SOCKET_IFNAME": "lo"}
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=size, timeout=timedelta(seconds=120))
-    devices = init_device_mesh("cpu", mesh, mesh_dim_names=("dp", "tp")[: len(mesh)])
-    whole = torch.rand(args.side, args.side, generator=torch.Generator().manual_seed(1))
+    kind, backend = ("cuda", "nccl") if args.nccl else ("cpu", "gloo")
+    if args.nccl:
+        torch.cuda.set_device(rank)
+    dist.init_process_group(backend, rank=rank, world_size=size, timeout=timedelta(seconds=120))
+    if args.nccl:
+        told = wire(args.side, args.rounds)
+        if rank == 0:
+            print(told, flush=True)
+    devices = init_device_mesh(kind, mesh, mesh_dim_names=("dp", "tp")[: len(mesh)])
+    whole = torch.rand(args.side, args.side, generator=torch.Generator().manual_seed(1)).to(kind)
     placements = [*product((Shard(0), Shard(1), Replicate()), repeat=len(mesh))]
     ratios = []
     for before, after in product(placements, repeat=2):
@@ -107,11 +122,100 @@ def sends(x: Any, after: tuple[Any, ...]) -> bool:
 
 def timed(move: Callable[[], Any]) -> float:
     """Return the seconds from one barrier to the next."""
-    dist.barrier()
+    settle()
     begin = time.perf_counter()
     move()
-    dist.barrier()
+    settle()
     return time.perf_counter() - begin
+
+
+def settle() -> None:
+    """Return when all ranks, and their GPUs, have done all work."""
+    if dist.get_backend() == "nccl":
+        torch.cuda.synchronize()
+    dist.barrier()
+
+
+def wire(side: int, rounds: int) -> str:
+    """Return the rates at which bytes arrive at a rank in an all-to-all, and in messages of pairs."""
+    rank, size = dist.get_rank(), dist.get_world_size()
+    x = torch.rand(side * side // size * size, device="cuda")
+    out = torch.empty_like(x)
+
+    def messages() -> None:
+        if rank < size // 2 * 2:
+            both = [dist.P2POp(dist.isend, x, rank ^ 1), dist.P2POp(dist.irecv, out, rank ^ 1)]
+            for work in dist.batch_isend_irecv(both):
+                work.wait()
+
+    ways = {"all-to-all": lambda: dist.all_to_all_single(out, x), "pairs": messages}
+    arrive = {"all-to-all": x.nbytes * (size - 1) / size, "pairs": x.nbytes}
+    for way in ways.values():
+        timed(way)
+    seconds = {name: statistics.median(timed(way) for _ in range(rounds)) for name, way in ways.items()}
+    rates = [f"{name} {arrive[name] / taken / 1e9:.0f} GB/s" for name, taken in seconds.items()]
+    return f"the wire: {', '.join(rates)}"
+
+
+ROWS, COLUMNS = "S[((8, {1}), {0}) : ((1@x, {0}), 1)]", "S[({0}, (8, {1})) : ({1}, (1@x, 1))]"
+LOCAL = {
+    "rows to columns": (ROWS, COLUMNS),
+    "rows to columns, turned": (ROWS, "S[({0}, (8, {1})) : (1, (1@x, {0}))]"),
+    "columns to rows": (COLUMNS, ROWS),
+    "blocks to rows": ("S[((2, {2}), (4, {3})) : ((4@x, {3}), (1@x, 1))]", ROWS),
+    "all-gather of columns": (COLUMNS, "S[{0}, {0}] + R[8 : 1@x]"),
+}
+"""Moves between eight GPUs, by the rows of a matrix, an eighth, a half and a quarter of them."""
+
+
+def local_steps(side: int, rounds: int) -> None:
+    """Time what one of eight GPUs packs, unpacks and keeps, beside copies of as many bytes."""
+    from tilewise.moves import _bound
+    from tilewise.moves.mesh.bound import BoundPart
+
+    print(f"torch {torch.__version__}, {torch.cuda.get_device_name()}, {side} x {side} bf16 on eight GPUs")
+    for name, pair in LOCAL.items():
+        sizes = side, side // 8, side // 2, side // 4
+        source, target = (tilewise.parse(text.format(*sizes)) for text in pair)
+        plan = tilewise.plan(source, target, "bf16")
+        (stage,) = plan.stages
+        part = BoundPart(stage, 3, plan.dtype, _bound, fused=True)
+        x = torch.randint(0, 255, (2 * plan.reads,), dtype=torch.uint8, device="cuda")
+        out, empty = torch.zeros(2 * plan.writes, dtype=torch.uint8, device="cuda"), x.new_empty
+        taken, slots = part.taken(out, empty)
+        arrive = sum(slot.size for _, _, slot in slots) if taken is not out else 0
+        steps = [
+            ("pack", lambda part=part, x=x: list(part.sent(x, x.new_empty)), _packed(part)),
+            ("unpack", lambda part=part, taken=taken, out=out: part.unpack_all(taken, out), arrive),
+            ("keep", lambda part=part, x=x, out=out: part.keep(x, out), plan.writes - int(stage.received[3])),
+        ]
+        words = [f"{step} {ratio(run, 2 * count, rounds):.2f}" for step, run, count in steps if count]
+        print(f"{plan.kinds[0]:12} {name:26} {', '.join(words)} of a copy", flush=True)
+
+
+def _packed(part: Any) -> int:
+    """Return the elements that are packed."""
+    return sum(slot.size for slot in part.part.sends if slot.moves)
+
+
+def ratio(run: Callable[[], Any], size: int, rounds: int) -> float:
+    """Return the time of a copy of so many bytes over that of a step, in turn."""
+    x = torch.randint(0, 255, (size,), dtype=torch.uint8, device="cuda")
+    out = torch.empty_like(x)
+
+    def seconds(work: Callable[[], Any], times: int = 10) -> float:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(times):
+            work()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) / times
+
+    for work in (run, lambda: out.copy_(x)):
+        seconds(work)
+    pairs = [(seconds(lambda: out.copy_(x)), seconds(run)) for _ in range(rounds)]
+    return statistics.median(copy / own for copy, own in pairs)
 
 
 if __name__ == "__main__":

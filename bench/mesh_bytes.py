@@ -3,8 +3,8 @@
     python bench/mesh_bytes.py                300 pairs: shards, sums, strided shards, uneven tensors
     python bench/mesh_bytes.py --pairs 40
 
-It takes torch. DTensor's steps are those that it takes on a CUDA mesh. Each collective is counted as it is
-asked for, with the bytes that arrive at a rank in its best algorithm: of n ranks, an all-gather brings n - 1
+It takes torch. DTensor's steps are those that it takes on a CUDA mesh. Each collective counts with
+the bytes that arrive at a rank in its best algorithm: of n ranks, an all-gather brings n - 1
 inputs, an all-to-all and a reduce-scatter (n - 1)/n of one, an all-reduce twice that. An all-to-all over gloo
 is run as an all-gather, and counted as an all-to-all. Results of both are compared with the definition.
 """

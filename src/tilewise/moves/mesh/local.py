@@ -16,7 +16,7 @@ from tilewise.core.axes import m
 from tilewise.core.builders import S
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.exchange import MeshExchange
-from tilewise.moves.mesh.held import Held
+from tilewise.moves.mesh.held import EachInt, Held
 from tilewise.moves.mesh.modes import DigitMode, Piece
 
 LocalMove = tuple[Layout, Layout]
@@ -147,36 +147,44 @@ def _slots(
         yield MessageSlot(peer, begin, end - begin, tuple(moves))
 
 
-def _fused(moves: Sequence[LocalMove]) -> Iterator[LocalMove]:
-    """Yield the moves, as one where they differ in evenly spaced begins alone."""
-    while len(moves) > 1:
-        joined = _joined(moves)
-        if joined is None:
-            break
+def _fused(moves: Sequence[LocalMove]) -> Sequence[LocalMove]:
+    """Return the moves, as one where they differ in evenly spaced begins alone, or as few."""
+    while True:
+        joined = [_joined(run) for run in _even_runs(moves)]
+        if len(joined) == len(moves):
+            return moves
         moves = joined
-    yield from moves
 
 
-def _joined(moves: Sequence[LocalMove]) -> list[LocalMove] | None:
-    """Return the moves with evenly spaced runs of them joined, or None where they have no such runs."""
-    first = moves[0]
-    if any(_without_begin(move) != _without_begin(first) for move in moves):
-        return None
-    begins = np.array([[layout.offset["m"] for layout in move] for move in moves])
-    many = 1
-    steps = begins[1] - begins[0]
-    while many < len(moves) and (begins[many] == begins[0] + many * steps).all():
-        many += 1
-    if len(moves) % many or many == 1:
-        return None
-    runs = begins.reshape(-1, many, 2)
-    if not (runs == runs[:, :1] + np.arange(many)[None, :, None] * steps).all():
-        return None
-    read, write = steps.tolist()
-    return [
-        (_with_digit(source, many, read), _with_digit(target, many, write))
-        for source, target in moves[::many]
-    ]
+def _even_runs(moves: Sequence[LocalMove]) -> Iterator[Sequence[LocalMove]]:
+    """Yield runs of moves that differ in evenly spaced begins alone."""
+
+    def step(to: int) -> list[int]:
+        found: list[int] = (_begins(moves[to]) - _begins(moves[to - 1])).tolist()
+        return found
+
+    at = 0
+    while at < len(moves):
+        end = at + 1
+        while end < len(moves) and _without_begin(moves[end]) == _without_begin(moves[at]):
+            if step(end) != step(at + 1):
+                break
+            end += 1
+        yield moves[at:end]
+        at = end
+
+
+def _joined(run: Sequence[LocalMove]) -> LocalMove:
+    """Return an even run of moves as one."""
+    if len(run) == 1:
+        return run[0]
+    read, write = (_begins(run[1]) - _begins(run[0])).tolist()
+    source, target = run[0]
+    return _with_digit(source, len(run), read), _with_digit(target, len(run), write)
+
+
+def _begins(move: LocalMove) -> EachInt:
+    return np.array([layout.offset["m"] for layout in move])
 
 
 def _without_begin(move: LocalMove) -> tuple[object, ...]:

@@ -250,12 +250,12 @@ def resharded(x: Any, source: Any, sharding: Any, out: Any) -> Any:
     if source is not None or out is not None:
         hint = "tilewise.move(x, None, NamedSharding(mesh, P('x')))"
         raise LayoutError("TW704", "an array knows its own sharding, and the result is a new one", hint=hint)
-    own = x.sharding
+    own: Any = getattr(x, "sharding", None)
     if not hasattr(own, "spec") or own.mesh != sharding.mesh:
         raise LayoutError(
             "TW701",
-            f"x has the sharding {own}, and none over the mesh of the target",
-            hint="jax.device_put it",
+            f"x is sharded as {own}, and not over the mesh of the target",
+            hint="jax.device_put(x, ...)",
         )
     return _resharding(own, sharding, tuple(x.shape), x.dtype)(x)
 
