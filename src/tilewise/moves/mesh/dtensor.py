@@ -20,7 +20,7 @@ from tilewise.moves.mesh.bound import Binding
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import Held, own_values
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
-from tilewise.moves.mesh.ranks import agreed, axes_of
+from tilewise.moves.mesh.ranks import agreed, axes_of, remembered
 from tilewise.moves.types import given_type
 from tilewise.notation.dialects import Reading
 from tilewise.notation.read import reading
@@ -41,18 +41,23 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
     mesh, shape = x.device_mesh, tuple(x.shape)
     local = x.to_local()
 
-    @cache
-    def planned() -> MeshPlan:
+    axes, extents = axes_of(mesh), tuple(mesh.mesh.shape)
+    key = (tuple(x.placements), tuple(placements), axes, extents, shape, x.dtype)
+
+    def made_plan() -> MeshPlan:
         before, after = (reading_of(one, mesh, shape) for one in (x.placements, placements))
         return mesh_plan(
             before.layout,
             after.layout,
             given_type(x.dtype),
             shape=shape,
-            mesh=dict(zip(axes_of(mesh), mesh.mesh.shape, strict=True)),
+            mesh=dict(zip(axes, extents, strict=True)),
             reduce=before.sums,
             parts=after.sums,
         )
+
+    def planned() -> MeshPlan:
+        return remembered(key, made_plan)
 
     storage = local.contiguous()
     with suppress(LayoutError):  # of which the agreement tells all ranks
@@ -61,8 +66,8 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
             storage = local.new_zeros(whole)
             storage[tuple(map(slice, local.shape))] = local
     move = agreed(mesh, planned, bind, storage)
-    made, plan = move(storage), move.plan
-    sizes = _sizes(plan, move.ranks.me)
+    made, plan, me = move(storage), move.plan, move.ranks.me
+    sizes = remembered((id(plan), me), lambda: _sizes(plan, me))
     made = made.view(_whole(plan.target))[tuple(map(slice, sizes))].contiguous()
     stride = tuple(x.stride())
     return type(x).from_local(made, mesh, placements, run_check=False, shape=x.shape, stride=stride)

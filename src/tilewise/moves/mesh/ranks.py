@@ -26,6 +26,12 @@ from tilewise.moves.mesh.held import Devices, device_axes
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
 from tilewise.moves.types import given_type
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    Made = TypeVar("Made")
+
 FIELDS = ("version of tilewise", "source", "target", "type", "shape", "mesh", "number of bytes", "answer")
 """The parts of a call on which all ranks agree."""
 DIGEST = 8
@@ -59,6 +65,13 @@ class GroupRanks:
         if me not in numbers:
             raise LayoutError("TW701", f"rank {me} is not among the ranks of the mesh")
         return cls(group, tuple(numbers), numbers.index(me))
+
+    @property
+    def device(self) -> Any:
+        """Return the device whose tensors the group sends."""
+        torch: Any = sys.modules["torch"]
+        backend = torch.distributed.get_backend(self.group)
+        return torch.device("cuda", torch.cuda.current_device()) if backend == "nccl" else "cpu"
 
     def placed(self, mesh: Any, devices: Devices) -> GroupRanks:
         """Return the ranks in the order of the devices' numbers.
@@ -125,21 +138,41 @@ class Messages:
     def __init__(self, ranks: GroupRanks, tag: int) -> None:
         self.ranks, self.tag = ranks, tag
         self.dist: Any = sys.modules["torch.distributed"]
+        self.together = self.dist.get_backend(ranks.group) == "nccl"
+        self._ops: list[Any] = []
+        self._works: list[Any] = []
         self.failed: dict[int, str] = {}
         """{device: the reason why its messages do not come}."""
 
     def send(self, row: Any, device: int) -> Any:
         """Begin to send bytes to a device."""
-        with self._failing(device):
-            return self.dist.isend(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+        return self._begun(self.dist.isend, row, device)
 
     def take(self, row: Any, device: int) -> Any:
         """Begin to take bytes from a device."""
+        return self._begun(self.dist.irecv, row, device)
+
+    def _begun(self, way: Any, row: Any, device: int) -> Any:
+        rank, group = self.ranks.ranks[device], self.ranks.group
+        if self.together:
+            self._ops.append(self.dist.P2POp(way, row, rank, group))
+            return self
         with self._failing(device):
-            return self.dist.irecv(row, self.ranks.ranks[device], group=self.ranks.group, tag=self.tag)
+            return way(row, rank, group=group, tag=self.tag)
+
+    def start(self) -> None:
+        """Begin all messages at once, on a backend whose messages would wait for each other otherwise."""
+        if self._ops:
+            self._works += self.dist.batch_isend_irecv(self._ops)
+            self._ops = []
 
     def wait(self, work: Any, device: int) -> bool:
         """Return True when a message has arrived, False where it does not come."""
+        if self.together:
+            self.start()
+            while self._works:
+                self._works.pop().wait()  # the stream waits, and this process goes on
+            return True
         if device not in self.failed:
             with self._failing(device):
                 work.wait()
@@ -189,8 +222,15 @@ def moved(
         for layout, name in ((source, "the source"), (target, "the target")):
             of_kind(layout, Layout, f"a layout for {name}", "such as S[(2, 8) : (1@gpuid_x, 1)]")
         kind = given_type(x.dtype if dtype is None else dtype)
-        axes = named_extents(mesh, source, target)
-        return mesh_plan(source, target, kind, shape=shape, mesh=axes, reduce=reduce, parts=parts)
+        asked = {
+            "shape": shape,
+            "mesh": named_extents(mesh, source, target),
+            "reduce": reduce,
+            "parts": parts,
+        }
+        return remembered(
+            (source, target, kind, repr(asked)), lambda: mesh_plan(source, target, kind, **asked)
+        )
 
     return agreed(mesh, planned, bind, x, out)(x, out)
 
@@ -211,16 +251,19 @@ def agreed(
     """
     ranks, plan, error, move = GroupRanks.of(mesh), None, None, None
     size = x.numel() * x.element_size() if _is_tensor(x) else -1
-    device = x.device if _is_tensor(x) else "cpu"
+    device = x.device if _is_tensor(x) else ranks.device
+    on_gpu = str(device) != "cpu"
     try:
         plan = planned()
-        move = MeshMove(plan, ranks.placed(mesh, plan.devices), bind, on_gpu=str(device) != "cpu")
+        placed = ranks.placed(mesh, plan.devices)
+        move = remembered((id(plan), placed, on_gpu), lambda: MeshMove(plan, placed, bind, on_gpu=on_gpu))
         if x is not None:
             move.check(x, out)
     except LayoutError as own:
         error = own
     try:
-        agree(ranks, digests(plan, size, version(), str(error or "")), device)
+        parts = move.words if move is not None else words_of(plan)
+        agree(ranks, digests(parts, size, version(), str(error or "")), device)
     except LayoutError:
         if error is None:
             raise
@@ -228,6 +271,22 @@ def agreed(
         raise error
     assert move is not None
     return move
+
+
+_REMEMBERED: dict[Any, Any] = {}
+MOST = 256
+"""Plans and moves that are remembered, at most."""
+
+
+def remembered(key: Any, make: Callable[[], Made]) -> Made:
+    """Return what was made for a key, or make it."""
+    if key not in _REMEMBERED:
+        made = make()
+        if len(_REMEMBERED) >= MOST:
+            _REMEMBERED.clear()
+        _REMEMBERED[key] = made
+    found: Made = _REMEMBERED[key]
+    return found
 
 
 def _is_tensor(x: Any) -> bool:
@@ -252,6 +311,11 @@ class MeshMove:
         self._bound = partial(bound_parts, plan, ranks.me, bind, fused=on_gpu)
         self.parts = self._bound()
         self._reads = -(-plan.reads * plan.dtype.bits // 8)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Return the parts of the plan on which all ranks agree."""
+        return words_of(self.plan)
 
     @property
     def reads(self) -> int:
@@ -341,6 +405,7 @@ class MeshMove:
         taken, slots = part.taken(made, x.new_empty, apart=apart)
         takes = [(messages.take(row, peer), peer, slot) for peer, row, slot in slots]
         sends = [(messages.send(row, peer), peer) for peer, row in part.sent(x, x.new_empty)]
+        messages.start()
         if not apart:
             part.keep(x, made)
         for work, peer, slot in takes:
@@ -391,13 +456,17 @@ def _row(tensor: Any, name: str) -> Any:
 # -- agreement ---------------------------------------------------------------------------------------------
 
 
-def digests(plan: MeshPlan | None, size: int, version: str, refusal: str = "") -> bytes:
+def words_of(plan: MeshPlan | None) -> list[str]:
+    """Return the parts of a plan on which all ranks agree."""
+    if plan is None:
+        return ["", "", "", "", ""]
+    mesh = dict(zip(plan.devices.names, plan.devices.extents, strict=True))
+    more = (sorted(plan.links.items()), plan.reduce, plan.parts, plan.op)
+    return [str(plan.source), str(plan.target), str(plan.dtype), str(plan.box), f"{mesh} {more}"]
+
+
+def digests(parts: Sequence[str], size: int, version: str, refusal: str = "") -> bytes:
     """Return a digest of each part of a call."""
-    parts = ["", "", "", "", ""]
-    if plan is not None:
-        mesh = dict(zip(plan.devices.names, plan.devices.extents, strict=True))
-        parts = [str(plan.source), str(plan.target), str(plan.dtype), str(plan.box), str(mesh)]
-        parts[4] += str((sorted(plan.links.items()), plan.reduce, plan.parts, plan.op))
     every = [version, *parts, str(size), refusal]
     return b"".join(sha256(part.encode()).digest()[:DIGEST] for part in every)
 
@@ -435,7 +504,7 @@ def refuse_differing(said: Sequence[bytes], ranks: Sequence[int]) -> None:
 def differing(said: Sequence[bytes], ranks: Sequence[int]) -> Iterator[str]:
     """Yield what each rank has that most others have not.
 
-    >>> a, b = digests(None, 4, "1.0"), digests(None, 8, "1.0")
+    >>> a, b = (digests(words_of(None), size, "1.0") for size in (4, 8))
     >>> list(differing([a, b, a], [0, 1, 2]))
     ['rank 1 has another number of bytes']
     """
