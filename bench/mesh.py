@@ -29,6 +29,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 
 import tilewise
+import tilewise.moves
 
 MESHES = {2: [(2,)], 4: [(4,), (2, 2)], 8: [(8,), (2, 4)]}
 
@@ -51,6 +52,7 @@ def main() -> None:
     where = "NCCL" if args.nccl else f"gloo, {os.cpu_count()} cores"
     print(f"torch {torch.__version__}, {where}, {args.side} x {args.side} f32")
     ratios: list[float] = []
+    bound: list[float] = []
     for size in args.ranks or [2, 4]:
         for mesh in MESHES[size]:
             with socket.socket() as found:
@@ -63,10 +65,12 @@ def main() -> None:
             ]
             for one in every:
                 one.start()
-            ratios += answers.get()
+            for found, told in zip((ratios, bound), answers.get(), strict=True):
+                found += told
             for one in every:
                 one.join()
-    print(f"median of {len(ratios)} ratios: {statistics.median(ratios):.2f}; largest {max(ratios):.2f}")
+    for name, found in (("ratios", ratios), ("ratios of bound plans", bound)):
+        print(f"median of {len(found)} {name}: {statistics.median(found):.2f}; largest {max(found):.2f}")
 
 
 def rank_of(rank: int, size: int, port: int, mesh: tuple[int, ...], args: Any, answers: Any) -> None:
@@ -86,38 +90,53 @@ def rank_of(rank: int, size: int, port: int, mesh: tuple[int, ...], args: Any, a
     devices = init_device_mesh(kind, mesh, mesh_dim_names=("dp", "tp")[: len(mesh)])
     whole = torch.rand(args.side, args.side, generator=torch.Generator().manual_seed(1)).to(kind)
     placements = [*product((Shard(0), Shard(1), Replicate()), repeat=len(mesh))]
-    ratios = []
+    ratios, kept = [], []
     for before, after in product(placements, repeat=2):
         x = distribute_tensor(whole, devices, before)
         if not sends(x, after):
             continue
-        ours, theirs = side_by_side(x, after, args.rounds)
+        ours, bound, theirs = side_by_side(x, after, args.rounds)
         ratios.append(ours / theirs)
+        kept.append(bound / theirs)
         if rank == 0:
             words = f"{' '.join(map(str, before))} to {' '.join(map(str, after))}"
             times = f"{ours * 1e3:7.1f} ms, DTensor {theirs * 1e3:7.1f} ms, {ours / theirs:.2f}"
+            times += f"; bound {bound * 1e3:7.1f} ms, {bound / theirs:.2f}"
             print(f"{mesh}  {words:70} {times}", flush=True)
     if rank == 0:
-        answers.put(ratios)
+        answers.put((ratios, kept))
     dist.barrier()
     dist.destroy_process_group()
 
 
-def side_by_side(x: Any, after: tuple[Any, ...], rounds: int) -> tuple[float, float]:
-    """Return the median seconds of a move and of DTensor's, in turn, of results that are equal."""
-    ways = (lambda: tilewise.move(x, None, after)), (lambda: x.redistribute(x.device_mesh, after))
-    assert torch.equal(*(way().to_local() for way in ways))
-    times = [[timed(lambda way=way: way().to_local()) for way in ways] for _ in range(rounds)]
-    ours, theirs = (statistics.median(column) for column in zip(*times, strict=True))
-    return ours, theirs
+def side_by_side(x: Any, after: tuple[Any, ...], rounds: int) -> tuple[float, float, float]:
+    """Return the median seconds of a move, of a bound plan, and of DTensor's, in turn; results are equal."""
+    local, bound = x.to_local(), tilewise.moves.bind(plan_of(x, after), x.device_mesh)
+    ways: list[Callable[[], Any]] = [
+        lambda: tilewise.move(x, None, after).to_local(),
+        lambda: bound(local),
+        lambda: x.redistribute(x.device_mesh, after).to_local(),
+    ]
+    ours, other, theirs = (way() for way in ways)
+    assert torch.equal(ours, theirs)
+    assert torch.equal(other.view_as(theirs), theirs)
+    times = [[timed(way) for way in ways] for _ in range(rounds)]
+    medians = [statistics.median(column) for column in zip(*times, strict=True)]
+    return medians[0], medians[1], medians[2]
+
+
+def plan_of(x: Any, after: tuple[Any, ...]) -> Any:
+    """Return the plan of a DTensor's move."""
+    from tilewise.moves.mesh.dtensor import reading_of
+
+    mesh = dict(zip(x.device_mesh.mesh_dim_names, x.device_mesh.mesh.shape, strict=True))
+    layouts = [reading_of(one, x.device_mesh, tuple(x.shape)).layout for one in (x.placements, after)]
+    return tilewise.plan(*layouts, "f32", mesh=mesh)
 
 
 def sends(x: Any, after: tuple[Any, ...]) -> bool:
     """Return True if a move of a DTensor has something to send."""
-    from tilewise.moves.mesh.dtensor import reading_of
-
-    layouts = [reading_of(one, x.device_mesh, tuple(x.shape)).layout for one in (x.placements, after)]
-    return sum(tilewise.plan(*layouts, "f32").bytes_sent) > 0
+    return sum(plan_of(x, after).bytes_sent) > 0
 
 
 def timed(move: Callable[[], Any]) -> float:

@@ -144,11 +144,19 @@ def bind(plan: MeshPlan, mesh: Any = None) -> MeshMove:
 def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
     """Return the storages of all devices after a plan across devices, run in this process, and its traffic.
 
-    `storages` has an array for each device, in the order of their numbers.
+    `storages` has an array for each device, in the order of their numbers. Places of the target that no
+    element takes are 0.
+
+    >>> import numpy as np
+    >>> from tilewise import parse
+    >>> turn = plan(parse("S[(2, 2) : (1@x, 1)]"), parse("S[(2, 2) : (1, 1@x)]"), "u8")
+    >>> after = simulated(turn, [np.array([1, 2], np.uint8), np.array([3, 4], np.uint8)])
+    >>> [storage.tolist() for storage in after.storages], sorted(after.traffic.items())
+    ([[1, 3], [2, 4]], [((0, 1), 1), ((1, 0), 1)])
     """
     from tilewise.moves.mesh.simulated import simulated as made
 
-    return made(plan, storages)
+    return made(plan, storages, _bound)
 
 
 def shard_function(plan: MeshPlan) -> Callable[[Any], Any]:

@@ -9,10 +9,10 @@ import pytest
 from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, wanted
 
 from tilewise import DType, LayoutError, NotDecided, Refused, move, parse, plan
+from tilewise.moves import simulated
 from tilewise.moves.mesh.exchange import EVEN
 from tilewise.moves.mesh.held import Devices, Held
 from tilewise.moves.mesh.plan import mesh_plan
-from tilewise.moves.mesh.simulated import simulated
 from tilewise.simulate.numbers import decode, encode
 
 BF16 = DType.of("bf16")

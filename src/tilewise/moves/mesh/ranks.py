@@ -479,15 +479,14 @@ def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
     torch: Any = sys.modules["torch"]
     mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
     others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
-    rows = {at: torch.empty_like(mine) for at in others}
+    rows = mine.expand(len(ranks.ranks), -1).clone()
     messages = Messages(ranks, TAG)
     takes = [(messages.take(rows[at], at), at) for at in others]
     sends = [(messages.send(mine, at), at) for at in others]
     for work, at in [*takes, *sends]:
         messages.wait(work, at)
     messages.end()
-    said = [own if at == ranks.me else bytes(rows[at].cpu().numpy()) for at in range(len(ranks.ranks))]
-    refuse_differing(said, ranks.ranks)
+    refuse_differing(list(map(bytes, rows.cpu().numpy())), ranks.ranks)
 
 
 TAG = 1 << 12

@@ -9,13 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.core.dtypes import DType
 from tilewise.core.errors import LayoutError
-from tilewise.core.layout import Layout
-from tilewise.moves.arrays.run import Bound
-from tilewise.moves.mesh.bound import BoundSum, bound_parts
+from tilewise.moves.mesh.bound import Binding, BoundSum, bound_parts
 from tilewise.moves.mesh.plan import MeshPlan
-from tilewise.moves.plan import memory_plan
 
 
 @dataclass(frozen=True)
@@ -36,18 +32,10 @@ class Simulated:
         return found
 
 
-def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
+def simulated(plan: MeshPlan, storages: Sequence[Any], bind: Binding) -> Simulated:
     """Return the result of a plan on the storages of all devices, an array for each in the order of numbers.
 
     Places of the target that no element takes are 0.
-
-    >>> from tilewise import DType, parse
-    >>> from tilewise.moves.mesh.plan import mesh_plan
-    >>> rows, columns = parse("S[(2, 2) : (1@x, 1)]"), parse("S[(2, 2) : (1, 1@x)]")
-    >>> plan = mesh_plan(rows, columns, DType.of("u8"))
-    >>> after = simulated(plan, [np.array([1, 2], np.uint8), np.array([3, 4], np.uint8)])
-    >>> [storage.tolist() for storage in after.storages], sorted(after.traffic.items())
-    ([[1, 3], [2, 4]], [((0, 1), 1), ((1, 0), 1)])
     """
     size = plan.devices.size
     if len(storages) != size:
@@ -55,7 +43,7 @@ def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
     kinds = [np.asarray(storage).dtype for storage in storages]
     held = [np.ascontiguousarray(storage).reshape(-1).view(np.uint8) for storage in storages]
     traffic: Counter[tuple[int, int]] = Counter()
-    every = [bound_parts(plan, device, _bound) for device in range(size)]
+    every = [bound_parts(plan, device, bind) for device in range(size)]
     for parts in zip(*every, strict=True):
         after = [_empty(part.room) for part in parts]
         sent = {
@@ -77,10 +65,6 @@ def simulated(plan: MeshPlan, storages: Sequence[Any]) -> Simulated:
             part.finish(held[device], taken, after[device])
         held = after
     return Simulated([storage.view(kind) for storage, kind in zip(held, kinds, strict=True)], traffic)
-
-
-def _bound(source: Layout, target: Layout, dtype: DType) -> Bound:
-    return memory_plan(source, target, dtype).bind()
 
 
 def _empty(size: int) -> Any:
