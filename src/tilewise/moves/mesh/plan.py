@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -257,7 +257,9 @@ def mesh_plan(
     devices = Devices.of(_extents(source, target, mesh))
     source, target, box = _in_modes(source, target, shape)
     summed, op = _summed(reduce, devices, "reduce")
-    left, _ = _summed(parts, devices, "parts")
+    left, left_op = _summed(parts, devices, "parts")
+    if left_op != op and not {*summed}.isdisjoint(left):
+        raise LayoutError("TW401", f"parts combine by {op} in the source, and by {left_op} in the target")
     if summed:
         check_sum(op, dtype)
     ours, theirs = (Held.of(layout, devices, flat=len(box) == 1) for layout in (source, target))
@@ -265,6 +267,9 @@ def mesh_plan(
     for name, held, axes in (("source", ours, summed), ("target", theirs, left)):
         _refuse_no_copies(name, held, axes)
     ends = Ends.of(ours, theirs, box, summed, left)
+    if ends.spread and left_op != "sum":
+        hint = "parts of a sum are: one device has the element, and the others 0"
+        raise LayoutError("TW401", f"parts that combine by {left_op} are not made of elements", hint=hint)
     links = _known_links(link or {}, devices)
     least = int(ends.direct.entering(range(len(devices.names)), prod(it for it, _ in ends.parts)).sum())
     time = cache(lambda stage: stage.seconds(links, dtype))
@@ -284,6 +289,8 @@ def _summed(given: Any, devices: Devices, option: str) -> tuple[list[str], str]:
     if given is None:
         return [], "sum"
     ops = dict(given) if isinstance(given, Mapping) else {}
+    if not isinstance(given, Collection):
+        raise LayoutError("TW107", f"{option} names axes, and {given!r} is none", hint='such as "gpuid_x"')
     names = [given] if isinstance(given, str) else list(given)
     every = set(ops.values()) or {"sum"}
     if len(every) > 1:

@@ -92,6 +92,8 @@ class Ends:
     source: Held
     target: Held
     parts: tuple[MeshDigit, ...]
+    spread: tuple[MeshDigit, ...]
+    """The copies of the target that shall be parts of a sum, and are none in the source."""
     box: tuple[int, ...]
 
     @classmethod
@@ -104,7 +106,7 @@ class Ends:
         summed, spread = before.copies, after.copies
         before = replace(before, copies=tuple([copy for copy in source.copies if copy not in ours]))
         after = replace(after, copies=tuple([copy for copy in target.copies if copy not in theirs]))
-        return cls(before, _near(after, spread, before, inner), summed, inner)
+        return cls(before, _near(after, spread, before, inner), summed, spread, inner)
 
     @cached_property
     def direct(self) -> MeshExchange:
