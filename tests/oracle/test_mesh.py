@@ -214,6 +214,56 @@ def test_gradients_are_the_sums_over_all_copies(torch, tmp_path, size):
     assert ranks(size, work, tmp_path) == [[f"{len(chosen)} gradients"]] * size
 
 
+def refusals(torch: Any, rank: int) -> list[str]:
+    """Return the errors of gradients that no plan carries back."""
+    whole = parse("S[4] + R[2 : 1@x]")
+    found = []
+
+    def tell(work: Callable[[], Any]) -> None:
+        try:
+            work()
+            found.append("no error")
+        except (LayoutError, RuntimeError) as error:
+            found.append(str(error).splitlines()[0])
+
+    x = torch.ones(2, 2, requires_grad=True)
+    group = {"mesh": torch.distributed.group.WORLD}
+    tell(lambda: move(x, whole, whole, reduce={"x": "max"}, **group))
+    tell(lambda: move(x, whole, whole, out=torch.zeros(4), **group))
+    tell(lambda: move(x, whole, whole, dtype="b32", **group))
+    tell(lambda: move(x.detach() if rank else x, whole, whole, **group))
+    made = move(x, whole, whole, reduce="x", **group)
+    (once,) = torch.autograd.grad((made**2).sum(), x, create_graph=True)
+    assert once.shape == x.shape
+    tell(lambda: torch.autograd.grad(once.sum(), x))
+    return found
+
+
+def test_gradients_that_no_plan_carries_back_are_refused(torch, tmp_path):
+    for lines in ranks(2, lambda rank: refusals(torch, rank), tmp_path):
+        assert [line.partition(": ")[2][:60] for line in lines[:4]] == [
+            "x needs a gradient, and the max of parts has none",
+            "x needs a gradient, and `out` has none to pass on",
+            "x needs a gradient, and its torch.float32 is moved as b32",
+            "the ranks do not agree: rank 1 has another need of a gradien",
+        ]
+        assert "once_differentiable" in lines[4]
+
+
+def test_lengths_beyond_what_is_remembered_are_right(torch, tmp_path):
+    def work(rank: int) -> list[str]:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import DTensor, Replicate, Shard
+
+        mesh = init_device_mesh("cpu", (1,), mesh_dim_names=("dp",))
+        for length in range(1, 700):
+            x = DTensor.from_local(torch.ones(length), mesh, (Shard(0),), run_check=False)
+            assert move(x, None, (Replicate(),)).to_local().shape == (length,)
+        return ["done"]
+
+    assert ranks(1, work, tmp_path) == [["done"]]
+
+
 # -- DTensor -------------------------------------------------------------------------------------------------
 
 

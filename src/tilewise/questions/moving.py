@@ -101,9 +101,9 @@ def _axes(text: str, name: str) -> list[str] | dict[str, str]:
     (['gpuid_x', 'gpuid_y'], {'gpuid_x': 'max'})
     """
     words = [word.partition("=") for word in text.split(",")]
-    found = {axis.strip(): op.strip() or "sum" for axis, _, op in words}
-    if "" in found:
-        raise misused(f"--{name} {text} does not name axes", f"such as --{name} gpuid_x,gpuid_y")
+    found = {axis.strip(): op.strip() if equals else "sum" for axis, equals, op in words}
+    if not all(found) or not all(found.values()) or len(found) < len(words):
+        raise misused(f"--{name} '{text}' does not name axes", f"such as --{name} gpuid_x,gpuid_y")
     return found if any(equals for _, equals, _ in words) else list(found)
 
 

@@ -78,7 +78,7 @@ def plan(
     mesh: str | Mapping[str, int] | None = None,
     link: str | Mapping[str, float] | None = None,
     reduce: str | Sequence[str] | Mapping[str, str] | None = None,
-    parts: str | Sequence[str] | None = None,
+    parts: str | Sequence[str] | Mapping[str, str] | None = None,
     tune: bool = False,
     **reading: Unpack[TextOptions],
 ) -> Report:

@@ -87,6 +87,7 @@ class Texts:
             self._refuse_another_unit(given, "layout")
             if self._tensor is not None:
                 self._refuse_another_shape(extents_of(given.shape))
+            self.sums.append({})
             return self._converted(given)
         text = text_from(given)
         try:

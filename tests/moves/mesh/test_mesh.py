@@ -10,9 +10,11 @@ from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, wanted
 
 from tilewise import DType, LayoutError, NotDecided, Refused, move, parse, plan
 from tilewise.moves import simulated
+from tilewise.moves.mesh.adding import combined
 from tilewise.moves.mesh.exchange import EVEN
 from tilewise.moves.mesh.held import Devices, Held
 from tilewise.moves.mesh.plan import mesh_plan
+from tilewise.questions.plan import plan as asked_plan
 from tilewise.simulate.numbers import decode, encode
 
 BF16 = DType.of("bf16")
@@ -238,11 +240,11 @@ def test_a_plan_lists_no_devices(side):
         ("S[8 : -1@x]", "S[8 : 1]", {}, "devices are counted from 0"),
         ("S[(2, 4) : (1@x, -1)]", "S[8 : 1]", {}, "the source has addresses below zero, down to -3"),
         ("S[(2, 4) : (1@x, 1)]", "S[8 : 1@reg]", {}, "the target is on no one memory of a device"),
-        ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": "y"}, "reduce is along y, and the mesh has no such axis"),
+        ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": "y"}, "reduce is along 'y', and the mesh has no such axis"),
         ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": {"x": "mean"}}, "parts are not combined by 'mean'"),
         ("S[(2, 4) : (1@x, 1)]", "S[8]", {"reduce": "x"}, "the source has no copies along x"),
         ("S[8] + R[2 : 1@x]", "S[8]", {"parts": "x"}, "the target has no copies along x"),
-        ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": 3}, "reduce names axes, and 3 is none"),
+        ("S[8] + R[2 : 1@x]", "S[8]", {"reduce": 3}, "reduce names axes, not 3"),
         (
             "S[8] + R[2 : 1@x]",
             "S[8] + R[2 : 1@x]",
@@ -281,6 +283,50 @@ def test_elements_that_meet_are_refused():
 def test_digits_over_the_same_devices_are_not_decided():
     with pytest.raises(NotDecided, match="several digits step over the same devices"):
         plan(parse("S[(2, 2) : (1@x, 1@x)]"), parse("S[2, 2]"), "bf16")
+
+
+def test_axes_of_sums_are_in_the_order_of_the_mesh():
+    whole = parse("S[8] + R[(2, 2) : (1@x, 1@y)]")
+    orders = (["x", "y"], ["y", "x", "y"], {"y", "x"})
+    assert {mesh_plan(whole, whole, BF16, reduce=order).reduce for order in orders} == {("x", "y")}
+
+
+def test_a_dimension_of_one_device_has_no_sum():
+    mesh = "on DeviceMesh((a=1,b=2))"
+    texts = f"(Partial(), Shard(0)) {mesh}", f"(Replicate(), Replicate()) {mesh}"
+    assert asked_plan(*texts, "f32", tensor="8,8").steps[0]["kind"] == "all-gather"
+
+
+def test_the_sums_of_a_text_are_those_of_its_own_side():
+    mesh = "on DeviceMesh((a=2,b=2))"
+    parts, whole = f"(Partial(), Replicate()) {mesh}", f"(Replicate(), Replicate()) {mesh}"
+    made = asked_plan(parse(whole, shape=(4,)), parts, "f32", tensor="4")
+    assert (made.steps[0]["kind"], made.parts) == ("move", {"a": "sum"})
+
+
+@pytest.mark.parametrize("given", ["", "x=", "x,,y", "x=max,x=min"])
+def test_axes_that_are_not_named_are_refused(given):
+    with pytest.raises(LayoutError, match="does not name axes"):
+        asked_plan("S[8] + R[2 : 1@x]", "S[8]", "f32", reduce=given)
+
+
+@pytest.mark.parametrize(("kind", "small"), [("f16", 2.0**-12), ("bf16", 2.0**-12)])
+def test_narrow_floats_are_added_as_f32(kind, small):
+    """Add 2^15, 2^-12 and -2^15: f32 loses the second, and f64 does not."""
+    dtype = DType.of(kind)
+    codes = encode(np.array([2.0**15, small, -(2.0**15)]), dtype).astype("u2")
+    found = combined([codes[at : at + 1].view("u1") for at in range(3)], dtype, "sum")
+    assert decode(found.view("u2"), dtype) == 0
+
+
+def test_storages_have_the_elements_of_the_plan():
+    made = mesh_plan(ROWS, COLUMNS, BF16)
+    with pytest.raises(LayoutError, match="the storage of device 1 has 3 elements of uint16, and 32 of bf16"):
+        simulated(made, [np.zeros(32, np.uint16), np.zeros(3, np.uint16)])
+    with pytest.raises(LayoutError, match="32 elements of float32"):
+        simulated(made, [np.zeros(32, np.float32)] * 2)
+    with pytest.raises(LayoutError, match="a plan across devices belongs here"):
+        simulated(ROWS, [])
 
 
 def test_storages_are_one_for_each_device():

@@ -42,7 +42,6 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
     local = x.to_local()
 
     axes, extents = axes_of(mesh), tuple(mesh.mesh.shape)
-    key = (tuple(x.placements), tuple(placements), axes, extents, shape, x.dtype)
 
     def made_plan() -> MeshPlan:
         before, after = (reading_of(one, mesh, shape) for one in (x.placements, placements))
@@ -57,7 +56,10 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
         )
 
     def planned() -> MeshPlan:
-        return remembered(key, made_plan)
+        if not isinstance(placements, Sequence) or not all(hasattr(it, "is_partial") for it in placements):
+            hint = "such as (Shard(0), Replicate())"
+            raise LayoutError("TW107", f"placements are a tuple, and not {placements!r}", hint=hint)
+        return remembered((tuple(x.placements), tuple(placements), axes, extents, shape, x.dtype), made_plan)
 
     storage = local.contiguous()
     with suppress(LayoutError):  # of which the agreement tells all ranks
@@ -67,7 +69,7 @@ def _moved(x: Any, placements: Any, bind: Binding) -> Any:
             storage[tuple(map(slice, local.shape))] = local
     move = agreed(mesh, planned, bind, storage)
     made, plan, me = move(storage), move.plan, move.ranks.me
-    sizes = remembered((id(plan), me), lambda: _sizes(plan, me))
+    _, sizes = remembered((id(plan), me), lambda: (plan, _sizes(plan, me)))  # the plan keeps its number
     made = made.view(_whole(plan.target))[tuple(map(slice, sizes))].contiguous()
     stride = tuple(x.stride())
     return type(x).from_local(made, mesh, placements, run_check=False, shape=x.shape, stride=stride)

@@ -16,7 +16,7 @@ from tilewise.core.integers import counted
 from tilewise.core.layout import Layout
 from tilewise.core.orders import aligned, alike_in_modes, by_coordinates
 from tilewise.core.shapes import extents_of
-from tilewise.moves.mesh.adding import check_sum
+from tilewise.moves.mesh.adding import OPS, check_sum
 from tilewise.moves.mesh.exchange import RATE, MeshExchange
 from tilewise.moves.mesh.held import Devices, EachInt, Held, MeshDigit, device_axes
 from tilewise.moves.mesh.sums import Ends, Stage
@@ -57,6 +57,7 @@ class MeshPlan:
     parts: tuple[str, ...] = ()
     """The axes along which copies of the target are."""
     op: str = "sum"
+    left_op: str = "sum"
     summed: tuple[MeshDigit, ...] = ()
     """The copies of the source that are added up; the others of `reduce` stay parts."""
 
@@ -164,7 +165,7 @@ class MeshPlan:
                 "shape": list(self.box),
             }
             | ({"reduce": dict.fromkeys(self.reduce, self.op)} if self.reduce else {})
-            | ({"parts": list(self.parts)} if self.parts else {})
+            | ({"parts": dict.fromkeys(self.parts, self.left_op)} if self.parts else {})
         )
 
     @property
@@ -275,7 +276,18 @@ def mesh_plan(
     time = cache(lambda stage: stage.seconds(links, dtype))
     best = min(ends.ways(), key=lambda way: (_cost(way, least, time), len(way)))
     return MeshPlan(
-        source, target, dtype, box, best, links, ends.direct, tuple(summed), tuple(left), op, ends.parts
+        source,
+        target,
+        dtype,
+        box,
+        best,
+        links,
+        ends.direct,
+        tuple(summed),
+        tuple(left),
+        op,
+        left_op,
+        ends.parts,
     )
 
 
@@ -290,8 +302,11 @@ def _summed(given: Any, devices: Devices, option: str) -> tuple[list[str], str]:
         return [], "sum"
     ops = dict(given) if isinstance(given, Mapping) else {}
     if not isinstance(given, Collection):
-        raise LayoutError("TW107", f"{option} names axes, and {given!r} is none", hint='such as "gpuid_x"')
+        raise LayoutError("TW107", f"{option} names axes, not {given!r}", hint='such as "gpuid_x"')
     names = [given] if isinstance(given, str) else list(given)
+    for op in ops.values():
+        if op not in OPS:
+            raise LayoutError("TW401", f"parts are not combined by {op!r}", hint=f"known: {' '.join(OPS)}")
     every = set(ops.values()) or {"sum"}
     if len(every) > 1:
         raise LayoutError(
@@ -300,8 +315,11 @@ def _summed(given: Any, devices: Devices, option: str) -> tuple[list[str], str]:
     for name in names:
         if name not in devices.names:
             hint = f"its axes are {', '.join(devices.names)}"
-            raise LayoutError("TW401", f"{option} is along {name}, and the mesh has no such axis", hint=hint)
-    return [name for name in names if devices.extents[devices.names.index(name)] > 1], every.pop()
+            raise LayoutError(
+                "TW401", f"{option} is along {name!r}, and the mesh has no such axis", hint=hint
+            )
+    extents = zip(devices.names, devices.extents, strict=True)
+    return [name for name, extent in extents if name in names and extent > 1], every.pop()
 
 
 def _refuse_no_copies(name: str, held: Held, axes: Iterable[str]) -> None:

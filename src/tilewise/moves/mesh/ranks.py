@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
     Made = TypeVar("Made")
 
-FIELDS = ("version of tilewise", "source", "target", "type", "shape", "mesh", "number of bytes", "answer")
+FIELDS = (
+    *("version of tilewise", "source", "target", "type", "shape", "mesh or sum"),
+    *("number of bytes", "need of a gradient", "answer"),
+)
 """The parts of a call on which all ranks agree."""
 DIGEST = 8
 """Bytes of the digest of each."""
@@ -263,7 +266,8 @@ def agreed(
         error = own
     try:
         parts = move.words if move is not None else words_of(plan)
-        agree(ranks, digests(parts, size, version(), str(error or "")), device)
+        needs = str(_is_tensor(x) and needs_gradient(x))
+        agree(ranks, digests(parts, size, version(), str(error or ""), needs), device)
     except LayoutError:
         if error is None:
             raise
@@ -287,6 +291,11 @@ def remembered(key: Any, make: Callable[[], Made]) -> Made:
         _REMEMBERED[key] = made
     found: Made = _REMEMBERED[key]
     return found
+
+
+def needs_gradient(x: Any) -> bool:
+    """Return True if torch shall pass a gradient back to x."""
+    return bool(sys.modules["torch"].is_grad_enabled() and x.requires_grad)
 
 
 def _is_tensor(x: Any) -> bool:
@@ -332,6 +341,8 @@ class MeshMove:
 
         refused  TW704 a tensor that is not contiguous, or too small
         """
+        if needs_gradient(x):
+            self._check_gradient(x, out)
         held = _row(x, "x")
         given = None if out is None else _row(out, "out")
         for name, row, reach in (("x", held, self._reads), ("out", given, self.writes)):
@@ -344,18 +355,27 @@ class MeshMove:
                 )
         return held, given
 
+    def _check_gradient(self, x: Any, out: Any) -> None:
+        """Refuse gradients that the plan does not carry back."""
+        hint = "call it under torch.no_grad()"
+        if out is not None:
+            raise LayoutError("TW704", "x needs a gradient, and `out` has none to pass on", hint=hint)
+        if self.plan.summed and self.plan.op not in ("sum", "avg"):
+            raise LayoutError(
+                "TW704", f"x needs a gradient, and the {self.plan.op} of parts has none", hint=hint
+            )
+        if given_type(x.dtype) != self.plan.dtype:
+            message = f"x needs a gradient, and its {x.dtype} is moved as {self.plan.dtype}"
+            raise LayoutError("TW704", message, hint=hint)
+
     def __call__(self, x: Any, out: Any = None) -> Any:
         """Return this rank's storage of the target, or fill `out`, from its storage of the source.
 
         A gradient goes back by the same stages, and arrives at each rank as its part of the sum.
         """
-        torch: Any = sys.modules["torch"]
-        if torch.is_grad_enabled() and x.requires_grad:
-            if out is not None:
-                hint = "leave out `out`, or call it under torch.no_grad()"
-                raise LayoutError("TW704", "x needs a gradient, and `out` has none to pass on", hint=hint)
-            return _with_gradient()(self, x)
         held, given = self.check(x, out)
+        if needs_gradient(x):
+            return _with_gradient()(self, x)
         made = self._run(self.parts, held, given)
         if out is not None:
             return out
@@ -435,13 +455,17 @@ def _with_gradient() -> Callable[[MeshMove, Any], Any]:
     class OfMesh(torch.autograd.Function):  # type: ignore[misc]
         @staticmethod
         def forward(ctx: Any, x: Any, move: MeshMove) -> Any:
-            ctx.move = move
+            ctx.move, ctx.shape = move, x.shape
             with torch.no_grad():
                 return move(x)
 
         @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, gradient: Any) -> tuple[Any, None]:
-            return ctx.move.back(gradient), None
+            found = gradient.new_zeros(ctx.shape)
+            made = ctx.move.back(gradient)
+            found.view(-1)[: made.numel()] = made
+            return found, None
 
     return lambda move, x: OfMesh.apply(x, move)
 
@@ -465,9 +489,9 @@ def words_of(plan: MeshPlan | None) -> list[str]:
     return [str(plan.source), str(plan.target), str(plan.dtype), str(plan.box), f"{mesh} {more}"]
 
 
-def digests(parts: Sequence[str], size: int, version: str, refusal: str = "") -> bytes:
+def digests(parts: Sequence[str], size: int, version: str, refusal: str = "", needs: str = "") -> bytes:
     """Return a digest of each part of a call."""
-    every = [version, *parts, str(size), refusal]
+    every = [version, *parts, str(size), needs, refusal]
     return b"".join(sha256(part.encode()).digest()[:DIGEST] for part in every)
 
 

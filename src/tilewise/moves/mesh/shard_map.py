@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.core.errors import LayoutError, NotDecided
+from tilewise.core.errors import LayoutError, NotDecided, of_kind
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import EachInt, Held
@@ -32,7 +32,7 @@ MAX_PAIRS = 1 << 22
 
 @dataclass(frozen=True)
 class MessageRound:
-    """MessageTable of one size that travel together: no device sends two of them, or takes two."""
+    """Messages of one size that travel together: no device sends two of them, or takes two."""
 
     size: int
     receivers: EachInt
@@ -144,7 +144,7 @@ class _Side:
         self.copies = [0] if is_source else [sum(some) for some in product(*steps)]
 
     def places(self, peers: Any, size: int) -> Any:
-        """Return the places of this device's messages with some peers, [peer, element]; -1 has none."""
+        """Return the places of this device's messages with some peers; for peer -1 they are outside."""
         jnp = self.jnp
         pair = (self.me, peers) if self.is_source else (peers, self.me)
         number = jnp.asarray(self._begins, "int32")[pair][:, None] + jnp.arange(size, dtype="int32")
@@ -153,7 +153,8 @@ class _Side:
         for extent, read, write in self._digits:
             place //= extent
             found = found + number // place % extent * (read if self.is_source else write)
-        return jnp.where(peers[:, None] < 0, self.size, found)
+        outside = self.size + jnp.arange(found.size, dtype="int32").reshape(found.shape)
+        return jnp.where(peers[:, None] < 0, outside, found)
 
 
 def stage_function(stage: MeshExchange | Reduction) -> Callable[[Any], Any]:
@@ -170,7 +171,6 @@ def stage_function(stage: MeshExchange | Reduction) -> Callable[[Any], Any]:
             me = me * extent + lax.axis_index(name)
         source, target = (_Side(messages, me, is_source=is_source) for is_source in (True, False))
         ours, theirs = (target, source) if backwards else (source, target)
-        adds = backwards or (jnp.issubdtype(x.dtype, jnp.inexact) and x.dtype.itemsize > 1)
         out = jnp.zeros(stage.target.size, x.dtype)
 
         def packed(peers: Any, size: int) -> Any:
@@ -182,7 +182,10 @@ def stage_function(stage: MeshExchange | Reduction) -> Callable[[Any], Any]:
         def unpacked(out: Any, rows: Any, peers: Any, size: int) -> Any:
             for begin in theirs.copies:
                 here = out.at[theirs.places(peers, size) + begin]
-                out = here.add(rows, mode="drop") if adds else here.set(rows, mode="drop")
+                if backwards:
+                    out = here.add(rows, mode="drop")
+                else:
+                    out = here.set(rows, mode="drop", unique_indices=True)
             return out
 
         together = messages.together
@@ -227,6 +230,7 @@ def shard_function(plan: MeshPlan) -> Callable[[Any], Any]:
 
         refused  NotDecided where shards are uneven or storage is swizzled
     """
+    of_kind(plan, MeshPlan, "a plan across devices", "tilewise.plan of layouts that step on devices")
     if plan.reduce and plan.op not in ("sum", "avg"):
         raise NotDecided(f"the {plan.op} of parts: no function of JAX is made for that")
     stages = [stage_function(stage) for stage in plan.stages]
@@ -251,11 +255,11 @@ def resharded(x: Any, source: Any, sharding: Any, out: Any) -> Any:
         hint = "tilewise.move(x, None, NamedSharding(mesh, P('x')))"
         raise LayoutError("TW704", "an array knows its own sharding, and the result is a new one", hint=hint)
     own: Any = getattr(x, "sharding", None)
-    if not hasattr(own, "spec") or own.mesh != sharding.mesh:
+    if not hasattr(sharding, "spec") or not hasattr(own, "spec") or own.mesh != sharding.mesh:
         raise LayoutError(
             "TW701",
-            f"x is sharded as {own}, and not over the mesh of the target",
-            hint="jax.device_put(x, ...)",
+            f"x is sharded as {own}, and not over the mesh of {sharding}",
+            hint="both are a NamedSharding of one mesh; inside jax.jit, shard_function in a shard_map",
         )
     return _resharding(own, sharding, tuple(x.shape), x.dtype)(x)
 

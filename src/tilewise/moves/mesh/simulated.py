@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewise.core.errors import LayoutError
+from tilewise.core.errors import LayoutError, of_kind
 from tilewise.moves.mesh.bound import Binding, BoundSum, bound_parts
 from tilewise.moves.mesh.plan import MeshPlan
 
@@ -37,9 +37,20 @@ def simulated(plan: MeshPlan, storages: Sequence[Any], bind: Binding) -> Simulat
 
     Places of the target that no element takes are 0.
     """
+    of_kind(plan, MeshPlan, "a plan across devices", "tilewise.plan of layouts that step on devices")
     size = plan.devices.size
-    if len(storages) != size:
-        raise LayoutError("TW704", f"{len(storages)} storages, and the mesh has {size} devices")
+    if not hasattr(storages, "__len__") or len(storages) != size:
+        many = str(len(storages)) if hasattr(storages, "__len__") else f"{storages!r} for"
+        hint = "an array for each device"
+        raise LayoutError("TW704", f"{many} storages, and the mesh has {size} devices", hint=hint)
+    for device, storage in enumerate(storages):
+        given, reach = np.asarray(storage), -(-plan.reads * plan.dtype.bits // 8)
+        if given.nbytes < reach or (plan.dtype.bits >= 8 and 8 * given.itemsize != plan.dtype.bits):
+            raise LayoutError(
+                "TW704",
+                f"the storage of device {device} has {given.size} elements of {given.dtype}, and"
+                f" {plan.reads} of {plan.dtype} are read",
+            )
     kinds = [np.asarray(storage).dtype for storage in storages]
     held = [np.ascontiguousarray(storage).reshape(-1).view(np.uint8) for storage in storages]
     traffic: Counter[tuple[int, int]] = Counter()

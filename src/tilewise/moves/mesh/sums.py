@@ -93,7 +93,7 @@ class Ends:
     target: Held
     parts: tuple[MeshDigit, ...]
     spread: tuple[MeshDigit, ...]
-    """The copies of the target that shall be parts of a sum, and are none in the source."""
+    """The copies of the target that shall be parts of a sum, where the source has whole elements."""
     box: tuple[int, ...]
 
     @classmethod

@@ -114,7 +114,7 @@ def read(given: Given) -> Reading:
     for placement, devices in zip(placements, mesh, strict=True):
         if placement.dim is None:
             copies += devices
-            if placement.op:
+            if placement.op and prod(it.extent for it in devices) > 1:
                 sums |= {axis.name: placement.op for it in devices for axis in it.stride.axes}
                 if GPU.name in sums and len(mesh) > 1:
                     hint = "such as DeviceMesh((dp=2, tp=4))"
