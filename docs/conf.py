@@ -41,7 +41,7 @@ nitpick_ignore_regex = [
     # the standard library and NumPy are documented elsewhere, and the build is offline
     (r"py:.*", r"(typing|types|collections|pathlib|random|numpy|np)\..*"),
     (r"py:.*", r"Any|SupportsIndex|NDArray|dict\[str|Mapping(\[str)?|Sequence|Iterable|Iterator|Random"),
-    (r"py:.*", r"Options|OfMemory"),  # keywords of `parse` and of `plan`, types for checkers
+    (r"py:.*", r"Options|OfMemory|Axes"),  # keywords of `parse` and of `plan`, types for checkers
     (r"py:.*", r"st\..*|hypothesis\..*"),
     # what opens a device, or is handed on, is on no page
     (
@@ -56,7 +56,7 @@ nitpick_ignore_regex = [
     # ways of a plan
     (
         r"py:.*",
-        r"MeshMove|tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+|mesh\.(exchange|held)\.\w+)",
+        r"MeshMove|tilewise\.moves\.(ways\.\w+|tiles\.\w+\.(Tile|Turned)|pairs\.\w+\.\w+|mesh\.(exchange|held|sums)\.\w+)",
     ),
     # parts of an exchange
     (

@@ -453,21 +453,23 @@ def _with_gradient() -> Callable[[MeshMove, Any], Any]:
     torch: Any = sys.modules["torch"]
 
     class OfMesh(torch.autograd.Function):  # type: ignore[misc]
+        """The move, or with the shape of its source the way back: each is the gradient of the other."""
+
         @staticmethod
-        def forward(ctx: Any, x: Any, move: MeshMove) -> Any:
-            ctx.move, ctx.shape = move, x.shape
+        def forward(ctx: Any, given: Any, move: MeshMove, back: Any) -> Any:
+            ctx.move, ctx.back = move, given.shape if back is None else None
             with torch.no_grad():
-                return move(x)
+                if back is None:
+                    return move(given)
+                found, made = given.new_zeros(back), move.back(given)
+                found.view(-1)[: made.numel()] = made
+                return found
 
         @staticmethod
-        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
-        def backward(ctx: Any, gradient: Any) -> tuple[Any, None]:
-            found = gradient.new_zeros(ctx.shape)
-            made = ctx.move.back(gradient)
-            found.view(-1)[: made.numel()] = made
-            return found, None
+        def backward(ctx: Any, gradient: Any) -> tuple[Any, None, None]:
+            return OfMesh.apply(gradient.contiguous(), ctx.move, ctx.back), None, None
 
-    return lambda move, x: OfMesh.apply(x, move)
+    return lambda move, x: OfMesh.apply(x, move, None)
 
 
 def _row(tensor: Any, name: str) -> Any:
