@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -18,7 +20,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
-from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, wanted
+from tests.moves.mesh.drawn import Drawn, check_sum, drawn, drawn_sum, total, wanted
 
 from tilewise import NotDecided, move
 from tilewise.moves import shard_function
@@ -75,21 +77,26 @@ def run(plan: MeshPlan, before: Any, function: Any = None) -> Any:
     return mapped(jnp.concatenate([jnp.asarray(one) for one in before])).reshape(plan.devices.size, -1)
 
 
-def layouts(many: int) -> list[str]:
-    """Return the layouts that the definition moves in another way."""
-    faults, found, seed = [], 0, 0
+def functions(many: int) -> Iterator[tuple[int, Drawn, MeshPlan, Any]]:
+    """Yield so many moves of at most eight devices, with their seeds, plans and functions."""
+    found, seed = 0, 0
     while found < many:
         seed += 1
-        try:
-            given = drawn(seed)
-            plan = given.plan
-            if plan.devices.size > 8:
-                continue
-            expected = wanted(given, plan, seed)
-            after = run(plan, expected.before)
-        except NotDecided:
+        given = drawn(seed)
+        if given.plan.devices.size > 8:
             continue
-        found += 1
+        with suppress(NotDecided):
+            function = shard_function(given.plan)
+            found += 1
+            yield seed, given, given.plan, function
+
+
+def layouts(many: int) -> list[str]:
+    """Return the layouts that the definition moves in another way."""
+    faults = []
+    for seed, given, plan, function in functions(many):
+        expected = wanted(given, plan, seed)
+        after = run(plan, expected.before, function)
         if not all((one == other).all() for one, other in zip(after, expected.after, strict=True)):
             faults.append(f"{seed}")
     return faults
@@ -103,44 +110,25 @@ def sums(many: int) -> list[str]:
         given = drawn_sum(seed)
         if given is None or given.op != "sum" or given.plan.devices.size > 8:
             continue
-        try:
+        with suppress(NotDecided):
             fault = check_sum(given, seed, lambda plan, before: np.asarray(run(plan, before)))
-        except NotDecided:
-            continue
-        found += 1
-        faults += [fault] if fault else []
+            found += 1
+            faults += [fault] if fault else []
     return faults
 
 
 def gradients(many: int) -> list[str]:
     """Return the gradients that are not the sums over all that an element went to."""
-    faults, found, seed = [], 0, 0
-    while found < many:
-        seed += 1
-        try:
-            given = drawn(seed)
-            plan = given.plan
-            if plan.devices.size > 8:
-                continue
-            function = shard_function(plan)
-        except NotDecided:
-            continue
+    faults = []
+    for seed, given, plan, function in functions(many):
         rng = np.random.default_rng(seed)
         weights = rng.integers(0, 4, (plan.devices.size, plan.writes)).astype("f4")
-        x = np.zeros((plan.devices.size, plan.reads), "f4")
-        gradient = jax.grad(lambda x, w=weights, f=function, p=plan: (run(p, x, f) * w).sum())(jnp.asarray(x))
-        number = {tuple(place): at for at, place in enumerate(plan.devices.coordinates.tolist())}
-        found += 1
+        x = jnp.zeros((plan.devices.size, plan.reads), "float32")
+        gradient = jax.grad(lambda x, w=weights, f=function, p=plan: (run(p, x, f) * w).sum())(x)
         for index in np.ndindex(*given.box):
-            totals = [
-                sum(
-                    float(storage[number[tuple(at[name] for name in plan.devices.names)], at["m"]])
-                    for at in layout.places(*index)
-                )
-                for storage, layout in ((gradient, given.source), (weights, given.target))
-            ]
-            if totals[0] != totals[1]:
-                faults.append(f"{seed} {index} {totals}")
+            found = total(plan.devices, np.asarray(gradient), given.source, index)
+            if found != total(plan.devices, weights, given.target, index):
+                faults.append(f"{seed} {index} {found}")
                 break
     return faults
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, parted, wanted
+from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, parted, total, wanted
 
 from tilewise import LayoutError, NotDecided, move, parse, plan
 from tilewise.moves.mesh.plan import mesh_plan
@@ -190,21 +190,10 @@ def test_gradients_are_the_sums_over_all_copies(torch, tmp_path, size):
             gradients, weights = (
                 [one.double() for one in gathered(torch, own, size)] for own in (x.grad, weight)
             )
-            number = {tuple(place): at for at, place in enumerate(plan.devices.coordinates.tolist())}
-
-            def total(
-                storages: Any, layout: Any, index: Any, plan: Any = plan, number: Any = number
-            ) -> float:
-                places = [
-                    (number[tuple(at[name] for name in plan.devices.names)], at["m"])
-                    for at in layout.places(*index)
-                ]
-                return sum(float(storages[device][at]) for device, at in places)
-
             for index in np.ndindex(*move.box):
-                wanted = total(weights, move.target, index) / plan.divisor
+                wanted = total(plan.devices, weights, move.target, index) / plan.divisor
                 layouts = parted(move.source, reduce).values()
-                found = [total(gradients, layout, index) for layout in layouts]
+                found = [total(plan.devices, gradients, layout, index) for layout in layouts]
                 if any(abs(one - wanted) > 0.02 * abs(wanted) for one in found):
                     faults.append(f"{seed} {index} {found} {wanted}")
                     break
@@ -492,8 +481,8 @@ def drilled(torch: Any, drill: Drill, rank: int) -> str:
         usual = running.Messages
 
         class Failing(usual):  # type: ignore[misc, valid-type]
-            def __init__(self, group: Any, tag: int) -> None:
-                super().__init__(group, tag)
+            def __init__(self, group: Any, tag: int, **named: Any) -> None:
+                super().__init__(group, tag, **named)
                 if tag == drill.stage and not drill.sent:
                     fail()
 

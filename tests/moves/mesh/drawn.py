@@ -148,6 +148,13 @@ def parted(layout: Layout, axes: Sequence[str]) -> dict[tuple[tuple[int, Any], .
     return found
 
 
+def total(devices: Devices, storages: Sequence[Any], layout: Layout, index: Sequence[int]) -> float:
+    """Return the sum over all places of an element."""
+    number = {tuple(place): at for at, place in enumerate(devices.coordinates.tolist())}
+    places = [(tuple(at[name] for name in devices.names), at["m"]) for at in layout.places(*index)]
+    return sum(float(storages[number[device]][at]) for device, at in places)
+
+
 def check_sum(given: Sum, seed: int, run: Any) -> str:
     """Return the first fault of a run of a plan, from storages before to storages after, or ''."""
     plan, move = given.plan, given.move

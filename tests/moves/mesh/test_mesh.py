@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, wanted
+from tests.moves.mesh.drawn import check_sum, drawn, drawn_sum, total, wanted
 
 from tilewise import DType, LayoutError, NotDecided, Refused, move, parse, plan
-from tilewise.moves import simulated
+from tilewise.moves import _bound, simulated
 from tilewise.moves.mesh.adding import combined
+from tilewise.moves.mesh.bound import bound_parts
 from tilewise.moves.mesh.exchange import EVEN
 from tilewise.moves.mesh.held import Devices, Held
 from tilewise.moves.mesh.plan import mesh_plan
+from tilewise.moves.mesh.simulated import run
 from tilewise.questions.plan import plan as asked_plan
 from tilewise.simulate.numbers import decode, encode
 
@@ -65,6 +67,21 @@ def test_sums_are_what_the_definition_says(seed):
         arrived[receiver] += size
     assert arrived == plan.bytes_sent
     assert sum(arrived) >= plan.least == sum(plan.least_by_axis.values())
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_gradients_are_sums_over_all_that_an_element_went_to(seed):
+    """Run the parts of all devices backwards, and count the gradient of each element over its copies."""
+    given = drawn(seed)
+    plan = mesh_plan(given.source, given.target, DType.of("f32"), shape=given.box, link=given.link)
+    devices = plan.devices
+    weights = [np.random.default_rng([seed, one]).integers(0, 9, plan.writes) for one in range(devices.size)]
+    every = [bound_parts(plan, device, _bound, back=True) for device in range(devices.size)]
+    held, _ = run(every, [weight.astype("f4").view("u1") for weight in weights])
+    gradients = [storage.view("f4") for storage in held]
+    for index in np.ndindex(*given.box):
+        wanted_total = total(devices, weights, given.target, index)
+        assert total(devices, gradients, given.source, index) == wanted_total, index
 
 
 def packed(elements):

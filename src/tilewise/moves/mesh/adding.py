@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -15,8 +15,8 @@ from tilewise.simulate.numbers import decode, encode, is_float
 
 OPS = ("sum", "avg", "max", "min", "product")
 """Operations that combine parts, by the names that torch has for them."""
-WIDE = {"f16": "f32", "bf16": "f32", "e4m3": "f32", "e5m2": "f32"}
-"""Types whose numbers are added as wider ones, and rounded once."""
+NARROW = ("f16", "bf16", "e4m3", "e5m2")
+"""Types whose numbers are added as f32, and rounded once."""
 WHOLE = {"s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64", "u8": "uint8"}
 REAL = {"f64": "float64", "f32": "float32", "tf32": "float32", "xf32": "float32", "f16": "float16"}
 UNSIGNED = {"u16": "int16", "u32": "int32", "u64": "int64"}
@@ -53,26 +53,22 @@ def combined(rows: Sequence[Any], dtype: DType, op: str, divisor: int = 1) -> An
 
 
 def _by_numpy(rows: Sequence[Any], dtype: DType, op: str, divisor: int) -> Any:
+    combine: Any = {"max": np.maximum, "min": np.minimum, "product": np.multiply}.get(op, np.add)
     name = REAL.get(dtype.name) or WHOLE.get(dtype.name) or dtype.name.replace("u", "uint")
-    if dtype.name in WIDE:
+    if dtype.name in NARROW:
         code = f"u{dtype.bits // 8}"
         numbers = [decode(row.view(code), dtype).astype(np.float32) for row in rows]
-        found = encode(reduce(_of_numpy(op), numbers) / divisor, dtype).astype(code)
+        found = encode(reduce(combine, numbers) / divisor, dtype).astype(code)
     else:
-        found = reduce(_of_numpy(op), [row.view(name) for row in rows])
+        found = reduce(combine, [row.view(name) for row in rows])
         found = (found / divisor).astype(found.dtype) if divisor > 1 else found
     return found.view(np.uint8)
-
-
-def _of_numpy(op: str) -> Callable[[Any, Any], Any]:
-    found = {"max": np.maximum, "min": np.minimum, "product": np.multiply}.get(op, np.add)
-    return lambda a, b: found(a, b)
 
 
 def _by_torch(rows: Sequence[Any], dtype: DType, op: str, divisor: int) -> Any:
     torch: Any = sys.modules["torch"]
     kind = getattr(torch, TORCHS[dtype.name])
-    wide = getattr(torch, TORCHS[WIDE.get(dtype.name, dtype.name)])
+    wide = torch.float32 if dtype.name in NARROW else kind
     turned = dtype.name in UNSIGNED and op in ("max", "min")  # signed words in the order of unsigned ones
     total = rows[0].view(kind).to(wide, copy=True)
     if turned:

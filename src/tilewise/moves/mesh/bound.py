@@ -40,7 +40,20 @@ def bound_parts(
     return found
 
 
-class BoundPart:
+class _InBytes:
+    """Storages of bytes, by numbers of elements."""
+
+    dtype: DType
+
+    def _bytes(self, elements: int) -> int:
+        return -(-elements * self.dtype.bits // 8)
+
+    def _row(self, storage: Any, slot: MessageSlot) -> Any:
+        begin = slot.begin * self.dtype.bits // 8
+        return storage[begin : begin + self._bytes(slot.size)]
+
+
+class BoundPart(_InBytes):
     """The part of one device: packs and unpacks by the kernels of `move`, and names what is sent and taken.
 
     On a GPU one kernel packs all messages and one unpacks them. On a CPU each message is packed when the one
@@ -112,15 +125,8 @@ class BoundPart:
         if not slot.moves and taken is not out:
             self._row(out, slot)[:] = self._row(taken, slot)
 
-    def _bytes(self, elements: int) -> int:
-        return -(-elements * self.dtype.bits // 8)
 
-    def _row(self, storage: Any, slot: MessageSlot) -> Any:
-        begin = slot.begin * self.dtype.bits // 8
-        return storage[begin : begin + self._bytes(slot.size)]
-
-
-class BoundSum:
+class BoundSum(_InBytes):
     """The part of one device in a reduction: what it sends, and the sums of what it takes.
 
     Parts are added in the order of their devices, narrow floats as f32, and rounded once.
@@ -171,10 +177,3 @@ class BoundSum:
             move(row, out)
         if not slot.moves:
             self._row(out, slot)[:] = row
-
-    def _bytes(self, elements: int) -> int:
-        return elements * self.dtype.bits // 8
-
-    def _row(self, storage: Any, slot: MessageSlot) -> Any:
-        begin = slot.begin * self.dtype.bits // 8
-        return storage[begin : begin + self._bytes(slot.size)]

@@ -88,9 +88,10 @@ class MeshExchange:
 
     @cached_property
     def served(self) -> EachInt:
-        """Return the number of elements that each device sends to others."""
-        if self.source.copies:
-            return np.array([self.sends(one).sum() for one in range(self.devices.size)], np.int64)
+        """Return the number of elements that each device sends to others.
+
+        requires  no copies in the source: each element is sent from its one place
+        """
         held = self.count(self.source.values, None) * self.source.holds
         return held * prod(extent for extent, _ in self.target.copies) - self.kept
 
@@ -133,6 +134,17 @@ class MeshExchange:
         found = np.zeros(prod(self.devices.extents), bool)
         found[groups[held.holds]] = True
         return found[groups]
+
+    @cached_property
+    def local_digits(self) -> list[tuple[int, int, int]]:
+        """Return the digits in memory on both sides: (extent, step in the source, step in the target)."""
+        return [
+            (extent, ours.memory, theirs.memory)
+            for mode in self.modes
+            if isinstance(mode, DigitMode)
+            for extent, ours, theirs in mode.digits
+            if not ours.on_devices and not theirs.on_devices
+        ]
 
     @cached_property
     def axes_left(self) -> set[int]:
@@ -294,8 +306,8 @@ class MeshExchange:
         for at, mode in enumerate(self.modes):
             ours, theirs = own_values(self.source, sender, at), own_values(self.target, receiver, at)
             parts.append(list(mode.pieces(ours, theirs)))
-        read = self.source.first.memory + _of_copies(self.source, sender)
-        write = self.target.first.memory + _of_copies(self.target, receiver)
+        read = self.source.first.memory + int(self.source.copy_begins[sender])
+        write = self.target.first.memory + int(self.target.copy_begins[receiver])
         for some in product(*parts):
             digits = tuple(digit for piece in some for digit in piece.digits)
             reads, writes = (sum(getattr(piece, name) for piece in some) for name in ("read", "write"))
@@ -320,11 +332,6 @@ def _on_axes(held: Held, axes: Sequence[int]) -> list[int]:
 def _numbered(values: EachInt, extents: Sequence[int]) -> EachInt:
     """Return the number that each row of digits spells."""
     return np.zeros(len(values), np.int64) + number(extents, list(values.T))
-
-
-def _of_copies(held: Held, device: int) -> int:
-    values = own_values(held, device, -1)
-    return sum(value * step.memory for value, (_, step) in zip(values, held.copies, strict=True))
 
 
 def _values(held: Held, values: EachInt | None, mode: int, axes: Sequence[int] | None) -> DigitValues:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
 import numpy as np
@@ -150,6 +151,18 @@ class Held:
         """Return all digits that step on devices, mode by mode, those of the copies last."""
         digits = [digit for mode in self.modes for digit in mode if digit[1].on_devices]
         return (*digits, *self.copies)
+
+    @property
+    def local_begins(self) -> list[int]:
+        """Return the place in memory at which each copy on the same device begins."""
+        steps = [[value * step.memory for value in range(extent)] for extent, step in self.local_copies]
+        return [sum(some) for some in product(*steps)]
+
+    @cached_property
+    def copy_begins(self) -> EachInt:
+        """Return the place in memory at which each device's copy begins."""
+        steps = np.array([step.memory for _, step in self.copies], np.int64)
+        return self.values[:, self.columns(-1)] @ steps
 
     def columns(self, mode: int) -> slice:
         """Return the columns of `values` with the digits of a mode; mode -1 is the copies."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from tilewise.core.builders import S
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.exchange import MeshExchange
 from tilewise.moves.mesh.held import EachInt, Held
-from tilewise.moves.mesh.modes import DigitMode, Piece
+from tilewise.moves.mesh.modes import Piece
 
 LocalMove = tuple[Layout, Layout]
 """The layouts of a local move."""
@@ -89,12 +88,17 @@ def sum_part(forth: MeshExchange, device: int) -> SumPart:
 
     The moves of its slots have the row of a message at the begin of a buffer.
     """
-    order = _Order.of(forth)
+    order, once = _Order.of(forth), replace(forth.target, local_copies=())
     sends: list[tuple[MessageSlot, ...]] = []
     sums: dict[object, tuple[MessageSlot, list[int]]] = {}
     for peer in np.flatnonzero(forth.takes(device)).tolist():
         pieces = order.pieces(peer, device)
-        sends.append(tuple(_slots_of_copies(forth.target, peer, pieces)))
+        copies = [
+            [replace(piece, write=piece.write + begin) for piece in pieces]
+            for begin in forth.target.local_begins
+        ]
+        slots = [_slots(once, [(peer, own)], 1, is_source=False) for own in copies]
+        sends.append(tuple(_backwards(slot) for (slot,) in slots))
     counts = forth.sends(device)
     counts[device] = forth.takes(device)[device]
     for peer in np.flatnonzero(counts).tolist():
@@ -103,16 +107,6 @@ def sum_part(forth: MeshExchange, device: int) -> SumPart:
         (slot,) = _slots(forth.source, [(peer, pieces)], 1, is_source=True)
         sums.setdefault(places, (_backwards(slot), []))[1].append(peer)
     return SumPart(tuple(sends), tuple((slot, tuple(peers)) for slot, peers in sums.values()), forth.shared)
-
-
-def _slots_of_copies(held: Held, peer: int, pieces: Sequence[Piece]) -> Iterator[MessageSlot]:
-    """Yield a slot for each copy on the device."""
-    for values in product(*[range(extent) for extent, _ in held.local_copies]):
-        steps = zip(values, held.local_copies, strict=True)
-        begin = sum(value * step.memory for value, (_, step) in steps)
-        own = [replace(piece, write=piece.write + begin) for piece in pieces]
-        for slot in _slots(replace(held, local_copies=()), [(peer, own)], 1, is_source=False):
-            yield _backwards(slot)
 
 
 def _backwards(slot: MessageSlot) -> MessageSlot:
@@ -208,16 +202,9 @@ class _Order:
     @classmethod
     def of(cls, exchange: MeshExchange) -> _Order:
         """Return the order with the fewest moves; all devices find the same one."""
-        digits = [
-            (extent, ours.memory, theirs.memory)
-            for mode in exchange.modes
-            if isinstance(mode, DigitMode)
-            for extent, ours, theirs in mode.digits
-            if not ours.on_devices and not theirs.on_devices
-        ]
         rows = []
         for by_source in (False, True):
-            piece = _sorted(Piece(tuple(digits)), by_source=by_source)
+            piece = _sorted(Piece(tuple(exchange.local_digits)), by_source=by_source)
             rows.append((sum(_is_row(piece, side) for side in (True, False)), not by_source))
         return cls(exchange, not max(rows)[1])
 
@@ -273,7 +260,4 @@ def _in_storage(held: Held, piece: Piece, *, is_source: bool) -> Layout:
 
 def _copied(held: Held, layout: Layout) -> Iterator[Layout]:
     """Yield a layout of the target at each of its copies on the device."""
-    counts = [range(extent) for extent, _ in held.local_copies]
-    for values in product(*counts):
-        steps = zip(values, held.local_copies, strict=True)
-        yield layout + sum(value * step.memory for value, (_, step) in steps)
+    yield from (layout + begin for begin in held.local_begins)

@@ -138,10 +138,9 @@ def axes_of(mesh: Any) -> tuple[str, ...]:
 class Messages:
     """The messages of one step. Where one fails, the others still go on before the error is raised."""
 
-    def __init__(self, ranks: GroupRanks, tag: int) -> None:
-        self.ranks, self.tag = ranks, tag
+    def __init__(self, ranks: GroupRanks, tag: int, *, together: bool) -> None:
+        self.ranks, self.tag, self.together = ranks, tag, together
         self.dist: Any = sys.modules["torch.distributed"]
-        self.together = self.dist.get_backend(ranks.group) == "nccl"
         self._ops: list[Any] = []
         self._works: list[Any] = []
         self.failed: dict[int, str] = {}
@@ -164,7 +163,7 @@ class Messages:
             return way(row, rank, group=group, tag=self.tag)
 
     def start(self) -> None:
-        """Begin all messages at once, on a backend whose messages would wait for each other otherwise."""
+        """Begin all messages at once where they go together: on GPUs they would wait for each other."""
         if self._ops:
             self._works += self.dist.batch_isend_irecv(self._ops)
             self._ops = []
@@ -317,6 +316,7 @@ class MeshMove:
 
     def __init__(self, plan: MeshPlan, ranks: GroupRanks, bind: Binding, *, on_gpu: bool = False) -> None:
         self.plan, self.ranks = plan, ranks
+        self._on_gpu = on_gpu
         self._bound = partial(bound_parts, plan, ranks.me, bind, fused=on_gpu)
         self.parts = self._bound()
         self._reads = -(-plan.reads * plan.dtype.bits // 8)
@@ -398,7 +398,7 @@ class MeshMove:
                 made = out[: part.room]
             else:
                 made = held.new_empty(part.room) if part.fills else held.new_zeros(part.room)
-            messages = Messages(self.ranks, at)
+            messages = Messages(self.ranks, at, together=self._on_gpu)
             if isinstance(part, BoundSum):
                 self._reduce(part, messages, held, made)
             else:
@@ -506,7 +506,7 @@ def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
     mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
     others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
     rows = mine.expand(len(ranks.ranks), -1).clone()
-    messages = Messages(ranks, TAG)
+    messages = Messages(ranks, TAG, together=str(device) != "cpu")
     takes = [(messages.take(rows[at], at), at) for at in others]
     sends = [(messages.send(mine, at), at) for at in others]
     for work, at in [*takes, *sends]:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 from tilewise.core.errors import LayoutError, NotDecided, of_kind
 from tilewise.core.layout import Layout
 from tilewise.moves.mesh.exchange import MeshExchange
-from tilewise.moves.mesh.held import EachInt, Held
+from tilewise.moves.mesh.held import EachInt
 from tilewise.moves.mesh.modes import DigitMode
 from tilewise.moves.mesh.plan import MeshPlan, mesh_plan
 from tilewise.moves.mesh.sums import Reduction
@@ -58,26 +57,15 @@ class MessageTable:
             raise NotDecided(f"{kind}: no function of JAX is made for that")
         self.exchange = exchange
         every = np.arange(exchange.devices.size)
-        self.begins, self.ends = exchange.ranges(every, every)
-        self.sizes = self.ends - self.begins
+        self.begins, ends = exchange.ranges(every, every)
+        self.sizes = ends - self.begins
         self.reads, self.writes = self._places()
-
-    @cached_property
-    def digits(self) -> list[tuple[int, int, int]]:
-        """Return the digits of an element's number: (extent, step in the source, step in the target)."""
-        return [
-            (extent, ours.memory, theirs.memory)
-            for mode in self.exchange.modes
-            if isinstance(mode, DigitMode)
-            for extent, ours, theirs in mode.digits
-            if not ours.on_devices and not theirs.on_devices
-        ]
 
     def _places(self) -> tuple[EachInt, EachInt]:
         """Return the place of the first element that each pair has in common, in both storages."""
         source, target = self.exchange.source, self.exchange.target
-        read = np.zeros(self.sizes.shape, np.int64) + source.first.memory + _of_copies(source)[:, None]
-        write = np.zeros(self.sizes.shape, np.int64) + target.first.memory + _of_copies(target)
+        read = np.zeros(self.sizes.shape, np.int64) + source.first.memory + source.copy_begins[:, None]
+        write = np.zeros(self.sizes.shape, np.int64) + target.first.memory + target.copy_begins
         for at, mode in enumerate(self.exchange.modes):
             ours = iter(source.values[:, source.columns(at)].T[:, :, None])
             theirs = iter(target.values[:, target.columns(at)].T[:, None, :])
@@ -125,12 +113,6 @@ class MessageTable:
             yield MessageRound(many, receivers, senders)
 
 
-def _of_copies(held: Held) -> EachInt:
-    """Return the place in memory that each device's copy begins at."""
-    steps = np.array([step.memory for _, step in held.copies], np.int64)
-    return held.values[:, held.columns(-1)] @ steps
-
-
 class _Side:
     """The places of messages in one storage, as expressions of `jax.numpy`."""
 
@@ -138,10 +120,9 @@ class _Side:
         self.jnp, self.me, self.is_source = _jax().numpy, me, is_source
         held = messages.exchange.source if is_source else messages.exchange.target
         self.size = held.size
-        self._begins, self._digits = messages.begins, messages.digits
+        self._begins, self._digits = messages.begins, messages.exchange.local_digits
         self._first = messages.reads if is_source else messages.writes
-        steps = [[value * step.memory for value in range(extent)] for extent, step in held.local_copies]
-        self.copies = [0] if is_source else [sum(some) for some in product(*steps)]
+        self.copies = [0] if is_source else held.local_begins
 
     def places(self, peers: Any, size: int) -> Any:
         """Return the places of this device's messages with some peers; for peer -1 they are outside."""

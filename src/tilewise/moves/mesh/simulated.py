@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewise.core.errors import LayoutError, of_kind
-from tilewise.moves.mesh.bound import Binding, BoundSum, bound_parts
+from tilewise.moves.mesh.bound import Binding, BoundPart, BoundSum, bound_parts
 from tilewise.moves.mesh.plan import MeshPlan
 
 
@@ -53,14 +53,21 @@ def simulated(plan: MeshPlan, storages: Sequence[Any], bind: Binding) -> Simulat
             )
     kinds = [np.asarray(storage).dtype for storage in storages]
     held = [np.ascontiguousarray(storage).reshape(-1).view(np.uint8) for storage in storages]
-    traffic: Counter[tuple[int, int]] = Counter()
-    every = [bound_parts(plan, device, bind) for device in range(size)]
+    held, traffic = run([bound_parts(plan, device, bind) for device in range(size)], held)
+    return Simulated([storage.view(kind) for storage, kind in zip(held, kinds, strict=True)], traffic)
+
+
+def run(
+    every: Sequence[Sequence[BoundPart | BoundSum]], held: Sequence[Any]
+) -> tuple[list[Any], Mapping[tuple[int, int], int]]:
+    """Return the storages of all devices after their parts in each stage, and the traffic."""
+    storages, traffic = list(held), Counter[tuple[int, int]]()
     for parts in zip(*every, strict=True):
         after = [_empty(part.room) for part in parts]
         sent = {
             (device, peer): row
             for device, part in enumerate(parts)
-            for peer, row in part.sent(held[device], _empty)
+            for peer, row in part.sent(storages[device], _empty)
         }
         for (device, peer), row in sent.items():
             if device != peer:
@@ -73,9 +80,9 @@ def simulated(plan: MeshPlan, storages: Sequence[Any], bind: Binding) -> Simulat
             taken, slots = part.taken(after[device], _empty)
             for peer, row, _ in slots:
                 row[:] = sent[peer, device]
-            part.finish(held[device], taken, after[device])
-        held = after
-    return Simulated([storage.view(kind) for storage, kind in zip(held, kinds, strict=True)], traffic)
+            part.finish(storages[device], taken, after[device])
+        storages = after
+    return storages, traffic
 
 
 def _empty(size: int) -> Any:
