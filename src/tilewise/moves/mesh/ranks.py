@@ -254,7 +254,7 @@ def agreed(
     ranks, plan, error, move = GroupRanks.of(mesh), None, None, None
     size = x.numel() * x.element_size() if _is_tensor(x) else -1
     device = x.device if _is_tensor(x) else ranks.device
-    on_gpu = str(device) != "cpu"
+    on_gpu = _on_gpu(device)
     try:
         plan = planned()
         placed = ranks.placed(mesh, plan.devices)
@@ -297,6 +297,10 @@ def needs_gradient(x: Any) -> bool:
     return bool(sys.modules["torch"].is_grad_enabled() and x.requires_grad)
 
 
+def _on_gpu(device: Any) -> bool:
+    return str(device) != "cpu"
+
+
 def _is_tensor(x: Any) -> bool:
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
@@ -316,7 +320,6 @@ class MeshMove:
 
     def __init__(self, plan: MeshPlan, ranks: GroupRanks, bind: Binding, *, on_gpu: bool = False) -> None:
         self.plan, self.ranks = plan, ranks
-        self._on_gpu = on_gpu
         self._bound = partial(bound_parts, plan, ranks.me, bind, fused=on_gpu)
         self.parts = self._bound()
         self._reads = -(-plan.reads * plan.dtype.bits // 8)
@@ -398,7 +401,7 @@ class MeshMove:
                 made = out[: part.room]
             else:
                 made = held.new_empty(part.room) if part.fills else held.new_zeros(part.room)
-            messages = Messages(self.ranks, at, together=self._on_gpu)
+            messages = Messages(self.ranks, at, together=_on_gpu(held.device))
             if isinstance(part, BoundSum):
                 self._reduce(part, messages, held, made)
             else:
@@ -506,7 +509,7 @@ def agree(ranks: GroupRanks, own: bytes, device: Any) -> None:
     mine = torch.frombuffer(bytearray(own), dtype=torch.uint8).to(device)
     others = [at for at in range(len(ranks.ranks)) if at != ranks.me]
     rows = mine.expand(len(ranks.ranks), -1).clone()
-    messages = Messages(ranks, TAG, together=str(device) != "cpu")
+    messages = Messages(ranks, TAG, together=_on_gpu(device))
     takes = [(messages.take(rows[at], at), at) for at in others]
     sends = [(messages.send(mine, at), at) for at in others]
     for work, at in [*takes, *sends]:
